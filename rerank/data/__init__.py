@@ -1,0 +1,1 @@
+"""The one data type of the package, CandidateLists, and what it is made of."""

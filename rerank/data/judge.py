@@ -1,0 +1,70 @@
+"""How a metric is seen from everywhere.
+
+Learners import no metric: what they optimise or watch reaches them as a Judge. Everything else
+follows from per-list statistics whose column sums give the corpus value: the bootstrap resamples
+them, a learning curve sums them, dev selection compares them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from rerank.data.lists import CandidateLists
+
+Floats = npt.NDArray[np.float64]
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """A metric made ready for one set of lists.
+
+    ``better`` is +1 where a larger value is better and -1 where a smaller one is. ``signature``
+    says everything that changes the number: ties, policy for lists without a relevant item, and so on.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def signature(self) -> str: ...
+
+    @property
+    def better(self) -> int: ...
+
+    def per_list(self, scores: Floats) -> Floats:
+        """Statistics of each list under ``scores`` (n_items): float64 (n_lists, k)."""
+        ...
+
+    def score_from_sums(self, sums: Floats) -> Floats | float:
+        """The metric of summed statistics: (..., k) to (...)."""
+        ...
+
+
+@runtime_checkable
+class SelectingJudge(Judge, Protocol):
+    """A judge of one chosen item a list (BLEU, WER, a mean label): its statistics are per item."""
+
+    @property
+    def per_item(self) -> Floats:
+        """Statistics of each item if it were chosen: float64 (n_items, k)."""
+        ...
+
+
+class Metric(Protocol):
+    """A metric by name, before it has seen data."""
+
+    @property
+    def name(self) -> str: ...
+
+    def prepare(self, lists: CandidateLists) -> Judge:
+        """One pass over labels, texts or trees; raises DataError where a needed column is absent."""
+        ...
+
+
+def corpus_value(judge: Judge, per_list: Floats) -> float:
+    """The metric over all lists, from their statistics (n_lists, k)."""
+    return float(judge.score_from_sums(per_list.sum(axis=0)))

@@ -1,0 +1,298 @@
+"""CandidateLists: what every reader makes, every learner and every metric takes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.matrix import Dense, Features, as_features
+from rerank.data.strings import StringColumn
+from rerank.errors import DataError
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateLists:
+    """Lists of candidates with their features and, for some, judgements.
+
+    Items of list i are the rows ``offsets[i]:offsets[i + 1]`` of every column of items.
+
+    offsets : int64 (n_lists + 1), strictly rising: no list is empty.
+    features : Dense or Sparse, n_items rows.
+    labels : float64 (n_items), larger is better, NaN = unjudged; None = nothing is judged.
+    base_scores : float64 (n_items), scores that the first stage gave: numbers, never an order.
+    first_best : float64 (n_items), its order (largest first, ties by position) is the first stage's
+        own ranking; None where the input has none.
+    list_ids, item_ids : StringColumn (n_lists), (n_items).
+    rows : int64 (n_items), the line of each item among the input's item lines, from 0. None = as read.
+    feature_names : names by column; None = "1", "2", ...
+    texts : StringColumn (n_items), the candidates' strings.
+    references : one StringColumn (n_lists) for each reference.
+    counts : metric name to float64 (n_items, k), statistics that a metric sums.
+    source : where the set came from, for messages.
+
+    The invariants are checked once, here (DataError says what does not hold); kernels check nothing.
+    """
+
+    offsets: Index
+    features: Features
+    labels: Floats | None = None
+    base_scores: Floats | None = None
+    first_best: Floats | None = None
+    list_ids: StringColumn | None = None
+    item_ids: StringColumn | None = None
+    rows: Index | None = None
+    feature_names: Sequence[str] | None = None
+    texts: StringColumn | None = None
+    references: tuple[StringColumn, ...] = ()
+    counts: Mapping[str, Floats] = field(default_factory=dict)
+    source: str = "arrays"
+    has_missing: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self._check_shape()
+        object.__setattr__(self, "has_missing", self.features.check(nan_allowed=True))
+
+    def _check_shape(self) -> None:
+        offsets = self.offsets
+        if offsets.ndim != 1 or offsets.dtype != np.int64 or len(offsets) < 2 or offsets[0] != 0:
+            raise DataError(f"{self.source}: offsets must be int64, start at 0 and bound one list at least")
+        if np.any(np.diff(offsets) <= 0):
+            empty = int(np.argmax(np.diff(offsets) <= 0))
+            raise DataError(f"{self.source}: list {empty} is empty")
+        if offsets[-1] != self.features.n_items:
+            raise DataError(
+                f"{self.source}: the lists hold {offsets[-1]} items, the features {self.features.n_items}"
+            )
+        if self.feature_names is not None and len(self.feature_names) != self.features.n_features:
+            raise DataError(
+                f"{self.source}: {len(self.feature_names)} feature names "
+                f"for {self.features.n_features} features"
+            )
+        n_items, n_lists = self.n_items, self.n_lists
+        for name, column, length in (
+            ("labels", self.labels, n_items),
+            ("base_scores", self.base_scores, n_items),
+            ("first_best", self.first_best, n_items),
+            ("item_ids", self.item_ids, n_items),
+            ("rows", self.rows, n_items),
+            ("texts", self.texts, n_items),
+            ("list_ids", self.list_ids, n_lists),
+            *((f"references[{r}]", column, n_lists) for r, column in enumerate(self.references)),
+            *((f"counts[{key}]", column, n_items) for key, column in self.counts.items()),
+        ):
+            if column is not None and len(column) != length:
+                raise DataError(f"{self.source}: {name} has {len(column)} entries, expected {length}")
+        for name, values in (("labels", self.labels), ("base_scores", self.base_scores)):
+            if values is not None and np.any(np.isinf(values)):
+                raise DataError(f"{self.source}: {name} holds an infinite value")
+        if self.rows is not None and not np.array_equal(np.sort(self.rows), np.arange(n_items)):
+            raise DataError(f"{self.source}: rows is not a permutation of 0..{n_items - 1}")
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any = None,
+        *,
+        group: Any = None,
+        qid: Any = None,
+        feature_names: Sequence[str] | None = None,
+        item_ids: Sequence[str] | None = None,
+        source: str = "arrays",
+    ) -> CandidateLists:
+        """Lists from arrays, as other Python tools hold them.
+
+        X is (n_items, n_features), an array or a scipy sparse matrix; y is (n_items), NaN = unjudged.
+        Either ``group``, the lengths of consecutive lists, or ``qid``, a list id for each item
+        (lists in order of first appearance, items that stand apart are brought together and ``rows``
+        remembers where they were). With neither, everything is one list.
+        """
+        features = as_features(X)
+        n_items = features.n_items
+        if n_items == 0:
+            raise DataError(f"{source}: no items")
+        labels = None if y is None else _vector(y, "y", n_items)
+        if group is not None and qid is not None:
+            raise DataError("give group or qid, not both")
+        rows: Index | None = None
+        list_ids: StringColumn | None = None
+        if qid is not None:
+            ids = list(map(str, np.asarray(qid).tolist()))
+            if len(ids) != n_items:
+                raise DataError(f"{source}: qid has {len(ids)} entries, expected {n_items}")
+            numbers: dict[str, int] = {}
+            codes = np.fromiter((numbers.setdefault(i, len(numbers)) for i in ids), np.int64, n_items)
+            offsets = offsets_of(np.bincount(codes))
+            list_ids = StringColumn.from_strings(numbers)
+            if np.any(np.diff(codes) < 0):
+                rows = np.argsort(codes, kind="stable").astype(np.int64)
+        elif group is not None:
+            lengths = np.asarray(group)
+            if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or lengths.sum() != n_items:
+                raise DataError(f"{source}: group must be whole numbers that sum to {n_items}")
+            offsets = offsets_of(lengths)
+        else:
+            offsets = np.array([0, n_items], dtype=np.int64)
+        ids_column = None if item_ids is None else StringColumn.from_strings(item_ids)
+        if rows is not None:
+            features = features.take(rows)
+            labels = None if labels is None else labels[rows]
+            ids_column = None if ids_column is None else ids_column.take(rows)
+        return cls(
+            offsets,
+            features,
+            labels=labels,
+            list_ids=list_ids,
+            item_ids=ids_column,
+            rows=rows,
+            feature_names=None if feature_names is None else list(feature_names),
+            source=source,
+        )
+
+    @property
+    def n_lists(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_items(self) -> int:
+        return int(self.offsets[-1])
+
+    @property
+    def n_features(self) -> int:
+        return self.features.n_features
+
+    def __len__(self) -> int:
+        return self.n_lists
+
+    def __repr__(self) -> str:
+        layout = "dense" if isinstance(self.features, Dense) else "sparse"
+        size = f"{self.n_lists} lists, {self.n_items} items, {self.n_features} {layout} features"
+        return f"CandidateLists({size})"
+
+    @property
+    def lengths(self) -> Index:
+        """Items of each list, int64 (n_lists)."""
+        return np.diff(self.offsets)
+
+    @property
+    def list_index(self) -> Index:
+        """The list of each item, int64 (n_items)."""
+        return np.repeat(np.arange(self.n_lists, dtype=np.int64), self.lengths)
+
+    def names(self) -> list[str]:
+        """Feature names by column, "1", "2", ... where the set has none."""
+        if self.feature_names is not None:
+            return list(self.feature_names)
+        return [str(j + 1) for j in range(self.n_features)]
+
+    def column_of(self, name: str) -> int:
+        """The column of a feature by its name; raises DataError with the names that are near."""
+        names = self.names()
+        if name not in names:
+            from rerank.registry import did_you_mean
+
+            raise DataError(f"{self.source}: no feature {name!r}; {did_you_mean(name, names)}")
+        return names.index(name)
+
+    def list_id(self, i: int) -> str:
+        """The id of list ``i``, its number from 1 where the set has no ids."""
+        return self.list_ids[i] if self.list_ids is not None else str(i + 1)
+
+    def judged_lists(self) -> npt.NDArray[np.bool_]:
+        """Whether a list has any judged item, bool (n_lists)."""
+        if self.labels is None:
+            return np.zeros(self.n_lists, dtype=bool)
+        return np.logical_or.reduceat(~np.isnan(self.labels), self.offsets[:-1])
+
+    def input_order(self, values: Floats) -> Floats:
+        """Values of items (n_items, ...) put in the order of the input's lines."""
+        if self.rows is None:
+            return values
+        out = np.empty_like(values)
+        out[self.rows] = values
+        return out
+
+    def from_input_order(self, values: Floats) -> Floats:
+        """Values in the order of the input's lines (n_items, ...) put in the order of the items."""
+        return values if self.rows is None else values[self.rows]
+
+    def with_first_best(self, how: str) -> CandidateLists:
+        """The same lists with the first stage's order: "input", or the name of a feature (larger first)."""
+        if how == "input":
+            first_best = -(np.arange(self.n_items) if self.rows is None else self.rows).astype(np.float64)
+        else:
+            first_best = self.features.column(self.column_of(how))
+        return replace(self, first_best=first_best)
+
+    def subset(self, chosen: npt.ArrayLike) -> CandidateLists:
+        """The lists at ``chosen`` (indices or a mask over lists), in that order; ``rows`` start anew."""
+        which = np.asarray(chosen)
+        which = np.flatnonzero(which) if which.dtype == bool else which.astype(np.int64)
+        if len(which) == 0:
+            raise DataError(f"{self.source}: a subset of no lists")
+        lengths = self.lengths[which]
+        offsets = offsets_of(lengths)
+        items = np.repeat(self.offsets[:-1][which] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        rows = None
+        if self.rows is not None:
+            rows = np.empty(len(items), dtype=np.int64)
+            rows[np.argsort(self.rows[items], kind="stable")] = np.arange(len(items))
+
+        def of_items(column: Any) -> Any:
+            return None if column is None else column[items]
+
+        return CandidateLists(
+            offsets,
+            self.features.take(items),
+            labels=of_items(self.labels),
+            base_scores=of_items(self.base_scores),
+            first_best=of_items(self.first_best),
+            list_ids=None if self.list_ids is None else self.list_ids.take(which),
+            item_ids=None if self.item_ids is None else self.item_ids.take(items),
+            rows=rows,
+            feature_names=self.feature_names,
+            texts=None if self.texts is None else self.texts.take(items),
+            references=tuple(column.take(which) for column in self.references),
+            counts={name: column[items] for name, column in self.counts.items()},
+            source=self.source,
+        )
+
+    def fingerprint(self) -> str:
+        """A hash of lists, features and labels: a model says by it what it was trained on."""
+        digest = hashlib.blake2b(digest_size=16)
+        features = self.features
+        arrays: list[npt.NDArray[Any] | None] = [self.offsets, self.labels]
+        if isinstance(features, Dense):
+            arrays.append(features.values)
+        else:
+            arrays += [features.indptr, features.indices, features.data]
+        for array in arrays:
+            digest.update(b"none" if array is None else np.ascontiguousarray(array).data)
+        digest.update("\0".join(self.names()).encode("utf-8", "surrogateescape"))
+        return digest.hexdigest()
+
+
+def offsets_of(lengths: npt.ArrayLike) -> Index:
+    """Offsets (n + 1) of lists of these lengths (n)."""
+    sizes = np.asarray(lengths, dtype=np.int64)
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def _vector(values: Any, name: str, length: int) -> Floats:
+    try:
+        vector = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must be numbers: {error}") from None
+    if vector.shape != (length,):
+        raise DataError(f"{name} has shape {vector.shape}, expected ({length},)")
+    return vector

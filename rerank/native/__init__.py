@@ -1,0 +1,1 @@
+"""Cython kernels. They check nothing, allocate little and import nothing from rerank."""

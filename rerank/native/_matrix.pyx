@@ -1,0 +1,129 @@
+"""Feature matrices, dense and CSR: scores of a linear model, checks, ranges.
+
+Sums run in the order of the features, one addition after the other, so that a score has the same
+bits whatever the layout: an absent feature adds nothing, a dense zero adds 0.0.
+"""
+
+ctypedef fused real:
+    float
+    double
+
+
+def dense_scores(const real[:, ::1] X, const double[::1] w, double[::1] out):
+    """OUT out[i] = sum over j of X[i, j] * w[j].
+
+    IN X (n_items, n_features), w (n_features); OUT out (n_items).
+    """
+    cdef Py_ssize_t n = X.shape[0]
+    cdef Py_ssize_t d = X.shape[1]
+    cdef Py_ssize_t i
+    cdef Py_ssize_t j
+    cdef double a
+    cdef double b
+    cdef double e
+    cdef double f
+    with nogil:
+        i = 0
+        # Four rows abreast: four chains of additions, each still in the order of j.
+        while i + 4 <= n:
+            a = b = e = f = 0.0
+            for j in range(d):
+                a += X[i, j] * w[j]
+                b += X[i + 1, j] * w[j]
+                e += X[i + 2, j] * w[j]
+                f += X[i + 3, j] * w[j]
+            out[i] = a
+            out[i + 1] = b
+            out[i + 2] = e
+            out[i + 3] = f
+            i += 4
+        while i < n:
+            a = 0.0
+            for j in range(d):
+                a += X[i, j] * w[j]
+            out[i] = a
+            i += 1
+
+
+def csr_scores(
+    const long long[::1] indptr,
+    const int[::1] indices,
+    const double[::1] data,
+    const double[::1] w,
+    double[::1] out,
+):
+    """OUT out[i] = sum of data * w over row i; data None stands for all ones.
+
+    IN indptr (n_items + 1), indices and data (n_values), w (n_features); OUT out (n_items).
+    """
+    cdef Py_ssize_t n = indptr.shape[0] - 1
+    cdef Py_ssize_t i
+    cdef long long at
+    cdef double total
+    cdef bint ones = data is None
+    with nogil:
+        for i in range(n):
+            total = 0.0
+            if ones:
+                for at in range(indptr[i], indptr[i + 1]):
+                    total += w[indices[at]]
+            else:
+                for at in range(indptr[i], indptr[i + 1]):
+                    total += data[at] * w[indices[at]]
+            out[i] = total
+
+
+def csr_fault(const long long[::1] indptr, const int[::1] indices, long long n_features):
+    """The first row whose indices are not strictly rising within [0, n_features), or -1.
+
+    IN indptr (n_items + 1), rising and within indices; indices (n_values).
+    """
+    cdef Py_ssize_t n = indptr.shape[0] - 1
+    cdef Py_ssize_t i
+    cdef Py_ssize_t fault = -1
+    cdef long long at
+    cdef long long last
+    with nogil:
+        for i in range(n):
+            last = -1
+            for at in range(indptr[i], indptr[i + 1]):
+                if indices[at] <= last or indices[at] >= n_features:
+                    fault = i
+                    break
+                last = indices[at]
+            if fault >= 0:
+                break
+    return fault
+
+
+def value_fault(const real[::1] values, bint nan_allowed):
+    """Position of the first infinite value (or NaN, where not allowed), or -1, and whether any is NaN.
+
+    IN values (n). A value times zero is zero unless it is infinite or NaN.
+    """
+    cdef Py_ssize_t n = values.shape[0]
+    cdef Py_ssize_t i
+    cdef Py_ssize_t block
+    cdef Py_ssize_t stop
+    cdef Py_ssize_t fault = -1
+    cdef bint any_nan = False
+    cdef bint odd
+    with nogil:
+        block = 0
+        while block < n and fault < 0:
+            stop = min(block + 1024, n)
+            odd = False
+            for i in range(block, stop):
+                odd |= not (values[i] * 0.0 == 0.0)
+            if odd:
+                for i in range(block, stop):
+                    if values[i] != values[i]:
+                        any_nan = True
+                        if not nan_allowed:
+                            fault = i
+                            break
+                    elif values[i] * 0.0 != 0.0:
+                        fault = i
+                        break
+            block = stop
+    return fault, any_nan

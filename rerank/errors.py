@@ -35,3 +35,10 @@ class DataError(RerankError):
 
 class FitError(RerankError):
     """A learner cannot be fitted to this data (no pair, a missing dev set, overflow)."""
+
+
+class DataNote(UserWarning):
+    """Something about the input that is no error but that a user should hear (regrouped lists, ...).
+
+    Given by ``warnings.warn``; the command line prints each as one line on standard error.
+    """

@@ -29,7 +29,7 @@ UNIX_FLAGS = ["-O3", "-fno-math-errno", "-ffp-contract=off"]
 SHARED_UTILITY = "rerank.native._cyutility"
 
 
-class BuildKernels(build_ext):
+class BuildKernels(build_ext):  # type: ignore[misc]
     """``build_ext`` that cythonizes each kernel it finds under ``rerank/native``."""
 
     def finalize_options(self) -> None:
@@ -39,6 +39,7 @@ class BuildKernels(build_ext):
             *(Extension(f"rerank.native.{path.stem}", [path.as_posix()]) for path in sources),
         ]
         super().finalize_options()
+        self.parallel = self.parallel or 2
 
     def build_extensions(self) -> None:
         if self.compiler.compiler_type == "unix":
@@ -49,7 +50,7 @@ class BuildKernels(build_ext):
     def run(self) -> None:
         from Cython.Build import cythonize
 
-        translated = cythonize(
+        translated = cythonize(  # type: ignore[no-untyped-call]
             self.extensions,
             build_dir=str(Path(self.build_temp) / "cython"),
             compiler_directives=DIRECTIVES,
@@ -60,5 +61,4 @@ class BuildKernels(build_ext):
         c_files = {extension.name: extension.sources for extension in translated}
         for extension in self.extensions:  # keep the objects: setuptools has marked them
             extension.sources = c_files[extension.name]
-        self.parallel = self.parallel or 2
         super().run()

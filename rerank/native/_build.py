@@ -39,7 +39,7 @@ class BuildKernels(build_ext):  # type: ignore[misc]
             *(Extension(f"rerank.native.{path.stem}", [path.as_posix()]) for path in sources),
         ]
         super().finalize_options()
-        self.parallel = self.parallel or 2
+        self.parallel = 2
 
     def build_extensions(self) -> None:
         if self.compiler.compiler_type == "unix":

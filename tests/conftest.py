@@ -1,0 +1,19 @@
+"""What tests share: where the shared data sets lie, if they are here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data sets; tests that need it skip where it is absent."""
+    path = Path(os.environ.get("RERANK_DATA", ROOT.parent / "shared" / "data"))
+    if not path.is_dir():
+        pytest.skip(f"no shared data at {path} (set RERANK_DATA)")
+    return path

@@ -51,8 +51,9 @@ class Dense:
 
     def scores(self, w: Floats) -> Floats:
         """w·x of every item, float64 (n_items); w is (n_features)."""
-        out = np.empty(self.n_items)
-        _matrix.dense_scores(self.values, w, out)
+        out = np.zeros(self.n_items)
+        if self.n_values:
+            _matrix.dense_scores(self.values, w, out)
         return out
 
     def take(self, rows: Index | slice) -> Dense:
@@ -122,8 +123,9 @@ class Sparse:
 
     def scores(self, w: Floats) -> Floats:
         """w·x of every item, float64 (n_items); w is (n_features)."""
-        out = np.empty(self.n_items)
-        _matrix.csr_scores(self.indptr, self.indices, self.data, w, out)
+        out = np.zeros(self.n_items)
+        if self.n_values:
+            _matrix.csr_scores(self.indptr, self.indices, self.data, w, out)
         return out
 
     def take(self, rows: Index | slice) -> Sparse:

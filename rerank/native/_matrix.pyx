@@ -4,44 +4,26 @@ Sums run in the order of the features, one addition after the other, so that a s
 bits whatever the layout: an absent feature adds nothing, a dense zero adds 0.0.
 """
 
-ctypedef fused real:
-    float
-    double
+from rerank.native._rows cimport csr_dot
+from rerank.native._rows cimport dense_dot
+from rerank.native._rows cimport dense_dot4
+from rerank.native._rows cimport real
 
 
 def dense_scores(const real[:, ::1] X, const double[::1] w, double[::1] out):
     """OUT out[i] = sum over j of X[i, j] * w[j].
 
-    IN X (n_items, n_features), w (n_features); OUT out (n_items).
+    IN X (n_items, n_features), w (n_features), n_features > 0; OUT out (n_items).
     """
     cdef Py_ssize_t n = X.shape[0]
     cdef Py_ssize_t d = X.shape[1]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef double a
-    cdef double b
-    cdef double e
-    cdef double f
+    cdef Py_ssize_t i = 0
     with nogil:
-        i = 0
-        # Four rows abreast: four chains of additions, each still in the order of j.
         while i + 4 <= n:
-            a = b = e = f = 0.0
-            for j in range(d):
-                a += X[i, j] * w[j]
-                b += X[i + 1, j] * w[j]
-                e += X[i + 2, j] * w[j]
-                f += X[i + 3, j] * w[j]
-            out[i] = a
-            out[i + 1] = b
-            out[i + 2] = e
-            out[i + 3] = f
+            dense_dot4(&X[i, 0], &X[i + 1, 0], &X[i + 2, 0], &X[i + 3, 0], &w[0], d, &out[i])
             i += 4
         while i < n:
-            a = 0.0
-            for j in range(d):
-                a += X[i, j] * w[j]
-            out[i] = a
+            out[i] = dense_dot(&X[i, 0], &w[0], d)
             i += 1
 
 
@@ -54,23 +36,13 @@ def csr_scores(
 ):
     """OUT out[i] = sum of data * w over row i; data None stands for all ones.
 
-    IN indptr (n_items + 1), indices and data (n_values), w (n_features); OUT out (n_items).
+    IN indptr (n_items + 1), indices and data (n_values > 0), w (n_features); OUT out (n_items).
     """
-    cdef Py_ssize_t n = indptr.shape[0] - 1
     cdef Py_ssize_t i
-    cdef long long at
-    cdef double total
-    cdef bint ones = data is None
+    cdef const double* values = NULL if data is None else &data[0]
     with nogil:
-        for i in range(n):
-            total = 0.0
-            if ones:
-                for at in range(indptr[i], indptr[i + 1]):
-                    total += w[indices[at]]
-            else:
-                for at in range(indptr[i], indptr[i + 1]):
-                    total += data[at] * w[indices[at]]
-            out[i] = total
+        for i in range(indptr.shape[0] - 1):
+            out[i] = csr_dot(&indices[0], values, indptr[i], indptr[i + 1], &w[0])
 
 
 def csr_fault(const long long[::1] indptr, const int[::1] indices, long long n_features):

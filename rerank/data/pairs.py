@@ -1,0 +1,195 @@
+"""Which items of a list must beat which, and by how much.
+
+Shen & Joshi's pair relations T(p, q) and margin functions g(p, q) = h(p) - h(q) + c over ranks
+p < q, where the rank of an item is 1 + the number of items of its list with a larger label. With
+the items of a list in the order of falling labels every relation allows, for each item, one range
+of later positions, and the ranges never move back: no pair is ever stored.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.lists import CandidateLists, offsets_of
+from rerank.errors import ConfigError, DataError
+from rerank.native import _pairs
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int32]
+
+RelationName = Literal["best-rest", "split", "ordinal", "neighbours", "all"]
+MarginName = Literal["even", "uneven", "label"]
+
+
+@dataclass(frozen=True)
+class PairRelation:
+    """T(p, q): an item of rank p must beat one of rank q.
+
+    best-rest  one best item (the first of those tied for best; the others are dropped) against the rest
+    split      p <= split_top < q, with split_top "best" for the items tied for best; or, where
+               split_bottom is given, p <= split_top and q >= split_bottom
+    ordinal    ordinal_factor * p < q and p + ordinal_gap < q
+    neighbours q is the next rank that occurs below p (Herbrich et al. 2000)
+    all        label > other label + label_gap
+    """
+
+    pairs: RelationName = "ordinal"
+    split_top: int | Literal["best"] = "best"
+    split_bottom: int | None = None
+    ordinal_factor: float = 1.0
+    ordinal_gap: float = 0.0
+    label_gap: float = 0.0
+
+    def __post_init__(self) -> None:
+        top = 1 if self.split_top == "best" else self.split_top
+        if top < 1:
+            raise ConfigError(f"split_top must be 'best' or at least 1, got {self.split_top}")
+        if self.split_bottom is not None and self.split_bottom <= top:
+            raise ConfigError(f"split_bottom must be above split_top ({top}), got {self.split_bottom}")
+        if not (self.ordinal_factor >= 1 and math.isfinite(self.ordinal_factor)):
+            raise ConfigError(f"ordinal_factor must be at least 1, got {self.ordinal_factor}")
+        for name in ("ordinal_gap", "label_gap"):
+            value = getattr(self, name)
+            if not (value >= 0 and math.isfinite(value)):
+                raise ConfigError(f"{name} must be at least 0, got {value}")
+
+    def ranges(self, labels: Floats, rank: Ints, offsets: Index) -> tuple[Ints, Ints]:
+        """start, stop int32 (n): each item must beat the positions start..stop-1 of its list.
+
+        labels (n) fall and rank (n) rises within each list of offsets (n_lists + 1).
+        """
+        lengths = np.repeat(np.diff(offsets), np.diff(offsets)).astype(np.int32)
+        stop = lengths
+        start = np.empty(len(rank), dtype=np.int32)
+        p = rank.astype(np.int64)
+        if self.pairs == "all":
+            _pairs.first_below_label(labels, offsets, self.label_gap, start)
+        elif self.pairs == "ordinal":
+            limit = np.maximum(np.floor(self.ordinal_factor * p), np.floor(p + self.ordinal_gap))
+            _pairs.first_beyond_rank(rank, offsets, limit.astype(np.int64), start)
+        elif self.pairs == "neighbours":
+            _pairs.first_beyond_rank(rank, offsets, p, start)
+            next_rank = rank[np.minimum(start, lengths - 1) + np.repeat(offsets[:-1], np.diff(offsets))]
+            stop = np.empty_like(start)
+            _pairs.first_beyond_rank(rank, offsets, next_rank.astype(np.int64), stop)
+        else:
+            top = 1 if self.split_top == "best" or self.pairs == "best-rest" else self.split_top
+            bottom = self.split_bottom if self.pairs == "split" else None
+            limit = np.where(p <= top, top if bottom is None else bottom - 1, np.iinfo(np.int32).max)
+            _pairs.first_beyond_rank(rank, offsets, limit, start)
+            if self.pairs == "best-rest":
+                others = np.ones(len(rank), dtype=bool)
+                others[offsets[:-1]] = False
+                start[others] = lengths[others]
+        return np.minimum(start, stop), stop
+
+
+@dataclass(frozen=True)
+class Margin:
+    """g(p, q) = h(p) - h(q) + c.
+
+    even    h = 0, c = 1
+    uneven  h = 1 / p ** margin_power, c = 0
+    label   h = label, c = 0: the margin is the difference of the labels
+    """
+
+    margin: MarginName = "even"
+    margin_power: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (self.margin_power > 0 and math.isfinite(self.margin_power)):
+            raise ConfigError(f"margin_power must be above 0, got {self.margin_power}")
+
+    @property
+    def c(self) -> float:
+        return 1.0 if self.margin == "even" else 0.0
+
+    def h(self, labels: Floats, rank: Ints) -> Floats:
+        """h of each item, float64 (n)."""
+        if self.margin == "even":
+            return np.zeros(len(rank))
+        if self.margin == "uneven":
+            return rank.astype(np.float64) ** -self.margin_power
+        return labels.astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The pairs of a set of lists, without storing one.
+
+    Only judged items of lists that have a pair are here, in the order of falling labels (equal
+    labels in input order).
+
+    lists : int64 (n), the lists that have a pair.
+    offsets : int64 (n + 1), where each of them begins below.
+    items : int64 (n_items), the row of each item in the set.
+    rank, start, stop : int32 (n_items); item at position j must beat positions start[j]..stop[j]-1,
+        counted from its list's first position. Both are rising within a list.
+    h, c : the margin function.
+    n_skipped : lists without a pair.
+    """
+
+    lists: Index
+    offsets: Index
+    items: Index
+    rank: Ints
+    start: Ints
+    stop: Ints
+    h: Floats
+    c: float
+    n_skipped: int
+
+    @property
+    def n_lists(self) -> int:
+        return len(self.lists)
+
+    @property
+    def counts(self) -> Index:
+        """Pairs of each list, int64 (n)."""
+        return np.add.reduceat(self.stop.astype(np.int64) - self.start, self.offsets[:-1])
+
+    @property
+    def n_pairs(self) -> int:
+        return int((self.stop.astype(np.int64) - self.start).sum())
+
+
+def make_pairs(lists: CandidateLists, relation: PairRelation, margin: Margin | None = None) -> Pairs:
+    """The pairs of ``lists`` under ``relation``.
+
+    Raises DataError where the set has no labels; a set in which no list has a pair gives Pairs of
+    no list, and whoever needs one says so.
+    """
+    if lists.labels is None:
+        raise DataError(f"{lists.source}: no labels, so no pairs")
+    judged = np.flatnonzero(~np.isnan(lists.labels))
+    of_list = lists.list_index[judged]
+    order = np.lexsort((-lists.labels[judged], of_list))
+    items = judged[order]
+    of_list = of_list[order]
+    labels = np.ascontiguousarray(lists.labels[items])
+    present, sizes = np.unique(of_list, return_counts=True)
+    offsets = offsets_of(sizes)
+    rank = np.empty(len(items), dtype=np.int32)
+    _pairs.competition_ranks(labels, offsets, rank)
+    start, stop = relation.ranges(labels, rank, offsets)
+    span = stop.astype(np.int64) - start
+    has_pair = np.add.reduceat(span, offsets[:-1]) > 0 if len(items) else np.zeros(0, dtype=bool)
+    kept = np.repeat(has_pair, sizes)
+    margin = margin or Margin()
+    return Pairs(
+        lists=present[has_pair],
+        offsets=offsets_of(sizes[has_pair]),
+        items=items[kept],
+        rank=rank[kept],
+        start=start[kept],
+        stop=stop[kept],
+        h=margin.h(labels[kept], rank[kept]),
+        c=margin.c,
+        n_skipped=lists.n_lists - int(has_pair.sum()),
+    )

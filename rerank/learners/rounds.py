@@ -1,0 +1,94 @@
+"""What learners that work in rounds share: the learning curve, and which round is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.judge import Judge, corpus_value
+from rerank.data.lists import CandidateLists
+from rerank.learners.base import Watched
+
+Floats = npt.NDArray[np.float64]
+
+
+class Rounds:
+    """Watches the rounds of a learner.
+
+    After each round the learner calls ``record``; the model of the best round by the dev metric
+    (the earliest of equals) is remembered where ``keep`` is "best".
+    """
+
+    def __init__(
+        self, lists: CandidateLists, judge: Judge | None, dev: Watched | None, keep: str
+    ) -> None:
+        self.lists = lists
+        self.judge = judge
+        self.dev = dev
+        self.keep = keep
+        self.curve: list[dict[str, float]] = []
+        self.best_round = 0
+        self._best_value = -np.inf
+        self._best: Any = None
+
+    def record(self, state: Any, score: Callable[[Any, CandidateLists], Floats], **progress: float) -> None:
+        """One row of the curve: ``progress`` and what the judges say of the model ``state``.
+
+        ``score(state, lists)`` gives scores; ``state`` must not be changed by the learner afterwards.
+        """
+        row: dict[str, float] = {"round": len(self.curve) + 1, **progress}
+        if self.judge is not None:
+            row["train"] = corpus_value(self.judge, self.judge.per_list(score(state, self.lists)))
+        if self.dev is not None:
+            lists, judge = self.dev
+            scores = score(state, lists)
+            row["dev"] = corpus_value(judge, judge.per_list(scores))
+            row["dev_logloss"] = log_loss(lists, scores)
+            value = judge.better * row["dev"]
+            if self._best is None or value > self._best_value:
+                self._best, self._best_value, self.best_round = state, value, len(self.curve) + 1
+        self.curve.append(row)
+
+    def kept(self, last: Any) -> tuple[Any, dict[str, Any]]:
+        """The state to keep, and what to note of it in the model."""
+        rounds = len(self.curve)
+        if self.keep == "best":
+            note: dict[str, Any] = {"run": rounds, "kept": self.best_round}
+            note["dev"] = self.curve[self.best_round - 1]["dev"]
+            return self._best, note
+        note = {"run": rounds, "kept": rounds}
+        if self.dev is not None and rounds:
+            note["dev"] = self.curve[-1]["dev"]
+        return last, note
+
+
+def log_loss(lists: CandidateLists, scores: Floats) -> float:
+    """Mean over lists of -log P(best), in nats; NaN where no list has two different labels.
+
+    P is the softmax of the list's scores after they are divided by the root mean square of their
+    deviations from their list's mean over the whole set, and P(best) the probability of all items
+    tied for the best label. So the measure does not depend on the scale of a perceptron's weights.
+    (Shen & Joshi plot a log-loss in Figures 3 and 4 without defining one.)
+    """
+    if lists.labels is None:
+        return float("nan")
+    begin, sizes = lists.offsets[:-1], lists.lengths
+    labels = np.where(np.isnan(lists.labels), -np.inf, lists.labels)
+    top = np.maximum.reduceat(labels, begin)
+    is_best = labels == np.repeat(top, sizes)
+    used = np.isfinite(top) & ~np.logical_and.reduceat(is_best, begin)
+    if not used.any():
+        return float("nan")
+    deviation = scores - np.repeat(np.add.reduceat(scores, begin) / sizes, sizes)
+    scale = float(np.sqrt(np.mean(deviation**2)))
+    z = deviation / scale if scale > 0 else np.zeros_like(deviation)
+    z -= np.repeat(np.maximum.reduceat(z, begin), sizes)
+    weight = np.exp(z)
+    best = np.add.reduceat(np.where(is_best, weight, 0.0), begin)
+    # A best item far below the others has weight 0 in floating point: its log is its z.
+    best_z = np.maximum.reduceat(np.where(is_best, z, -np.inf), begin)
+    log_best = np.where(best > 0, np.log(np.where(best > 0, best, 1.0)), best_z)
+    return float(np.mean((np.log(np.add.reduceat(weight, begin)) - log_best)[used]))

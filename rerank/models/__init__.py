@@ -1,0 +1,1 @@
+"""Models: what a learner returns; score, save, load, explain."""

@@ -1,0 +1,170 @@
+"""What every model shares, and the model file.
+
+A model file is a zip archive as numpy's npz: ``meta.json`` (format version, kind, learner, settings,
+feature names, scaling, training data, dev score) and one .npy member for each array. Nothing in it
+is executed when it is read. The same model gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank._version import __version__
+from rerank.data.lists import CandidateLists
+from rerank.data.scaling import Scaling
+from rerank.errors import DataError, FormatError
+from rerank.files import atomic_write
+from rerank.registry import Registry
+
+FORMAT_VERSION = 1
+Arrays = dict[str, npt.NDArray[Any]]
+Floats = npt.NDArray[np.float64]
+
+MODELS: Registry[type[Model]]
+
+
+@dataclass
+class Training:
+    """Where a model came from: enough to train it again, or to see that it was not."""
+
+    learner: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
+    dev: dict[str, Any] = field(default_factory=dict)
+    rounds: dict[str, Any] = field(default_factory=dict)
+
+
+class Model(ABC):
+    """A scorer of candidates: larger scores are better.
+
+    ``feature_names`` are the features by column as the model knows them; data with other columns is
+    brought into that order by name, absent features are 0.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(self, feature_names: list[str]) -> None:
+        self.feature_names = feature_names
+        self.scaling: Scaling | None = None
+        self.training = Training()
+        self.curve: list[dict[str, float]] = []
+
+    @abstractmethod
+    def score_aligned(self, lists: CandidateLists) -> Floats:
+        """Scores (n_items) of lists whose columns are the model's and whose features are scaled."""
+
+    @abstractmethod
+    def arrays(self) -> Arrays:
+        """What to save beside the metadata."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+        """The inverse of ``arrays``."""
+
+    @abstractmethod
+    def explain(self) -> list[tuple[str, float]]:
+        """(what, weight) rows for ``rerank show``, heaviest first."""
+
+    def unknown_features(self, lists: CandidateLists) -> list[str]:
+        """Names of features of the data which the model does not know, and so ignores."""
+        known = set(self.feature_names)
+        return [name for name in lists.names() if name not in known]
+
+    def align(self, lists: CandidateLists) -> CandidateLists:
+        """The lists with the model's columns, in the model's order."""
+        names = lists.names()
+        if names == self.feature_names:
+            return lists
+        column = {name: j for j, name in enumerate(self.feature_names)}
+        columns = np.array([column.get(name, -1) for name in names], dtype=np.int64)
+        return lists.with_features(
+            lists.features.select(columns, len(self.feature_names)), self.feature_names
+        )
+
+    def score(self, lists: CandidateLists) -> Floats:
+        """A score for each item, float64 (n_items), in the order of the items of ``lists``."""
+        lists = self.align(lists)
+        if self.scaling is not None:
+            lists = self.scaling.apply(lists)
+        return self.score_aligned(lists)
+
+    def save(self, path: str) -> None:
+        """Writes the model file at ``path``, whole or not at all."""
+        arrays = self.arrays()
+        meta: dict[str, Any] = {
+            "format": FORMAT_VERSION,
+            "rerank": __version__,
+            "kind": self.kind,
+            "training": vars(self.training),
+            "feature_names": self.feature_names,
+            "scaling": None,
+        }
+        if self.scaling is not None:
+            meta["scaling"] = self.scaling.to_meta()
+            arrays |= {f"scaling.{name}": array for name, array in self.scaling.arrays().items()}
+        with atomic_write(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+            text = json.dumps(meta, ensure_ascii=False, indent=1, allow_nan=False)
+            _add(archive, "meta.json", text.encode("utf-8", "surrogateescape"))
+            for name in sorted(arrays):
+                member = io.BytesIO()
+                np.lib.format.write_array(member, np.ascontiguousarray(arrays[name]), allow_pickle=False)
+                _add(archive, f"{name}.npy", member.getvalue())
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    info = zipfile.ZipInfo(name)  # dated 1980: the same model, the same bytes
+    info.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(info, content, compresslevel=1)
+
+
+def load_model(path: str) -> Model:
+    """The model saved at ``path``.
+
+    Raises FormatError where the file is no model of this package, or of a version it cannot read.
+    """
+    expected = "a model file written by rerank"
+    try:
+        with zipfile.ZipFile(path) as archive:
+            meta = json.loads(archive.read("meta.json").decode("utf-8", "surrogateescape"))
+            arrays = {
+                name.removesuffix(".npy"): np.lib.format.read_array(
+                    io.BytesIO(archive.read(name)), allow_pickle=False
+                )
+                for name in archive.namelist()
+                if name.endswith(".npy")
+            }
+        version, kind = meta["format"], meta["kind"]
+    except OSError as error:
+        raise FormatError(path, None, error.strerror or str(error), expected) from None
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, TypeError):
+        raise FormatError(path, None, "something else, or a damaged file", expected) from None
+    if version != FORMAT_VERSION:
+        raise FormatError(path, None, f"model format {version}", f"format {FORMAT_VERSION}")
+    try:
+        return _rebuild(MODELS.get(kind), meta, arrays)
+    except (KeyError, TypeError, ValueError, DataError) as error:
+        raise FormatError(path, None, f"a damaged model ({error})", expected) from None
+
+
+def _rebuild(owner: type[Model], meta: dict[str, Any], arrays: Arrays) -> Model:
+    model = owner.from_arrays(
+        list(meta["feature_names"]), {n: a for n, a in arrays.items() if not n.startswith("scaling.")}
+    )
+    model.training = Training(**meta["training"])
+    if meta["scaling"] is not None:
+        members = {n.removeprefix("scaling."): a for n, a in arrays.items() if n.startswith("scaling.")}
+        model.scaling = Scaling.from_meta(meta["scaling"], members)
+    return model
+
+
+MODELS = Registry("model", "rerank.models")

@@ -1,0 +1,36 @@
+"""Random scores, reproducible: item i of any set gets draw i of the seed's stream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.lists import CandidateLists
+from rerank.models.base import MODELS, Arrays, Floats, Model
+
+
+@MODELS.register("random")
+class RandomModel(Model):
+    """Uniform scores in [0, 1) from a seed."""
+
+    kind = "random"
+
+    def __init__(self, feature_names: list[str], seed: int) -> None:
+        super().__init__(feature_names)
+        self.seed = seed
+
+    def score_aligned(self, lists: CandidateLists) -> Floats:
+        return np.random.default_rng(self.seed).random(lists.n_items)
+
+    def arrays(self) -> Arrays:
+        return {"seed": np.array([self.seed], dtype=np.int64)}
+
+    @classmethod
+    def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+        return cls(feature_names, int(arrays["seed"][0]))
+
+    def explain(self) -> list[tuple[str, float]]:
+        return []

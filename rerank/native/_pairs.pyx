@@ -1,0 +1,65 @@
+"""Which items of a list must beat which: ranks, and the ranges that a pair relation allows.
+
+Items are in the order of falling labels within their list, so every relation of the package is a
+range [start, stop) of later positions for each item.
+"""
+
+
+def competition_ranks(const double[::1] labels, const long long[::1] offsets, int[::1] rank):
+    """OUT rank[i] = 1 + number of items of the list with a larger label.
+
+    IN labels (n), falling within each list; offsets (n_lists + 1). OUT rank (n).
+    """
+    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Py_ssize_t i
+    cdef long long at
+    with nogil:
+        for i in range(n_lists):
+            rank[offsets[i]] = 1
+            for at in range(offsets[i] + 1, offsets[i + 1]):
+                if labels[at] == labels[at - 1]:
+                    rank[at] = rank[at - 1]
+                else:
+                    rank[at] = <int> (at - offsets[i]) + 1
+
+
+def first_beyond_rank(
+    const int[::1] rank, const long long[::1] offsets, const long long[::1] limit, int[::1] first
+):
+    """OUT first[i] = first position of the list whose rank is larger than limit[i], or its length.
+
+    IN rank (n) rising and limit (n) not falling within each list; offsets (n_lists + 1). OUT first (n),
+    counted from the start of the list.
+    """
+    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Py_ssize_t i
+    cdef long long at
+    cdef long long ahead
+    with nogil:
+        for i in range(n_lists):
+            ahead = offsets[i]
+            for at in range(offsets[i], offsets[i + 1]):
+                while ahead < offsets[i + 1] and rank[ahead] <= limit[at]:
+                    ahead += 1
+                first[at] = <int> (ahead - offsets[i])
+
+
+def first_below_label(
+    const double[::1] labels, const long long[::1] offsets, double gap, int[::1] first
+):
+    """OUT first[i] = first position of the list with labels[i] > label + gap, or its length.
+
+    IN labels (n), falling within each list; offsets (n_lists + 1); gap >= 0. OUT first (n), counted
+    from the start of the list.
+    """
+    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Py_ssize_t i
+    cdef long long at
+    cdef long long ahead
+    with nogil:
+        for i in range(n_lists):
+            ahead = offsets[i]
+            for at in range(offsets[i], offsets[i + 1]):
+                while ahead < offsets[i + 1] and not labels[at] > labels[ahead] + gap:
+                    ahead += 1
+                first[at] = <int> (ahead - offsets[i])

@@ -1,0 +1,102 @@
+"""Settings that are at once keyword arguments, YAML keys and ``--set`` options.
+
+A class of settings declares fields with defaults, ranges and a line of help; everything that checks,
+lists or explains settings reads that declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import pydantic
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from rerank.errors import ConfigError
+from rerank.registry import did_you_mean
+
+
+class Settings(BaseModel):
+    """Checked, unchangeable settings. A wrong one raises ConfigError that says key, found, expected."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    section: ClassVar[str] = "settings"
+
+    def __init__(self, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise ConfigError("; ".join(explain(error, type(self)))) from None
+
+    @classmethod
+    def checked(cls, values: Mapping[str, Any], where: str) -> Self:
+        """The settings in ``values``; errors begin with ``where`` (a file, an option)."""
+        try:
+            return cls(**values)
+        except ConfigError as error:
+            raise ConfigError(f"{where}: {error}") from None
+
+    def get_params(self) -> dict[str, Any]:
+        """Every setting by name, as scikit-learn's estimators answer."""
+        return {name: getattr(self, name) for name in type(self).model_fields}
+
+
+def explain(error: ValidationError, owner: type[BaseModel]) -> list[str]:
+    """One line for each fault of a pydantic error: path of the key, found, expected."""
+    lines = []
+    for fault in error.errors(include_url=False):
+        path = ".".join(str(part) for part in fault["loc"] if not _is_branch(part))
+        if fault["type"] == "extra_forbidden":
+            known = _fields_at(owner, fault["loc"][:-1])
+            lines.append(f"unknown setting {path!r}; {did_you_mean(str(fault['loc'][-1]), known)}")
+        elif fault["type"] == "value_error":
+            lines.append(str(fault["ctx"]["error"]))
+        else:
+            message = fault["msg"][0].lower() + fault["msg"][1:]
+            lines.append(f"{path}: found {fault['input']!r}, expected: {message}")
+    return list(dict.fromkeys(lines))
+
+
+def _is_branch(part: int | str) -> bool:
+    """Whether pydantic names by it an alternative of a union, which is no key of the user's."""
+    return isinstance(part, str) and (part in ("int", "float", "str", "bool") or "[" in part)
+
+
+def _fields_at(owner: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
+    for part in path:
+        field = owner.model_fields.get(str(part))
+        inner = field.annotation if field else None
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            owner = inner
+    return list(owner.model_fields)
+
+
+def setting(default: Any, help: str, **limits: Any) -> Any:
+    """A field of a Settings class: its default, a line of help, and limits such as ge=0."""
+    return pydantic.Field(default=default, description=help, **limits)
+
+
+def describe(owner: type[Settings]) -> list[tuple[str, str, str, str]]:
+    """(name, type or choices, default, help) of each setting, in the order of declaration."""
+    rows = []
+    for name, field in owner.model_fields.items():
+        rows.append((name, _type_text(field), _value_text(field.default), field.description or ""))
+    return rows
+
+
+def _type_text(field: pydantic.fields.FieldInfo) -> str:
+    text = str(field.annotation) if not isinstance(field.annotation, type) else field.annotation.__name__
+    for noise in ("typing.", "Literal[", "]", "'"):
+        text = text.replace(noise, "")
+    text = text.replace(" | ", ", ").replace(", ", " | ").replace("NoneType", "none").replace("None", "none")
+    limits = [
+        f"{sign} {getattr(limit, name):g}"
+        for limit in field.metadata
+        for name, sign in (("ge", ">="), ("gt", ">"), ("le", "<="), ("lt", "<"))
+        if getattr(limit, name, None) is not None
+    ]
+    return " ".join([text, *limits])
+
+
+def _value_text(value: Any) -> str:
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

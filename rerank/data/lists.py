@@ -232,6 +232,19 @@ class CandidateLists:
             first_best = self.features.column(self.column_of(how))
         return replace(self, first_best=first_best)
 
+    def with_columns(self, names: Sequence[str]) -> CandidateLists:
+        """The same lists with the feature columns ``names``, in that order: absent ones are 0, others go."""
+        mine = self.names()
+        if mine == list(names):
+            return self
+        place = {name: j for j, name in enumerate(names)}
+        columns = np.array([place.get(name, -1) for name in mine], dtype=np.int64)
+        return self.with_features(self.features.select(columns, len(names)), list(names))
+
+    def with_features(self, features: Features, feature_names: Sequence[str] | None) -> CandidateLists:
+        """The same lists with other features, one row an item."""
+        return replace(self, features=features, feature_names=feature_names)
+
     def subset(self, chosen: npt.ArrayLike) -> CandidateLists:
         """The lists at ``chosen`` (indices or a mask over lists), in that order; ``rows`` start anew."""
         which = np.asarray(chosen)
@@ -245,6 +258,18 @@ class CandidateLists:
         if self.rows is not None:
             rows = np.empty(len(items), dtype=np.int64)
             rows[np.argsort(self.rows[items], kind="stable")] = np.arange(len(items))
+        return self._taking(items, offsets, rows, which)
+
+    def reordered(self, items: Index) -> CandidateLists:
+        """The same lists with their items (n_items, a permutation within each list) in a new order."""
+        if not np.array_equal(np.sort(items), np.arange(self.n_items)) or not np.array_equal(
+            self.list_index[items], self.list_index
+        ):
+            raise DataError(f"{self.source}: a new order must keep each item in its list")
+        return self._taking(items, self.offsets, None, np.arange(self.n_lists))
+
+    def _taking(self, items: Index, offsets: Index, rows: Index | None, which: Index) -> CandidateLists:
+        """The columns of items taken at ``items``, those of lists at ``which``."""
 
         def of_items(column: Any) -> Any:
             return None if column is None else column[items]

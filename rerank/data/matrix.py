@@ -5,6 +5,8 @@ A kernel exists once per layout; what calls it asks ``isinstance(features, Dense
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +65,11 @@ class Dense:
     def column(self, j: int) -> Floats:
         """Values of feature column ``j`` over all items, float64 (n_items), a copy."""
         return self.values[:, j].astype(np.float64)
+
+    def columns(self) -> Iterator[Floats]:
+        """Every feature column in turn, as ``column`` gives it."""
+        for j in range(self.n_features):
+            yield self.column(j)
 
     def select(self, columns: npt.NDArray[np.int64], n_features: int) -> Dense:
         """Columns moved to new places: old column j goes to columns[j], or away where that is -1."""
@@ -145,6 +152,16 @@ class Sparse:
         out = np.zeros(self.n_items)
         out[np.searchsorted(self.indptr, at, side="right") - 1] = 1.0 if self.data is None else self.data[at]
         return out
+
+    def columns(self) -> Iterator[Floats]:
+        """Every feature column in turn, as ``column`` gives it, after one sort of the values."""
+        order = np.argsort(self.indices, kind="stable")
+        row = np.searchsorted(self.indptr, order, side="right") - 1
+        bounds = np.searchsorted(self.indices[order], np.arange(self.n_features + 1))
+        for first, last in itertools.pairwise(bounds.tolist()):
+            out = np.zeros(self.n_items)
+            out[row[first:last]] = 1.0 if self.data is None else self.data[order[first:last]]
+            yield out
 
     def select(self, columns: npt.NDArray[np.int64], n_features: int) -> Sparse:
         """Columns moved to new places: old column j goes to columns[j], or away where that is -1."""

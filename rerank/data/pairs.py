@@ -152,6 +152,8 @@ class Pairs:
     @property
     def counts(self) -> Index:
         """Pairs of each list, int64 (n)."""
+        if self.n_lists == 0:
+            return np.zeros(0, dtype=np.int64)
         return np.add.reduceat(self.stop.astype(np.int64) - self.start, self.offsets[:-1])
 
     @property

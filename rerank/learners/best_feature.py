@@ -32,8 +32,7 @@ class BestFeature(Learner):
     ) -> Model:
         assert judge is not None  # needs_judge
         best_value, best_feature, best_sign = -np.inf, 0, 1.0
-        for j in range(lists.n_features):
-            column = lists.features.column(j)
+        for j, column in enumerate(lists.features.columns()):
             for sign in (1.0, -1.0):
                 value = judge.better * corpus_value(judge, judge.per_list(sign * column))
                 if value > best_value:

@@ -80,20 +80,9 @@ class Model(ABC):
         known = set(self.feature_names)
         return [name for name in lists.names() if name not in known]
 
-    def align(self, lists: CandidateLists) -> CandidateLists:
-        """The lists with the model's columns, in the model's order."""
-        names = lists.names()
-        if names == self.feature_names:
-            return lists
-        column = {name: j for j, name in enumerate(self.feature_names)}
-        columns = np.array([column.get(name, -1) for name in names], dtype=np.int64)
-        return lists.with_features(
-            lists.features.select(columns, len(self.feature_names)), self.feature_names
-        )
-
     def score(self, lists: CandidateLists) -> Floats:
         """A score for each item, float64 (n_items), in the order of the items of ``lists``."""
-        lists = self.align(lists)
+        lists = lists.with_columns(self.feature_names)
         if self.scaling is not None:
             lists = self.scaling.apply(lists)
         return self.score_aligned(lists)
@@ -163,7 +152,7 @@ def _rebuild(owner: type[Model], meta: dict[str, Any], arrays: Arrays) -> Model:
     model.training = Training(**meta["training"])
     if meta["scaling"] is not None:
         members = {n.removeprefix("scaling."): a for n, a in arrays.items() if n.startswith("scaling.")}
-        model.scaling = Scaling.from_meta(meta["scaling"], members)
+        model.scaling = Scaling.restore(meta["scaling"], members)
     return model
 
 

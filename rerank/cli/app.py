@@ -1,0 +1,63 @@
+"""The ``rerank`` command: the verbs, and how a wrong use is told."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from rerank._version import __version__
+from rerank.cli import evaluate, listing, predict, show, train, validate
+from rerank.cli.common import EXIT_INTERRUPTED, EXIT_USAGE, say
+
+app = typer.Typer(
+    name="rerank",
+    help="N-best reranking and learning to rank: learn to put the best candidate first.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        print(f"rerank {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """N-best reranking and learning to rank: learn to put the best candidate first."""
+
+
+app.command("train")(train.train)
+app.command("predict")(predict.predict)
+app.command("eval")(evaluate.evaluate)
+app.command("show")(show.show)
+app.command("validate")(validate.validate)
+app.command("list")(listing.list_)
+
+
+def run() -> int:
+    """Runs the command line of this process; returns the exit code."""
+    try:
+        code: Any = app(standalone_mode=False)
+    except typer.Abort:
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error.format_message())
+            return EXIT_USAGE
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "rerank"
+        say(f"{' '.join(error.format_message().split())} (see {command} --help)")
+        return EXIT_USAGE
+    return code if isinstance(code, int) else 0

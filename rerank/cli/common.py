@@ -1,0 +1,72 @@
+"""What verbs share: how they end, what they say on standard error, how they write."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import typer
+
+from rerank.errors import DataNote, RerankError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+EXIT_NO = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+EXIT_PIPE = 141
+
+
+def say(text: str) -> None:
+    """One line on standard error."""
+    print(f"rerank: {text}", file=sys.stderr)
+
+
+def verb(function: F) -> F:
+    """Gives a command the package's manners: one line for an error, no traceback, the right exit code."""
+
+    @functools.wraps(function)
+    def command(*args: Any, **kwargs: Any) -> Any:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", DataNote)
+                warnings.showwarning = _show
+                function(*args, **kwargs)
+            sys.stdout.flush()
+        except RerankError as error:
+            say(str(error).replace("\n", " "))
+            raise typer.Exit(EXIT_USAGE) from None
+        except BrokenPipeError:
+            # What is still buffered has nowhere to go; a second error at exit would be noise.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(EXIT_PIPE) from None
+        except MemoryError:
+            say("out of memory")
+            raise typer.Exit(EXIT_USAGE) from None
+        except KeyboardInterrupt:
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+
+    return command  # type: ignore[return-value]
+
+
+def _show(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any, **__: Any
+) -> None:
+    if issubclass(category, DataNote):
+        say(f"note: {message}")
+    else:
+        sys.stderr.write(warnings.formatwarning(str(message), category, filename, lineno))
+
+
+def write_lines(path: str, lines: Iterable[str]) -> None:
+    """Lines to a file, whole or not at all; ``-`` is standard output."""
+    from rerank.files import atomic_write
+
+    with atomic_write(path) as out:
+        for line in lines:
+            out.write(line.encode("utf-8", "surrogateescape"))
+            out.write(b"\n")

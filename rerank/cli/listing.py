@@ -1,0 +1,34 @@
+"""``rerank list``: what there is to choose from."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rerank.cli.common import verb
+
+KINDS = ("learners", "metrics", "formats", "scalings")
+
+
+@verb
+def list_(
+    kind: Annotated[str, typer.Argument(metavar="learners|metrics|formats|scalings", help="Of what kind.")],
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="One learner: its settings, defaults and meanings.")
+    ] = None,
+) -> None:
+    """List learners, metrics, formats or scalings; with a learner's name, its settings.
+
+    rerank list learners perceptron
+    """
+    from rerank.errors import ConfigError
+    from rerank.registry import did_you_mean
+    from rerank.report import listings
+
+    if kind not in KINDS:
+        raise ConfigError(f"nothing is called {kind!r}; {did_you_mean(kind, KINDS)}")
+    if name is not None and kind != "learners":
+        raise ConfigError(f"'rerank list {kind}' takes no name")
+    lines = listings.learner_lines(name) if name is not None else listings.LISTINGS[kind]()
+    print("\n".join(lines))

@@ -1,0 +1,57 @@
+"""``rerank predict``: a model and lists in, scores or rankings out."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rerank.cli import options
+from rerank.cli.common import verb, write_lines
+
+
+@verb
+def predict(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by 'rerank train'.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Lists to score; - is standard input.")],
+    as_: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="scores|table|run|nbest|best",
+            help="One score an input line; list, item, rank and score; a TREC run; the file reordered; "
+            "the best candidate of each list.",
+        ),
+    ] = "scores",
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where to; - is standard output.")] = "-",
+    tag: Annotated[str, typer.Option("--tag", metavar="NAME", help="Name of the run, for --as run.")] = "rerank",
+    format: options.Format = None,
+    feature_names: options.FeatureNames = None,
+    missing: options.Missing = "zero",
+    zero_based: options.ZeroBased = False,
+    layout: options.Layout = "auto",
+    strict: options.Strict = False,
+) -> None:
+    """Score lists with a model.
+
+    rerank predict model test.txt > scores.txt
+    """
+    from rerank import experiment, outputs
+    from rerank.formats import load
+
+    writer = outputs.writer(as_)
+    scorer = experiment.open_model(model)
+    lists = load(
+        data,
+        format,
+        feature_names=feature_names,
+        missing=missing,
+        zero_based=zero_based,
+        layout=layout,
+        strict=strict,
+    )
+    scores = experiment.predict(scorer, lists, strict=strict)
+    if as_ == "nbest":
+        outputs.write_reordered(lists, scores, format, out)
+    else:
+        write_lines(out, writer(lists, scores, tag))

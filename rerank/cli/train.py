@@ -1,0 +1,85 @@
+"""``rerank train``: lists in, a model out."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rerank.cli import options
+from rerank.cli.common import say, verb
+
+
+@verb
+def train(
+    config: Annotated[
+        str | None, typer.Argument(metavar="[CONFIG]", help="A YAML file; options below come on top.")
+    ] = None,
+    out: Annotated[str | None, typer.Option("--out", "-o", metavar="MODEL", help="Model file to write.")] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", "-d", metavar="FILE", help="Training lists; - is standard input.")
+    ] = None,
+    learner: Annotated[
+        str | None, typer.Option("--learner", "-l", metavar="NAME", help="See 'rerank list learners'.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", metavar="KEY=VALUE", help="A learner's setting, or a path into the YAML."),
+    ] = None,
+    dev: Annotated[
+        str | None, typer.Option("--dev", metavar="FILE", help="Development lists, watched by the metric.")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option("--metric", "-m", metavar="M", help="Metric to watch and to keep a round by.")
+    ] = None,
+    scaling: Annotated[
+        str | None,
+        typer.Option("--scaling", metavar="NAME", help="Scaling of the features; see 'rerank list scalings'."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of all randomness.")] = None,
+    curve: Annotated[
+        str | None,
+        typer.Option(
+            "--curve",
+            metavar="FILE",
+            help="Write the learning curve (TSV); the seconds go to timing.NAME beside it.",
+        ),
+    ] = None,
+    format: options.Format = None,
+    feature_names: options.FeatureNames = None,
+    missing: options.Missing = "zero",
+    zero_based: options.ZeroBased = False,
+    layout: options.Layout = "auto",
+    strict: options.Strict = False,
+) -> None:
+    """Train a model on lists with judged candidates.
+
+    rerank train --data train.txt --dev vali.txt --metric AP --set keep=best --out model
+    """
+    from rerank import experiment
+    from rerank.config import read_config
+    from rerank.errors import ConfigError
+
+    given = {
+        "data.train": data,
+        "data.dev": dev,
+        "data.format": format,
+        "data.feature_names": feature_names,
+        "data.missing": missing if missing != "zero" else None,
+        "data.zero_based": zero_based or None,
+        "data.layout": layout if layout != "auto" else None,
+        "data.strict": strict or None,
+        "learner.name": learner,
+        "select.metric": metric,
+        "scaling": scaling,
+        "seed": seed,
+    }
+    settings = read_config(config, set_ or [], {key: value for key, value in given.items() if value is not None})
+    if out is None:
+        raise ConfigError("no model file to write: give --out MODEL")
+    result = experiment.train_from(settings)
+    result.model.save(out)
+    if curve is not None:
+        experiment.write_curve(result, curve)
+    for line in result.summary():
+        say(line)

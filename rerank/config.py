@@ -1,0 +1,147 @@
+"""Experiment files: YAML, environment variables and ``--set key=value`` to checked settings."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from rerank.errors import ConfigError, FormatError
+from rerank.settings import Settings, setting
+
+ScalingName = Literal["none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank"]
+
+
+class DataSection(Settings):
+    """Where the lists are and how to read them."""
+
+    train: str | None = setting(None, "training lists")
+    dev: str | None = setting(None, "development lists")
+    test: str | None = setting(None, "test lists")
+    format: str | None = setting(None, "format of all three; none = by name or content")
+    first_best: str | None = setting(None, "the first stage's order: 'input' or the name of a feature")
+    feature_names: str | None = setting(None, "file with the features' names, one a line")
+    missing: Literal["zero", "nan"] = setting("zero", "what an absent feature is")
+    zero_based: bool = setting(False, "the first feature has index 0")
+    layout: Literal["auto", "dense", "sparse"] = setting("auto", "how features are kept in memory")
+    strict: bool = setting(False, "refuse what is otherwise mended and said")
+
+
+class SelectSection(Settings):
+    """Which metric is watched, and which round is kept by it."""
+
+    metric: str | None = setting(None, "metric of the learning curve and of the choice of a round")
+    keep: Literal["last", "best"] | None = setting(None, "the last round, or the best on the dev lists")
+
+
+class TrainConfig(Settings):
+    """One training run."""
+
+    data: DataSection = setting(DataSection(), "input files")
+    scaling: ScalingName = setting("none", "scaling of the features, fitted on the training lists")
+    learner: dict[str, Any] = setting({"name": "perceptron"}, "name and settings of the learner")
+    select: SelectSection = setting(SelectSection(), "metric to watch and to keep a round by")
+    metrics: list[str] = setting([], "metrics to report")
+    seed: int | None = setting(None, "seed of a learner that has one", ge=0)
+
+
+PATH_KEYS = ("train", "dev", "test", "feature_names")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def read_config(path: str | None, overrides: Sequence[str] = (), base: Mapping[str, Any] | None = None) -> TrainConfig:
+    """The settings of a YAML file (None = defaults), then ``base``, then ``key=value`` overrides.
+
+    Relative paths in the file are relative to the file; ``${NAME}`` takes an environment variable.
+    A key without a dot that is no section is a setting of the learner. Raises ConfigError or
+    FormatError with file and key.
+    """
+    values = {} if path is None else _read_yaml(path)
+    for key, value in (base or {}).items():
+        _put(values, key.split("."), value, "option")
+    for text in overrides:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise ConfigError(f"--set {text}: found no KEY=VALUE, expected such as tau=0.5 or learner.tau=0.5")
+        parts = key.strip().split(".")
+        if len(parts) == 1 and parts[0] not in TrainConfig.model_fields:
+            parts = ["learner", *parts]
+        _put(values, parts, _parse_value(value, text), f"--set {text}")
+    return TrainConfig.checked(values, path or "settings")
+
+
+def learner_settings(config: TrainConfig, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings for the learner of ``config``: its own, and the run's seed and keep where it has them."""
+    own = {key: value for key, value in config.learner.items() if key != "name"}
+    keep = config.select.keep
+    if keep is not None:
+        if own.get("keep", keep) != keep:
+            raise ConfigError(f"select.keep is {keep!r} but learner.keep is {own['keep']!r}: give one")
+        if "keep" not in known:
+            raise ConfigError(f"select.keep: learner {config.learner.get('name')!r} has no rounds to keep")
+        own["keep"] = keep
+    if config.seed is not None and "seed" in known:
+        own.setdefault("seed", config.seed)
+    return own
+
+
+def _read_yaml(path: str) -> dict[str, Any]:
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        values = yaml.safe_load(text)
+    except OSError as error:
+        raise FormatError(path, None, error.strerror or str(error), "a YAML file") from None
+    except UnicodeDecodeError:
+        raise FormatError(path, None, "bytes that are not UTF-8", "a YAML file") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "text that is no YAML"
+        raise FormatError(path, mark.line + 1 if mark else None, problem, "YAML") from None
+    if values is None:
+        values = {}
+    if not isinstance(values, dict):
+        raise FormatError(path, 1, type(values).__name__, "keys such as data: and learner:")
+    values = _expand(values, path)
+    data = values.get("data")
+    if isinstance(data, dict):
+        for key in PATH_KEYS:
+            if isinstance(data.get(key), str) and data[key] != "-":
+                data[key] = os.path.normpath(Path(path).parent / data[key])
+    return values
+
+
+def _expand(value: Any, path: str) -> Any:
+    """The value with every ``${NAME}`` in its strings replaced."""
+    if isinstance(value, dict):
+        return {str(key): _expand(inner, path) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_expand(inner, path) for inner in value]
+    if not isinstance(value, str):
+        return value
+
+    def variable(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name not in os.environ:
+            raise ConfigError(f"{path}: environment variable {name} is not set")
+        return os.environ[name]
+
+    return _VARIABLE.sub(variable, value)
+
+
+def _put(values: dict[str, Any], parts: Sequence[str], value: Any, where: str) -> None:
+    for part in parts[:-1]:
+        values = values.setdefault(part, {})
+        if not isinstance(values, dict):
+            raise ConfigError(f"{where}: {part} is a value, not a section")
+    values[parts[-1]] = value
+
+
+def _parse_value(text: str, whole: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise ConfigError(f"--set {whole}: the value is not readable (quote it as YAML asks)") from None

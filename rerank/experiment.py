@@ -1,0 +1,209 @@
+"""Joins the steps: files to lists, lists to a model, a model to scores, scores to numbers.
+
+The only file that sees every room. The command line and the public Python functions are thin over it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.config import TrainConfig, learner_settings
+from rerank.data.judge import Judge, Metric
+from rerank.data.lists import CandidateLists
+from rerank.data.scaling import fit_scaling
+from rerank.errors import ConfigError, DataError, DataNote
+from rerank.files import atomic_write
+from rerank.formats import load
+from rerank.learners.base import LEARNERS, Learner
+from rerank.metrics.base import parse
+from rerank.models.base import Model, load_model
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass
+class TrainResult:
+    """A fitted model and what there is to say about the fit."""
+
+    model: Model
+    metric: str | None
+    lists: CandidateLists
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def summary(self) -> list[str]:
+        """Lines for a person: what was learnt from what."""
+        training = self.model.training
+        size = f"{self.lists.n_lists} lists, {self.lists.n_items} items, {self.lists.n_features} features"
+        if "pairs" in training.data:
+            size += f", {training.data['pairs']} pairs"
+            skipped = training.data["lists_without_pair"]
+            if skipped:
+                size += f" ({skipped} lists have none)"
+        lines = [f"{training.learner}: {size}"]
+        rounds = training.rounds
+        if "run" in rounds:
+            text = f"{rounds['run']} rounds, kept round {rounds['kept']}"
+            if rounds.get("converged"):
+                text += ", the last one without an update"
+            if "dev" in rounds:
+                text += f"; dev {self.metric} {rounds['dev']:.4f}"
+            lines.append(text)
+        elif "train" in rounds:
+            lines.append(f"train {self.metric} {rounds['train']:.4f}")
+        return lines
+
+
+def make_learner(name: str, settings: Mapping[str, Any], where: str | None = None) -> Learner:
+    """The learner called ``name`` with these settings; raises ConfigError that names key and value."""
+    return LEARNERS.get(name).checked(settings, where or f"learner {name}")
+
+
+def fit(
+    learner: Learner,
+    lists: CandidateLists,
+    *,
+    dev: CandidateLists | None = None,
+    metric: str | Metric | None = None,
+    scaling: str = "none",
+) -> Model:
+    """Scale, bring the dev columns in line, prepare judges, fit; the model holds its scaling.
+
+    Raises ConfigError where dev lists are given without a metric, and whatever the parts raise.
+    """
+    if dev is not None and metric is None:
+        raise ConfigError("development lists are watched by a metric: give one (--metric, metric=)")
+    chosen = parse(metric) if isinstance(metric, str) else metric
+    fitted = None if scaling == "none" else fit_scaling(scaling, lists)
+    names = lists.names()
+    train = lists if fitted is None else fitted.apply(lists)
+    judge: Judge | None = None if chosen is None else chosen.prepare(train)
+    watched = None
+    if dev is not None and chosen is not None:
+        dev = dev.with_columns(names)
+        if fitted is not None:
+            dev = fitted.apply(dev)
+        watched = (dev, chosen.prepare(dev))
+    model = learner.fit(train, judge=judge, dev=watched)
+    model.scaling = fitted
+    model.training.learner = learner.name
+    model.training.settings = learner.get_params()
+    model.training.data = {
+        "fingerprint": lists.fingerprint(),
+        "lists": lists.n_lists,
+        "items": lists.n_items,
+        **model.training.data,
+    }
+    if chosen is not None:
+        model.training.rounds["metric"] = chosen.name
+    return model
+
+
+def train_from(config: TrainConfig) -> TrainResult:
+    """Trains as a configuration says; raises ConfigError where it names no learner or no data."""
+    name = config.learner.get("name")
+    if not isinstance(name, str):
+        raise ConfigError("learner.name: found none, expected one of 'rerank list learners'")
+    kind = LEARNERS.get(name)
+    learner = make_learner(name, learner_settings(config, kind.model_fields))
+    if config.data.train is None:
+        raise ConfigError("data.train: found none, expected a file of training lists (--data FILE)")
+    started = time.perf_counter()
+    lists = _load(config, config.data.train)
+    dev = None if config.data.dev is None else _load(config, config.data.dev)
+    loaded = time.perf_counter()
+    model = fit(learner, lists, dev=dev, metric=config.select.metric, scaling=config.scaling)
+    seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
+    return TrainResult(model, config.select.metric, lists, seconds)
+
+
+def _load(config: TrainConfig, path: str) -> CandidateLists:
+    data = config.data
+    return load(
+        path,
+        data.format,
+        feature_names=data.feature_names,
+        missing=data.missing,
+        zero_based=data.zero_based,
+        layout=data.layout,
+        strict=data.strict,
+    )
+
+
+def write_curve(result: TrainResult, path: str) -> None:
+    """The learning curve as TSV, one row a round, and the seconds in ``timing.NAME`` beside it."""
+    curve = result.model.curve
+    if not curve:
+        raise ConfigError(f"--curve: learner {result.model.training.learner!r} has no rounds, so no curve")
+    columns = list(curve[0])
+    rows = ["\t".join(columns), *("\t".join(_cell(row[name]) for name in columns) for row in curve)]
+    _write_text(path, rows)
+    if path != "-":
+        folder, name = os.path.split(path)
+        timing = ["step\tseconds", *(f"{step}\t{value:.3f}" for step, value in result.seconds.items())]
+        _write_text(os.path.join(folder, f"timing.{name}"), timing)
+
+
+def _cell(value: float) -> str:
+    return str(int(value)) if isinstance(value, int) or float(value).is_integer() else repr(float(value))
+
+
+def _write_text(path: str, lines: Sequence[str]) -> None:
+    with atomic_write(path) as out:
+        out.write(("\n".join(lines) + "\n").encode())
+
+
+def predict(model: Model, lists: CandidateLists, *, strict: bool = False) -> Floats:
+    """Scores of the items (n_items); features that the model does not know are counted and ignored.
+
+    Raises DataError for those under ``strict``.
+    """
+    unknown = model.unknown_features(lists)
+    if unknown:
+        some = ", ".join(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
+        text = f"{lists.source}: {len(unknown)} features that the model does not know ({some})"
+        if strict:
+            raise DataError(text)
+        warnings.warn(f"{text} are ignored", DataNote, stacklevel=2)
+    return model.score(lists)
+
+
+# The public Python functions, as rerank.load, rerank.train, ...
+
+
+def train(
+    lists: CandidateLists,
+    learner: str = "perceptron",
+    dev: CandidateLists | None = None,
+    metric: str | None = None,
+    scaling: str | None = None,
+    **settings: Any,
+) -> Model:
+    """A model of ``lists`` (CandidateLists with labels).
+
+    ``learner`` is a name of ``rerank list learners`` and ``settings`` are its own; ``metric`` is
+    watched on ``dev`` after each round, and ``keep="best"`` keeps the best round by it; ``scaling`` is
+    fitted on ``lists`` and becomes part of the model. Raises ConfigError, DataError or FitError.
+    """
+    return fit(make_learner(learner, settings), lists, dev=dev, metric=metric, scaling=scaling or "none")
+
+
+def evaluate(lists: CandidateLists, scores: npt.ArrayLike, metrics: Sequence[str]) -> dict[str, float]:
+    """Metrics of ``scores`` (n_items, larger first) by the names given: 0 to 1 for IR measures.
+
+    Ties and lists without a relevant item count as in ``rerank eval``. Raises ConfigError for an
+    unknown metric, DataError where labels are absent or a score is NaN.
+    """
+    from rerank.metrics.evaluation import values
+
+    return values(lists, scores, metrics)
+
+
+open_model = load_model

@@ -1,0 +1,154 @@
+"""What a set of lists holds, and what is odd about it: the substance of ``rerank validate``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
+
+
+@dataclass
+class Contents:
+    """Facts as (name, text), oddities that a user should know, and faults that break other tools."""
+
+    facts: list[tuple[str, str]]
+    oddities: list[str]
+    faults: list[str]
+
+    def lines(self) -> list[str]:
+        """Aligned text."""
+        width = max(len(name) for name, _ in self.facts)
+        out = [f"{name:<{width}}  {text}" for name, text in self.facts]
+        out += [f"{'odd':<{width}}  {text}" for text in self.oddities]
+        out += [f"{'fault':<{width}}  {text}" for text in self.faults]
+        return out
+
+
+def describe(lists: CandidateLists) -> Contents:
+    """Counts of lists, items, features and labels, and oddities found in one pass over each column."""
+    sizes = lists.lengths
+    facts = [
+        ("lists", f"{lists.n_lists}, of {sizes.min()} to {sizes.max()} items, median {np.median(sizes):g}"),
+        ("items", str(lists.n_items)),
+        ("features", _features(lists)),
+        ("labels", _labels(lists)),
+        ("ids", _ids(lists)),
+    ]
+    oddities = [
+        text for text in (_scattered(lists), *_judgements(lists), _constant(lists), _twins(lists)) if text
+    ]
+    return Contents(facts, oddities, _doubled_ids(lists))
+
+
+def _features(lists: CandidateLists) -> str:
+    features = lists.features
+    if isinstance(features, Dense):
+        text = f"{features.n_features}, dense {features.values.dtype}"
+    else:
+        cells = features.n_items * max(features.n_features, 1)
+        kind = "indicators" if features.data is None else "values"
+        text = f"{features.n_features}, sparse, {features.n_values} {kind} ({features.n_values / cells:.2%})"
+    if lists.feature_names is not None:
+        text += ", named"
+    if lists.has_missing:
+        text += ", some missing (NaN)"
+    return text
+
+
+def _labels(lists: CandidateLists) -> str:
+    if lists.labels is None:
+        return "none"
+    judged = lists.labels[~np.isnan(lists.labels)]
+    values, counts = np.unique(judged, return_counts=True)
+    if len(values) == 0:
+        return "none judged"
+    if len(values) <= 10:
+        return ", ".join(f"{value:g} × {count}" for value, count in zip(values, counts, strict=True))
+    return f"{len(values)} values from {values[0]:g} to {values[-1]:g}, mean {judged.mean():.4g}"
+
+
+def _ids(lists: CandidateLists) -> str:
+    have = [name for name, column in (("list", lists.list_ids), ("item", lists.item_ids)) if column is not None]
+    return " and ".join(have) if have else "none"
+
+
+def _scattered(lists: CandidateLists) -> str | None:
+    if lists.rows is None:
+        return None
+    return "the lines of some lists stand apart; they were grouped, scores keep the order of the lines"
+
+
+def _judgements(lists: CandidateLists) -> list[str | None]:
+    """Lists and items that teach or test nothing."""
+    single = int((lists.lengths == 1).sum())
+    out = [f"{single} lists of one item" if single else None]
+    if lists.labels is None:
+        return out
+    begin = lists.offsets[:-1]
+    unjudged = int(np.isnan(lists.labels).sum())
+    top = np.fmax.reduceat(lists.labels, begin)
+    low = np.fmin.reduceat(lists.labels, begin)
+    none = int(np.isnan(top).sum())
+    tied = int((top == low).sum())
+    irrelevant = int((top <= 0).sum())
+    negative = int((lists.labels < 0).sum())
+    return [
+        *out,
+        f"{unjudged} unjudged items, {none} lists with no judged item" if unjudged else None,
+        f"{tied} lists whose labels are all equal: no pair to learn from" if tied else None,
+        f"{irrelevant} lists without a relevant item (label above 0)" if irrelevant else None,
+        f"{negative} labels below 0" if negative else None,
+    ]
+
+
+def _constant(lists: CandidateLists) -> str | None:
+    """Features that never differ within a list cannot change a ranking."""
+    idle = 0
+    begin = lists.offsets[:-1]
+    if isinstance(lists.features, Dense):
+        for column in lists.features.columns():
+            idle += bool(np.all(np.fmax.reduceat(column, begin) == np.fmin.reduceat(column, begin)))
+        if idle:
+            return f"{idle} features never differ within a list"
+        return None
+    unused = lists.n_features - len(np.unique(lists.features.indices))
+    return f"{unused} features never occur" if unused else None
+
+
+def _twins(lists: CandidateLists) -> str | None:
+    """Items of one list with the same features, found by two random projections."""
+    if lists.has_missing:
+        return None
+    rng = np.random.default_rng(0)
+    first, second = (lists.features.scores(rng.standard_normal(lists.n_features)) for _ in range(2))
+    index = lists.list_index
+    order = np.lexsort((second, first, index))
+    same = (np.diff(index[order]) == 0) & (np.diff(first[order]) == 0) & (np.diff(second[order]) == 0)
+    n = int(same.sum())
+    if n == 0:
+        return None
+    text = f"{n} items have the same features as another of their list"
+    if lists.labels is not None:
+        differ = same & (np.diff(lists.labels[order]) != 0) & ~np.isnan(np.diff(lists.labels[order]))
+        text += f", {int(differ.sum())} of them another label" if differ.any() else ""
+    return text
+
+
+def _doubled_ids(lists: CandidateLists) -> list[str]:
+    """One line with the first doubled item id, if there is one."""
+    if lists.item_ids is None:
+        return []
+    doubled = 0
+    first = ""
+    for i in range(lists.n_lists):
+        seen: set[str] = set()
+        for at in range(int(lists.offsets[i]), int(lists.offsets[i + 1])):
+            name = lists.item_ids[at]
+            if name and name in seen:
+                doubled += 1
+                first = first or f"{name!r} in list {lists.list_id(i)}"
+            seen.add(name)
+    return [f"{doubled} item ids stand twice in their list, the first {first}"] if doubled else []

@@ -1,0 +1,62 @@
+"""A model told to a person, or as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rerank.models.base import Model
+
+
+def _parts(model: Model) -> dict[str, Any]:
+    training = model.training
+    return {
+        "kind": model.kind,
+        "learner": training.learner,
+        "settings": training.settings,
+        "scaling": model.scaling.name if model.scaling is not None else "none",
+        "data": training.data,
+        "rounds": training.rounds,
+    }
+
+
+def model_json(model: Model, top: int | None = None) -> str:
+    """All of a model but its arrays, and its weights by name, as JSON."""
+    weights = [{"name": name, "weight": weight} for name, weight in model.explain()[:top]]
+    return json.dumps(
+        {**_parts(model), "features": len(model.feature_names), "weights": weights},
+        indent=2,
+        ensure_ascii=False,
+    )
+
+
+def model_lines(model: Model, top: int | None = None) -> list[str]:
+    """The same as aligned text, heaviest weights first."""
+    parts = _parts(model)
+    rows = [("model", parts["kind"]), ("learner", parts["learner"] or "unknown")]
+    rows += [(name, _flat(parts[name])) for name in ("settings", "scaling", "data", "rounds") if parts[name]]
+    weights = model.explain()
+    rows.append(("features", f"{len(model.feature_names)}, {len(weights)} with a weight"))
+    width = max(len(name) for name, _ in rows)
+    lines = [f"{name:<{width}}  {text}" for name, text in rows]
+    shown = weights[:top]
+    if shown:
+        widest = max(len(name) for name, _ in shown)
+        lines += ["", *(f"{name:<{widest}}  {weight: .6g}" for name, weight in shown)]
+    if len(shown) < len(weights):
+        lines.append(f"... and {len(weights) - len(shown)} more")
+    return lines
+
+
+def _flat(value: Any) -> str:
+    if not isinstance(value, dict):
+        return str(value)
+    return ", ".join(f"{key} {_plain(inner)}" for key, inner in value.items())
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

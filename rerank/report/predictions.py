@@ -1,0 +1,101 @@
+"""Predictions as text: scores, tables, TREC runs, reordered lists, the best candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.lists import CandidateLists
+from rerank.errors import ConfigError, DataError
+from rerank.registry import did_you_mean
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+Writer = Callable[[CandidateLists, Floats, str], Iterator[str]]
+
+
+def ranking(lists: CandidateLists, scores: Floats) -> Index:
+    """Items (n_items) list by list, best first; equal scores stay in input order."""
+    return np.lexsort((-scores, lists.list_index)).astype(np.int64)
+
+
+def score_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
+    """One score for each item line of the input, in its order (svm_rank's form)."""
+    return map(repr, lists.input_order(scores).tolist())
+
+
+def table_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
+    """``list \\t item \\t rank \\t score``, each list from its best item down."""
+    for list_id, item, rank, score in _ranked(lists, scores):
+        yield f"{list_id}\t{item}\t{rank}\t{score!r}"
+
+
+def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
+    """A TREC run: ``list Q0 item rank score tag``, ranks from 1.
+
+    trec_eval sorts by score as float32 and breaks ties by id, so a score that is not below the one
+    before it as float32 is written as the next float32 below: the order read is the order written.
+    """
+    if any(char.isspace() for char in tag) or not tag:
+        raise ConfigError(f"--tag: found {tag!r}, expected a word without blanks")
+    last = np.float32(np.inf)
+    for list_id, item, rank, score in _ranked(lists, scores):
+        for what, text in (("list", list_id), ("item", item)):
+            if not text or any(char.isspace() for char in text):
+                raise DataError(
+                    f"{lists.source}: {what} id {text!r} cannot stand in a TREC run, "
+                    "whose columns are split at blanks; use --as table"
+                )
+        value: Any = score
+        if rank > 1 and not np.float32(score) < last:
+            value = float(np.nextafter(last, np.float32(-np.inf)))
+        last = np.float32(value)
+        yield f"{list_id} Q0 {item} {rank} {value!r} {tag}"
+
+
+def best_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
+    """The best candidate of each list: its text, or its id where there are no texts."""
+    column = lists.texts if lists.texts is not None else lists.item_ids
+    if column is None:
+        raise DataError(f"{lists.source}: candidates have no text and no id; use --as table")
+    for item in ranking(lists, scores)[lists.offsets[:-1]]:
+        yield column[int(item)]
+
+
+def _ranked(lists: CandidateLists, scores: Floats) -> Iterator[tuple[str, str, int, float]]:
+    order = ranking(lists, scores)
+    values = scores[order].tolist()
+    ids = lists.item_ids
+    for i in range(lists.n_lists):
+        first, last = int(lists.offsets[i]), int(lists.offsets[i + 1])
+        list_id = lists.list_id(i)
+        for at in range(first, last):
+            item = int(order[at])
+            name = ids[item] if ids is not None else str(item - first + 1)
+            yield list_id, name, at - first + 1, values[at]
+
+
+WRITERS: dict[str, Writer] = {
+    "scores": score_lines,
+    "table": table_lines,
+    "run": run_lines,
+    "best": best_lines,
+    "nbest": score_lines,  # written by the format itself, see write_reordered
+}
+
+
+def writer(name: str) -> Writer:
+    """The writer called ``name``; raises ConfigError with the nearest if there is none."""
+    if name not in WRITERS:
+        raise ConfigError(f"--as: unknown output {name!r}; {did_you_mean(name, WRITERS)}")
+    return WRITERS[name]
+
+
+def write_reordered(lists: CandidateLists, scores: Floats, format: str | None, out: str) -> None:
+    """The lists in their own format, each with its best item first."""
+    from rerank.formats import FORMATS
+
+    FORMATS.get(format or "svmlight")().write(lists.reordered(ranking(lists, scores)), out)

@@ -18,7 +18,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     near = difflib.get_close_matches(name.lower(), [n.lower() for n in names], n=1, cutoff=0.5)
     hint = next((f"did you mean {n!r}? " for n in names if near and n.lower() == near[0]), "")
-    return f"{hint}known: {', '.join(names) or 'none'}"
+    shown = names if len(names) <= 40 else [*names[:40], f"... ({len(names)} in all)"]
+    return f"{hint}known: {', '.join(shown) or 'none'}"
 
 
 class Registry(Generic[T]):
@@ -38,8 +39,9 @@ class Registry(Generic[T]):
         """Class decorator that enters a class under ``name`` and its aliases."""
 
         def enter(entry: T) -> T:
-            if name in self._entries:
-                raise ValueError(f"two {self.kind}s are named {name!r}")
+            for new in (name, *aliases):
+                if new in self._entries or new in self._aliases:
+                    raise ValueError(f"two {self.kind}s are named {new!r}")
             self._entries[name] = entry
             self._aliases.update(dict.fromkeys(aliases, name))
             return entry
@@ -60,6 +62,7 @@ class Registry(Generic[T]):
 
     def aliases(self, name: str) -> list[str]:
         """Other names of the entry ``name``, sorted."""
+        self._import_all()
         return sorted(alias for alias, target in self._aliases.items() if target == name)
 
     def get(self, name: str) -> T:

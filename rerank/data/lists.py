@@ -90,9 +90,30 @@ class CandidateLists:
         ):
             if column is not None and len(column) != length:
                 raise DataError(f"{self.source}: {name} has {len(column)} entries, expected {length}")
-        for name, values in (("labels", self.labels), ("base_scores", self.base_scores)):
-            if values is not None and np.any(np.isinf(values)):
+        self._check_values()
+
+    def _check_values(self) -> None:
+        """What kernels take for granted of the columns of numbers; their lengths are checked."""
+        n_items = self.n_items
+        for name, column, dtype, ndim in (
+            ("offsets", self.offsets, np.int64, 1),
+            ("labels", self.labels, np.float64, 1),
+            ("base_scores", self.base_scores, np.float64, 1),
+            ("first_best", self.first_best, np.float64, 1),
+            ("rows", self.rows, np.int64, 1),
+            *((f"counts[{key}]", values, np.float64, 2) for key, values in self.counts.items()),
+        ):
+            if column is None:
+                continue
+            if column.dtype != dtype or column.ndim != ndim or not column.flags.c_contiguous:
+                raise DataError(
+                    f"{self.source}: {name} must be a contiguous {np.dtype(dtype)} array "
+                    f"of {ndim} dimension{'s' * (ndim > 1)}"
+                )
+            if np.any(np.isinf(column)):
                 raise DataError(f"{self.source}: {name} holds an infinite value")
+        if self.first_best is not None and np.any(np.isnan(self.first_best)):
+            raise DataError(f"{self.source}: first_best holds NaN, which has no place in an order")
         if self.rows is not None and not np.array_equal(np.sort(self.rows), np.arange(n_items)):
             raise DataError(f"{self.source}: rows is not a permutation of 0..{n_items - 1}")
 
@@ -125,10 +146,11 @@ class CandidateLists:
         rows: Index | None = None
         list_ids: StringColumn | None = None
         if qid is not None:
-            ids = list(map(str, np.asarray(qid).tolist()))
-            if len(ids) != n_items:
-                raise DataError(f"{source}: qid has {len(ids)} entries, expected {n_items}")
-            numbers: dict[str, int] = {}
+            given = np.asarray(qid)
+            if given.shape != (n_items,):
+                raise DataError(f"{source}: qid has shape {given.shape}, expected ({n_items},)")
+            ids = [i if isinstance(i, bytes) else str(i) for i in given.tolist()]
+            numbers: dict[str | bytes, int] = {}
             codes = np.fromiter((numbers.setdefault(i, len(numbers)) for i in ids), np.int64, n_items)
             offsets = offsets_of(np.bincount(codes))
             list_ids = StringColumn.from_strings(numbers)
@@ -142,6 +164,8 @@ class CandidateLists:
         else:
             offsets = np.array([0, n_items], dtype=np.int64)
         ids_column = None if item_ids is None else StringColumn.from_strings(item_ids)
+        if ids_column is not None and len(ids_column) != n_items:
+            raise DataError(f"{source}: item_ids has {len(ids_column)} entries, expected {n_items}")
         if rows is not None:
             features = features.take(rows)
             labels = None if labels is None else labels[rows]
@@ -248,9 +272,16 @@ class CandidateLists:
     def subset(self, chosen: npt.ArrayLike) -> CandidateLists:
         """The lists at ``chosen`` (indices or a mask over lists), in that order; ``rows`` start anew."""
         which = np.asarray(chosen)
-        which = np.flatnonzero(which) if which.dtype == bool else which.astype(np.int64)
-        if len(which) == 0:
+        if which.dtype == bool and which.shape == (self.n_lists,):
+            which = np.flatnonzero(which)
+        if which.size == 0:
             raise DataError(f"{self.source}: a subset of no lists")
+        if which.ndim != 1 or which.dtype.kind not in "iu" or which.min() < 0 or which.max() >= self.n_lists:
+            raise DataError(
+                f"{self.source}: a subset is chosen by a mask over the lists or by numbers "
+                f"within 0..{self.n_lists - 1}"
+            )
+        which = which.astype(np.int64)
         lengths = self.lengths[which]
         offsets = offsets_of(lengths)
         items = np.repeat(self.offsets[:-1][which] - offsets[:-1], lengths) + np.arange(offsets[-1])

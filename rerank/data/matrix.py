@@ -120,8 +120,9 @@ class Sparse:
             )
         if self.data is None:
             return False
-        if self.data.dtype != np.float64 or self.data.shape != self.indices.shape:
-            raise DataError("CSR features: data must be float64 and as long as indices")
+        right = self.data.dtype == np.float64 and self.data.shape == self.indices.shape
+        if not right or not self.data.flags.c_contiguous:
+            raise DataError("CSR features: data must be contiguous float64 and as long as indices")
         fault, any_nan = _matrix.value_fault(self.data, nan_allowed)
         if fault >= 0:
             row = int(np.searchsorted(self.indptr, fault, side="right")) - 1
@@ -194,6 +195,8 @@ def as_features(X: Any) -> Features:
     if isinstance(X, Dense | Sparse):
         return X
     if hasattr(X, "tocsr"):
+        if X.ndim != 2 or X.dtype.kind not in "biuf" or X.shape[1] > np.iinfo(np.int32).max:
+            raise DataError(f"sparse features must be a matrix of real numbers, got {X.dtype} {X.shape}")
         csr = X.tocsr(copy=True)
         csr.sum_duplicates()
         csr.sort_indices()
@@ -206,6 +209,8 @@ def as_features(X: Any) -> Features:
     values = np.asarray(X)
     if values.ndim != 2:
         raise DataError(f"features must be (n_items, n_features), got shape {values.shape}")
+    if values.dtype.kind == "c":
+        raise DataError(f"features must be real numbers, got {values.dtype}")
     dtype = np.float32 if values.dtype == np.float32 else np.float64
     try:
         return Dense(np.ascontiguousarray(values, dtype=dtype))

@@ -22,8 +22,10 @@ class StringColumn(Sequence[str]):
     __slots__ = ("data", "offsets")
 
     def __init__(self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> None:
-        if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(data):
-            raise DataError("string column: offsets must run from 0 to the number of bytes")
+        if data.ndim != 1 or data.dtype != np.uint8 or offsets.ndim != 1 or offsets.dtype != np.int64:
+            raise DataError("string column: expected a uint8 vector and an int64 vector")
+        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(data) or np.any(np.diff(offsets) < 0):
+            raise DataError("string column: offsets must rise from 0 to the number of bytes")
         self.data = data
         self.offsets = offsets
 

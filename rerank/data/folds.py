@@ -1,0 +1,108 @@
+"""Folds and splits by list: no list, and no group of lists with one key, is cut in two.
+
+Everything follows from the seed: an order of the lists by the raw 64-bit draws of PCG64, whose stream
+numpy promises to keep, so that a split is the same with every version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.lists import CandidateLists
+from rerank.errors import ConfigError, DataError
+
+Index = npt.NDArray[np.int64]
+Key = Sequence[Hashable] | npt.NDArray[np.generic]
+
+
+class Fold(NamedTuple):
+    """Numbers of lists, rising: ``test`` is this fold's part, ``train`` all the others."""
+
+    train: Index
+    test: Index
+
+
+def folds(lists: CandidateLists | int, k: int, seed: int = 0, *, key: Key | None = None) -> list[Fold]:
+    """``k`` folds of the lists (or of so many): each list is in the test part of exactly one.
+
+    Without ``key`` the sizes differ by at most one. With ``key``, one value for each list, lists of equal
+    keys stay together, and the largest groups go first, each to the fold that is smallest then.
+    Raises ConfigError for k < 2 or a seed that is not a whole number from 0, DataError where there are
+    fewer lists (or keys) than folds.
+    """
+    if k < 2:
+        raise ConfigError(f"{k} folds: at least 2 are needed")
+    n, groups = _groups(lists, key)
+    n_groups = int(groups.max()) + 1
+    if n_groups < k:
+        raise DataError(f"{k} folds of {n_groups} {'lists' if key is None else 'keys'}: too few")
+    fold_of = _deal(groups, [n / k] * k, seed)
+    every = np.arange(n, dtype=np.int64)
+    return [Fold(every[fold_of != f], every[fold_of == f]) for f in range(k)]
+
+
+def split(
+    lists: CandidateLists | int, fractions: Sequence[float], seed: int = 0, *, key: Key | None = None
+) -> list[Index]:
+    """Parts of the lists (or of so many) by ``fractions``, as rising numbers of lists.
+
+    Where the fractions sum to less than 1 the other lists are in no part. Without ``key`` a part is off
+    its share by less than one list; with ``key`` lists of equal keys stay together, and the largest groups
+    go first, each to the part that lacks most then.
+    Raises ConfigError for fractions outside (0, 1] or a sum above 1, DataError where a part gets no list.
+    """
+    total = sum(fractions)
+    if len(fractions) == 0 or not all(0 < f <= 1 for f in fractions) or total > 1 + 1e-9:
+        raise ConfigError(f"fractions {list(fractions)}: each must be above 0 and their sum at most 1")
+    n, groups = _groups(lists, key)
+    shares = [f * n for f in fractions]
+    part_of = _deal(groups, [*shares, max(0.0, n - sum(shares))], seed)
+    parts = [np.flatnonzero(part_of == p).astype(np.int64) for p in range(len(fractions))]
+    for part, fraction in zip(parts, fractions, strict=True):
+        if len(part) == 0:
+            what = "lists" if key is None else f"lists with {int(groups.max()) + 1} keys"
+            raise DataError(f"a fraction of {fraction:g} of {n} {what} holds no list")
+    return parts
+
+
+def _groups(lists: CandidateLists | int, key: Key | None) -> tuple[int, Index]:
+    """The number of lists, and for each the number of its group."""
+    n = lists.n_lists if isinstance(lists, CandidateLists) else lists
+    if n < 1:
+        raise DataError(f"no lists to divide: {n}")
+    if key is None:
+        return n, np.arange(n, dtype=np.int64)
+    if len(key) != n:
+        raise DataError(f"key has {len(key)} entries, expected one for each of {n} lists")
+    numbers: dict[Hashable, int] = {}
+    return n, np.fromiter((numbers.setdefault(value, len(numbers)) for value in key), np.int64, n)
+
+
+def _deal(groups: Index, shares: Sequence[float], seed: int) -> Index:
+    """The part of each list: int64 (n_lists); ``shares`` are the wished sizes, which sum to n_lists."""
+    sizes = np.bincount(groups)
+    order = _shuffled(len(sizes), seed)
+    if sizes.max() == 1:
+        # Cut the shuffled lists at the rounded sums of the shares: exact up to one list.
+        cuts = np.floor(np.cumsum(shares)[:-1] + 0.5).astype(np.int64)
+        part_of_group = np.empty(len(sizes), dtype=np.int64)
+        part_of_group[order] = np.searchsorted(cuts, np.arange(len(sizes)), side="right")
+        return part_of_group[groups]
+    part_of_group = np.empty(len(sizes), dtype=np.int64)
+    lacking = np.array(shares, dtype=np.float64)
+    for group in order[np.argsort(-sizes[order], kind="stable")]:
+        part = int(np.argmax(lacking))
+        part_of_group[group] = part
+        lacking[part] -= sizes[group]
+    return part_of_group[groups]
+
+
+def _shuffled(n: int, seed: int) -> Index:
+    """The numbers 0..n-1 in an order drawn from the seed."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ConfigError(f"seed {seed!r}: expected a whole number from 0")
+    return np.argsort(np.random.PCG64(int(seed)).random_raw(n), kind="stable").astype(np.int64)

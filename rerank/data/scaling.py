@@ -1,0 +1,271 @@
+"""Scaling of features: fitted on the training lists, kept in the model, applied to anything.
+
+``minmax``, ``zscore`` and ``rank`` take their statistics from all training items; ``list-minmax``,
+``list-zscore`` and ``list-rank`` scale each list by itself and need none.
+
+- minmax: (x - least) / (largest - least). Values outside the training range go outside [0, 1].
+- zscore: (x - mean) / standard deviation (of the population, not of a sample).
+- rank: the share of training values below x plus half the share equal to x, linear between training
+  values, 0 below all and 1 above all. Exact at every training value where a feature has at most 1,001
+  distinct ones; else from 1,001 or fewer of them, and off by at most 1 / 499.
+- list-rank: the rank in the list (equal values share the mean of theirs), 0 the least, 1 the largest.
+
+A feature that is constant (its range is at most 8 roundings of its largest magnitude) becomes 0, also
+where it takes another value later: nothing is known of its scale. NaN stays NaN and is in no statistic.
+
+Sparse features: a shift would fill the matrix, and one that is the same for all items of a list cancels
+in every difference within it. So lists fitted in CSR are only divided, absent values counting as zeros
+in the statistics; ranks need a dense layout. The layout of fitting decides what is computed: lists of
+the other layout get the same values (CSR lists become dense where a shift was fitted).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense, Features, Sparse
+from rerank.errors import ConfigError, DataError
+from rerank.native import _scaling
+from rerank.registry import did_you_mean
+
+SCALINGS = ("none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank")
+MAX_KNOTS = 1001
+ROUNDINGS = 8.0
+
+# The arrays each fitted scaling holds; shift only where the lists were dense.
+_ARRAYS = {
+    "minmax": {"shift": "f8", "divisor": "f8"},
+    "zscore": {"shift": "f8", "divisor": "f8"},
+    "rank": {"bounds": "i8", "knots": "f8", "levels": "f8"},
+}
+
+Floats = npt.NDArray[np.float64]
+AnyArray = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """One fitted scaling; ``fit_scaling`` makes it.
+
+    ``shifts`` is whether the lists it was fitted on were dense. ``values`` holds, for minmax and
+    zscore, ``divisor`` and (with shifts) ``shift`` by column; for rank ``bounds`` (n_features + 1) into
+    ``knots`` and their ``levels``.
+    """
+
+    name: str
+    n_features: int
+    shifts: bool = True
+    values: Mapping[str, AnyArray] = field(default_factory=dict)
+
+    def apply(self, lists: CandidateLists) -> CandidateLists:
+        """The lists with scaled features, in new arrays; float32 stays float32.
+
+        Features are matched by column. Raises DataError where their number differs from the training
+        lists', or a scaled value overflows.
+        """
+        if lists.n_features != self.n_features:
+            raise DataError(
+                f"{lists.source}: {lists.n_features} features, the scaling {self.name} "
+                f"was fitted on {self.n_features}"
+            )
+        if self.name == "none":
+            return lists
+        features = lists.features
+        if self.shifts and isinstance(features, Sparse):
+            features = Dense(features.to_dense())
+        if self.name in _ARRAYS:
+            scaled = self._apply_fitted(features)
+        else:
+            scaled = self._apply_by_list(lists, features)
+        try:
+            return replace(lists, features=scaled)
+        except DataError as error:
+            raise DataError(f"{lists.source}: after scaling {self.name}: {error}") from None
+
+    def _apply_fitted(self, features: Features) -> Features:
+        if isinstance(features, Sparse):
+            out = np.empty(features.n_values)
+            _scaling.csr_apply(features.indices, _data_of(features), self.values["divisor"], out)
+            return replace(features, data=out)
+        new = np.empty_like(features.values)
+        if self.name == "rank":
+            bounds, knots, levels = (self.values[key] for key in ("bounds", "knots", "levels"))
+            for j in range(self.n_features):
+                part = slice(bounds[j], bounds[j + 1])
+                new[:, j] = _levels_of(features.values[:, j], knots[part], levels[part])
+        else:
+            divisor = self.values["divisor"]
+            shift = self.values.get("shift", divisor)  # not read where nothing is shifted
+            _scaling.dense_apply(features.values, self.shifts, shift, divisor, new)
+        return Dense(new)
+
+    def _apply_by_list(self, lists: CandidateLists, features: Features) -> Features:
+        zscore = self.name == "list-zscore"
+        d = features.n_features
+        tolerance = _tolerance(features)
+        if isinstance(features, Sparse):
+            out = np.empty(features.n_values)
+            indptr, indices, data = features.indptr, features.indices, _data_of(features)
+            scratch = np.empty(d), np.empty((5, d))
+            column = _scaling.csr_lists(
+                indptr, indices, data, lists.offsets, zscore, tolerance, *scratch, out
+            )
+            _check_size(lists, column, self.name)
+            return replace(features, data=out)
+        new = np.empty_like(features.values)
+        if self.name == "list-rank":
+            longest = int(lists.lengths.max())
+            rows, order, spare = np.empty((3, longest), dtype=np.int32)
+            _scaling.dense_list_ranks(
+                features.values, lists.offsets, np.empty(longest), rows, order, spare, new
+            )
+            return Dense(new)
+        column = _scaling.dense_lists(
+            features.values, lists.offsets, zscore, self.shifts, tolerance, np.empty((6, d)), new
+        )
+        _check_size(lists, column, self.name)
+        return Dense(new)
+
+    def to_meta(self) -> dict[str, Any]:
+        """What a model file keeps as JSON; ``arrays`` is the rest."""
+        return {"name": self.name, "n_features": self.n_features, "shifts": self.shifts}
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """What a model file keeps as arrays, by name."""
+        return dict(self.values)
+
+    @classmethod
+    def restore(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Scaling:
+        """The scaling that gave ``meta`` and ``arrays``; raises DataError where they do not fit."""
+        name, n_features, shifts = (meta.get(key) for key in ("name", "n_features", "shifts"))
+        if name not in SCALINGS or type(n_features) is not int or n_features < 0 or type(shifts) is not bool:
+            raise DataError(f"not the description of a scaling: {dict(meta)}")
+        wanted = _ARRAYS.get(name, {})
+        if not shifts:
+            wanted = {key: kind for key, kind in wanted.items() if key != "shift"}
+        if set(arrays) != set(wanted):
+            raise DataError(f"scaling {name}: holds {sorted(arrays)}, expected {sorted(wanted)}")
+        values = {key: np.ascontiguousarray(arrays[key]) for key in wanted}
+        for key, array in values.items():
+            if array.dtype != np.dtype(wanted[key]) or array.ndim != 1:
+                raise DataError(f"scaling {name}: {key} is {array.ndim}-dimensional {array.dtype}")
+        if not _fits(values, n_features):
+            raise DataError(f"scaling {name}: arrays do not fit {n_features} features")
+        return cls(name, n_features, shifts, values)
+
+
+def fit_scaling(name: str, lists: CandidateLists) -> Scaling:
+    """The scaling called ``name``, with the statistics of ``lists``.
+
+    Raises ConfigError for an unknown name and for ranks of sparse features, DataError where values are
+    too large for their range or sum to be a float64.
+    """
+    if name not in SCALINGS:
+        raise ConfigError(f"unknown scaling {name!r}; {did_you_mean(name, SCALINGS)}")
+    features = lists.features
+    d = features.n_features
+    dense = isinstance(features, Dense)
+    if name in ("rank", "list-rank") and not dense:
+        raise ConfigError(
+            f"scaling {name} needs dense features, these are sparse: load them with --layout dense"
+        )
+    if name not in _ARRAYS:
+        return Scaling(name, d, dense)
+    if isinstance(features, Dense) and name == "rank":
+        return Scaling(name, d, dense, _fit_ranks(lists, features))
+    divisor = np.full(d, np.inf)
+    work = np.empty((5, d))
+    values: dict[str, AnyArray] = {"divisor": divisor}
+    zscore = name == "zscore"
+    tolerance = _tolerance(features)
+    if isinstance(features, Sparse):
+        column = _scaling.csr_fit(
+            features.indptr, features.indices, _data_of(features), zscore, tolerance, divisor, work
+        )
+    else:
+        values["shift"] = np.zeros(d)
+        column = _scaling.dense_fit(features.values, zscore, tolerance, values["shift"], divisor, work)
+    _check_size(lists, column, name)
+    return Scaling(name, d, dense, values)
+
+
+def _fit_ranks(lists: CandidateLists, features: Dense) -> dict[str, AnyArray]:
+    """Knots and levels of every column; a constant column has the one knot NaN."""
+    knots: list[Floats] = []
+    levels: list[Floats] = []
+    tolerance = _tolerance(features)
+    for j in range(features.n_features):
+        column = features.column(j)
+        column = column[~np.isnan(column)]
+        values, counts = np.unique(column, return_counts=True)
+        values = values + 0.0  # no -0.0: which of two zeros is kept is not defined
+        with np.errstate(over="ignore"):
+            width = values[-1] - values[0] if len(values) else 0.0
+        _check_size(lists, j if width == np.inf else -1, "rank")
+        if width == 0 or width <= tolerance * np.abs(values[[0, -1]]).max():
+            knots.append(np.array([np.nan]))
+            levels.append(np.zeros(1))
+            continue
+        mid = (np.cumsum(counts) - 0.5 * counts) / len(column)
+        if len(values) > MAX_KNOTS:
+            # The first value at or above each of 499 levels, and the one before it: two knots are
+            # then neighbours among the values, or less than 1 / 499 apart.
+            at = np.searchsorted(mid, np.arange(1, 499) / 499)
+            ends = np.array([0, len(values) - 1])
+            at = np.unique(np.concatenate([np.minimum(at, ends[1]), np.maximum(at - 1, 0), ends]))
+            values, mid = values[at], mid[at]
+        knots.append(values)
+        levels.append(mid)
+    bounds = np.zeros(len(knots) + 1, dtype=np.int64)
+    np.cumsum([len(k) for k in knots], out=bounds[1:])
+    empty = np.empty(0)
+    return {
+        "bounds": bounds,
+        "knots": np.concatenate([*knots, empty]),
+        "levels": np.concatenate([*levels, empty]),
+    }
+
+
+def _levels_of(column: AnyArray, knots: Floats, levels: Floats) -> Floats:
+    """Ranks of values of one column (n_items), NaN where they are."""
+    values = column.astype(np.float64)
+    if np.isnan(knots[0]):
+        return np.where(np.isnan(values), np.nan, 0.0)
+    return np.interp(values, knots, levels, left=0.0, right=1.0)
+
+
+def _fits(values: Mapping[str, AnyArray], n_features: int) -> bool:
+    """Whether fitted arrays are as long as they must be, so that no kernel reads past them."""
+    if "bounds" not in values:
+        return all(len(array) == n_features for array in values.values())
+    bounds, knots, levels = values["bounds"], values["knots"], values["levels"]
+    return (
+        len(bounds) == n_features + 1
+        and bounds[0] == 0
+        and bool(np.all(np.diff(bounds) > 0))
+        and bounds[-1] == len(knots) == len(levels)
+    )
+
+
+def _tolerance(features: Features) -> float:
+    """The relative range up to which a column counts as constant."""
+    dtype = features.values.dtype if isinstance(features, Dense) else np.float64
+    return ROUNDINGS * float(np.finfo(dtype).eps)
+
+
+def _data_of(features: Sparse) -> Floats:
+    """The values of a CSR matrix, ones where it only lists features."""
+    return np.ones(features.n_values) if features.data is None else features.data
+
+
+def _check_size(lists: CandidateLists, column: int, name: str) -> None:
+    if column >= 0:
+        raise DataError(
+            f"{lists.source}: feature {lists.names()[column]!r} has values too large for scaling {name}"
+        )

@@ -1,0 +1,281 @@
+"""A set of lists as a directory of .npy files and a meta.json, memory-mapped when it is opened.
+
+``meta.json`` says the version of the format, the sizes, and the dtype and shape of every array; string
+columns are two arrays each, ``NAME.bytes`` and ``NAME.offsets``. The same lists give the same bytes.
+A store is written beside its place and moved there whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense, Features, Sparse
+from rerank.data.strings import StringColumn
+from rerank.errors import DataError, FormatError
+
+FORMAT = "rerank-store"
+VERSION = 1
+META = "meta.json"
+
+AnyArray = npt.NDArray[Any]
+StrPath = str | os.PathLike[str]
+
+
+def write_store(lists: CandidateLists, path: StrPath) -> None:
+    """Write ``lists`` as the directory ``path``; a store that is there already is replaced.
+
+    Readers that have the old one open keep it. Raises FormatError where ``path`` exists and is not a
+    store, or holds a file of another's, and OSError where the place cannot be written.
+    """
+    place = Path(os.path.realpath(path))
+    if os.path.lexists(place):
+        _check_replaceable(place)
+    arrays = dict(_arrays_of(lists))
+    part = place.with_name(f".{place.name}.{secrets.token_hex(6)}.part")
+    part.mkdir()
+    try:
+        for name, array in arrays.items():
+            np.save(part / f"{name}.npy", np.ascontiguousarray(array), allow_pickle=False)
+        (part / META).write_text(_meta_text(lists, arrays), encoding="ascii")
+        _move(part, place)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def read_store(path: StrPath) -> CandidateLists:
+    """The lists stored in the directory ``path``, their arrays mapped read-only, not copied.
+
+    Raises FormatError, of one line, for a directory that is not a store, another version, and arrays
+    that are absent, cut off, of another dtype or shape, or do not fit each other.
+    """
+    return _Reader(Path(path)).lists()
+
+
+def is_store(path: StrPath) -> bool:
+    """Whether ``path`` is a directory whose meta.json says that it is a store, of whatever version."""
+    try:
+        return _read_meta(Path(path)).get("format") == FORMAT
+    except (FormatError, OSError):
+        return False
+
+
+def _arrays_of(lists: CandidateLists) -> Iterator[tuple[str, AnyArray]]:
+    """Every array of the set under the name of its file."""
+    yield "offsets", lists.offsets
+    features = lists.features
+    if isinstance(features, Dense):
+        yield "features", features.values
+    else:
+        yield "indptr", features.indptr
+        yield "indices", features.indices
+        if features.data is not None:
+            yield "data", features.data
+    for name in ("labels", "base_scores", "first_best", "rows"):
+        column = getattr(lists, name)
+        if column is not None:
+            yield name, column
+    names = None if lists.feature_names is None else StringColumn.from_strings(lists.feature_names)
+    strings = {
+        "feature_names": names,
+        "list_ids": lists.list_ids,
+        "item_ids": lists.item_ids,
+        "texts": lists.texts,
+        **{f"references.{r}": column for r, column in enumerate(lists.references)},
+    }
+    for name, text in strings.items():
+        if text is not None:
+            yield f"{name}.bytes", text.data
+            yield f"{name}.offsets", text.offsets
+    for k, name in enumerate(sorted(lists.counts)):
+        yield f"counts.{k}", lists.counts[name]
+
+
+def _meta_text(lists: CandidateLists, arrays: dict[str, AnyArray]) -> str:
+    meta = {
+        "format": FORMAT,
+        "version": VERSION,
+        "n_lists": lists.n_lists,
+        "n_items": lists.n_items,
+        "n_features": lists.n_features,
+        "references": len(lists.references),
+        "counts": sorted(lists.counts),
+        "arrays": {name: {"dtype": a.dtype.str, "shape": list(a.shape)} for name, a in arrays.items()},
+    }
+    return json.dumps(meta, indent=1, sort_keys=True) + "\n"
+
+
+def _check_replaceable(place: Path) -> None:
+    """Refuse to delete what is not a store, or what someone else keeps inside one."""
+    if not is_store(place):
+        kind = "a directory" if place.is_dir() else "a file"
+        raise FormatError(str(place), None, f"{kind} that is not a store", "a store to replace, or nothing")
+    known = {META, *(f"{name}.npy" for name in _entries(_read_meta(place), "arrays", dict))}
+    foreign = sorted(set(os.listdir(place)) - known)
+    if foreign:
+        raise FormatError(
+            str(place), None, f"{foreign[0]!r} inside the store", "only its own files where it is replaced"
+        )
+
+
+def _move(part: Path, place: Path) -> None:
+    """Put ``part`` at ``place``; the old store goes only when the new one is there."""
+    if not place.exists():
+        os.rename(part, place)
+        return
+    old = part.with_suffix(".old")
+    os.rename(place, old)
+    try:
+        os.rename(part, place)
+    except BaseException:
+        os.rename(old, place)
+        raise
+    shutil.rmtree(old)
+
+
+def _read_meta(path: Path) -> dict[str, Any]:
+    """The object in meta.json; raises FormatError where there is none."""
+    file = path / META
+    try:
+        meta = json.loads(file.read_text(encoding="ascii"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise FormatError(str(path), None, f"no {META}", "a store") from None
+    except (ValueError, RecursionError) as error:  # also UnicodeDecodeError, JSONDecodeError
+        raise FormatError(str(file), getattr(error, "lineno", None), "no JSON", "a store's meta") from None
+    if not isinstance(meta, dict):
+        raise FormatError(str(file), None, f"a JSON {type(meta).__name__}", "an object")
+    return meta
+
+
+def _entries(meta: dict[str, Any], key: str, kind: type) -> Any:
+    """An entry of meta.json if it is of ``kind``, else an empty one."""
+    value = meta.get(key)
+    return value if isinstance(value, kind) else kind()
+
+
+class _Reader:
+    """Reads one store; every fault is a FormatError."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.meta = _read_meta(path)
+        if self.meta.get("format") != FORMAT:
+            raise self.fault(META, f"format {self.meta.get('format')!r}", repr(FORMAT))
+        if self.meta.get("version") != VERSION:
+            raise self.fault(META, f"version {self.meta.get('version')!r}", f"version {VERSION}")
+        self.arrays = _entries(self.meta, "arrays", dict)
+        sizes = [self.size(key) for key in ("n_lists", "n_items", "n_features")]
+        self.n_lists, self.n_items, self.n_features = sizes
+
+    def fault(self, file: str, found: str, expected: str) -> FormatError:
+        return FormatError(str(self.path / file), None, found, expected)
+
+    def size(self, key: str) -> int:
+        value = self.meta.get(key)
+        if type(value) is not int or value < 0:
+            raise self.fault(META, f"{key} {value!r}", "a whole number")
+        return value
+
+    def array(self, name: str, dtype: str | tuple[str, ...], *shape: int | None) -> AnyArray:
+        """One array, mapped; ``dtype`` is what it may be, None in ``shape`` stands for any length."""
+        file = f"{name}.npy"
+        wanted = (dtype,) if isinstance(dtype, str) else dtype
+        try:
+            with (self.path / file).open("rb") as handle:
+                array = _map(handle)
+        except FileNotFoundError:
+            raise self.fault(file, "no such file", f"the array {name} that {META} names") from None
+        except (ValueError, EOFError, SyntaxError) as error:
+            found = str(error).splitlines()[0] if str(error) else "a broken file"
+            raise self.fault(file, found, "a whole .npy file") from None
+        if array.dtype.str not in wanted:
+            raise self.fault(file, f"dtype {array.dtype.str}", f"dtype {' or '.join(wanted)}")
+        fits = len(shape) == array.ndim and all(
+            s in (None, n) for s, n in zip(shape, array.shape, strict=True)
+        )
+        if not fits:
+            expected = ", ".join("any" if s is None else str(s) for s in shape)
+            raise self.fault(file, f"shape {array.shape}", f"shape ({expected})")
+        if self.arrays.get(name) != {"dtype": array.dtype.str, "shape": list(array.shape)}:
+            raise self.fault(file, f"{array.dtype.str} of shape {array.shape}", f"what {META} says")
+        return array
+
+    def column(self, name: str, dtype: str) -> AnyArray | None:
+        return self.array(name, dtype, self.n_items) if name in self.arrays else None
+
+    def strings(self, name: str, length: int) -> StringColumn | None:
+        if f"{name}.bytes" not in self.arrays and f"{name}.offsets" not in self.arrays:
+            return None
+        return StringColumn(
+            self.array(f"{name}.bytes", "|u1", None), self.array(f"{name}.offsets", "<i8", length + 1)
+        )
+
+    def reference(self, r: int) -> StringColumn:
+        column = self.strings(f"references.{r}", self.n_lists)
+        if column is None:
+            raise self.fault(META, f"no array references.{r}", "one for each of its references")
+        return column
+
+    def features(self) -> Features:
+        if "features" in self.arrays:
+            return Dense(self.array("features", ("<f8", "<f4"), self.n_items, self.n_features))
+        indptr = self.array("indptr", "<i8", self.n_items + 1)
+        indices = self.array("indices", "<i4", None)
+        data = self.array("data", "<f8", len(indices)) if "data" in self.arrays else None
+        return Sparse(indptr, indices, data, self.n_features)
+
+    def counts(self) -> dict[str, AnyArray]:
+        names = self.meta.get("counts")
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise self.fault(META, f"counts {names!r}", "a list of names")
+        return {name: self.array(f"counts.{k}", "<f8", self.n_items, None) for k, name in enumerate(names)}
+
+    def lists(self) -> CandidateLists:
+        try:
+            names = self.strings("feature_names", self.n_features)
+            return CandidateLists(
+                self.array("offsets", "<i8", self.n_lists + 1),
+                self.features(),
+                labels=self.column("labels", "<f8"),
+                base_scores=self.column("base_scores", "<f8"),
+                first_best=self.column("first_best", "<f8"),
+                list_ids=self.strings("list_ids", self.n_lists),
+                item_ids=self.strings("item_ids", self.n_items),
+                rows=self.column("rows", "<i8"),
+                feature_names=None if names is None else list(names),
+                texts=self.strings("texts", self.n_items),
+                references=tuple(self.reference(r) for r in range(self.size("references"))),
+                counts=self.counts(),
+                source=str(self.path),
+            )
+        except DataError as error:
+            message = str(error).removeprefix(f"{self.path}: ")
+            raise FormatError(str(self.path), None, message, "columns that fit each other") from None
+
+
+def _map(handle: Any) -> AnyArray:
+    """The array of an open .npy file, mapped read-only; ValueError where it is cut off or odd."""
+    lib = np.lib.format
+    version = lib.read_magic(handle)
+    if version != (1, 0):
+        raise ValueError(f".npy version {version}")
+    shape, fortran, dtype = lib.read_array_header_1_0(handle)
+    if fortran or dtype.hasobject or min(shape, default=0) < 0:
+        raise ValueError(f"an array of {dtype}" + (" in Fortran order" if fortran else ""))
+    start = handle.tell()
+    size = os.fstat(handle.fileno()).st_size - start
+    wanted = dtype.itemsize * int(np.prod([int(n) for n in shape], dtype=object))
+    if size != wanted:
+        raise ValueError(f"{size} bytes of data, the header says {wanted}")
+    if wanted == 0:
+        return np.empty(shape, dtype=dtype)
+    return np.asarray(np.memmap(handle, dtype=dtype, mode="r", offset=start, shape=shape))

@@ -1,0 +1,57 @@
+"""Format ``store``: a directory of .npy files, memory-mapped when opened; see rerank/data/store.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense, Sparse, as_features
+from rerank.data.store import read_store, write_store
+from rerank.errors import ConfigError
+from rerank.files import os_error
+from rerank.formats.base import FORMATS, Format, ReadOptions
+
+
+@FORMATS.register("store")
+class Store(Format):
+    """Every column of a set, also texts, references and statistics, without any parsing.
+
+    Features come as they were stored (layout auto, whatever their dtype); another layout is a copy in
+    memory.
+    """
+
+    name: ClassVar[str] = "store"
+    summary: ClassVar[str] = "a directory of .npy files, memory-mapped, with every column"
+    honours: ClassVar[frozenset[str]] = frozenset({"layout"})
+
+    def read(self, path: str, options: ReadOptions) -> CandidateLists:
+        """The lists stored in the directory ``path``."""
+        self.check_options(options)
+        if path == "-":
+            raise ConfigError("a store is a directory: it cannot be read from standard input")
+        try:
+            lists = read_store(path)
+        except OSError as error:
+            raise os_error(path, error) from None
+        return _in_layout(lists, options.layout)
+
+    def write(self, lists: CandidateLists, path: str) -> None:
+        """Write the directory ``path``, or replace the store that is there."""
+        if path == "-":
+            raise ConfigError("a store is a directory: it cannot be written to standard output")
+        try:
+            write_store(lists, path)
+        except OSError as error:
+            raise os_error(path, error) from None
+
+
+def _in_layout(lists: CandidateLists, layout: str) -> CandidateLists:
+    features = lists.features
+    if layout == "dense" and isinstance(features, Sparse):
+        return replace(lists, features=Dense(features.to_dense()))
+    if layout == "sparse" and isinstance(features, Dense):
+        from scipy.sparse import csr_array
+
+        return replace(lists, features=as_features(csr_array(features.values)))
+    return lists

@@ -1,0 +1,265 @@
+"""Files in and out: compressed ones too, ``-`` for the standard streams, outputs whole or not at all."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import mmap
+import os
+import secrets
+import stat
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Protocol, cast
+
+from rerank.errors import FormatError, RerankError
+
+Buffer = bytes | bytearray | mmap.mmap
+
+STDIN = "<stdin>"
+STDOUT = "<stdout>"
+BLOCK = 1 << 20
+COMPRESSED_BLOCK = 1 << 16
+MAPPED_FROM = 1 << 16
+
+
+class _Decoder(Protocol):
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def _zstd() -> Any:
+    """A module with ZstdDecompressor and a way to write; the standard library has one from 3.14 on."""
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        try:
+            import zstandard as zstd
+        except ImportError:
+            raise RerankError("zstd files need the extra rerank[zstd]: pip install 'rerank[zstd]'") from None
+    return zstd
+
+
+def _zstd_decoder() -> _Decoder:
+    decoder = _zstd().ZstdDecompressor()
+    return cast(_Decoder, decoder.decompressobj() if hasattr(decoder, "decompressobj") else decoder)
+
+
+# Name, first bytes, a maker of decoders (each reads one member, frame or stream of the archive).
+_ARCHIVES: tuple[tuple[str, bytes, Callable[[], _Decoder]], ...] = (
+    ("gzip", b"\x1f\x8b", lambda: zlib.decompressobj(wbits=31)),
+    ("bzip2", b"BZh", bz2.BZ2Decompressor),
+    ("xz", b"\xfd7zXZ\x00", lzma.LZMADecompressor),
+    ("zstd", b"\x28\xb5\x2f\xfd", _zstd_decoder),
+)
+_MAGIC_LENGTH = 6
+COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+
+
+def shown(path: str) -> str:
+    """How messages name an input: the path as typed, ``<stdin>`` for ``-``."""
+    return STDIN if path == "-" else path
+
+
+def plain_suffix(path: str) -> str:
+    """The suffix of a file's name in lower case, that of its content where the file is compressed."""
+    name = Path(path).name.lower()
+    stem, suffix = os.path.splitext(name)
+    return os.path.splitext(stem)[1] if suffix in COMPRESSED_SUFFIXES else suffix
+
+
+def os_error(path: str, error: OSError) -> RerankError:
+    """The one-line error for what the system said about ``path``."""
+    if isinstance(error, FileNotFoundError):
+        return RerankError(f"{path}: no such file or folder")
+    if isinstance(error, IsADirectoryError):
+        return RerankError(f"{path}: is a folder, expected a file")
+    return RerankError(f"{path}: {(error.strerror or str(error)).lower()}")
+
+
+def read_bytes(path: str) -> Buffer:
+    """All of a file, decompressed where its first bytes say gzip, bzip2, xz or zstd; ``-`` is stdin.
+
+    Plain files are mapped, not copied (a copy costs more than parsing), anything else grows in one
+    buffer, so that no more than the content is held. Raises RerankError where the file cannot be
+    opened and FormatError where an archive is damaged or cut off.
+    """
+    if path == "-":
+        return _read_stream(sys.stdin.buffer, STDIN)
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            plain = _archive(file.peek(_MAGIC_LENGTH)) is None
+            if plain and size >= MAPPED_FROM and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return _mapped(file)
+            return _read_stream(file, path)
+    except OSError as error:
+        raise os_error(path, error) from None
+
+
+def _mapped(file: IO[bytes]) -> mmap.mmap:
+    populate = getattr(mmap, "MAP_POPULATE", 0)
+    if hasattr(mmap, "MAP_PRIVATE"):
+        return mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE | populate, prot=mmap.PROT_READ)
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _archive(head: bytes) -> tuple[str, Callable[[], _Decoder]] | None:
+    for name, magic, make in _ARCHIVES:
+        if head.startswith(magic):
+            return name, make
+    return None
+
+
+def _read_stream(stream: Any, path: str) -> bytearray:
+    """The rest of a binary stream, decompressed; read in blocks, because read() can hold it twice."""
+    head = stream.read(_MAGIC_LENGTH)
+    archive = _archive(head)
+    if archive is not None:
+        return _inflate(stream, head, path, *archive)
+    out = bytearray(head)
+    while block := stream.read(BLOCK):
+        out += block
+    return out
+
+
+def _inflate(stream: Any, head: bytes, path: str, name: str, make: Callable[[], _Decoder]) -> bytearray:
+    """All members of an archive of which ``head`` has been read."""
+    out = bytearray()
+    try:
+        decoder = make()
+        data = head
+        while data:
+            out += decoder.decompress(data)
+            if not decoder.eof:
+                data = stream.read(COMPRESSED_BLOCK)
+                continue
+            data = decoder.unused_data.lstrip(b"\0")  # zeros may pad between members
+            while not data and (block := stream.read(COMPRESSED_BLOCK)):
+                data = block.lstrip(b"\0")
+            decoder = make() if data else decoder
+    except RerankError:
+        raise
+    except Exception as error:  # each library has an exception of its own
+        detail = str(error).replace("\n", " ")
+        raise FormatError(path, None, f"damaged {name} data ({detail})", f"a whole {name} file") from None
+    if not decoder.eof:
+        raise FormatError(path, None, f"{name} data that is cut off", f"a whole {name} file")
+    return out
+
+
+def read_head(path: str, size: int = 1 << 16) -> bytes:
+    """The first bytes of a file's content (up to about ``size``), for telling its format.
+
+    Standard input is looked at without taking anything from it. Raises RerankError as read_bytes.
+    """
+    if path == "-":
+        head = _peek(sys.stdin.buffer, size)
+    else:
+        try:
+            with open(path, "rb") as file:
+                head = file.read(size)
+        except OSError as error:
+            raise os_error(path, error) from None
+    archive = _archive(head)
+    if archive is None:
+        return head
+    try:
+        return bytes(archive[1]().decompress(head))[:size]
+    except RerankError:
+        raise
+    except Exception:  # the reader will say what is wrong
+        return b""
+
+
+def _peek(stream: Any, size: int) -> bytes:
+    if hasattr(stream, "peek"):
+        return bytes(stream.peek(size))
+    place = stream.tell()
+    head = bytes(stream.read(size))
+    stream.seek(place)
+    return head
+
+
+@contextmanager
+def atomic_write(path: str) -> Iterator[IO[bytes]]:
+    """A binary file that is at ``path`` when the block ends, and not at all if it raises.
+
+    Written beside the target and renamed; what was there stays until then and keeps its mode. The
+    suffix .gz, .bz2, .xz or .zst compresses (the same content gives the same bytes); ``-`` is standard
+    output; a device or a pipe is written as it is. Raises RerankError where the target cannot be written.
+    """
+    if path == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = os.path.realpath(path)
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        mode = None
+    except OSError as error:
+        raise os_error(path, error) from None
+    if mode is not None and stat.S_ISDIR(mode):
+        raise os_error(path, IsADirectoryError())
+    if mode is not None and not stat.S_ISREG(mode):
+        with _opened(path, target, os.O_WRONLY) as raw, _compressed(raw, path) as file:
+            yield file
+        return
+    temporary = os.path.join(
+        os.path.dirname(target), f".{os.path.basename(target)[:200]}.{secrets.token_hex(6)}.part"
+    )
+    try:
+        # 0o666 and the umask: the mode that open() would have given.
+        with _opened(path, temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as raw:
+            with _compressed(raw, path) as file:
+                yield file
+            if mode is not None:
+                os.chmod(temporary, stat.S_IMODE(mode))
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _opened(path: str, name: str, flags: int) -> IO[bytes]:
+    try:
+        return os.fdopen(os.open(name, flags | getattr(os, "O_BINARY", 0), 0o666), "wb")
+    except FileNotFoundError:
+        folder = os.path.dirname(path)
+        raise RerankError(f"{path}: no folder {folder!r} to write to") from None
+    except OSError as error:
+        raise os_error(path, error) from None
+
+
+@contextmanager
+def _compressed(raw: IO[bytes], path: str) -> Iterator[IO[bytes]]:
+    """``raw``, or what compresses into it, by the suffix of ``path``; no times or names go in."""
+    suffix = os.path.splitext(path)[1].lower()
+    packer: Any
+    if suffix == ".gz":
+        packer = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6)
+    elif suffix == ".bz2":
+        packer = bz2.BZ2File(raw, "wb")
+    elif suffix == ".xz":
+        packer = lzma.LZMAFile(raw, "wb")
+    elif suffix == ".zst":
+        zstd = _zstd()
+        if hasattr(zstd, "ZstdFile"):
+            packer = zstd.ZstdFile(raw, "wb")
+        else:
+            packer = zstd.ZstdCompressor().stream_writer(raw, closefd=False)
+    else:
+        yield raw
+        return
+    with packer:
+        yield packer

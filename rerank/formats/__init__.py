@@ -1,0 +1,7 @@
+"""Formats of candidate lists: a reader beside its writer, one file each."""
+
+from __future__ import annotations
+
+from rerank.formats.base import FORMATS, Format, ReadOptions, detect, load
+
+__all__ = ["FORMATS", "Format", "ReadOptions", "detect", "load"]

@@ -1,0 +1,205 @@
+"""What a format is, how one is chosen for a path, and the options of reading."""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+from rerank.data.lists import CandidateLists
+from rerank.errors import ConfigError, DataError, FormatError
+from rerank.files import plain_suffix, read_bytes, read_head, shown
+from rerank.registry import Registry
+
+_CHOICES = {
+    "missing": ("zero", "nan"),
+    "layout": ("auto", "dense", "sparse"),
+    "dtype": ("float64", "float32"),
+}
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read, whatever the format; one that cannot honour an option refuses it.
+
+    strict : refuse what is else taken with a note (lists whose lines stand apart).
+    missing : "zero" or "nan", the value of features that a line leaves out.
+    zero_based : whether feature indices count from 0.
+    feature_names : path of a file of names: one a line in the order of the columns, or "index<TAB>name".
+    layout : "auto" (by density), "dense" or "sparse".
+    dtype : "float64" or "float32", of dense features.
+    threads : how many read side by side; 0 = the cores at hand, 4 at most. No result depends on it.
+
+    Raises ConfigError for a value that is none of these.
+    """
+
+    strict: bool = False
+    missing: str = "zero"
+    zero_based: bool = False
+    feature_names: str | None = None
+    layout: str = "auto"
+    dtype: str = "float64"
+    threads: int = 0
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ConfigError(f"{name}: got {getattr(self, name)!r}, expected {' or '.join(choices)}")
+        if self.threads < 0:
+            raise ConfigError(f"threads: got {self.threads}, expected 0 (as many as fit) or more")
+
+    def changed(self) -> list[str]:
+        """Names of the options that are not at their default, but for ``threads``."""
+        return [
+            f.name for f in fields(self) if f.name != "threads" and getattr(self, f.name) != f.default
+        ]
+
+    def n_threads(self) -> int:
+        """``threads``, or the cores this process may use, 4 at most."""
+        if self.threads:
+            return self.threads
+        if hasattr(os, "sched_getaffinity"):
+            return min(4, len(os.sched_getaffinity(0)))
+        return min(4, os.cpu_count() or 1)
+
+
+class Format(ABC):
+    """A file format of candidate lists. Register a subclass with ``FORMATS.register(name, *aliases)``."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]] = ()
+    honours: ClassVar[frozenset[str]] = frozenset()  # the read options that mean something here
+
+    @abstractmethod
+    def read(self, path: str, options: ReadOptions) -> CandidateLists:
+        """The lists of ``path`` ("-" = standard input).
+
+        Raises FormatError at the first fault of the file, ConfigError for an option the format
+        cannot honour; says oddities by ``warnings.warn(..., DataNote)``.
+        """
+
+    @abstractmethod
+    def write(self, lists: CandidateLists, path: str) -> None:
+        """Write ``lists`` to ``path`` ("-" = standard output), atomically.
+
+        Raises DataError where the format cannot hold them.
+        """
+
+    def check_options(self, options: ReadOptions) -> None:
+        """Raise ConfigError if an option is set that this format does not honour."""
+        for name in options.changed():
+            if name not in self.honours:
+                raise ConfigError(f"format {self.name} cannot honour {name}={getattr(options, name)!r}")
+
+
+FORMATS: Registry[type[Format]] = Registry("format", "rerank.formats")
+
+# The first item line of a SVMlight file: a number, then a qid or an index.
+_SVMLIGHT_LINE = re.compile(rb"[-+]?\.?[0-9][^ \t]*[ \t]+(qid:[^ \t]|[0-9]+:)")
+
+
+def detect(path: str, head: bytes) -> str:
+    """The name of the format of ``path`` ("-" = standard input), whose content starts with ``head``.
+
+    By suffix, else by content. Raises ConfigError with the formats there are if neither says.
+    """
+    suffix = plain_suffix(path)
+    names = FORMATS.names()
+    for name in names:
+        if suffix and suffix in FORMATS.get(name).suffixes:
+            return name
+    for line in head.removeprefix(b"\xef\xbb\xbf").splitlines():
+        line = line.strip()
+        if line and not line.startswith(b"#"):
+            if _SVMLIGHT_LINE.match(line):
+                return "svmlight"
+            break
+    raise ConfigError(f"{shown(path)}: unknown format; say which by --format (known: {', '.join(names)})")
+
+
+def load(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    options: ReadOptions | None = None,
+    **changes: Any,
+) -> CandidateLists:
+    """Read lists from ``path`` in the format named, or found by suffix or content; a folder is a store.
+
+    ``changes`` are fields of ReadOptions by name. Raises RerankError of one line.
+    """
+    path = os.fspath(path)
+    known = [f.name for f in fields(ReadOptions)]
+    for name in changes:
+        if name not in known:
+            raise ConfigError(f"unknown read option {name!r}; known: {', '.join(known)}")
+    chosen = replace(options or ReadOptions(), **changes)
+    if format is None and path != "-" and os.path.isdir(path):
+        format = "store"
+    if format is None:
+        format = detect(path, read_head(path))
+    return FORMATS.get(format)().read(path, chosen)
+
+
+_INDEX_AND_NAME = re.compile(r"([0-9]+)\t")
+
+
+def read_feature_names(path: str, first: int = 1) -> list[str]:
+    """Names by column from a file of names, see ReadOptions; ``first`` is the index of column 0.
+
+    Columns that an "index<TAB>name" file leaves out are named by their index. Raises FormatError.
+    """
+    try:
+        text = bytes(read_bytes(path)).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FormatError(shown(path), None, "bytes that are not UTF-8", "feature names") from None
+    lines = [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
+    if lines == [""]:
+        raise FormatError(shown(path), None, "an empty file", "one feature name a line")
+    names: dict[int, str] = {}
+    lines_of: dict[str, int] = {}
+    indexed = _INDEX_AND_NAME.match(lines[0]) is not None
+    for number, line in enumerate(lines, start=1):
+        column, name = _column_and_name(shown(path), number, line, first, indexed)
+        if not name:
+            raise FormatError(shown(path), number, "an empty name", "a feature name")
+        if column in names:
+            raise FormatError(shown(path), number, f"index {column + first} again", "each index once")
+        if name in lines_of:
+            raise FormatError(
+                shown(path), number, f"{name!r} again (line {lines_of[name]})", "each feature name once"
+            )
+        names[column] = name
+        lines_of[name] = number
+    return _filled(shown(path), names, first)
+
+
+def _column_and_name(path: str, number: int, line: str, first: int, indexed: bool) -> tuple[int, str]:
+    if not indexed:
+        return number - 1, line.strip()
+    match = _INDEX_AND_NAME.match(line)
+    if match is None:
+        raise FormatError(path, number, repr(line[:40]), "index<TAB>name, as on line 1")
+    index = int(match[1])
+    if not first <= index <= 2**31 - 1:
+        raise FormatError(path, number, f"index {match[1][:40]}", f"an index from {first} to 2147483647")
+    return index - first, line[match.end() :].strip()
+
+
+def _filled(path: str, names: dict[int, str], first: int) -> list[str]:
+    width = max(names) + 1
+    taken = set(names.values())
+    out = [names.get(column, str(column + first)) for column in range(width)]
+    for column, name in enumerate(out):
+        if column not in names and name in taken:
+            raise DataError(f"{path}: feature {name} has no name, and another one is named {name!r}")
+    return out
+
+
+def fit_names(names: Sequence[str] | None, path: str | None, n_features: int, source: str) -> None:
+    """Raise DataError if a file of names (``path``) has fewer than the features of ``source``."""
+    if names is not None and len(names) < n_features:
+        raise DataError(f"{path}: found {len(names)} feature names, expected {n_features}, as {source} has")

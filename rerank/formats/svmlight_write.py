@@ -1,0 +1,2 @@
+def write_lists(lists, path):
+    raise NotImplementedError

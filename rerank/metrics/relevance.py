@@ -1,0 +1,170 @@
+"""The judgements of a set of lists made ready once, and what scores make of them.
+
+All measures of retrieval share one ``Relevance`` of the lists and one ``Placement`` of the scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.errors import ConfigError, DataError
+from rerank.native import _placement, _ties
+from rerank.registry import did_you_mean
+
+Mask = npt.NDArray[np.bool_]
+TIES = ("trec", "expected", "input")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Placement:
+    """Where the relevant items stand, list by list from the top down; three columns (n_relevant).
+
+    order : int64, the item by its number among all relevant items.
+    above : int32, items strictly above its tie group.
+    tied : int32, size of that group; 1 where ties are broken.
+    """
+
+    order: Index
+    above: npt.NDArray[np.int32]
+    tied: npt.NDArray[np.int32]
+
+
+class Relevance:
+    """Relevant items (label > 0) of every list, and how ties fall.
+
+    ``ties`` is "trec" (scores as float32, as trec_eval holds them; of equal ones the larger id by bytes
+    comes first), "expected" (the mean over the orders of tied items) or "input" (of equal scores the
+    earlier item comes first); None chooses trec where every item has an id that is unique in its list,
+    else expected.
+
+    Raises DataError where the lists hold no label, or where trec is asked for without such ids.
+    """
+
+    def __init__(self, lists: CandidateLists, ties: str | None = None) -> None:
+        if lists.labels is None:
+            raise DataError(f"{lists.source}: no labels to measure against")
+        self.lists = lists
+        self.ties = resolve_ties(lists, ties)
+        self.labels: Floats = np.ascontiguousarray(lists.labels, dtype=np.float64)
+        self.items: Index = np.flatnonzero(self.labels > 0).astype(np.int64, copy=False)
+        self.offsets: Index = np.searchsorted(self.items, lists.offsets).astype(np.int64, copy=False)
+        self.item_labels: Floats = self.labels[self.items]
+        self._widest = int(np.diff(self.offsets).max())
+        self._longest = int(lists.lengths.max())
+
+    @cached_property
+    def judged(self) -> Mask:
+        """Whether a list has any judged item, bool (n_lists)."""
+        return self.lists.judged_lists()
+
+    @cached_property
+    def falling_labels(self) -> Floats:
+        """The relevant items' labels, each list's largest first (n_relevant)."""
+        values = self.item_labels.copy()
+        keys = np.empty((2, self._widest + 1))
+        _placement.sort_down(self.offsets, keys, np.zeros(keys.shape, dtype=np.int64), values)
+        return values
+
+    def sums_over_lists(self, values: npt.NDArray[np.uint8]) -> Floats:
+        """How many ones each list has among its relevant items (n_relevant): float64 (n_lists)."""
+        running = np.concatenate(([0], np.cumsum(values, dtype=np.int64)))
+        return (running[self.offsets[1:]] - running[self.offsets[:-1]]).astype(np.float64)
+
+    def place(self, scores: npt.ArrayLike, ties: str | None = None) -> Placement:
+        """Where ``scores`` (n_items, larger is better) put the relevant items.
+
+        ``ties`` takes the place of the Relevance's own. Raises DataError at a NaN; infinities are scores.
+        """
+        ties = self.ties if ties is None else ties
+        values = checked_scores(scores, self.lists.n_items)
+        with np.errstate(over="ignore"):  # beyond float32 is infinite for trec_eval too
+            low = values.astype(np.float32, copy=False)
+        exact = ties == "trec" or np.array_equal(low, values)
+        n, widest = len(self.items), self._widest
+        placement = Placement(np.empty(n, np.int64), np.empty(n, np.int32), np.empty(n, np.int32))
+        columns = (placement.order, placement.above, placement.tied)
+        where = (self.lists.offsets, self.items, self.offsets)
+        scores_as_ties_fall = low if exact else values
+        n_tied = _placement.place(
+            scores_as_ties_fall,
+            low,
+            *where,
+            np.empty((2, widest + 1), dtype=scores_as_ties_fall.dtype),
+            np.empty(widest + 3, dtype=np.float32),
+            np.empty(widest + 1, dtype=np.int64),
+            np.empty(2 * (widest + 3), dtype=np.int32),
+            np.full(self._longest, -1, dtype=np.int32),
+            *columns,
+        )
+        if n_tied and ties != "expected":
+            work = np.empty((4, self._longest), dtype=np.int64)
+            ids = self.lists.item_ids if ties == "trec" else None
+            text, bounds = (None, None) if ids is None else (ids.data, ids.offsets)
+            _ties.break_ties(scores_as_ties_fall, *where, text, bounds, work, *columns)
+        return placement
+
+    @cached_property
+    def random(self) -> Placement:
+        """A random order, as the expectation over all of them."""
+        return self.place(np.zeros(self.lists.n_items), "expected")
+
+    @cached_property
+    def oracle(self) -> Placement:
+        """The order of the labels, unjudged items last."""
+        return self.place(np.nan_to_num(self.labels, nan=-np.inf), "input")
+
+    @cached_property
+    def first_best(self) -> Placement | None:
+        """The first stage's own order, ties by the input's order; None where the lists have none."""
+        if self.lists.first_best is None:
+            return None
+        return self.place(self.lists.first_best, "input")
+
+
+def resolve_ties(lists: CandidateLists, ties: str | None) -> str:
+    """The way ties fall: ``ties`` checked, or the default for these lists.
+
+    Raises ConfigError at an unknown name, DataError where trec is asked for and an id is absent, empty
+    or doubled in its list.
+    """
+    if ties is not None and ties not in TIES:
+        raise ConfigError(f"unknown ties {ties!r}; {did_you_mean(ties, TIES)}")
+    if ties == "expected" or ties == "input":
+        return ties
+    ids = lists.item_ids
+    if ids is None:
+        if ties == "trec":
+            raise DataError(f"{lists.source}: ties as trec_eval breaks them need item ids, there are none")
+        return "expected"
+    size = 1 << max(2, int(2 * lists.lengths.max() - 1).bit_length())
+    fault = _ties.ids_fault(ids.data, ids.offsets, lists.offsets, np.empty(size, dtype=np.uint64))
+    if fault < 0:
+        return "trec"
+    if ties is None:
+        return "expected"
+    where = lists.list_id(int(np.searchsorted(lists.offsets, fault, side="right")) - 1)
+    what = f"the id {ids[fault]!r} twice" if ids[fault] else "an item without an id"
+    raise DataError(
+        f"{lists.source}: ties as trec_eval breaks them need one id per item; list {where} holds {what}"
+    )
+
+
+def checked_scores(scores: npt.ArrayLike, n_items: int) -> npt.NDArray[np.float64] | npt.NDArray[np.float32]:
+    """Scores as a contiguous float vector (n_items) without NaN; raises DataError otherwise."""
+    try:
+        values = np.asarray(scores)
+        if values.dtype not in (np.float32, np.float64):
+            values = values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"scores must be numbers: {error}") from None
+    if values.shape != (n_items,):
+        raise DataError(f"scores have shape {values.shape}, expected ({n_items},)")
+    missing = np.isnan(values)
+    if missing.any():
+        raise DataError(f"the score of item {int(np.argmax(missing))} is NaN ({int(missing.sum())} in all)")
+    return np.ascontiguousarray(values)

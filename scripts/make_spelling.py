@@ -160,7 +160,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--lists", type=at_least(5), default=2000, help="lists in all (default: 2000)")
     parser.add_argument("--candidates", type=at_least(2), default=30, help="candidates a list (default: 30)")
-    parser.add_argument("--seed", type=at_least(0), default=1, help="seed of the split and choice (default: 1)")
+    parser.add_argument(
+        "--seed", type=at_least(0), default=1, help="seed of the split and choice (default: 1)"
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the files")
     options = parser.parse_args(arguments)
     missing = [name for module, name in NEEDED.items() if importlib.util.find_spec(module) is None]

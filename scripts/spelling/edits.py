@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 VOWELS = frozenset("aeiouy")
 
 # One edit costs UNIT; the small change only decides between alignments with equally many edits,
-# so that "acommodate" lacks a doubled c and not just some c.
+# so that "acommodate" lacks one of two c's, and a swap of vowels goes before one of any letters.
 UNIT = 1000
-DOUBLED = 0
 TRANSPOSED = 10
-OTHER = 40
+SINGLE = 40  # a letter lost or added that does not stand beside its like
 
 _ROWS = (("qwertyuiop", 0.0), ("asdfghjkl", 0.25), ("zxcvbnm", 0.75))
 _KEYS = {
@@ -29,9 +29,6 @@ def key_distance(a: str, b: str) -> float:
     if a not in _KEYS or b not in _KEYS:
         return 1.0
     return min(math.dist(_KEYS[a], _KEYS[b]) / FAR, 1.0)
-
-
-_NEARNESS = {(a, b): round(20 * key_distance(a, b)) for a in _KEYS for b in _KEYS}
 
 
 @dataclass(slots=True)
@@ -50,12 +47,7 @@ class Edits:
     def distance(self) -> int:
         """How many edits there are: the optimal string alignment distance."""
         return (
-            self.missing
-            + self.extra
-            + self.doubled
-            + self.substituted
-            + self.vowel_swapped
-            + self.transposed
+            self.missing + self.extra + self.doubled + self.substituted + self.vowel_swapped + self.transposed
         )
 
 
@@ -64,16 +56,23 @@ def _in_double(word: str, at: int) -> bool:
     return word[at] in (word[at - 1 : at], word[at + 1 : at + 2])
 
 
+@cache
 def _swap_cost(a: str, b: str) -> int:
-    """Cost of typing ``a`` for ``b``, two different letters."""
-    slip = _NEARNESS.get((a, b), 20)
-    return UNIT + (min(slip, 10) if a in VOWELS and b in VOWELS else OTHER // 2 + slip)
+    """Cost of typing ``a`` for ``b``; nothing where they are one letter."""
+    if a == b:
+        return 0
+    slip = round(20 * key_distance(a, b))
+    return UNIT + (min(slip, 10) if a in VOWELS and b in VOWELS else 20 + slip)
+
+
+def _letter_costs(word: str) -> list[int]:
+    """Cost of each letter of ``word`` that the other word lacks."""
+    return [UNIT if _in_double(word, at) else UNIT + SINGLE for at in range(len(word))]
 
 
 def _costs(typed: str, intended: str) -> list[list[int]]:
     """Least cost (len(typed) + 1, len(intended) + 1) of turning prefixes into one another."""
-    drop = [UNIT + (DOUBLED if _in_double(typed, i) else OTHER) for i in range(len(typed))]
-    add = [UNIT + (DOUBLED if _in_double(intended, j) else OTHER) for j in range(len(intended))]
+    drop, add = _letter_costs(typed), _letter_costs(intended)
     above = [0]
     for cost in add:
         above.append(above[-1] + cost)
@@ -81,9 +80,8 @@ def _costs(typed: str, intended: str) -> list[list[int]]:
     for i, a in enumerate(typed):
         row = [above[0] + drop[i]]
         for j, b in enumerate(intended):
-            best = above[j] if a == b else above[j] + _swap_cost(a, b)
-            best = min(best, above[j + 1] + drop[i], row[j] + add[j])
-            if i and j and a != b and a == intended[j - 1] and b == typed[i - 1]:
+            best = min(above[j] + _swap_cost(a, b), above[j + 1] + drop[i], row[j] + add[j])
+            if i and j and a == intended[j - 1] and b == typed[i - 1] and a != b:
                 best = min(best, table[i - 1][j - 1] + UNIT + TRANSPOSED)
             row.append(best)
         table.append(row)
@@ -91,20 +89,21 @@ def _costs(typed: str, intended: str) -> list[list[int]]:
     return table
 
 
-def _steps(typed: str, intended: str, table: list[list[int]]) -> Iterator[tuple[str, int, int]]:
+def _steps(typed: str, intended: str) -> Iterator[tuple[str, int, int]]:
     """The edits of one cheapest alignment, last first: (kind, place in typed, place in intended)."""
+    table = _costs(typed, intended)
+    drop, add = _letter_costs(typed), _letter_costs(intended)
     i, j = len(typed), len(intended)
     while i or j:
         here = table[i][j]
-        a, b = typed[i - 1 : i], intended[j - 1 : j]
-        if a and b and here == table[i - 1][j - 1] + (0 if a == b else _swap_cost(a, b)):
+        if i and j and here == table[i - 1][j - 1] + _swap_cost(typed[i - 1], intended[j - 1]):
             i, j = i - 1, j - 1
-            if a != b:
+            if typed[i] != intended[j]:
                 yield "swap", i, j
-        elif a and here == table[i - 1][j] + UNIT + (DOUBLED if _in_double(typed, i - 1) else OTHER):
+        elif i and here == table[i - 1][j] + drop[i - 1]:
             i -= 1
             yield "extra", i, j
-        elif b and here == table[i][j - 1] + UNIT + (DOUBLED if _in_double(intended, j - 1) else OTHER):
+        elif j and here == table[i][j - 1] + add[j - 1]:
             j -= 1
             yield "missing", i, j
         else:
@@ -115,7 +114,7 @@ def _steps(typed: str, intended: str, table: list[list[int]]) -> Iterator[tuple[
 def find_edits(typed: str, intended: str) -> Edits:
     """The fewest edits between two words; among equally few, those that a slip explains best."""
     edits = Edits()
-    for kind, i, j in _steps(typed, intended, _costs(typed, intended)):
+    for kind, i, j in _steps(typed, intended):
         if kind == "swap":
             a, b = typed[i], intended[j]
             edits.key_distance += key_distance(a, b)

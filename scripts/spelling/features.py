@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
 
-from spelling.edits import VOWELS, Edits, find_edits
+from spelling.edits import Edits, find_edits
 from spelling.sounds import sound_key, soundex
 
 FREQUENCY_TOP = 10.0  # log10 of about the commonest word's count
@@ -34,20 +34,8 @@ def _bigrams(word: str) -> Counter[str]:
     return Counter(padded[i : i + 2] for i in range(len(padded) - 1))
 
 
-@lru_cache(maxsize=1 << 16)
-def _skeleton(word: str) -> str:
-    """The consonants, runs of one letter as one letter."""
-    kept = [letter for letter in word if letter not in VOWELS]
-    return "".join(letter for i, letter in enumerate(kept) if i == 0 or letter != kept[i - 1])
-
-
 _sound_key = lru_cache(maxsize=1 << 16)(sound_key)
 _soundex = lru_cache(maxsize=1 << 16)(soundex)
-
-
-def _sound_distance(query: str, candidate: str) -> float:
-    a, b = _sound_key(query), _sound_key(candidate)
-    return find_edits(a, b).distance / max(len(a), len(b))
 
 
 Feature = Callable[[str, str, int, Edits], float]  # (query, candidate, count, edits)
@@ -70,9 +58,9 @@ FEATURES: dict[str, Feature] = {
     "common_suffix": lambda q, c, _n, _e: _shared(q[::-1], c[::-1]) / max(len(q), len(c)),
     "bigram_overlap": lambda q, c, _n, _e: _dice(_bigrams(q), _bigrams(c)),
     "letter_overlap": lambda q, c, _n, _e: _dice(Counter(q), Counter(c)),
-    "same_consonants": lambda q, c, _n, _e: _skeleton(q) == _skeleton(c),
+    "foreign_letters": lambda q, c, _n, _e: len(set(q) - set(c)),
     "same_soundex": lambda q, c, _n, _e: _soundex(q) == _soundex(c),
-    "sound_distance": lambda q, c, _n, _e: _sound_distance(q, c),
+    "sound_distance": lambda q, c, _n, _e: find_edits(_sound_key(q), _sound_key(c)).distance,
 }
 
 

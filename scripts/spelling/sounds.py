@@ -1,4 +1,4 @@
-"""Two phonetic codes of English spelling: Soundex, and a longer key that keeps the whole word."""
+"""Two phonetic codes of English spelling: Soundex, and a key of all the consonants."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ _RULES = tuple(
         (r"(?<=..)e$", ""),
         (r"(?<=.)[wh]", ""),
         (r"[aeiouy]+", "A"),
-        (r"(.)\1+", r"\1"),
+        (r"(.)\1+", r"\1"),  # before the vowels go: "memory" keeps both its m's
+        (r"(?<=.)A", ""),
     )
 )
 
@@ -55,7 +56,7 @@ def soundex(word: str) -> str:
 
 
 def sound_key(word: str) -> str:
-    """How a lower-case word sounds, roughly: runs of vowels are one A, sh is X, th is 0."""
+    """The consonants as they sound, roughly: sh is X, th is 0, vowels at the start are A."""
     for pattern, sound in _RULES:
         word = pattern.sub(sound, word) or word
     return word

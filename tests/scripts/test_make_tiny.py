@@ -1,0 +1,32 @@
+"""The tiny set in data/ is what its script makes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMITTED = ROOT / "data" / "spelling-tiny"
+
+
+def test_the_script_makes_the_committed_bytes(tmp_path: Path) -> None:
+    # A hash seed of its own: an order taken from a set would show.
+    environment = {**os.environ, "PYTHONHASHSEED": "123"}
+    script = ROOT / "scripts" / "make_tiny.py"
+    subprocess.run([sys.executable, str(script), "--out", str(tmp_path)], env=environment, check=True)
+    made = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    committed = {path.name: path.read_bytes() for path in COMMITTED.iterdir()}
+    assert sorted(made) == ["dev.letor", "features.txt", "test.letor", "train.letor"]
+    assert made == committed
+
+
+def test_the_set_is_tiny_and_not_trivial() -> None:
+    assert sum(path.stat().st_size for path in COMMITTED.iterdir()) < 60_000
+    for part in ("train", "dev", "test"):
+        first_labels = {}
+        for line in (COMMITTED / f"{part}.letor").read_text(encoding="ascii").splitlines():
+            label, qid = line.split()[:2]
+            first_labels.setdefault(qid, label)
+        assert set(first_labels.values()) == {"0", "1"}  # the first stage is right, and is wrong

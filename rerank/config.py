@@ -53,7 +53,9 @@ PATH_KEYS = ("train", "dev", "test", "feature_names")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
-def read_config(path: str | None, overrides: Sequence[str] = (), base: Mapping[str, Any] | None = None) -> TrainConfig:
+def read_config(
+    path: str | None, overrides: Sequence[str] = (), base: Mapping[str, Any] | None = None
+) -> TrainConfig:
     """The settings of a YAML file (None = defaults), then ``base``, then ``key=value`` overrides.
 
     Relative paths in the file are relative to the file; ``${NAME}`` takes an environment variable.
@@ -66,7 +68,9 @@ def read_config(path: str | None, overrides: Sequence[str] = (), base: Mapping[s
     for text in overrides:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            raise ConfigError(f"--set {text}: found no KEY=VALUE, expected such as tau=0.5 or learner.tau=0.5")
+            raise ConfigError(
+                f"--set {text}: found no KEY=VALUE, expected such as tau=0.5 or learner.tau=0.5"
+            )
         parts = key.strip().split(".")
         if len(parts) == 1 and parts[0] not in TrainConfig.model_fields:
             parts = ["learner", *parts]
@@ -104,8 +108,8 @@ def _read_yaml(path: str) -> dict[str, Any]:
     if values is None:
         values = {}
     if not isinstance(values, dict):
-        raise FormatError(path, 1, type(values).__name__, "keys such as data: and learner:")
-    values = _expand(values, path)
+        raise FormatError(path, 1, f"a {type(values).__name__}", "keys such as data: and learner:")
+    values = {str(key): _expand(value, path) for key, value in values.items()}
     data = values.get("data")
     if isinstance(data, dict):
         for key in PATH_KEYS:

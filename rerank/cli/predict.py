@@ -23,8 +23,12 @@ def predict(
             "the best candidate of each list.",
         ),
     ] = "scores",
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where to; - is standard output.")] = "-",
-    tag: Annotated[str, typer.Option("--tag", metavar="NAME", help="Name of the run, for --as run.")] = "rerank",
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FILE", help="Where to; - is standard output.")
+    ] = "-",
+    tag: Annotated[
+        str, typer.Option("--tag", metavar="NAME", help="Name of the run, for --as run.")
+    ] = "rerank",
     format: options.Format = None,
     feature_names: options.FeatureNames = None,
     missing: options.Missing = "zero",
@@ -36,10 +40,11 @@ def predict(
 
     rerank predict model test.txt > scores.txt
     """
-    from rerank import experiment, outputs
+    from rerank import experiment
     from rerank.formats import load
+    from rerank.report import predictions
 
-    writer = outputs.writer(as_)
+    writer = predictions.writer(as_)
     scorer = experiment.open_model(model)
     lists = load(
         data,
@@ -52,6 +57,6 @@ def predict(
     )
     scores = experiment.predict(scorer, lists, strict=strict)
     if as_ == "nbest":
-        outputs.write_reordered(lists, scores, format, out)
+        predictions.write_reordered(lists, scores, format, out)
     else:
         write_lines(out, writer(lists, scores, tag))

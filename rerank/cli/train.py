@@ -15,7 +15,9 @@ def train(
     config: Annotated[
         str | None, typer.Argument(metavar="[CONFIG]", help="A YAML file; options below come on top.")
     ] = None,
-    out: Annotated[str | None, typer.Option("--out", "-o", metavar="MODEL", help="Model file to write.")] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="MODEL", help="Model file to write.")
+    ] = None,
     data: Annotated[
         str | None, typer.Option("--data", "-d", metavar="FILE", help="Training lists; - is standard input.")
     ] = None,
@@ -24,17 +26,22 @@ def train(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", "-s", metavar="KEY=VALUE", help="A learner's setting, or a path into the YAML."),
+        typer.Option(
+            "--set", "-s", metavar="KEY=VALUE", help="A learner's setting, or a path into the YAML."
+        ),
     ] = None,
     dev: Annotated[
         str | None, typer.Option("--dev", metavar="FILE", help="Development lists, watched by the metric.")
     ] = None,
     metric: Annotated[
-        str | None, typer.Option("--metric", "-m", metavar="M", help="Metric to watch and to keep a round by.")
+        str | None,
+        typer.Option("--metric", "-m", metavar="M", help="Metric to watch and to keep a round by."),
     ] = None,
     scaling: Annotated[
         str | None,
-        typer.Option("--scaling", metavar="NAME", help="Scaling of the features; see 'rerank list scalings'."),
+        typer.Option(
+            "--scaling", metavar="NAME", help="Scaling of the features; see 'rerank list scalings'."
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of all randomness.")] = None,
     curve: Annotated[
@@ -74,7 +81,9 @@ def train(
         "scaling": scaling,
         "seed": seed,
     }
-    settings = read_config(config, set_ or [], {key: value for key, value in given.items() if value is not None})
+    settings = read_config(
+        config, set_ or [], {key: value for key, value in given.items() if value is not None}
+    )
     if out is None:
         raise ConfigError("no model file to write: give --out MODEL")
     result = experiment.train_from(settings)

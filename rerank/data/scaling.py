@@ -34,7 +34,15 @@ from rerank.errors import ConfigError, DataError
 from rerank.native import _scaling
 from rerank.registry import did_you_mean
 
-SCALINGS = ("none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank")
+SCALINGS = {
+    "none": "features as they are",
+    "minmax": "(x - least) / (largest - least) of the training items",
+    "zscore": "(x - mean) / standard deviation of the training items",
+    "rank": "share of the training items below x, ties half",
+    "list-minmax": "minmax within each list",
+    "list-zscore": "zscore within each list",
+    "list-rank": "rank within each list",
+}
 MAX_KNOTS = 1001
 ROUNDINGS = 8.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +18,16 @@ from rerank.settings import Settings
 
 Floats = npt.NDArray[np.float64]
 Watched = tuple[CandidateLists, Judge]
+
+
+@dataclass(frozen=True)
+class Guide:
+    """What may reach a learner beside its lists; see ``Learner.fit``."""
+
+    judge: Judge | None = None
+    dev: Watched | None = None
+    list_weights: Floats | None = None
+    pair_weights: Floats | None = None
 
 
 class Learner(Settings):
@@ -59,7 +70,7 @@ class Learner(Settings):
         ):
             if weights is not None and not taken:
                 raise FitError(f"learner {self.name} takes no {name}")
-        return self._fit(lists, judge, dev, list_weights, pair_weights)
+        return self._fit(lists, Guide(judge, dev, list_weights, pair_weights))
 
     def _check(self, lists: CandidateLists, judge: Judge | None, dev: Watched | None) -> None:
         if self.needs_labels and not lists.judged_lists().any():
@@ -76,14 +87,8 @@ class Learner(Settings):
             raise FitError(f"learner {self.name}: keep=best needs a development set and a metric")
 
     @abstractmethod
-    def _fit(
-        self,
-        lists: CandidateLists,
-        judge: Judge | None,
-        dev: Watched | None,
-        list_weights: Floats | None,
-        pair_weights: Floats | None,
-    ) -> Model: ...
+    def _fit(self, lists: CandidateLists, guide: Guide) -> Model:
+        """The model; what the flags refuse has been refused."""
 
 
 LEARNERS: Registry[type[Learner]] = Registry("learner", "rerank.learners")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.data.judge import Judge, corpus_value
+from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.learners.base import LEARNERS, Floats, Learner, Watched
+from rerank.learners.base import LEARNERS, Guide, Learner
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 
@@ -22,14 +22,8 @@ class BestFeature(Learner):
     summary = "the one feature and sign that is best by the metric on the training lists"
     needs_judge = True
 
-    def _fit(
-        self,
-        lists: CandidateLists,
-        judge: Judge | None,
-        dev: Watched | None,
-        list_weights: Floats | None,
-        pair_weights: Floats | None,
-    ) -> Model:
+    def _fit(self, lists: CandidateLists, guide: Guide) -> Model:
+        judge = guide.judge
         assert judge is not None  # needs_judge
         best_value, best_feature, best_sign = -np.inf, 0, 1.0
         for j, column in enumerate(lists.features.columns()):

@@ -9,12 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import model_validator
 
-from rerank.data.judge import Judge
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationName, make_pairs
 from rerank.errors import ConfigError, FitError
-from rerank.learners.base import LEARNERS, Floats, Learner, Watched
+from rerank.learners.base import LEARNERS, Floats, Guide, Learner
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
@@ -80,18 +79,11 @@ class Perceptron(Learner):
         """g(p, q) of these settings."""
         return Margin(self.margin, self.margin_power)
 
-    def _fit(
-        self,
-        lists: CandidateLists,
-        judge: Judge | None,
-        dev: Watched | None,
-        list_weights: Floats | None,
-        pair_weights: Floats | None,
-    ) -> Model:
+    def _fit(self, lists: CandidateLists, guide: Guide) -> Model:
         pairs = make_pairs(lists, self.relation, self.margin_function)
         if pairs.n_lists == 0:
             raise FitError(f"{lists.source}: no list has a pair under pairs={self.pairs}")
-        weights, rounds, note = self._train(lists, pairs, Rounds(lists, judge, dev, self.keep))
+        weights, rounds, note = self._train(lists, pairs, Rounds(lists, guide, self.keep))
         model = LinearModel(lists.names(), weights)
         model.curve = rounds.curve
         model.training.rounds = note
@@ -148,25 +140,21 @@ class _State:
     def _engines(self) -> npt.NDArray[np.uint8]:
         fast = np.full(self.pairs.n_lists, self.learner.engine == "fast", dtype=np.uint8)
         if self.learner.engine == "auto":
-            _violations.choose_engines(
-                self.pairs.offsets, self.pairs.start, self.pairs.stop, self.even, fast
-            )
+            _violations.choose_engines(self.pairs.offsets, self.pairs.start, self.pairs.stop, self.even, fast)
         return fast
 
     def run(self, visits: npt.NDArray[np.int64]) -> tuple[int, int]:
         """One pass over the lists; the number of lists with an update, and of violated pairs."""
         p = self.pairs
-        common: tuple[Any, ...] = (visits, p.offsets, p.items, p.start, p.stop, p.h, p.c, self.learner.tau)
-        moving: tuple[Any, ...] = (0.0, self.own, self.w, self.drift)
+        common = (visits, p.offsets, p.items, p.start, p.stop, p.h, p.c, self.learner.tau)
+        moving = (0.0, self.own, self.w, self.drift)
         t = float(self.visited)
         self.visited += len(visits)
         features = self.features
         if self.learner.algorithm == 1:
             self.seen.fill(-1)
             if isinstance(features, Dense):
-                return _perceptron_online.dense_round(
-                    features.values, *common, *moving, t, self.z, self.seen
-                )
+                return _perceptron_online.dense_round(features.values, *common, *moving, t, self.z, self.seen)
             return _perceptron_online.csr_round(
                 features.indptr, features.indices, features.data, *common, *moving, t, self.z, self.seen
             )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from rerank.data.judge import Judge
 from rerank.data.lists import CandidateLists
-from rerank.learners.base import LEARNERS, Floats, Learner, Watched
+from rerank.learners.base import LEARNERS, Guide, Learner
 from rerank.models.base import Model
 from rerank.models.random_scores import RandomModel
 from rerank.settings import setting
@@ -21,12 +20,5 @@ class RandomRanker(Learner):
 
     seed: int = setting(1, "of the scores", ge=0)
 
-    def _fit(
-        self,
-        lists: CandidateLists,
-        judge: Judge | None,
-        dev: Watched | None,
-        list_weights: Floats | None,
-        pair_weights: Floats | None,
-    ) -> Model:
+    def _fit(self, lists: CandidateLists, guide: Guide) -> Model:
         return RandomModel(lists.names(), self.seed)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.judge import Judge, corpus_value
+from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.learners.base import Watched
+from rerank.learners.base import Guide
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,12 +22,10 @@ class Rounds:
     (the earliest of equals) is remembered where ``keep`` is "best".
     """
 
-    def __init__(
-        self, lists: CandidateLists, judge: Judge | None, dev: Watched | None, keep: str
-    ) -> None:
+    def __init__(self, lists: CandidateLists, guide: Guide, keep: str) -> None:
         self.lists = lists
-        self.judge = judge
-        self.dev = dev
+        self.judge = guide.judge
+        self.dev = guide.dev
         self.keep = keep
         self.curve: list[dict[str, float]] = []
         self.best_round = 0

@@ -71,7 +71,9 @@ def _labels(lists: CandidateLists) -> str:
 
 
 def _ids(lists: CandidateLists) -> str:
-    have = [name for name, column in (("list", lists.list_ids), ("item", lists.item_ids)) if column is not None]
+    have = [
+        name for name, column in (("list", lists.list_ids), ("item", lists.item_ids)) if column is not None
+    ]
     return " and ".join(have) if have else "none"
 
 

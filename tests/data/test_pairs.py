@@ -103,7 +103,10 @@ def test_983_items_make_482653_pairs():
 
 
 def test_best_rest_takes_the_first_of_those_tied_for_best_and_drops_the_others():
-    assert sorted(expand(make_pairs(as_lists([[1, 2, 2, 0]]), PairRelation("best-rest")))[0]) == [(1, 0), (1, 3)]
+    assert sorted(expand(make_pairs(as_lists([[1, 2, 2, 0]]), PairRelation("best-rest")))[0]) == [
+        (1, 0),
+        (1, 3),
+    ]
 
 
 def test_a_list_shorter_than_the_split_gives_no_pair():

@@ -51,7 +51,9 @@ def one_list(labels):
 
 
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
-@pytest.mark.parametrize("margin", [Margin(), Margin("uneven"), Margin("uneven", 2.0), Margin("label")], ids=str)
+@pytest.mark.parametrize(
+    "margin", [Margin(), Margin("uneven"), Margin("uneven", 2.0), Margin("label")], ids=str
+)
 def test_engines_agree_with_the_pair_loop(relation, margin):
     rng = np.random.default_rng(3)
     for trial in range(60):

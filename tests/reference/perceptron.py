@@ -6,9 +6,9 @@ import numpy as np
 from reference.pairs import pairs_of_list
 
 
-def violated(function, tau, s, h_or_rank, j, l):
+def violated(tau, s, h_and_c, j, l):
     """z_j <= z_l + c * tau, with z = s - tau * h."""
-    h, c = h_or_rank
+    h, c = h_and_c
     return s[j] - tau * h[j] <= s[l] - tau * h[l] + c * tau
 
 
@@ -49,7 +49,7 @@ def perceptron(lists, relation, function, *, algorithm, tau, rounds, dimension=0
             if algorithm == 1:
                 for j, l in ordered:
                     s = x @ w + dimension * own
-                    if violated(function, tau, s, h, j, l):
+                    if violated(tau, s, h, j, l):
                         g = pairs[j, l]
                         w = w + g * (x[j] - x[l])
                         own[j] += g
@@ -59,7 +59,7 @@ def perceptron(lists, relation, function, *, algorithm, tau, rounds, dimension=0
                 s = x @ w + dimension * own
                 u = np.zeros(len(s))
                 for j, l in ordered:
-                    if violated(function, tau, s, h, j, l):
+                    if violated(tau, s, h, j, l):
                         u[j] += pairs[j, l]
                         u[l] -= pairs[j, l]
                         mistakes += 1

@@ -19,14 +19,19 @@ from rerank.config import TrainConfig, learner_settings
 from rerank.data.judge import Judge, Metric
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import fit_scaling
+from rerank.data.scores import read_scores
 from rerank.errors import ConfigError, DataError, DataNote
 from rerank.files import atomic_write
 from rerank.formats import load
 from rerank.learners.base import LEARNERS, Learner
+from rerank.metrics import evaluation
 from rerank.metrics.base import parse
+from rerank.metrics.evaluation import Evaluation
 from rerank.models.base import Model, load_model
 
 Floats = npt.NDArray[np.float64]
+
+DEFAULT_METRICS = ("AP", "RR", "nDCG@10")
 
 
 @dataclass
@@ -175,6 +180,28 @@ def predict(model: Model, lists: CandidateLists, *, strict: bool = False) -> Flo
     return model.score(lists)
 
 
+def evaluate_files(
+    lists: CandidateLists,
+    paths: Sequence[str],
+    metrics: Sequence[str],
+    *,
+    baseline: str | None = None,
+    **options: Any,
+) -> Evaluation:
+    """Judges score files on ``lists``; a system's name is its path as typed, the baseline's among them.
+
+    ``options`` are those of rerank.metrics.evaluation.evaluate.
+    """
+    names = list(paths)
+    if baseline is not None and baseline not in names:
+        names.insert(0, baseline)
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise ConfigError(f"score file {name} is given twice")
+    systems = {name: read_scores(name, lists) for name in names}
+    return evaluation.evaluate(lists, systems, metrics, baseline=baseline, **options)
+
+
 # The public Python functions, as rerank.load, rerank.train, ...
 
 
@@ -201,9 +228,7 @@ def evaluate(lists: CandidateLists, scores: npt.ArrayLike, metrics: Sequence[str
     Ties and lists without a relevant item count as in ``rerank eval``. Raises ConfigError for an
     unknown metric, DataError where labels are absent or a score is NaN.
     """
-    from rerank.metrics.evaluation import values
-
-    return values(lists, scores, metrics)
+    return evaluation.values(lists, scores, metrics)
 
 
 open_model = load_model

@@ -41,10 +41,11 @@ def predict(
     rerank predict model test.txt > scores.txt
     """
     from rerank import experiment
-    from rerank.formats import load
+    from rerank.formats import format_of, load
     from rerank.report import predictions
 
     writer = predictions.writer(as_)
+    format = format or format_of(data)
     scorer = experiment.open_model(model)
     lists = load(
         data,

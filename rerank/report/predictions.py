@@ -94,8 +94,8 @@ def writer(name: str) -> Writer:
     return WRITERS[name]
 
 
-def write_reordered(lists: CandidateLists, scores: Floats, format: str | None, out: str) -> None:
+def write_reordered(lists: CandidateLists, scores: Floats, format: str, out: str) -> None:
     """The lists in their own format, each with its best item first."""
     from rerank.formats import FORMATS
 
-    FORMATS.get(format or "svmlight")().write(lists.reordered(ranking(lists, scores)), out)
+    FORMATS.get(format)().write(lists.reordered(ranking(lists, scores)), out)

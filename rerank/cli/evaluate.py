@@ -1,0 +1,90 @@
+"""``rerank eval``: scores in, numbers that can be cited out."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rerank.cli import options
+from rerank.cli.common import verb
+
+
+@verb
+def evaluate(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Judged lists; - is standard input.")],
+    scores: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SCORES]...", help="Score files, one number an item line; each is a system."),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("--metric", "-m", metavar="M", help="AP, RR, P@5, nDCG@10 ...; may be repeated."),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline", "-b", metavar="FILE", help="The system (a score file) that others are tested against."
+        ),
+    ] = None,
+    first_best: options.FirstBest = None,
+    ties: Annotated[
+        str | None,
+        typer.Option(
+            "--ties",
+            metavar="trec|expected|input",
+            help="Ties: as trec_eval (default with item ids), the mean over their orders, or by input order.",
+        ),
+    ] = None,
+    no_relevant: Annotated[
+        str,
+        typer.Option(
+            "--no-relevant", metavar="zero|skip|one", help="The value of a list without a relevant item."
+        ),
+    ] = "zero",
+    per_list: Annotated[
+        str | None, typer.Option("--per-list", metavar="FILE", help="Write every list's values (TSV).")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="JSON in place of the table.")] = False,
+    samples: Annotated[
+        int, typer.Option("--samples", metavar="N", min=1, help="Bootstrap samples of the lists.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the bootstrap.")] = 12345,
+    format: options.Format = None,
+    missing: options.Missing = "zero",
+    zero_based: options.ZeroBased = False,
+    feature_names: options.FeatureNames = None,
+    strict: options.Strict = False,
+) -> None:
+    """Judge score files on judged lists, beside first-best, random and oracle, with significance.
+
+    rerank eval test.txt scores.txt --metric AP --metric nDCG@10
+    """
+    import sys
+
+    from rerank import experiment
+    from rerank.cli.common import write_lines
+    from rerank.formats import load
+    from rerank.report import record, tables
+
+    lists = load(
+        data, format, missing=missing, zero_based=zero_based, feature_names=feature_names, strict=strict
+    )
+    if first_best is not None:
+        lists = lists.with_first_best(first_best)
+    result = experiment.evaluate_files(
+        lists,
+        scores or [],
+        metric or list(experiment.DEFAULT_METRICS),
+        baseline=baseline,
+        ties=ties,
+        no_relevant=no_relevant,
+        samples=samples,
+        seed=seed,
+    )
+    if per_list is not None:
+        write_lines(per_list, (line.rstrip("\n") for line in record.per_list_tsv(result.per_list())))
+    if json:
+        sys.stdout.write(record.to_json(result.as_json()))
+    else:
+        tables.print_table(result)

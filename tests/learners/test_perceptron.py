@@ -1,0 +1,227 @@
+"""Algorithms 1 and 2 against their pseudo-code; bounds of both theorems; settings; the data it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from reference.perceptron import perceptron as slow_perceptron
+from scipy.sparse import csr_array
+
+from rerank.data.lists import CandidateLists
+from rerank.data.pairs import Margin, PairRelation, make_pairs
+from rerank.errors import ConfigError, FitError
+from rerank.learners.perceptron import Perceptron
+
+RELATIONS = [
+    {"pairs": "best-rest"},
+    {"pairs": "split"},
+    {"pairs": "split", "split_top": 2, "split_bottom": 5},
+    {"pairs": "ordinal"},
+    {"pairs": "ordinal", "ordinal_factor": 2.0, "ordinal_gap": 1.0},
+    {"pairs": "neighbours"},
+    {"pairs": "all", "label_gap": 1.0},
+]
+MARGINS = [{"margin": "even"}, {"margin": "uneven"}, {"margin": "uneven", "margin_power": 0.5}, {"margin": "label"}]
+
+
+def integer_lists(seed: int, n_lists: int = 8, levels: int = 6) -> CandidateLists:
+    """Lists of whole numbers with ties among labels and scores, one unjudged item, one list of one."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 14, n_lists)
+    sizes[0] = 1
+    n = int(sizes.sum())
+    X = rng.integers(-3, 4, (n, 5)) * (rng.random((n, 5)) < 0.7)
+    y = rng.integers(0, levels, n).astype(float)
+    y[-1] = np.nan
+    return CandidateLists.from_arrays(X.astype(float), y, group=sizes)
+
+
+def as_sparse(lists: CandidateLists) -> CandidateLists:
+    return CandidateLists.from_arrays(csr_array(lists.features.to_dense()), lists.labels, group=lists.lengths)
+
+
+def orders_of(learner: Perceptron, n_lists: int) -> list[list[int]]:
+    rng = np.random.default_rng(learner.seed)
+    return [rng.permutation(n_lists).tolist() for _ in range(learner.rounds)]
+
+
+@pytest.mark.parametrize("algorithm", [1, 2])
+@pytest.mark.parametrize("relation", RELATIONS, ids=str)
+@pytest.mark.parametrize("margin", MARGINS, ids=str)
+def test_weights_are_those_of_the_pseudo_code(algorithm, relation, margin):
+    for seed, tau in ((1, 0.0), (2, 0.5), (3, 40.0)):
+        lists = integer_lists(seed)
+        for average in ("last", "average"):
+            learner = Perceptron(
+                algorithm=algorithm, tau=tau, rounds=4, average=average, seed=seed, **relation, **margin
+            )
+            pairs = make_pairs(lists, learner.relation, learner.margin_function)
+            last, mean, history = slow_perceptron(
+                lists,
+                learner.relation,
+                learner.margin_function,
+                algorithm=algorithm,
+                tau=tau,
+                rounds=4,
+                orders=orders_of(learner, pairs.n_lists),
+            )
+            for data in (lists, as_sparse(lists)):
+                model = learner.fit(data)
+                wanted = last if average == "last" else mean
+                np.testing.assert_allclose(model.weights, wanted, rtol=1e-12, atol=1e-12)
+                assert [(row["updates"], row["violated"]) for row in model.curve] == history
+
+
+@pytest.mark.parametrize("margin", ["even", "label"])
+def test_both_engines_and_layouts_give_identical_weights_on_whole_numbers(margin):
+    for seed in range(4):
+        lists = integer_lists(seed, n_lists=30)
+        fits = [
+            Perceptron(margin=margin, tau=1.0, rounds=6, engine=engine).fit(data).weights
+            for engine in ("reference", "fast", "auto")
+            for data in (lists, as_sparse(lists))
+        ]
+        for weights in fits[1:]:
+            np.testing.assert_array_equal(weights, fits[0])
+
+
+def test_both_engines_agree_to_1e_12_with_uneven_margins():
+    lists = integer_lists(5, n_lists=40)
+    slow, fast = (
+        Perceptron(margin="uneven", tau=0.3, rounds=10, engine=engine).fit(lists).weights
+        for engine in ("reference", "fast")
+    )
+    np.testing.assert_allclose(fast, slow, rtol=1e-12, atol=1e-12)
+
+
+def test_float32_features_are_learnt_from():
+    lists = integer_lists(6)
+    single = CandidateLists.from_arrays(
+        lists.features.to_dense().astype(np.float32), lists.labels, group=lists.lengths
+    )
+    for algorithm in (1, 2):
+        learner = Perceptron(algorithm=algorithm, rounds=3)
+        np.testing.assert_array_equal(learner.fit(single).weights, learner.fit(lists).weights)
+
+
+def separable_lists(relation: PairRelation, margin: Margin, seed: int) -> tuple[CandidateLists, float, float]:
+    """Lists that a unit vector separates; gamma = least w*.dx / g, and R of the theorems."""
+    rng = np.random.default_rng(seed)
+    best = rng.standard_normal(6)
+    best /= np.linalg.norm(best)
+    sizes = rng.integers(3, 12, 15)
+    X = rng.standard_normal((int(sizes.sum()), 6))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    y = np.round(X @ best * 4)
+    X += 0.25 * np.outer(y, best)
+    lists = CandidateLists.from_arrays(X, y, group=sizes)
+    pairs = make_pairs(lists, relation, margin)
+    gamma = np.inf
+    for i in range(pairs.n_lists):
+        first, last = pairs.offsets[i], pairs.offsets[i + 1]
+        for at in range(first, last):
+            for other in range(first + pairs.start[at], first + pairs.stop[at]):
+                g = pairs.h[at] - pairs.h[other] + pairs.c
+                gamma = min(gamma, float(best @ (X[pairs.items[at]] - X[pairs.items[other]])) / g)
+    return lists, gamma, float(np.linalg.norm(X, axis=1).max())
+
+
+def least_margin(pairs) -> float:
+    """lambda of Theorem 1: the least g over the pairs."""
+    return min(
+        pairs.h[at] - pairs.h[other] + pairs.c
+        for i in range(pairs.n_lists)
+        for at in range(pairs.offsets[i], pairs.offsets[i + 1])
+        for other in range(pairs.offsets[i] + pairs.start[at], pairs.offsets[i] + pairs.stop[at])
+    )
+
+
+BOUND_RELATIONS = [r for r in RELATIONS if r != {"pairs": "split", "split_top": 2, "split_bottom": 5}]
+
+
+@pytest.mark.parametrize("relation", BOUND_RELATIONS, ids=str)
+@pytest.mark.parametrize("margin", MARGINS, ids=str)
+@pytest.mark.parametrize("tau", [0.0, 0.1, 5.0])
+def test_algorithm_1_stops_within_the_bound_of_theorem_1(relation, margin, tau):
+    learner = Perceptron(algorithm=1, tau=tau, rounds=100_000, average="last", **relation, **margin)
+    lists, gamma, radius = separable_lists(learner.relation, learner.margin_function, 7)
+    assert gamma > 0
+    model = learner.fit(lists)
+    assert model.training.rounds["converged"]
+    lam = least_margin(make_pairs(lists, learner.relation, learner.margin_function))
+    assert sum(row["violated"] for row in model.curve) <= (2 * tau + 4 * radius**2) / (lam * gamma) ** 2
+
+
+@pytest.mark.parametrize("relation", BOUND_RELATIONS, ids=str)
+@pytest.mark.parametrize("tau", [0.0, 0.1, 5.0])
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+def test_algorithm_2_stops_within_the_bound_of_theorem_2(relation, tau, engine):
+    learner = Perceptron(tau=tau, rounds=100_000, average="last", engine=engine, **relation)
+    lists, gamma, radius = separable_lists(learner.relation, learner.margin_function, 8)
+    assert gamma > 0
+    model = learner.fit(lists)
+    assert model.training.rounds["converged"]
+    k = int(lists.lengths.max())
+    mistakes = sum(row["violated"] for row in model.curve)
+    assert mistakes <= (2 * tau + k**2 * radius**2) / gamma**2
+    margins = model.score(lists) / np.linalg.norm(model.weights)
+    pairs = make_pairs(lists, learner.relation)
+    least = min(
+        margins[pairs.items[at]] - margins[pairs.items[other]]
+        for i in range(pairs.n_lists)
+        for at in range(pairs.offsets[i], pairs.offsets[i + 1])
+        for other in range(pairs.offsets[i] + pairs.start[at], pairs.offsets[i] + pairs.stop[at])
+    )
+    assert least >= gamma * tau / (2 * tau + k**2 * radius**2) - 1e-12
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_order_others():
+    lists = integer_lists(9, n_lists=20)
+    fit = [Perceptron(seed=seed, rounds=3).fit(lists).weights for seed in (1, 1, 2)]
+    np.testing.assert_array_equal(fit[0], fit[1])
+    assert not np.array_equal(fit[0], fit[2])
+
+
+def test_without_shuffling_the_seed_does_not_matter():
+    lists = integer_lists(9, n_lists=20)
+    fit = [Perceptron(seed=seed, rounds=3, shuffle=False).fit(lists).weights for seed in (1, 2)]
+    np.testing.assert_array_equal(fit[0], fit[1])
+
+
+def test_lists_without_a_pair_are_counted():
+    lists = CandidateLists.from_arrays(np.eye(5), [1, 1, 1, 0, 2], group=[2, 3])
+    model = Perceptron().fit(lists)
+    assert model.training.data == {"pairs": 3, "lists_without_pair": 1}
+
+
+@pytest.mark.parametrize("engine", ["auto", "reference"])
+def test_labels_all_tied_is_an_error_that_says_so(engine):
+    lists = CandidateLists.from_arrays(np.eye(4), np.ones(4), group=[2, 2])
+    with pytest.raises(FitError, match="no list has a pair under pairs=ordinal"):
+        Perceptron(engine=engine).fit(lists)
+
+
+def test_overflow_is_an_error_and_not_nan():
+    lists = CandidateLists.from_arrays([[1e308, -1e308], [-1e308, 1e308], [1e308, 1e308]], [2, 1, 0])
+    with pytest.raises(FitError, match="scale the features"):
+        Perceptron(rounds=50).fit(lists)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"tau": -1}, "tau: found -1, expected: input should be greater than or equal to 0"),
+        ({"rounds": 0}, "rounds: found 0"),
+        ({"algorithm": 3}, "algorithm: found 3"),
+        ({"margin": "odd"}, "margin: found 'odd'"),
+        ({"pairs": "split", "split_top": 5, "split_bottom": 4}, "split_bottom must be above split_top"),
+        ({"algorithm": 1, "engine": "fast"}, "engine 'fast' is for algorithm 2"),
+        ({"marjin": "even"}, "unknown setting 'marjin'; did you mean 'margin'"),
+        ({"tau": float("nan")}, "tau"),
+    ],
+)
+def test_wrong_settings_are_refused_in_one_line(settings, message):
+    with pytest.raises(ConfigError) as caught:
+        Perceptron(**settings)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

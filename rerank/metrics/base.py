@@ -48,6 +48,11 @@ class ReportJudge(Judge, Protocol):
     def stage(self) -> Stage: ...
 
     @property
+    def digits(self) -> int:
+        """Decimals that a table shows."""
+        ...
+
+    @property
     def judged(self) -> npt.NDArray[np.bool_]:
         """Lists that can be judged at all, bool (n_lists); the others have statistics of zero."""
         ...

@@ -76,6 +76,7 @@ class PairJudge:
     """Statistics [right + tied / 2, pairs] of each list, both divided by the pairs for a mean over lists."""
 
     better = 1
+    digits = 4
 
     def __init__(self, metric: PairAccuracy, pairs: Pairs) -> None:
         self.metric = metric

@@ -82,6 +82,7 @@ class RankingJudge:
     """Mean of a measure over lists; its statistics are [value, 1] of each list that counts, else [0, 0]."""
 
     better = 1
+    digits = 4
 
     def __init__(self, metric: RankingMetric, relevance: Relevance, no_relevant: str) -> None:
         self.metric = metric

@@ -322,9 +322,10 @@ cdef inline bint _count_down(double* values, Py_ssize_t n) noexcept nogil:
             return False
         count[v] += 1
     for v in range(31, 0, -1):
-        for i in range(count[v]):
+        while count[v] > 0:
             values[at] = v
             at += 1
+            count[v] -= 1
     return True
 
 

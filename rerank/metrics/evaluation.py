@@ -1,0 +1,298 @@
+"""Systems judged on lists by several metrics, beside first-best, random and oracle, with significance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.judge import corpus_value
+from rerank.data.lists import CandidateLists, Floats
+from rerank.errors import ConfigError, DataError
+from rerank.metrics.base import Metric, ReportJudge, parse_all, prepare_all, statistics
+from rerank.metrics.significance import Comparison, bootstrap_sums, compare, interval
+from rerank.registry import did_you_mean
+
+FIRST_BEST = "first_best"
+SEED = 12345
+
+
+@dataclass(frozen=True)
+class MetricInfo:
+    """A metric on these lists. ``typed`` is the name as the user wrote it; ``digits`` are the decimals to
+    show; first_best is None where the lists have no order of their own; values are NaN where no list
+    counts."""
+
+    name: str
+    typed: str
+    signature: str
+    better: int
+    digits: int
+    first_best: float | None
+    random: float
+    oracle: float
+
+
+@dataclass(frozen=True)
+class MetricResult:
+    """A system's value, its percentile interval, the share of the gap between first-best and oracle that
+    it closes, and how it compares to the baseline; None where there is nothing to say."""
+
+    value: float
+    ci: tuple[float, float] | None
+    gap: float | None
+    p_bootstrap: float | None = None
+    p_wilcoxon: float | None = None
+    wins: int | None = None
+    ties: int | None = None
+    losses: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What ``evaluate`` found.
+
+    n_lists, n_items : of the whole set.
+    unjudged : lists left out because no metric can judge them.
+    metrics : by canonical name.
+    systems : system name to canonical metric name to result.
+    baseline : name of the system that the others are tested against, "first_best", or None.
+    list_values : (system or "first_best", canonical metric name) to per-list values (n_lists), NaN where
+        a list does not count.
+    """
+
+    n_lists: int
+    n_items: int
+    unjudged: int
+    metrics: Mapping[str, MetricInfo]
+    systems: Mapping[str, Mapping[str, MetricResult]]
+    baseline: str | None
+    samples: int
+    level: float
+    seed: int
+    list_ids: Sequence[str]
+    list_values: Mapping[tuple[str, str], Floats]
+
+    def as_json(self) -> dict[str, Any]:
+        """The evaluation as plain values for JSON; what is absent or no number is None."""
+        metrics = {
+            info.name: {
+                "signature": info.signature,
+                "first_best": _number(info.first_best),
+                "random": _number(info.random),
+                "oracle": _number(info.oracle),
+            }
+            for info in self.metrics.values()
+        }
+        systems = [
+            {"name": name, "metrics": {metric: _plain(result) for metric, result in results.items()}}
+            for name, results in self.systems.items()
+        ]
+        return {
+            "lists": self.n_lists,
+            "items": self.n_items,
+            "unjudged": self.unjudged,
+            "baseline": self.baseline,
+            "bootstrap": {"samples": self.samples, "level": self.level, "seed": self.seed},
+            "metrics": metrics,
+            "systems": systems,
+        }
+
+    def per_list(self, name: str | None = None) -> Iterator[tuple[str, str, str, float]]:
+        """Rows (list id, system, metric, value) of one system, or of all and first-best; lists that do not
+        count are not among them. Raises ConfigError at an unknown system."""
+        known = list(dict.fromkeys(system for system, _ in self.list_values))
+        if name is not None and name not in known:
+            raise ConfigError(f"unknown system {name!r}; {did_you_mean(name, known)}")
+        for system in known if name is None else [name]:
+            for metric in self.metrics:
+                for list_id, value in zip(
+                    self.list_ids, self.list_values[system, metric].tolist(), strict=True
+                ):
+                    if value == value:
+                        yield list_id, system, metric, value
+
+
+def evaluate(
+    lists: CandidateLists,
+    systems: Mapping[str, npt.ArrayLike],
+    metrics: Sequence[str],
+    *,
+    baseline: str | None = None,
+    ties: str | None = None,
+    no_relevant: str = "zero",
+    samples: int = 1000,
+    level: float = 0.95,
+    seed: int = SEED,
+) -> Evaluation:
+    """Judge ``systems``, name to scores (n_items, in the order of the items, larger is better).
+
+    Each system is tested against ``baseline``, the name of one of them; without it against the first
+    stage's own ranking where the lists have one. ``samples`` resamples of the judged lists, drawn by
+    ``seed``, give the intervals of ``level`` and the bootstrap's p-values.
+
+    Raises ConfigError at unknown names or settings, DataError where scores do not fit or nothing is
+    judged.
+    """
+    if baseline is not None and baseline not in systems:
+        raise ConfigError(f"unknown baseline {baseline!r}; {did_you_mean(baseline, systems)}")
+    if FIRST_BEST in systems:
+        raise ConfigError(f"{FIRST_BEST!r} names the first stage's ranking; call the system something else")
+    typed = parse_all(metrics)
+    judges = prepare_all(lists, typed.values(), ties=ties, no_relevant=no_relevant)
+    judged = np.logical_or.reduce([judge.judged for judge in judges])
+    if not judged.any():
+        raise DataError(f"{lists.source}: no list has a judged item")
+    rows = {name: _statistics(judges, name, scores) for name, scores in systems.items()}
+    firsts = [first for judge in judges if (first := judge.first_best()) is not None]
+    if len(firsts) == len(judges):
+        rows[FIRST_BEST] = firsts
+    against = FIRST_BEST if baseline is None and FIRST_BEST in rows else baseline
+    table = Resampled(judges, rows, judged, samples, seed)
+    infos = {judge.name: _info(judge, text) for judge, text in zip(judges, typed, strict=True)}
+    return Evaluation(
+        n_lists=lists.n_lists,
+        n_items=lists.n_items,
+        unjudged=int(np.count_nonzero(~judged)),
+        metrics=infos,
+        systems={
+            name: {
+                info.name: _result(table, name, m, info, against, level)
+                for m, info in enumerate(infos.values())
+            }
+            for name in systems
+        },
+        baseline=against,
+        samples=samples,
+        level=level,
+        seed=seed,
+        list_ids=[lists.list_id(i) for i in range(lists.n_lists)],
+        list_values={
+            (name, info.name): table.list_values(name, m)
+            for name in rows
+            for m, info in enumerate(infos.values())
+        },
+    )
+
+
+def values(
+    lists: CandidateLists,
+    scores: npt.ArrayLike,
+    metrics: Sequence[str],
+    *,
+    ties: str | None = None,
+    no_relevant: str = "zero",
+) -> dict[str, float]:
+    """The metrics of one ranking, by their names as typed; NaN where no list counts.
+
+    ``scores`` are (n_items), in the order of the items, larger is better.
+    """
+    typed: dict[str, Metric] = parse_all(metrics)
+    judges = prepare_all(lists, typed.values(), ties=ties, no_relevant=no_relevant)
+    found = statistics(judges, scores)
+    return {
+        text: corpus_value(judge, per_list)
+        for text, judge, per_list in zip(typed, judges, found, strict=True)
+    }
+
+
+class Resampled:
+    """Statistics of several rankings by the same judges, and their sums over the same resampled lists.
+
+    rows : ranking name to its per_list by judge.
+    judged : the lists that are drawn from, bool (n_lists).
+    """
+
+    def __init__(
+        self,
+        judges: Sequence[ReportJudge],
+        rows: Mapping[str, list[Floats]],
+        judged: npt.NDArray[np.bool_],
+        samples: int,
+        seed: int,
+    ) -> None:
+        self.judges = judges
+        self.rows = rows
+        if not rows:
+            return
+        columns = [per_list[judged] for row in rows.values() for per_list in row]
+        sums = bootstrap_sums(np.concatenate(columns, axis=1), samples, seed)
+        parts = iter(np.split(sums, np.cumsum([column.shape[1] for column in columns])[:-1], axis=1))
+        self._sampled = {
+            name: [np.asarray(judge.score_from_sums(next(parts))) for judge in judges] for name in rows
+        }
+
+    def value(self, name: str, m: int) -> float:
+        """Corpus value of a ranking by judge m."""
+        return corpus_value(self.judges[m], self.rows[name][m])
+
+    def list_values(self, name: str, m: int) -> Floats:
+        """Each list's value on its own (n_lists), NaN where it does not count."""
+        judge = self.judges[m]
+        return np.where(judge.judged, judge.score_from_sums(self.rows[name][m]), np.nan)
+
+    def interval(self, name: str, m: int, level: float) -> tuple[float, float] | None:
+        """Percentile interval of a ranking's value by judge m."""
+        return interval(self._sampled[name][m], level)
+
+    def compare(self, a: str, b: str, m: int) -> Comparison:
+        """Ranking a tested against ranking b by judge m."""
+        return compare(
+            self.list_values(a, m),
+            self.list_values(b, m),
+            self.judges[m].better,
+            self.value(a, m) - self.value(b, m),
+            self._sampled[a][m],
+            self._sampled[b][m],
+        )
+
+
+def _result(
+    table: Resampled, name: str, m: int, info: MetricInfo, against: str | None, level: float
+) -> MetricResult:
+    value = table.value(name, m)
+    tests = {} if against is None or against == name else asdict(table.compare(name, against, m))
+    return MetricResult(value, table.interval(name, m, level), _gap(value, info), **tests)
+
+
+def _statistics(judges: Sequence[ReportJudge], name: str, scores: npt.ArrayLike) -> list[Floats]:
+    try:
+        return statistics(judges, scores)
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
+
+
+def _info(judge: ReportJudge, typed: str) -> MetricInfo:
+    first = judge.first_best()
+    return MetricInfo(
+        name=judge.name,
+        typed=typed,
+        signature=judge.signature,
+        better=judge.better,
+        digits=judge.digits,
+        first_best=None if first is None else corpus_value(judge, first),
+        random=judge.random(),
+        oracle=judge.oracle(),
+    )
+
+
+def _gap(value: float, info: MetricInfo) -> float | None:
+    """Share of the way from first-best to oracle; None where there is no such way."""
+    if info.first_best is None:
+        return None
+    way = info.oracle - info.first_best
+    return (value - info.first_best) / way if abs(way) > 1e-12 and np.isfinite(value) else None
+
+
+def _plain(result: MetricResult) -> dict[str, Any]:
+    plain = asdict(result)
+    plain["value"] = _number(result.value)
+    plain["ci"] = None if result.ci is None else list(result.ci)
+    return plain
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or not np.isfinite(value) else float(value)

@@ -53,9 +53,7 @@ class ReadOptions:
 
     def changed(self) -> list[str]:
         """Names of the options that are not at their default, but for ``threads``."""
-        return [
-            f.name for f in fields(self) if f.name != "threads" and getattr(self, f.name) != f.default
-        ]
+        return [f.name for f in fields(self) if f.name != "threads" and getattr(self, f.name) != f.default]
 
     def n_threads(self) -> int:
         """``threads``, or the cores this process may use, 4 at most."""

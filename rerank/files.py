@@ -251,7 +251,7 @@ def _compressed(raw: IO[bytes], path: str) -> Iterator[IO[bytes]]:
     elif suffix == ".bz2":
         packer = bz2.BZ2File(raw, "wb")
     elif suffix == ".xz":
-        packer = lzma.LZMAFile(raw, "wb")
+        packer = lzma.LZMAFile(raw, "wb")  # noqa: SIM115
     elif suffix == ".zst":
         zstd = _zstd()
         if hasattr(zstd, "ZstdFile"):

@@ -11,7 +11,8 @@ from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError
 from rerank.files import read_bytes, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions, fit_names, read_feature_names
-from rerank.formats.svmlight_read import Table, open_source, parse
+from rerank.formats.svmlight_read import Table, parse
+from rerank.formats.svmlight_source import open_source
 from rerank.formats.svmlight_write import write_lists
 
 

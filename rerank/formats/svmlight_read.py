@@ -8,12 +8,11 @@ the guess was wrong, so that no result depends on it.
 
 from __future__ import annotations
 
-import re
+import mmap
 import warnings
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,47 +20,17 @@ import numpy.typing as npt
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.strings import StringColumn
 from rerank.errors import DataError, DataNote, FormatError
-from rerank.files import Buffer
-from rerank.formats.base import ReadOptions
 from rerank.formats.svmlight_faults import fault_error, line_of
-from rerank.native._svmlight import FAULTS, gather, parse_dense, parse_sparse, scan
+from rerank.formats.svmlight_source import Source
+from rerank.native._svmlight import FAULTS, gather, parse_dense, scan
+from rerank.native._svmlight_sparse import parse_sparse
 
-Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
-T = TypeVar("T")
 
-_BOM = b"\xef\xbb\xbf"
-_PADDING = 64  # kernels may look at 32 bytes behind a part
 _SAMPLE = 1 << 18
-_SMALLEST_PART = 1 << 18
+_MAPPED_FROM = 1 << 22
 _MOST_STEPS = 8192
-_LABEL_AND_QID = re.compile(rb"[^ \t\r#]+[ \t\r]+qid:")
-
-
-@dataclass
-class Source:
-    """A file's bytes, cut into parts of whole lines, and what its first item line says."""
-
-    path: str
-    text: Bytes
-    parts: list[tuple[Bytes, int]]  # bytes, offset in the file
-    first_item: int
-    has_qid: bool
-    options: ReadOptions
-
-    @property
-    def first(self) -> int:
-        """The index that stands for column 0."""
-        return 0 if self.options.zero_based else 1
-
-    def each(self, work: Callable[[int], T]) -> list[T]:
-        """``work`` of the number of each part, in order; side by side where threads are allowed."""
-        threads = min(self.options.n_threads(), len(self.parts))
-        if threads == 1:
-            return [work(p) for p in range(len(self.parts))]
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(work, range(len(self.parts))))
 
 
 @dataclass
@@ -74,42 +43,6 @@ class Table:
     run_starts: Index
     run_places: Index  # offsets in the file
     item_ids: StringColumn | None
-    lines: dict[int, int] = field(default_factory=dict)
-
-
-def open_source(data: Buffer, path: str, options: ReadOptions) -> Source:
-    """Cut ``data`` into parts. Raises FormatError where it has no item line."""
-    if len(data) == 0:
-        raise FormatError(path, None, "an empty file", "lines 'label qid:ID index:value ...'")
-    text = np.frombuffer(data, dtype=np.uint8)
-    start = 3 if data[:3] == _BOM else 0
-    first_item, has_qid = _first_item(data, start, path)
-    # The last lines go to a copy with room behind it; it also ends in a newline if the file does not.
-    cut = max(data.rfind(b"\n", 0, max(len(data) - _PADDING, 0)) + 1, start)
-    tail = bytes(data[cut:])
-    tail += b"" if tail.endswith(b"\n") else b"\n"
-    padded = np.frombuffer(tail + bytes(_PADDING), dtype=np.uint8)
-    threads = options.n_threads()
-    n_parts = min(4 * threads if threads > 1 else 1, max((cut - start) // _SMALLEST_PART, 1))
-    bounds = [start]
-    for part in range(1, n_parts):
-        bounds.append(max(data.find(b"\n", start + (cut - start) * part // n_parts) + 1, bounds[-1]))
-    bounds.append(cut)
-    parts = [(text[a:b], a) for a, b in zip(bounds, bounds[1:], strict=False) if b > a]
-    parts.append((padded[: len(tail)], cut))
-    return Source(path, text, parts, first_item, has_qid, options)
-
-
-def _first_item(data: Buffer, start: int, path: str) -> tuple[int, bool]:
-    """Where the first item line starts and whether it has a qid."""
-    while start < len(data):
-        end = data.find(b"\n", start)
-        end = len(data) if end < 0 else end
-        line = data[start:end].strip(b" \t\r")
-        if line and not line.startswith(b"#"):
-            return start, _LABEL_AND_QID.match(line) is not None
-        start = end + 1
-    raise FormatError(path, None, "no item line", "lines 'label qid:ID index:value ...'")
 
 
 @dataclass
@@ -156,6 +89,7 @@ def parse(source: Source, least_width: int) -> Table:
     labels = np.empty(shape.n_rows)
     spans = np.empty((shape.n_rows, 4), dtype=np.int64)
     ones = True
+    features: Features
     while True:
         dense = shape.is_dense(layout)
         if not dense and options.dtype == "float32":
@@ -198,16 +132,30 @@ def _steps(width: int, first: int) -> npt.NDArray[np.uint64]:
     return steps
 
 
+def _array(n_rows: int, width: int, source: Source) -> npt.NDArray[Any]:
+    """An array with anything in it.
+
+    Large ones get pages of the usual size. numpy asks for huge ones, and the first touch of those, all
+    that a program which loads one file ever does, took from a third to five times as long.
+    """
+    dtype = np.dtype(source.options.dtype)
+    size = n_rows * width * dtype.itemsize
+    try:
+        if size < _MAPPED_FROM or not hasattr(mmap, "MAP_ANONYMOUS"):
+            return np.empty((n_rows, width), dtype=dtype)
+        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        return np.frombuffer(pages, dtype=dtype).reshape(n_rows, width)
+    except (MemoryError, ValueError, OverflowError, OSError):
+        raise DataError(
+            f"{source.path}: {n_rows} items x {width} features are too many for a dense array"
+        ) from None
+
+
 Result = tuple[int, int, int, int, int]
 
 
 def _dense(source: Source, shape: _Shape, labels: Floats, spans: Index) -> tuple[Dense, list[Result]]:
-    try:
-        X: npt.NDArray[Any] = np.empty((shape.n_rows, shape.width), dtype=source.options.dtype)
-    except (MemoryError, ValueError):
-        raise DataError(
-            f"{source.path}: {shape.n_rows} items x {shape.width} features are too many for a dense array"
-        ) from None
+    X = _array(shape.n_rows, shape.width, source)
     fill = float("nan") if source.options.missing == "nan" else 0.0
     steps = _steps(shape.width, source.first)
 

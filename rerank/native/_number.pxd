@@ -26,8 +26,8 @@ cdef extern from *:
     #endif
     #if defined(_MSC_VER) && !defined(__clang__)
     #include <intrin.h>
-    static inline int rerank_ctz(rerank_u64 x) { unsigned long i; _BitScanForward64(&i, x); return (int)i; }
-    static inline int rerank_clz(rerank_u64 x) { unsigned long i; _BitScanReverse64(&i, x); return 63 - (int)i; }
+    static int rerank_ctz(rerank_u64 x) { unsigned long i; _BitScanForward64(&i, x); return (int)i; }
+    static int rerank_clz(rerank_u64 x) { unsigned long i; _BitScanReverse64(&i, x); return 63 - (int)i; }
     #else
     #define rerank_ctz(x) __builtin_ctzll(x)
     #define rerank_clz(x) __builtin_clzll(x)
@@ -114,13 +114,18 @@ cdef inline const unsigned char* short_number(const unsigned char* p, double* va
     cdef int half
     cdef bint dotted
     cdef double number
-    p += negative
+    cdef const unsigned char* end
     head = load_text(p)
     # The lowest byte below 0x21 ends the token.
     ends = (head - <u64>0x2121212121212121) & ~head & <u64>0x8080808080808080
     dots = zero_bytes(head ^ <u64>0x2E2E2E2E2E2E2E2E)
     length = trailing_zeros(ends) >> 3 if ends else 8
+    # What follows waits for this length only, so the sign is taken off apart from it.
     if p[length] <= 32:
+        end = p + length
+        head >>= 8 * negative
+        dots >>= 8 * negative
+        length -= negative
         place = trailing_zeros(dots | <u64>0x8000000000000000) >> 3
         dotted = (dots != 0) & (place < length)
         count = length - dotted
@@ -132,7 +137,11 @@ cdef inline const unsigned char* short_number(const unsigned char* p, double* va
             return NULL
         number = <double><long long>join_digits(head) / TENS[length - place - 1 if dotted else 0]
         value[0] = -number if negative else number
-        return p + length
+        return end
+    if negative:
+        p += 1
+        head = load_text(p)
+        dots = zero_bytes(head ^ <u64>0x2E2E2E2E2E2E2E2E)
     tail = load_text(p + 8)
     ends = (tail - <u64>0x2121212121212121) & ~tail & <u64>0x8080808080808080
     length = 8 + (trailing_zeros(ends) >> 3 if ends else 8)

@@ -21,15 +21,4 @@ def parse_dense(
     labels: Floats,
     spans: Index,
 ) -> tuple[int, int, int, int, int]: ...
-def parse_sparse(
-    text: Bytes,
-    origin: int,
-    has_qid: bool,
-    first: int,
-    indptr: Index,
-    indices: npt.NDArray[np.int32],
-    data: Floats | None,
-    labels: Floats,
-    spans: Index,
-) -> tuple[int, int, int, int, int]: ...
 def gather(text: Bytes, spans: Index, offsets: Index, out: Bytes) -> None: ...

@@ -10,8 +10,8 @@
   distinct ones; else from 1,001 or fewer of them, and off by at most 1 / 499.
 - list-rank: the rank in the list (equal values share the mean of theirs), 0 the least, 1 the largest.
 
-A feature that is constant (its range is at most 8 roundings of its largest magnitude) becomes 0, also
-where it takes another value later: nothing is known of its scale. NaN stays NaN and is in no statistic.
+A feature that is constant (its range is at most 8 roundings of its largest magnitude, or 1e-300) becomes
+0, also where it takes another value later: nothing is known of its scale. NaN stays NaN and is in no statistic.
 
 Sparse features: a shift would fill the matrix, and one that is the same for all items of a list cancels
 in every difference within it. So lists fitted in CSR are only divided, absent values counting as zeros
@@ -213,10 +213,9 @@ def _fit_ranks(lists: CandidateLists, features: Dense) -> dict[str, AnyArray]:
         column = column[~np.isnan(column)]
         values, counts = np.unique(column, return_counts=True)
         values = values + 0.0  # no -0.0: which of two zeros is kept is not defined
-        with np.errstate(over="ignore"):
-            width = values[-1] - values[0] if len(values) else 0.0
-        _check_size(lists, j if width == np.inf else -1, "rank")
-        if width == 0 or width <= tolerance * np.abs(values[[0, -1]]).max():
+        low, high = (float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0)
+        _check_size(lists, j if high - low == np.inf else -1, "rank")
+        if _scaling.divisor_of(low, high, tolerance) == np.inf:
             knots.append(np.array([np.nan]))
             levels.append(np.zeros(1))
             continue

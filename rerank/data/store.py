@@ -148,7 +148,8 @@ def _read_meta(path: Path) -> dict[str, Any]:
     try:
         meta = json.loads(file.read_text(encoding="ascii"))
     except (FileNotFoundError, NotADirectoryError):
-        raise FormatError(str(path), None, f"no {META}", "a store") from None
+        found = f"no {META}" if path.is_dir() else "no such directory"
+        raise FormatError(str(path), None, found, "a store") from None
     except (ValueError, RecursionError) as error:  # also UnicodeDecodeError, JSONDecodeError
         raise FormatError(str(file), getattr(error, "lineno", None), "no JSON", "a store's meta") from None
     if not isinstance(meta, dict):

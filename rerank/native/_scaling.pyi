@@ -8,6 +8,7 @@ Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 
+def divisor_of(low: float, high: float, tolerance: float) -> float: ...
 def dense_fit(
     X: Reals, zscore: bool, tolerance: float, shift: Floats, divisor: Floats, work: Floats
 ) -> int: ...

@@ -13,9 +13,12 @@ ctypedef fused real:
     double
 
 
-cdef inline double divisor_of(double low, double high, double tolerance) noexcept nogil:
-    """The width of [low, high], infinity where it is nothing but rounding (or there is no value)."""
-    if not high - low > tolerance * max(fabs(low), fabs(high)):
+cpdef inline double divisor_of(double low, double high, double tolerance) noexcept nogil:
+    """The width of [low, high], infinity where it is nothing but rounding (or there is no value).
+
+    Widths up to 1e-300 count as rounding too: a share of a smaller one might be no number any more.
+    """
+    if not high - low > max(tolerance * max(fabs(low), fabs(high)), 1e-300):
         return INFINITY
     return high - low
 

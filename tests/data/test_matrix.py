@@ -1,0 +1,170 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from reference import lists as reference
+from reference.make import features
+from scipy.sparse import coo_array, csr_array, csr_matrix
+
+from rerank.data.matrix import Dense, Sparse, as_features
+from rerank.errors import DataError
+
+values = st.one_of(st.just(0.0), st.floats(-1e6, 1e6), st.sampled_from([1e300, -1e-300, 5e-324, -0.0]))
+matrices = hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=9), elements=values)
+
+
+@given(matrices, st.integers(0, 2**32))
+def test_dense_and_sparse_scores_have_the_same_bits(X, seed):
+    w = np.random.default_rng(seed).standard_normal(X.shape[1])
+    expected = np.array(reference.scores(X, w))
+    assert Dense(X).scores(w).tobytes() == expected.tobytes()
+    assert as_features(csr_array(X)).scores(w).tobytes() == expected.tobytes()
+
+
+@given(matrices)
+def test_indicators_score_as_ones(X):
+    w = np.linspace(-1, 1, X.shape[1])
+    ones = features("indicators", X)
+    assert ones.scores(w).tobytes() == Dense((X != 0).astype(np.float64)).scores(w).tobytes()
+
+
+@given(hnp.arrays(np.float32, (6, 3), elements=st.floats(-100, 100, width=32)))
+def test_float32_scores_are_those_of_the_same_numbers_in_float64(X):
+    w = np.array([0.1, -2.0, 3.3])
+    assert Dense(X).scores(w).tobytes() == Dense(X.astype(np.float64)).scores(w).tobytes()
+    assert as_features(X).values.dtype == np.float32
+
+
+@given(matrices)
+def test_csr_is_the_matrix(X):
+    sparse = as_features(csr_array(X))
+    indptr, indices, data = reference.csr(X)
+    assert (sparse.indptr.tolist(), sparse.indices.tolist(), sparse.data.tolist()) == (indptr, indices, data)
+    assert not sparse.check(nan_allowed=False)
+    assert np.array_equal(sparse.to_dense(), X)
+    assert sparse.n_values == len(data)
+    for j in range(X.shape[1]):
+        assert np.array_equal(sparse.column(j), X[:, j])
+        assert np.array_equal(Dense(X).column(j), X[:, j])
+
+
+@given(matrices, st.data())
+def test_take_and_select_agree_with_numpy(X, data):
+    n, d = X.shape
+    rows = np.array(data.draw(st.lists(st.integers(0, n - 1), max_size=12)), dtype=np.int64)
+    places = np.array(data.draw(st.permutations(range(d + 2))), dtype=np.int64)[:d]
+    places[data.draw(st.integers(0, d - 1))] = -1
+    moved = np.zeros((n, d + 2))
+    for old, new in enumerate(places):
+        if new >= 0:
+            moved[:, new] = X[:, old]
+    for made in (Dense(X), as_features(csr_array(X))):
+        assert np.array_equal(made.take(rows).to_dense(), X[rows])
+        assert np.array_equal(made.take(slice(1, n)).to_dense(), X[1:])
+        chosen = made.select(places, d + 2)
+        assert not chosen.check(nan_allowed=False)
+        assert chosen.n_features == d + 2
+        assert np.array_equal(chosen.to_dense(), moved)
+
+
+def test_indicators_keep_no_data_when_moved():
+    ones = features("indicators", np.eye(3))
+    assert ones.take(np.array([2, 0])).data is None
+    assert ones.select(np.array([2, 1, 0]), 3).data is None
+    assert np.array_equal(ones.select(np.array([2, 1, 0]), 3).to_dense(), np.eye(3)[:, ::-1])
+    assert ones.column(1).tolist() == [0, 1, 0]
+
+
+def test_nan_is_seen_and_refused_where_it_is_not_allowed():
+    X = np.zeros((1100, 2))
+    X[1050, 1] = np.nan
+    sparse = Sparse(np.array([0, 1, 2]), np.array([0, 1], np.int32), np.array([1.0, np.nan]), 2)
+    assert Dense(X).check(nan_allowed=True)
+    assert sparse.check(nan_allowed=True)
+    with pytest.raises(DataError, match="item 1050, feature column 1: value is nan"):
+        Dense(X).check(nan_allowed=False)
+    with pytest.raises(DataError, match="item 1, feature column 1: value is nan"):
+        sparse.check(nan_allowed=False)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_infinite_values_are_refused_with_their_place(value, dtype):
+    X = np.ones((3, 4), dtype=dtype)
+    X[2, 1] = value
+    with pytest.raises(DataError, match=r"item 2, feature column 1: value is -?inf"):
+        Dense(X).check(nan_allowed=True)
+    with pytest.raises(DataError, match=r"item 2, feature column 1: value is -?inf"):
+        as_features(csr_array(X)).check(nan_allowed=True)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.zeros((4, 4))[:, ::2], "C-contiguous"),
+        (np.zeros(4), "C-contiguous"),
+        (np.zeros((2, 2), np.int64), "float64 or float32, got int64"),
+    ],
+)
+def test_dense_invariants(values, message):
+    with pytest.raises(DataError, match=message):
+        Dense(values).check(nan_allowed=True)
+
+
+I64, I32 = np.int64, np.int32
+
+
+@pytest.mark.parametrize(
+    ("indptr", "indices", "data", "message"),
+    [
+        (np.array([0, 1], I32), np.array([0], I32), None, "contiguous int64 vector"),
+        (np.array([0, 1], I64), np.array([0], I64), None, "contiguous int32 vector"),
+        (np.array([0, 2], I64), np.array([0], I32), None, "indptr must run from 0"),
+        (np.array([1, 1], I64), np.array([0], I32), None, "indptr must run from 0"),
+        (np.array([], I64), np.array([], I32), None, "indptr must run from 0"),
+        (np.array([0, 2, 1, 2], I64), np.array([0, 1], I32), None, "must not fall"),
+        (np.array([0, 1, 3], I64), np.array([0, 1, 1], I32), None, "indices of item 1 are not rising"),
+        (np.array([0, 1, 3], I64), np.array([0, 2, 1], I32), None, "indices of item 1 are not rising"),
+        (np.array([0, 1], I64), np.array([3], I32), None, r"within 0\.\.2"),
+        (np.array([0, 1], I64), np.array([-1], I32), None, r"within 0\.\.2"),
+        (np.array([0, 1], I64), np.array([0], I32), np.ones(2), "as long as indices"),
+        (np.array([0, 1], I64), np.array([0], I32), np.ones(1, np.float32), "contiguous float64"),
+        (np.array([0, 2], I64), np.array([0, 1], I32), np.ones(4)[::2], "contiguous float64"),
+    ],
+)
+def test_csr_invariants(indptr, indices, data, message):
+    with pytest.raises(DataError, match=message):
+        Sparse(indptr, indices, data, 3).check(nan_allowed=True)
+
+
+def test_scipy_matrices_are_taken_in_any_form_and_left_as_they_are():
+    X = np.array([[0.0, 2.0], [3.0, 0.0]])
+    twice = coo_array(([1.0, 1.0, 3.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
+    for made in (csr_matrix(X), csr_array(X.astype(np.float32)), csr_array(X).tocsc(), twice):
+        assert np.array_equal(as_features(made).to_dense(), X)
+    unsorted = csr_array((np.array([2.0, 1.0]), np.array([1, 0]), np.array([0, 2])), shape=(1, 2))
+    assert as_features(unsorted).indices.tolist() == [0, 1]
+    assert unsorted.indices.tolist() == [1, 0]
+    sparse = as_features(X)
+    assert as_features(sparse) is sparse
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([1.0, 2.0], "must be .n_items, n_features., got shape .2,."),
+        ([["a", "b"]], "must be numbers"),
+        (np.array([[1j]]), "real numbers"),
+        (csr_array(np.array([[1j]])), "real numbers"),
+        (csr_array((1, 2**40)), "sparse features"),
+    ],
+)
+def test_what_is_no_matrix_of_numbers_is_refused(X, message):
+    with pytest.raises(DataError, match=message):
+        as_features(X)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, bool, np.float16])
+def test_other_numbers_become_float64(dtype):
+    assert as_features(np.ones((2, 2), dtype=dtype)).values.dtype == np.float64

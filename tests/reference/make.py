@@ -1,0 +1,74 @@
+"""Small sets of lists with every column, for tests of what keeps or changes columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense, as_features
+from rerank.data.strings import StringColumn
+
+LAYOUTS = ("dense", "float32", "sparse", "indicators")
+
+
+def features(layout, X):
+    """The values X in a layout; indicators keep only whether a value is not zero."""
+    if layout == "dense":
+        return Dense(np.ascontiguousarray(X, dtype=np.float64))
+    if layout == "float32":
+        return Dense(np.ascontiguousarray(X, dtype=np.float32))
+    sparse = as_features(csr_array(X))
+    return sparse if layout == "sparse" else replace(sparse, data=None)
+
+
+def full_lists(layout="dense", lengths=(3, 1, 4, 2), n_features=5, seed=0):
+    """Lists with every column set."""
+    rng = np.random.default_rng(seed)
+    n = sum(lengths)
+    X = np.where(rng.random((n, n_features)) < 0.5, 0.0, np.round(rng.standard_normal((n, n_features)), 2))
+    labels = rng.integers(0, 3, n).astype(np.float64)
+    labels[0] = np.nan
+
+    def strings(count, what):
+        return StringColumn.from_strings([f"{what} {i} é" * (i % 3) for i in range(count)])
+
+    return CandidateLists(
+        np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        features(layout, X),
+        labels=labels,
+        base_scores=rng.standard_normal(n),
+        first_best=rng.permutation(n).astype(np.float64),
+        list_ids=StringColumn.from_strings([b"\xff", *(f"q{i}" for i in range(1, len(lengths)))]),
+        item_ids=strings(n, "item"),
+        rows=rng.permutation(n),
+        feature_names=[f"f{j}" for j in range(n_features)],
+        texts=strings(n, "text"),
+        references=(strings(len(lengths), "a"), strings(len(lengths), "b")),
+        counts={"WER": rng.random((n, 2)), "BLEU": rng.random((n, 10))},
+        source="made",
+    )
+
+
+def freeze(lists):
+    """Every array of the set read-only, as a memory-mapped store has them."""
+    from rerank.data.store import _arrays_of
+
+    for _, array in _arrays_of(lists):
+        array.flags.writeable = False
+    return lists
+
+
+def same(a, b):
+    """Whether two sets are equal in every column, their source apart."""
+    from rerank.data.store import _arrays_of
+
+    left, right = dict(_arrays_of(a)), dict(_arrays_of(b))
+    return left.keys() == right.keys() and all(
+        left[k].dtype == right[k].dtype
+        and left[k].shape == right[k].shape
+        and left[k].tobytes() == right[k].tobytes()
+        for k in left
+    )

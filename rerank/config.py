@@ -16,6 +16,9 @@ from rerank.settings import Settings, setting
 ScalingName = Literal["none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank"]
 
 
+DEFAULT_LEARNER = "perceptron"
+
+
 class DataSection(Settings):
     """Where the lists are and how to read them."""
 
@@ -43,7 +46,7 @@ class TrainConfig(Settings):
 
     data: DataSection = setting(DataSection(), "input files")
     scaling: ScalingName = setting("none", "scaling of the features, fitted on the training lists")
-    learner: dict[str, Any] = setting({"name": "perceptron"}, "name and settings of the learner")
+    learner: dict[str, Any] = setting({"name": DEFAULT_LEARNER}, "name and settings of the learner")
     select: SelectSection = setting(SelectSection(), "metric to watch and to keep a round by")
     metrics: list[str] = setting([], "metrics to report")
     seed: int | None = setting(None, "seed of a learner that has one", ge=0)
@@ -75,6 +78,9 @@ def read_config(
         if len(parts) == 1 and parts[0] not in TrainConfig.model_fields:
             parts = ["learner", *parts]
         _put(values, parts, _parse_value(value, text), f"--set {text}")
+    learner = values.setdefault("learner", {})
+    if isinstance(learner, dict):
+        learner.setdefault("name", DEFAULT_LEARNER)
     return TrainConfig.checked(values, path or "settings")
 
 

@@ -15,7 +15,7 @@ def evaluate(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Judged lists; - is standard input.")],
     scores: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SCORES]...", help="Score files, one number an item line; each is a system."),
+        typer.Argument(metavar="SCORES", help="Score files, one number an item line; each is a system."),
     ] = None,
     metric: Annotated[
         list[str] | None,
@@ -24,7 +24,10 @@ def evaluate(
     baseline: Annotated[
         str | None,
         typer.Option(
-            "--baseline", "-b", metavar="FILE", help="The system (a score file) that others are tested against."
+            "--baseline",
+            "-b",
+            metavar="FILE",
+            help="The system (a score file) that others are tested against.",
         ),
     ] = None,
     first_best: options.FirstBest = None,

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from rerank.formats.base import FORMATS, Format, ReadOptions, detect, load
+from rerank.formats.base import FORMATS, Format, ReadOptions, detect, format_of, load
 
-__all__ = ["FORMATS", "Format", "ReadOptions", "detect", "load"]
+__all__ = ["FORMATS", "Format", "ReadOptions", "detect", "format_of", "load"]

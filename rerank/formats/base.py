@@ -135,11 +135,14 @@ def load(
         if name not in known:
             raise ConfigError(f"unknown read option {name!r}; known: {', '.join(known)}")
     chosen = replace(options or ReadOptions(), **changes)
-    if format is None and path != "-" and os.path.isdir(path):
-        format = "store"
-    if format is None:
-        format = detect(path, read_head(path))
-    return FORMATS.get(format)().read(path, chosen)
+    return FORMATS.get(format or format_of(path))().read(path, chosen)
+
+
+def format_of(path: str) -> str:
+    """The name of the format of ``path``: a folder is a store, else see ``detect``."""
+    if path != "-" and os.path.isdir(path):
+        return "store"
+    return detect(path, read_head(path))
 
 
 _INDEX_AND_NAME = re.compile(r"([0-9]+)\t")

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from rerank.files import os_error
-from rerank.formats.base import FORMATS, Format, ReadOptions
-
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse, as_features
 from rerank.data.store import read_store, write_store
 from rerank.errors import ConfigError
+from rerank.files import os_error
+from rerank.formats.base import FORMATS, Format, ReadOptions
 
 
 @FORMATS.register("store")

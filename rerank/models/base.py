@@ -22,7 +22,7 @@ from rerank._version import __version__
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import Scaling
 from rerank.errors import DataError, FormatError
-from rerank.files import atomic_write
+from rerank.files import atomic_write, os_error
 from rerank.registry import Registry
 
 FORMAT_VERSION = 1
@@ -134,7 +134,7 @@ def load_model(path: str) -> Model:
             }
         version, kind = meta["format"], meta["kind"]
     except OSError as error:
-        raise FormatError(path, None, error.strerror or str(error), expected) from None
+        raise os_error(path, error) from None
     except (zipfile.BadZipFile, KeyError, ValueError, EOFError, TypeError):
         raise FormatError(path, None, "something else, or a damaged file", expected) from None
     if version != FORMAT_VERSION:

@@ -8,6 +8,7 @@ import numpy as np
 
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.report.columns import columns
 
 
 @dataclass
@@ -20,11 +21,8 @@ class Contents:
 
     def lines(self) -> list[str]:
         """Aligned text."""
-        width = max(len(name) for name, _ in self.facts)
-        out = [f"{name:<{width}}  {text}" for name, text in self.facts]
-        out += [f"{'odd':<{width}}  {text}" for text in self.oddities]
-        out += [f"{'fault':<{width}}  {text}" for text in self.faults]
-        return out
+        odd = [("odd", text) for text in self.oddities]
+        return columns([*self.facts, *odd, *(("fault", text) for text in self.faults)])
 
 
 def describe(lists: CandidateLists) -> Contents:

@@ -9,15 +9,8 @@ from rerank.data.scaling import SCALINGS
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES
+from rerank.report.columns import columns
 from rerank.settings import describe
-
-
-def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of cells as lines, every column but the last padded to its widest cell."""
-    if not rows:
-        return []
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return ["  ".join(f"{cell:<{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _with_aliases(name: str, aliases: Sequence[str]) -> str:
@@ -25,11 +18,11 @@ def _with_aliases(name: str, aliases: Sequence[str]) -> str:
 
 
 def learners() -> list[str]:
-    """Name, summary and source of each learner."""
+    """Name, source and summary of each learner."""
     rows = []
     for name in LEARNERS.names():
         kind = LEARNERS.get(name)
-        rows.append((_with_aliases(name, LEARNERS.aliases(name)), kind.summary, kind.source))
+        rows.append((_with_aliases(name, LEARNERS.aliases(name)), kind.source, kind.summary))
     return columns(rows)
 
 
@@ -42,11 +35,11 @@ def learner_lines(name: str) -> list[str]:
 
 
 def formats() -> list[str]:
-    """Name, summary and suffixes of each format."""
+    """Name, suffixes and summary of each format."""
     rows = []
     for name in FORMATS.names():
         kind = FORMATS.get(name)
-        rows.append((_with_aliases(name, FORMATS.aliases(name)), kind.summary, " ".join(kind.suffixes)))
+        rows.append((_with_aliases(name, FORMATS.aliases(name)), " ".join(kind.suffixes), kind.summary))
     return columns(rows)
 
 

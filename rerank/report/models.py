@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from rerank.models.base import Model
+from rerank.report.columns import columns
 
 
 def _parts(model: Model) -> dict[str, Any]:
@@ -37,8 +38,7 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     rows += [(name, _flat(parts[name])) for name in ("settings", "scaling", "data", "rounds") if parts[name]]
     weights = model.explain()
     rows.append(("features", f"{len(model.feature_names)}, {len(weights)} with a weight"))
-    width = max(len(name) for name, _ in rows)
-    lines = [f"{name:<{width}}  {text}" for name, text in rows]
+    lines = columns(rows)
     shown = weights[:top]
     if shown:
         widest = max(len(name) for name, _ in shown)

@@ -21,7 +21,12 @@ RELATIONS = [
     {"pairs": "neighbours"},
     {"pairs": "all", "label_gap": 1.0},
 ]
-MARGINS = [{"margin": "even"}, {"margin": "uneven"}, {"margin": "uneven", "margin_power": 0.5}, {"margin": "label"}]
+MARGINS = [
+    {"margin": "even"},
+    {"margin": "uneven"},
+    {"margin": "uneven", "margin_power": 0.5},
+    {"margin": "label"},
+]
 
 
 def integer_lists(seed: int, n_lists: int = 8, levels: int = 6) -> CandidateLists:

@@ -10,8 +10,9 @@
   distinct ones; else from 1,001 or fewer of them, and off by at most 1 / 499.
 - list-rank: the rank in the list (equal values share the mean of theirs), 0 the least, 1 the largest.
 
-A feature that is constant (its range at most 8 roundings of its largest magnitude, or 1e-300) becomes
-0, also where it takes another value later: nothing is known of its scale. NaN stays NaN, in no statistic.
+A feature that is constant (its range is at most 8 roundings of its largest magnitude, or 1e-300) becomes
+0, also where it takes another value later: nothing is known of its scale. NaN stays NaN and is in no
+statistic.
 
 Sparse features: a shift would fill the matrix, and one that is the same for all items of a list cancels
 in every difference within it. So lists fitted in CSR are only divided, absent values counting as zeros

@@ -8,12 +8,14 @@ A store is written beside its place and moved there whole.
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +28,11 @@ from rerank.errors import DataError, FormatError
 FORMAT = "rerank-store"
 VERSION = 1
 META = "meta.json"
+
+_HEADER = re.compile(
+    rb"\{'descr': '([<>][fiu][248]|[|][iub]1)', 'fortran_order': (False|True), "
+    rb"'shape': \(((?:[0-9]{1,18},|(?:[0-9]{1,18}, )*[0-9]{1,18})?)\), \} *\n"
+)
 
 AnyArray = npt.NDArray[Any]
 StrPath = str | os.PathLike[str]
@@ -148,7 +155,7 @@ def _read_meta(path: Path) -> dict[str, Any]:
     try:
         meta = json.loads(file.read_text(encoding="ascii"))
     except (FileNotFoundError, NotADirectoryError):
-        found = f"no {META}" if path.is_dir() else "no such directory"
+        found = f"no {META}" if path.is_dir() else "a file" if path.exists() else "no such directory"
         raise FormatError(str(path), None, found, "a store") from None
     except (ValueError, RecursionError) as error:  # also UnicodeDecodeError, JSONDecodeError
         raise FormatError(str(file), getattr(error, "lineno", None), "no JSON", "a store's meta") from None
@@ -195,9 +202,8 @@ class _Reader:
                 array = _map(handle)
         except FileNotFoundError:
             raise self.fault(file, "no such file", f"the array {name} that {META} names") from None
-        except (ValueError, EOFError, SyntaxError) as error:
-            found = str(error).splitlines()[0] if str(error) else "a broken file"
-            raise self.fault(file, found, "a whole .npy file") from None
+        except ValueError as error:
+            raise self.fault(file, str(error), "a whole .npy file") from None
         if array.dtype.str not in wanted:
             raise self.fault(file, f"dtype {array.dtype.str}", f"dtype {' or '.join(wanted)}")
         fits = len(shape) == array.ndim and all(
@@ -263,20 +269,29 @@ class _Reader:
             raise FormatError(str(self.path), None, message, "columns that fit each other") from None
 
 
-def _map(handle: Any) -> AnyArray:
-    """The array of an open .npy file, mapped read-only; ValueError where it is cut off or odd."""
-    lib = np.lib.format
-    version = lib.read_magic(handle)
-    if version != (1, 0):
-        raise ValueError(f".npy version {version}")
-    shape, fortran, dtype = lib.read_array_header_1_0(handle)
-    if fortran or dtype.hasobject or min(shape, default=0) < 0:
-        raise ValueError(f"an array of {dtype}" + (" in Fortran order" if fortran else ""))
-    start = handle.tell()
-    size = os.fstat(handle.fileno()).st_size - start
-    wanted = dtype.itemsize * int(np.prod([int(n) for n in shape], dtype=object))
+def _map(handle: BinaryIO) -> AnyArray:
+    """The array of an open .npy file, mapped read-only; ValueError where it is cut off or odd.
+
+    The header is matched as numpy.save writes it (version 1.0), which says more plainly what is wrong
+    than numpy's own reader of headers: that one also evaluates and repairs them.
+    """
+    start = handle.read(10)
+    length = int.from_bytes(start[8:], "little")
+    header = handle.read(length)
+    match = _HEADER.fullmatch(header)
+    if start[:8] != b"\x93NUMPY\x01\x00" or len(header) != length or match is None:
+        raise ValueError("no header of an array of numbers")
+    if match[2] != b"False":
+        raise ValueError("an array in Fortran order")
+    shape = tuple(int(n) for n in match[3].split(b",") if n.strip())
+    try:
+        dtype = np.dtype(match[1].decode("ascii"))
+    except TypeError:
+        raise ValueError(f"dtype {match[1].decode('ascii')}") from None
+    size = os.fstat(handle.fileno()).st_size - handle.tell()
+    wanted = dtype.itemsize * math.prod(shape)
     if size != wanted:
-        raise ValueError(f"{size} bytes of data, the header says {wanted}")
+        raise ValueError(f"{size} bytes of data where the header says {wanted}")
     if wanted == 0:
         return np.empty(shape, dtype=dtype)
-    return np.asarray(np.memmap(handle, dtype=dtype, mode="r", offset=start, shape=shape))
+    return np.asarray(np.memmap(handle, dtype=dtype, mode="r", offset=handle.tell(), shape=shape))

@@ -12,6 +12,7 @@ from typing import Any
 
 from setuptools import Extension
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 
 DIRECTIVES: dict[str, Any] = {
     "language_level": 3,
@@ -34,9 +35,10 @@ class BuildKernels(build_ext):  # type: ignore[misc]
 
     def finalize_options(self) -> None:
         sources = sorted(Path("rerank/native").glob("_*.pyx"))
+        shared = sorted(p.as_posix() for p in Path("rerank/native").glob("_*.pxd"))
         self.distribution.ext_modules = [
             Extension(SHARED_UTILITY, []),
-            *(Extension(f"rerank.native.{path.stem}", [path.as_posix()]) for path in sources),
+            *(Extension(f"rerank.native.{p.stem}", [p.as_posix()], depends=shared) for p in sources),
         ]
         super().finalize_options()
         self.parallel = 2
@@ -62,3 +64,14 @@ class BuildKernels(build_ext):  # type: ignore[misc]
         for extension in self.extensions:  # keep the objects: setuptools has marked them
             extension.sources = c_files[extension.name]
         super().run()
+
+
+class SourceDistribution(sdist):  # type: ignore[misc]
+    """``sdist`` with everything that the tests and the README's commands need."""
+
+    def add_defaults(self) -> None:
+        super().add_defaults()
+        for folder in ("configs", "data", "scripts", "tests"):
+            self.filelist.graft(folder)
+        self.filelist.extend(["Makefile", "CHANGELOG.md"])
+        self.filelist.global_exclude("*.py[cod]", "*.so")

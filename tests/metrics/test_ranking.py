@@ -120,6 +120,21 @@ def test_places_are_counts_of_items_above_and_equal(longest: int) -> None:
         assert np.all(np.diff(placed.above) >= 0)
 
 
+def test_places_of_extreme_scores_in_long_and_short_lists() -> None:
+    rng = np.random.default_rng(6)
+    odd = [0.0, -0.0, 1e300, 1e301, -1e300, np.inf, -np.inf, 5e-324, -5e-324, 1e-40, 1.0, 1.0 + 2**-52, -1.0]
+    for length in (5, 40, 700):
+        scores = rng.choice(odd, length)
+        labels = rng.integers(0, 2, length).astype(float)
+        labels[0] = 1.0
+        placed = Relevance(lists_of([labels.tolist()]), "expected").place(scores)
+        good = np.flatnonzero(labels)[placed.order]
+        assert sorted(good) == np.flatnonzero(labels).tolist()
+        assert placed.above.tolist() == [(scores > scores[j]).sum() for j in good]
+        assert placed.tied.tolist() == [(scores == scores[j]).sum() for j in good]
+        assert np.all(np.diff(placed.above) >= 0)
+
+
 TREC = {
     "AP": "map",
     "AP@10": "map_cut_10",

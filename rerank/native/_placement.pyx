@@ -186,7 +186,6 @@ cdef inline int* _radix_down(
     cdef int total
     cdef int size
     cdef int at
-    cdef float x
     cdef unsigned int bits
     cdef unsigned int* k = keys
     cdef unsigned int* k_to = keys + n
@@ -194,9 +193,9 @@ cdef inline int* _radix_down(
     cdef int* item_to = items + n
     memset(count, 0, sizeof(count))
     for i in range(n):
-        x = low[i] + <float>0.0  # -0.0 equals 0.0
-        memcpy(&bits, &x, 4)
-        # As unsigned numbers these keys rise where the scores fall.
+        memcpy(&bits, &low[i], 4)
+        # As unsigned numbers these keys rise where the scores fall; -0.0 comes next after 0.0, and who
+        # compares the scores takes them for equal.
         bits = bits if bits >> 31 else ~(bits | 0x80000000u)
         k[i] = bits
         item[i] = <int>i

@@ -104,6 +104,20 @@ def test_input_ties_fall_as_the_items_stand(longest: int, grid: float | None, no
         np.testing.assert_allclose(found[:, 0], wanted, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("some", [[0.25, 1.0, -3.0], [1.0, 2.0, 2.5], [1.0, 31.0, 31.5], [2.0, 31.0, 40.0]])
+def test_labels_may_be_any_numbers(some: list[float]) -> None:
+    rng = np.random.default_rng(len(some))
+    labels = rng.choice(some, (5, 40))
+    lists, scores = lists_of(labels.tolist()), rng.normal(size=200)
+    for parts in [("nDCG", 10, 1.0), ("nDCG-exp", None, 1.0), ("nDCG-letor", 3, 1.0), ("AP", None, 2.25)]:
+        wanted = [
+            slow.in_input_order(slow.of_order(*parts), row.tolist(), s.tolist())
+            for row, s in zip(labels, scores.reshape(5, 40), strict=True)
+        ]
+        found = parse(name_of(*parts)).prepare(lists).per_list(scores)[:, 0]
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("longest", [12, 400])
 def test_places_are_counts_of_items_above_and_equal(longest: int) -> None:
     """Also where float32 takes different scores for equal, by passes (short lists) and by search."""

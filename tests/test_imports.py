@@ -14,7 +14,7 @@ import rerank
 
 PACKAGE = Path(rerank.__file__).parent
 
-GROUND = {"errors", "registry", "config", "parallel", "files", "settings", "_version"}
+GROUND = {"errors", "registry", "config", "parallel", "files", "settings", "wording", "_version"}
 MIDDLE = {"formats", "features", "metrics"}
 BELOW = {"native", "data", *GROUND}
 ROOT = ""  # rerank itself: what `import rerank` offers

@@ -87,8 +87,8 @@ def train(
     if out is None:
         raise ConfigError("no model file to write: give --out MODEL")
     result = experiment.train_from(settings)
-    result.model.save(out)
     if curve is not None:
         experiment.write_curve(result, curve)
+    result.model.save(out)
     for line in result.summary():
         say(line)

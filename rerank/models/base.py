@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from rerank._version import __version__
 from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Sparse
 from rerank.data.scaling import Scaling
 from rerank.errors import DataError, FormatError
 from rerank.files import atomic_write, os_error
@@ -76,9 +77,13 @@ class Model(ABC):
         """(what, weight) rows for ``rerank show``, heaviest first."""
 
     def unknown_features(self, lists: CandidateLists) -> list[str]:
-        """Names of features of the data which the model does not know, and so ignores."""
+        """Names of features that occur in the data and that the model does not know, and so ignores."""
         known = set(self.feature_names)
-        return [name for name in lists.names() if name not in known]
+        names = lists.names()
+        unknown = [j for j, name in enumerate(names) if name not in known]
+        if unknown and isinstance(lists.features, Sparse):
+            unknown = np.intersect1d(unknown, lists.features.indices).tolist()
+        return [names[j] for j in unknown]
 
     def score(self, lists: CandidateLists) -> Floats:
         """A score for each item, float64 (n_items), in the order of the items of ``lists``."""

@@ -48,7 +48,7 @@ class Model(ABC):
     """A scorer of candidates: larger scores are better.
 
     ``feature_names`` are the features by column as the model knows them; data with other columns is
-    brought into that order by name, absent features are 0.
+    brought into that order by name (by position where either has no names), absent features are 0.
     """
 
     kind: ClassVar[str]
@@ -78,11 +78,10 @@ class Model(ABC):
 
     def unknown_features(self, lists: CandidateLists) -> list[str]:
         """Names of features that occur in the data and that the model does not know, and so ignores."""
-        known = set(self.feature_names)
+        unknown = np.flatnonzero(lists.places_in(self.feature_names) < 0)
+        if len(unknown) and isinstance(lists.features, Sparse):
+            unknown = np.intersect1d(unknown, lists.features.indices)
         names = lists.names()
-        unknown = [j for j, name in enumerate(names) if name not in known]
-        if unknown and isinstance(lists.features, Sparse):
-            unknown = np.intersect1d(unknown, lists.features.indices).tolist()
         return [names[j] for j in unknown]
 
     def score(self, lists: CandidateLists) -> Floats:

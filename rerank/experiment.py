@@ -28,6 +28,7 @@ from rerank.metrics import evaluation
 from rerank.metrics.base import parse
 from rerank.metrics.evaluation import Evaluation
 from rerank.models.base import Model, load_model
+from rerank.report.sparkline import sparkline
 from rerank.wording import count
 
 Floats = npt.NDArray[np.float64]
@@ -62,9 +63,21 @@ class TrainResult:
                 text += ", the last one without an update"
             if "dev" in rounds:
                 text += f"; dev {self.metric} {rounds['dev']:.4f}"
-            lines.append(text)
+            lines += [text, *self._curve_lines()]
         elif "train" in rounds:
             lines.append(f"train {self.metric} {rounds['train']:.4f}")
+        return lines
+
+    def _curve_lines(self) -> list[str]:
+        """What was watched, round by round, as a line of bars each."""
+        curve = self.model.curve
+        lines = []
+        for key in ("train", "dev"):
+            values = [row[key] for row in curve if key in row]
+            if len(values) > 1:
+                lines.append(
+                    f"{key:<5} {self.metric} {sparkline(values)} {min(values):.4f} to {max(values):.4f}"
+                )
         return lines
 
 

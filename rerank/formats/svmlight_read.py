@@ -242,7 +242,13 @@ def _item_ids(source: Source, spans: Index) -> StringColumn | None:
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     data = np.empty(offsets[-1], dtype=np.uint8)
-    gather(source.text, spans, offsets, data)
+    bounds = np.linspace(0, len(lengths), len(source.parts) + 1).astype(np.int64)
+
+    def work(p: int) -> None:
+        rows = slice(bounds[p], bounds[p + 1])
+        gather(source.text, spans[rows], offsets[bounds[p] : bounds[p + 1] + 1], data)
+
+    source.each(work)
     return StringColumn(data, offsets)
 
 

@@ -187,5 +187,14 @@ def test_the_same_run_gives_the_same_bytes(rerank, work):
     assert (work / "timing.a.tsv").read_text().startswith("step\tseconds\n")
 
 
+def test_pairs(rerank, work, golden):
+    golden("pairs.txt", rerank("pairs", "train.letor").out)
+    asked = ("pairs", "train.letor", "-r", "pairs=all label_gap=0", "--json")
+    (row,) = json.loads(rerank(*asked).out)
+    lists = load("train.letor")
+    relevant = np.add.reduceat(lists.labels, lists.offsets[:-1])
+    assert row["pairs"] == int((relevant * (lists.lengths - relevant)).sum())
+
+
 def test_version(rerank):
     assert rerank("--version").out.startswith("rerank 0.")

@@ -1,0 +1,99 @@
+"""Counts of pairs by relation, and curves in one line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from reference.pairs import pairs_of_list
+
+from rerank.data.lists import CandidateLists
+from rerank.data.pairs import Margin, PairRelation
+from rerank.errors import ConfigError, DataError
+from rerank.report.pair_counts import pair_lines, pair_rows, parse_relation, settings_of, standard_relations
+from rerank.report.sparkline import sparkline
+
+
+def some_lists(labels, group):
+    return CandidateLists.from_arrays(np.zeros((len(labels), 1)), labels, group=group)
+
+
+def test_rows_count_the_pairs_of_the_slow_relation():
+    rng = np.random.default_rng(1)
+    group = [30, 1, 12]
+    labels = rng.integers(0, 4, 43).astype(float)
+    lists = some_lists(labels, group)
+    for relation in standard_relations(lists):
+        ((name, n, used, mean, most),) = pair_rows(lists, [relation])
+        bounds = np.r_[0, np.cumsum(group)]
+        slow = [
+            len(pairs_of_list(relation, Margin(), labels[a:b].tolist()))
+            for a, b in zip(bounds, bounds[1:], strict=False)
+        ]
+        assert (n, used, most) == (sum(slow), sum(c > 0 for c in slow), max(slow))
+        assert mean == pytest.approx(sum(slow) / max(1, used))
+        assert parse_relation(name) == relation
+
+
+def test_few_grades_are_tried_with_each_difference_that_leaves_pairs():
+    gaps = [r.label_gap for r in standard_relations(some_lists([0, 1, 3], [3])) if r.pairs == "all"]
+    assert gaps == [1.0, 2.0]
+
+
+def test_real_labels_are_tried_with_quartiles_of_their_differences():
+    labels = np.linspace(0, 1, 101)
+    gaps = [r.label_gap for r in standard_relations(some_lists(labels, [101])) if r.pairs == "all"]
+    assert len(gaps) == 3
+    assert gaps == sorted(gaps)
+    assert 0 < gaps[0] < gaps[-1] < 1
+
+
+def test_labels_all_equal_give_no_pair_and_no_gap():
+    lists = some_lists([1, 1], [2])
+    assert all(n == 0 for _, n, *_ in pair_rows(lists, standard_relations(lists)))
+
+
+def test_no_labels_is_an_error():
+    with pytest.raises(DataError, match="no labels"):
+        standard_relations(CandidateLists.from_arrays(np.zeros((2, 1))))
+
+
+def test_lines_are_aligned():
+    lines = pair_lines(some_lists([2, 1, 0], [3]), [PairRelation(), PairRelation("split", 1, 3)])
+    assert len({len(line) for line in lines}) == 1
+    assert lines[1].split() == ["pairs=ordinal", "3", "1/1", "3.0", "3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("pairs=ordnal", "did you mean 'ordinal'"),
+        ("split_tpo=3", "did you mean 'split_top'"),
+        ("ordinal", "found 'ordinal', expected KEY=VALUE"),
+        ("label_gap=x", "found 'x', expected a number"),
+        ("label_gap=-1", "label_gap must be at least 0"),
+    ],
+)
+def test_relations_that_cannot_be_read(text, message):
+    with pytest.raises(ConfigError) as caught:
+        parse_relation(text)
+    assert message in str(caught.value)
+
+
+def test_a_relation_names_its_own_settings():
+    assert settings_of(PairRelation("split", 300, 700)) == "pairs=split split_top=300 split_bottom=700"
+    assert settings_of(PairRelation("ordinal", ordinal_factor=2, ordinal_gap=20)) == (
+        "pairs=ordinal ordinal_factor=2 ordinal_gap=20"
+    )
+
+
+def test_sparkline_rises_with_the_values():
+    assert sparkline([0, 1, 2, 3, 4, 5, 6, 7]) == "▁▂▃▄▅▆▇█"
+    assert sparkline([1.0, 1.0]) == "▁▁"
+    assert sparkline([0.0, float("nan"), 1.0]) == "▁ █"
+    assert sparkline([]) == ""
+
+
+def test_a_long_curve_is_thinned_and_keeps_its_ends():
+    line = sparkline(list(range(1000)), width=10)
+    assert len(line) == 10
+    assert (line[0], line[-1]) == ("▁", "█")

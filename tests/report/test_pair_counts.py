@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from reference.pairs import pairs_of_list
@@ -27,7 +29,7 @@ def test_rows_count_the_pairs_of_the_slow_relation():
         bounds = np.r_[0, np.cumsum(group)]
         slow = [
             len(pairs_of_list(relation, Margin(), labels[a:b].tolist()))
-            for a, b in zip(bounds, bounds[1:], strict=False)
+            for a, b in itertools.pairwise(bounds)
         ]
         assert (n, used, most) == (sum(slow), sum(c > 0 for c in slow), max(slow))
         assert mean == pytest.approx(sum(slow) / max(1, used))

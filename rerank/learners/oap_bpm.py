@@ -28,7 +28,7 @@ class OapBpm(ItemLearner):
     rankers: int = setting(20, "PRanks to average", ge=1)
     coin: float = setting(0.3, "probability that a ranker sees an example", gt=0, le=1)
     average: Literal["last", "average"] = setting(
-        "last", "of each ranker: its last weights and thresholds, or their mean over the examples it saw"
+        "average", "of each ranker: mean over the examples it saw, or its last weights (the paper's)"
     )
 
     def _items(self, lists: CandidateLists) -> GradedItems:

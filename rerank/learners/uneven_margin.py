@@ -30,7 +30,7 @@ class UnevenMargin(ItemLearner):
     source = "Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola 2002"
 
     relevant: float = setting(1.0, "labels from this one on are relevant", allow_inf_nan=False)
-    tau_plus: float = setting(1.0, "learning margin of relevant items", allow_inf_nan=False)
+    tau_plus: float = setting(10.0, "learning margin of relevant items", allow_inf_nan=False)
     tau_minus: float = setting(1.0, "learning margin of the others", allow_inf_nan=False)
 
     @model_validator(mode="after")

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import yaml
 
 from rerank.errors import ConfigError, FormatError
+from rerank.files import os_error
 from rerank.settings import Settings, setting
 
 ScalingName = Literal["none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank"]
@@ -104,7 +105,7 @@ def _read_yaml(path: str) -> dict[str, Any]:
         text = Path(path).read_text(encoding="utf-8")
         values = yaml.safe_load(text)
     except OSError as error:
-        raise FormatError(path, None, error.strerror or str(error), "a YAML file") from None
+        raise os_error(path, error) from None
     except UnicodeDecodeError:
         raise FormatError(path, None, "bytes that are not UTF-8", "a YAML file") from None
     except yaml.YAMLError as error:

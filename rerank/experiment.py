@@ -28,6 +28,8 @@ from rerank.metrics import evaluation
 from rerank.metrics.base import parse
 from rerank.metrics.evaluation import Evaluation
 from rerank.models.base import Model, load_model
+from rerank.report.sparkline import sparkline
+from rerank.wording import count
 
 Floats = npt.NDArray[np.float64]
 
@@ -46,23 +48,36 @@ class TrainResult:
     def summary(self) -> list[str]:
         """Lines for a person: what was learnt from what."""
         training = self.model.training
-        size = f"{self.lists.n_lists} lists, {self.lists.n_items} items, {self.lists.n_features} features"
+        lists = self.lists
+        size = f"{count(lists.n_lists, 'list')}, {lists.n_items} items, {count(lists.n_features, 'feature')}"
         if "pairs" in training.data:
-            size += f", {training.data['pairs']} pairs"
+            size += f", {count(training.data['pairs'], 'pair')}"
             skipped = training.data["lists_without_pair"]
             if skipped:
-                size += f" ({skipped} lists have none)"
+                size += f" ({count(skipped, 'list has', 'lists have')} none)"
         lines = [f"{training.learner}: {size}"]
         rounds = training.rounds
         if "run" in rounds:
-            text = f"{rounds['run']} rounds, kept round {rounds['kept']}"
+            text = f"{count(rounds['run'], 'round')}, kept round {rounds['kept']}"
             if rounds.get("converged"):
                 text += ", the last one without an update"
             if "dev" in rounds:
                 text += f"; dev {self.metric} {rounds['dev']:.4f}"
-            lines.append(text)
+            lines += [text, *self._curve_lines()]
         elif "train" in rounds:
             lines.append(f"train {self.metric} {rounds['train']:.4f}")
+        return lines
+
+    def _curve_lines(self) -> list[str]:
+        """What was watched, round by round, as a line of bars each."""
+        curve = self.model.curve
+        lines = []
+        for key in ("train", "dev"):
+            values = [row[key] for row in curve if key in row]
+            if len(values) > 1:
+                lines.append(
+                    f"{key:<5} {self.metric} {sparkline(values)} {min(values):.4f} to {max(values):.4f}"
+                )
         return lines
 
 
@@ -183,10 +198,10 @@ def predict(model: Model, lists: CandidateLists, *, strict: bool = False, grades
     unknown = model.unknown_features(lists)
     if unknown:
         some = ", ".join(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
-        text = f"{lists.source}: {len(unknown)} features that the model does not know ({some})"
+        text = f"{lists.source}: {count(len(unknown), 'feature')} that the model does not know ({some})"
         if strict:
             raise DataError(text)
-        warnings.warn(f"{text} are ignored", DataNote, stacklevel=2)
+        warnings.warn(f"{text}, ignored", DataNote, stacklevel=2)
     return answer(lists)
 
 

@@ -107,9 +107,6 @@ def read_bytes(path: str) -> Buffer:
 
 
 def _mapped(file: IO[bytes]) -> mmap.mmap:
-    populate = getattr(mmap, "MAP_POPULATE", 0)
-    if hasattr(mmap, "MAP_PRIVATE"):
-        return mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE | populate, prot=mmap.PROT_READ)
     return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 

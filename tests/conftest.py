@@ -17,3 +17,7 @@ def shared_data() -> Path:
     if not path.is_dir():
         pytest.skip(f"no shared data at {path} (set RERANK_DATA)")
     return path
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--regold", action="store_true", help="write the golden files anew")

@@ -14,7 +14,7 @@ import rerank
 
 PACKAGE = Path(rerank.__file__).parent
 
-GROUND = {"errors", "registry", "config", "parallel", "files", "settings", "_version"}
+GROUND = {"errors", "registry", "config", "parallel", "files", "settings", "wording", "_version"}
 MIDDLE = {"formats", "features", "metrics"}
 BELOW = {"native", "data", *GROUND}
 ROOT = ""  # rerank itself: what `import rerank` offers
@@ -148,7 +148,7 @@ def test_learners_see_no_metric_and_no_format(room):
         ("data/a.py", "import numpy, rerank.native._m\nfrom rerank.errors import E", []),
         ("errors.py", "from rerank.data import lists", ["errors.py imports data"]),
         ("formats/a.py", "from rerank.metrics import m", ["formats/a.py imports metrics"]),
-        ("report/a.py", "from rerank.learners import l", ["report/a.py imports learners"]),
+        ("metrics/a.py", "from rerank.learners import l", ["metrics/a.py imports learners"]),
         ("models/a.py", "from rerank.learners import l", ["models/a.py imports learners"]),
         ("__init__.py", "from rerank.cli import app", ["__init__.py imports cli"]),
         ("__init__.py", "from rerank.experiment import load\nfrom rerank._version import v", []),

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from rerank._version import __version__
-from rerank.cli import evaluate, listing, predict, show, train, validate
+from rerank.cli import evaluate, listing, pairs, predict, show, train, validate
 from rerank.cli.common import EXIT_INTERRUPTED, EXIT_USAGE, say
 
 app = typer.Typer(
@@ -41,6 +41,7 @@ app.command("predict")(predict.predict)
 app.command("eval")(evaluate.evaluate)
 app.command("show")(show.show)
 app.command("validate")(validate.validate)
+app.command("pairs")(pairs.pairs)
 app.command("list")(listing.list_)
 
 

@@ -37,6 +37,10 @@ def train(
         str | None,
         typer.Option("--metric", "-m", metavar="M", help="Metric to watch and to keep a round by."),
     ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option("--keep", metavar="last|best", help="The last round, or the best on the dev lists."),
+    ] = None,
     scaling: Annotated[
         str | None,
         typer.Option(
@@ -61,7 +65,7 @@ def train(
 ) -> None:
     """Train a model on lists with judged candidates.
 
-    rerank train --data train.txt --dev vali.txt --metric AP --set keep=best --out model
+    rerank train --data train.txt --dev vali.txt --metric AP --keep best --out model
     """
     from rerank import experiment
     from rerank.config import read_config
@@ -78,6 +82,7 @@ def train(
         "data.strict": strict or None,
         "learner.name": learner,
         "select.metric": metric,
+        "select.keep": keep,
         "scaling": scaling,
         "seed": seed,
     }
@@ -87,8 +92,8 @@ def train(
     if out is None:
         raise ConfigError("no model file to write: give --out MODEL")
     result = experiment.train_from(settings)
-    result.model.save(out)
     if curve is not None:
         experiment.write_curve(result, curve)
+    result.model.save(out)
     for line in result.summary():
         say(line)

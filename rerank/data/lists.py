@@ -215,7 +215,7 @@ class CandidateLists:
         """Feature names by column, "1", "2", ... where the set has none."""
         if self.feature_names is not None:
             return list(self.feature_names)
-        return [str(j + 1) for j in range(self.n_features)]
+        return _numbered(self.n_features)
 
     def column_of(self, name: str) -> int:
         """The column of a feature by its name; raises DataError with the names that are near."""
@@ -257,13 +257,27 @@ class CandidateLists:
         return replace(self, first_best=first_best)
 
     def with_columns(self, names: Sequence[str]) -> CandidateLists:
-        """The same lists with the feature columns ``names``, in that order: absent ones are 0, others go."""
-        mine = self.names()
-        if mine == list(names):
+        """The same lists with the feature columns ``names``, in that order: absent ones are 0, others go.
+
+        Columns are matched as ``places_in`` says.
+        """
+        places = self.places_in(names)
+        if len(places) == len(names) and np.array_equal(places, np.arange(len(names))):
             return self
+        return self.with_features(self.features.select(places, len(names)), list(names))
+
+    def places_in(self, names: Sequence[str]) -> Index:
+        """The place of each feature column among ``names``, -1 where it has none: int64 (n_features).
+
+        By name, but by position where either side has no names of its own.
+        """
+        mine = self.names()
+        if mine == _numbered(len(mine)) or list(names) == _numbered(len(names)):
+            places = np.arange(len(mine), dtype=np.int64)
+            places[len(names) :] = -1
+            return places
         place = {name: j for j, name in enumerate(names)}
-        columns = np.array([place.get(name, -1) for name in mine], dtype=np.int64)
-        return self.with_features(self.features.select(columns, len(names)), list(names))
+        return np.array([place.get(name, -1) for name in mine], dtype=np.int64)
 
     def with_features(self, features: Features, feature_names: Sequence[str] | None) -> CandidateLists:
         """The same lists with other features, one row an item."""
@@ -334,6 +348,11 @@ class CandidateLists:
             digest.update(b"none" if array is None else np.ascontiguousarray(array).data)
         digest.update("\0".join(self.names()).encode("utf-8", "surrogateescape"))
         return digest.hexdigest()
+
+
+def _numbered(n: int) -> list[str]:
+    """Names of columns that have none: "1", "2", ..."""
+    return [str(j + 1) for j in range(n)]
 
 
 def offsets_of(lengths: npt.ArrayLike) -> Index:

@@ -145,7 +145,8 @@ def format_of(path: str) -> str:
     return detect(path, read_head(path))
 
 
-_INDEX_AND_NAME = re.compile(r"([0-9]+)\t")
+_LARGEST_NAMED = 100_000_000  # every column below gets a name too
+_INDEX_AND_NAME = re.compile(r"([0-9]{1,18})\t")
 
 
 def read_feature_names(path: str, first: int = 1) -> list[str]:
@@ -185,8 +186,10 @@ def _column_and_name(path: str, number: int, line: str, first: int, indexed: boo
     if match is None:
         raise FormatError(path, number, repr(line[:40]), "index<TAB>name, as on line 1")
     index = int(match[1])
-    if not first <= index <= 2**31 - 1:
-        raise FormatError(path, number, f"index {match[1][:40]}", f"an index from {first} to 2147483647")
+    if not first <= index <= _LARGEST_NAMED:
+        raise FormatError(
+            path, number, f"index {match[1][:40]}", f"an index from {first} to {_LARGEST_NAMED}"
+        )
     return index - first, line[match.end() :].strip()
 
 

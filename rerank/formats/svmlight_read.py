@@ -20,7 +20,7 @@ import numpy.typing as npt
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.strings import StringColumn
 from rerank.errors import DataError, DataNote, FormatError
-from rerank.formats.svmlight_faults import fault_error, line_of
+from rerank.formats.svmlight_faults import fault_error, line_of, quoted
 from rerank.formats.svmlight_source import Source
 from rerank.native._svmlight import FAULTS, gather, parse_dense, scan
 from rerank.native._svmlight_sparse import parse_sparse
@@ -242,29 +242,33 @@ def _item_ids(source: Source, spans: Index) -> StringColumn | None:
     offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
     data = np.empty(offsets[-1], dtype=np.uint8)
-    gather(source.text, spans, offsets, data)
+    bounds = np.linspace(0, len(lengths), len(source.parts) + 1).astype(np.int64)
+
+    def work(p: int) -> None:
+        rows = slice(bounds[p], bounds[p + 1])
+        gather(source.text, spans[rows], offsets[bounds[p] : bounds[p + 1] + 1], data)
+
+    source.each(work)
     return StringColumn(data, offsets)
 
 
 def _note_apart(source: Source, table: Table) -> None:
     """Say, or under ``strict`` refuse, lists whose lines stand apart."""
     seen: set[bytes] = set()
-    apart: set[bytes] = set()
-    where = -1
+    apart: dict[bytes, int] = {}  # to the place of the first line that is apart
     last = None
     for qid, place in zip(table.qids, table.run_places.tolist(), strict=True):
         if qid != last and qid in seen:
-            apart.add(qid)
-            where = place if where < 0 else where
+            apart.setdefault(qid, place)
         seen.add(qid)
         last = qid
     if not apart:
         return
+    first, where = next(iter(apart.items()))
     line = line_of(source.text, where)
     if source.options.strict:
-        stop = where + int(np.argmax(source.text[where:] <= 32)) if where < len(source.text) else where
-        qid_text = source.text[where:stop].tobytes().decode("utf-8", "backslashreplace")
-        raise FormatError(source.path, line, f"qid:{qid_text} again", "the lines of a list together")
-    lists = "1 list stands" if len(apart) == 1 else f"{len(apart)} lists stand"
-    note = f"{source.path}: the lines of {lists} apart (from line {line}); they are brought together"
+        found = f"{quoted((b'qid:' + first).decode('utf-8', 'backslashreplace'))} again"
+        raise FormatError(source.path, line, found, "the lines of a list together")
+    lists = f"{len(apart)} list{'s' if len(apart) > 1 else ''}"
+    note = f"{source.path}: the lines of {lists} stand apart (from line {line}); they are brought together"
     warnings.warn(note, DataNote, stacklevel=2)

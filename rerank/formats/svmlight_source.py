@@ -63,7 +63,7 @@ def open_source(data: Buffer, path: str, options: ReadOptions) -> Source:
     tail += b"" if tail.endswith(b"\n") else b"\n"
     padded = np.frombuffer(tail + bytes(_PADDING), dtype=np.uint8)
     threads = options.n_threads()
-    n_parts = min(4 * threads if threads > 1 else 1, max((cut - start) // _SMALLEST_PART, 1))
+    n_parts = min(8 * threads if threads > 1 else 1, max((cut - start) // _SMALLEST_PART, 1))
     bounds = [start]
     for part in range(1, n_parts):
         bounds.append(max(data.find(b"\n", start + (cut - start) * part // n_parts) + 1, bounds[-1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationN
 from rerank.errors import ConfigError, FitError
 from rerank.learners.base import LEARNERS, Floats, Guide, Learner
 from rerank.learners.rounds import Rounds
+from rerank.learners.voting import Ballots
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.native import _perceptron, _perceptron_online, _violations
@@ -46,7 +48,15 @@ class Perceptron(Learner):
     margin_power: float = setting(1.0, "uneven: 1/p^a - 1/q^a", gt=0)
     tau: float = setting(0.0, "learning margin", ge=0, allow_inf_nan=False)
     rounds: int = setting(30, "passes over the lists at most; a pass without update ends it", ge=1)
-    average: Literal["last", "average"] = setting("average", "mean of w over all visits, or the last w")
+    average: Literal["last", "average", "voted"] = setting(
+        "average", "the last w, the mean of w over all visits, or a vote of all w"
+    )
+    dimension: float = setting(
+        0.0,
+        "value of a dimension of its own for each training item (Li et al. 2002)",
+        ge=0,
+        allow_inf_nan=False,
+    )
     keep: Literal["last", "best"] = setting("last", "the last round, or the best by the dev metric")
     engine: Literal["auto", "reference", "fast"] = setting("auto", "pair loop, O(k log k), or by size")
     shuffle: bool = setting(True, "visit the lists in a new random order each round")
@@ -83,33 +93,49 @@ class Perceptron(Learner):
         pairs = make_pairs(lists, self.relation, self.margin_function)
         if pairs.n_lists == 0:
             raise FitError(f"{lists.source}: no list has a pair under pairs={self.pairs}")
-        weights, rounds, note = self._train(lists, pairs, Rounds(lists, guide, self.keep))
-        model = LinearModel(lists.names(), weights)
-        model.curve = rounds.curve
+        watch = Rounds(lists, guide, self.keep)
+        state = _State(self, lists, pairs)
+        model, note = (self._vote if self.average == "voted" else self._train)(lists, state, watch)
+        model.curve = watch.curve
         model.training.rounds = note
         model.training.data = {"pairs": pairs.n_pairs, "lists_without_pair": pairs.n_skipped}
         return model
 
-    def _train(
-        self, lists: CandidateLists, pairs: Pairs, watch: Rounds
-    ) -> tuple[Floats, Rounds, dict[str, Any]]:
-        state = _State(self, lists, pairs)
+    def _orders(self, n_lists: int) -> Iterator[npt.NDArray[np.int64]]:
+        """The order of the lists' visits in each round."""
         rng = np.random.default_rng(self.seed)
-        in_order = np.arange(pairs.n_lists, dtype=np.int64)
-        weights = state.w
-        converged = False
         for _ in range(self.rounds):
-            visits = rng.permutation(pairs.n_lists) if self.shuffle else in_order
+            yield rng.permutation(n_lists) if self.shuffle else np.arange(n_lists, dtype=np.int64)
+
+    def _train(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, dict[str, Any]]:
+        """The last weights, or their mean."""
+        updates = -1
+        weights = state.w
+        for visits in self._orders(state.pairs.n_lists):
             updates, violated = state.run(visits)
-            if not np.isfinite(state.w).all():
-                raise FitError(f"{lists.source}: the weights overflow; scale the features (--scaling)")
             weights = state.mean() if self.average == "average" else state.w.copy()
             watch.record(weights, _linear_scores, updates=updates, violated=violated)
             if updates == 0:
-                converged = True
                 break
         weights, note = watch.kept(weights)
-        return weights, watch, {**note, "converged": converged}
+        return LinearModel(lists.names(), weights), {**note, "converged": updates == 0}
+
+    def _vote(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, dict[str, Any]]:
+        """All weights, each with the visits that it stood for."""
+        ballots = Ballots(lists.n_features)
+        updates = -1
+        for visits in self._orders(state.pairs.n_lists):
+            updates = violated = 0
+            for v in range(len(visits)):
+                updated, here = state.run(visits[v : v + 1])
+                ballots.visit(state.w, updated > 0)
+                updates += updated
+                violated += here
+            watch.record(ballots.snapshot(), ballots.score, updates=updates, violated=violated)
+            if updates == 0:
+                break
+        snapshot, note = watch.kept(ballots.snapshot())
+        return ballots.model(lists.names(), snapshot), {**note, "converged": updates == 0}
 
 
 def _linear_scores(weights: Floats, lists: CandidateLists) -> Floats:
@@ -121,6 +147,7 @@ class _State:
 
     def __init__(self, learner: Perceptron, lists: CandidateLists, pairs: Pairs) -> None:
         self.learner = learner
+        self.source = lists.source
         self.features = lists.features
         self.pairs = pairs
         longest = int(np.diff(pairs.offsets).max())
@@ -144,10 +171,19 @@ class _State:
         return fast
 
     def run(self, visits: npt.NDArray[np.int64]) -> tuple[int, int]:
-        """One pass over the lists; the number of lists with an update, and of violated pairs."""
+        """Visits lists; the number of lists with an update, and of violated pairs.
+
+        Raises FitError where the weights overflow.
+        """
+        done = self._visit(visits)
+        if done[0] and not np.isfinite(self.w).all():
+            raise FitError(f"{self.source}: the weights overflow; scale the features (--scaling)")
+        return done
+
+    def _visit(self, visits: npt.NDArray[np.int64]) -> tuple[int, int]:
         p = self.pairs
         common = (visits, p.offsets, p.items, p.start, p.stop, p.h, p.c, self.learner.tau)
-        moving = (0.0, self.own, self.w, self.drift)
+        moving = (self.learner.dimension**2, self.own, self.w, self.drift)
         t = float(self.visited)
         self.visited += len(visits)
         features = self.features

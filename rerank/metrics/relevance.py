@@ -54,7 +54,6 @@ class Relevance:
         self.items: Index = np.flatnonzero(self.labels > 0).astype(np.int64, copy=False)
         self.offsets: Index = np.searchsorted(self.items, lists.offsets).astype(np.int64, copy=False)
         self.item_labels: Floats = self.labels[self.items]
-        self._widest = int(np.diff(self.offsets).max())
         self._longest = int(lists.lengths.max())
 
     @cached_property
@@ -66,7 +65,7 @@ class Relevance:
     def falling_labels(self) -> Floats:
         """The relevant items' labels, each list's largest first (n_relevant)."""
         values = self.item_labels.copy()
-        keys = np.empty((2, self._widest + 1))
+        keys = np.empty((2, int(np.diff(self.offsets).max()) + 1))
         _placement.sort_down(self.offsets, keys, np.zeros(keys.shape, dtype=np.int64), values)
         return values
 
@@ -84,28 +83,30 @@ class Relevance:
         values = checked_scores(scores, self.lists.n_items)
         with np.errstate(over="ignore"):  # beyond float32 is infinite for trec_eval too
             low = values.astype(np.float32, copy=False)
-        exact = ties == "trec" or np.array_equal(low, values)
-        n, widest = len(self.items), self._widest
+        exact = low if ties == "trec" or np.array_equal(low, values) else values
+        n = len(self.items)
         placement = Placement(np.empty(n, np.int64), np.empty(n, np.int32), np.empty(n, np.int32))
         columns = (placement.order, placement.above, placement.tied)
         where = (self.lists.offsets, self.items, self.offsets)
-        scores_as_ties_fall = low if exact else values
+        longest = self._longest
         n_tied = _placement.place(
-            scores_as_ties_fall,
+            exact,
             low,
             *where,
-            np.empty((2, widest + 1), dtype=scores_as_ties_fall.dtype),
-            np.empty(widest + 3, dtype=np.float32),
-            np.empty(widest + 1, dtype=np.int64),
-            np.empty(2 * (widest + 3), dtype=np.int32),
-            np.full(self._longest, -1, dtype=np.int32),
+            np.empty((2, longest), dtype=exact.dtype),
+            np.empty(longest + 3, dtype=np.float32),
+            np.empty((2, longest), dtype=np.int64),
+            np.empty(2 * longest, dtype=np.uint32),
+            np.empty(2 * longest, dtype=np.int32),
+            np.empty(2 * (longest + 3), dtype=np.int32),
+            np.full(longest, -1, dtype=np.int32),
             *columns,
         )
         if n_tied and ties != "expected":
             work = np.empty((4, self._longest), dtype=np.int64)
             ids = self.lists.item_ids if ties == "trec" else None
             text, bounds = (None, None) if ids is None else (ids.data, ids.offsets)
-            _ties.break_ties(scores_as_ties_fall, *where, text, bounds, work, *columns)
+            _ties.break_ties(exact, *where, text, bounds, work, *columns)
         return placement
 
     @cached_property

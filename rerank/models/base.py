@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from rerank._version import __version__
 from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Sparse
 from rerank.data.scaling import Scaling
 from rerank.errors import DataError, FormatError
 from rerank.files import atomic_write, os_error
@@ -47,7 +48,7 @@ class Model(ABC):
     """A scorer of candidates: larger scores are better.
 
     ``feature_names`` are the features by column as the model knows them; data with other columns is
-    brought into that order by name, absent features are 0.
+    brought into that order by name (by position where either has no names), absent features are 0.
     """
 
     kind: ClassVar[str]
@@ -76,9 +77,12 @@ class Model(ABC):
         """(what, weight) rows for ``rerank show``, heaviest first."""
 
     def unknown_features(self, lists: CandidateLists) -> list[str]:
-        """Names of features of the data which the model does not know, and so ignores."""
-        known = set(self.feature_names)
-        return [name for name in lists.names() if name not in known]
+        """Names of features that occur in the data and that the model does not know, and so ignores."""
+        unknown = np.flatnonzero(lists.places_in(self.feature_names) < 0)
+        if len(unknown) and isinstance(lists.features, Sparse):
+            unknown = np.intersect1d(unknown, lists.features.indices)
+        names = lists.names()
+        return [names[j] for j in unknown]
 
     def score(self, lists: CandidateLists) -> Floats:
         """A score for each item, float64 (n_items), in the order of the items of ``lists``."""

@@ -69,9 +69,10 @@ class BuildKernels(build_ext):  # type: ignore[misc]
 class SourceDistribution(sdist):  # type: ignore[misc]
     """``sdist`` with everything that the tests and the README's commands need."""
 
-    def add_defaults(self) -> None:
-        super().add_defaults()
+    def make_release_tree(self, base_dir: str, files: list[str]) -> None:
+        more = [name for name in ("Makefile", "CHANGELOG.md") if Path(name).is_file()]
         for folder in ("configs", "data", "scripts", "tests"):
-            self.filelist.graft(folder)
-        self.filelist.extend(["Makefile", "CHANGELOG.md"])
-        self.filelist.global_exclude("*.py[cod]", "*.so")
+            for path in sorted(Path(folder).rglob("*")):
+                if path.is_file() and "__pycache__" not in path.parts:
+                    more.append(path.as_posix())
+        super().make_release_tree(base_dir, sorted({*files, *more}))

@@ -39,7 +39,9 @@ def csr_scores(
     IN indptr (n_items + 1), indices and data (n_values > 0), w (n_features); OUT out (n_items).
     """
     cdef Py_ssize_t i
-    cdef const double* values = NULL if data is None else &data[0]
+    cdef const double* values = NULL
+    if data is not None:
+        values = &data[0]
     with nogil:
         for i in range(indptr.shape[0] - 1):
             out[i] = csr_dot(&indices[0], values, indptr[i], indptr[i + 1], &w[0])

@@ -139,9 +139,13 @@ def csr_round(
     cdef count here
     cdef count updates = 0
     cdef count violated = 0
-    cdef const double* values = NULL if data is None or data.shape[0] == 0 else &data[0]
-    cdef const int* columns = NULL if indices.shape[0] == 0 else &indices[0]
+    cdef const double* values = NULL
+    cdef const int* columns = NULL
     cdef Room* r = &scratch.room
+    if indices.shape[0]:
+        columns = &indices[0]
+        if data is not None:
+            values = &data[0]
     with nogil:
         for v in range(visits.shape[0]):
             i = visits[v]

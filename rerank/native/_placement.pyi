@@ -17,6 +17,8 @@ def place(
     key_work: _Scores,
     low_work: npt.NDArray[np.float32],
     index_work: _Long,
+    radix_work: npt.NDArray[np.uint32],
+    item_work: _Int,
     count_work: _Int,
     slots: _Int,
     order: _Long,

@@ -11,17 +11,17 @@ place in ``rel_items``, the items strictly above each one's tie group, and the s
 ties are broken). Scores hold no NaN.
 """
 
-from libc.math cimport NAN
 from libc.string cimport memcpy, memset
 
 ctypedef fused real:
     float
     double
 
-# Up to this many relevant items, a pass over the list for each four of them beats one search per item
-# (measured on lists of 100 to 1,000 items).
+# Up to PASSES + PASSES_OF_SHORT / n relevant items of n, a pass over the list for each four of them beats
+# a sort (measured on lists of 10 to 1,000 items).
 cdef enum:
-    PASSES_AT_MOST = 96
+    PASSES = 48
+    PASSES_OF_SHORT = 8192
     INSERTION_AT_MOST = 16
 
 
@@ -131,54 +131,6 @@ cdef inline void _recount(
     same[0] = equal
 
 
-cdef inline Py_ssize_t _n_above(const real* falling, Py_ssize_t n, real s) noexcept nogil:
-    """How many of n >= 1 strictly falling values are above s; no branch depends on the data."""
-    cdef Py_ssize_t at = 0
-    cdef Py_ssize_t half
-    while n > 1:
-        half = n >> 1
-        at += half & -<Py_ssize_t>(falling[at + half - 1] > s)
-        n -= half
-    return at + (falling[at] > s)
-
-
-cdef inline void _search(
-    const real* s, Py_ssize_t n, const real* falling, Py_ssize_t n_values, int* above, int* same
-) noexcept nogil:
-    """The counts of _count4 for all n_values falling values at once; a NaN stands after them."""
-    cdef Py_ssize_t i = 0
-    cdef Py_ssize_t j
-    cdef Py_ssize_t left
-    cdef Py_ssize_t half
-    cdef Py_ssize_t[4] at
-    cdef int total = 0
-    memset(above, 0, (n_values + 1) * sizeof(int))
-    memset(same, 0, (n_values + 1) * sizeof(int))
-    while i + 4 <= n:  # four searches abreast hide each other's waits
-        at[0] = at[1] = at[2] = at[3] = 0
-        left = n_values
-        while left > 1:
-            half = left >> 1
-            at[0] += half & -<Py_ssize_t>(falling[at[0] + half - 1] > s[i])
-            at[1] += half & -<Py_ssize_t>(falling[at[1] + half - 1] > s[i + 1])
-            at[2] += half & -<Py_ssize_t>(falling[at[2] + half - 1] > s[i + 2])
-            at[3] += half & -<Py_ssize_t>(falling[at[3] + half - 1] > s[i + 3])
-            left -= half
-        for j in range(4):
-            at[j] += falling[at[j]] > s[i + j]
-            above[at[j]] += 1
-            same[at[j]] += s[i + j] == falling[at[j]]
-        i += 4
-    while i < n:
-        j = _n_above(falling, n_values, s[i])
-        above[j] += 1
-        same[j] += s[i] == falling[j]
-        i += 1
-    for i in range(n_values):
-        total += above[i]
-        above[i] = total - same[i]
-
-
 cdef inline void _place_by_passes(
     const real* s, const float* low, Py_ssize_t n, const real* key, float* low_key, Py_ssize_t m,
     int* count, int* slots, long long base, long long* order, int* above, int* tied
@@ -221,30 +173,99 @@ cdef inline void _place_by_passes(
         order[t] = base + j
 
 
-cdef inline void _place_by_search(
-    const real* s, Py_ssize_t n, real* key, Py_ssize_t m, int* count, real* key_work, long long* index_work,
+cdef inline int* _radix_down(
+    const float* low, Py_ssize_t n, unsigned int* keys, int* items
+) noexcept nogil:
+    """The n items by their scores, largest first, equal ones as they stand; WORK keys, items (2 * n).
+
+    Returns the half of ``items`` that holds them; the same half of ``keys`` holds their keys.
+    """
+    cdef int[4][256] count
+    cdef Py_ssize_t i
+    cdef int d
+    cdef int total
+    cdef int size
+    cdef int at
+    cdef unsigned int bits
+    cdef unsigned int* k = keys
+    cdef unsigned int* k_to = keys + n
+    cdef int* item = items
+    cdef int* item_to = items + n
+    memset(count, 0, sizeof(count))
+    for i in range(n):
+        memcpy(&bits, &low[i], 4)
+        # As unsigned numbers these keys rise where the scores fall; -0.0 comes next after 0.0, and who
+        # compares the scores takes them for equal.
+        bits = bits if bits >> 31 else ~(bits | 0x80000000u)
+        k[i] = bits
+        item[i] = <int>i
+        for d in range(4):
+            count[d][bits >> (8 * d) & 255] += 1
+    for d in range(4):
+        if count[d][k[0] >> (8 * d) & 255] == n:
+            continue
+        total = 0
+        for at in range(256):
+            size = count[d][at]
+            count[d][at] = total
+            total += size
+        for i in range(n):
+            bits = k[i]
+            at = count[d][bits >> (8 * d) & 255]
+            count[d][bits >> (8 * d) & 255] = at + 1
+            k_to[at] = bits
+            item_to[at] = item[i]
+        k, k_to = k_to, k
+        item, item_to = item_to, item
+    return item
+
+
+cdef inline void _place_by_sort(
+    const real* s, const float* low, Py_ssize_t n, const long long* rel, Py_ssize_t m, long long first,
+    real[:, ::1] key_work, long long[:, ::1] index_work, unsigned int* keys, int* items, int* number,
     long long base, long long* order, int* above, int* tied
 ) noexcept nogil:
-    """Place the m items with scores key[]: sort them, then find each of the n scores among them.
+    """Place the m items rel[] of a list that begins at item ``first``: sort it, then walk down.
 
-    WORK count (2 * (m + 3)), key_work (m), index_work (m).
+    WORK key_work, index_work (2, n), keys and items (2 * n), number (n), all -1 before and after.
     """
+    cdef Py_ssize_t i
     cdef Py_ssize_t j
-    cdef Py_ssize_t n_values = 0
-    cdef int* same = count + m + 3
+    cdef Py_ssize_t stop
+    cdef Py_ssize_t t = 0
+    cdef int* sorted_items = _radix_down(low, n, keys, items)
+    cdef unsigned int* sorted_keys = keys + (sorted_items - items)
     for j in range(m):
-        order[j] = base + j
-    _sort_down(key, order, key_work, index_work, m)
-    # above[] names each item's group of equal scores for now; key[] keeps one of each.
-    for j in range(m):
-        n_values += j == 0 or key[j] != key[n_values - 1]
-        key[n_values - 1] = key[j]
-        above[j] = <int>(n_values - 1)
-    key[n_values] = <real>NAN
-    _search(s, n, key, n_values, count, same)
-    for j in range(m):
-        tied[j] = same[above[j]]
-        above[j] = count[above[j]]
+        number[rel[j] - first] = <int>j
+    if real is double:  # what float32 takes for equal is sorted as what it is
+        i = 0
+        while i < n:
+            stop = i + 1
+            while stop < n and sorted_keys[stop] == sorted_keys[i]:
+                stop += 1
+            if stop - i > 1:
+                for j in range(i, stop):
+                    key_work[0, j - i] = s[sorted_items[j]]
+                    index_work[0, j - i] = sorted_items[j]
+                _sort_down(
+                    &key_work[0, 0], &index_work[0, 0], &key_work[1, 0], &index_work[1, 0], stop - i
+                )
+                for j in range(i, stop):
+                    sorted_items[j] = <int>index_work[0, j - i]
+            i = stop
+    i = 0
+    while t < m:
+        stop = i + 1
+        while stop < n and s[sorted_items[stop]] == s[sorted_items[i]]:
+            stop += 1
+        for j in range(i, stop):
+            if number[sorted_items[j]] >= 0:
+                order[t] = base + number[sorted_items[j]]
+                number[sorted_items[j]] = -1
+                above[t] = <int>i
+                tied[t] = <int>(stop - i)
+                t += 1
+        i = stop
 
 
 def place(
@@ -255,7 +276,9 @@ def place(
     const long long[::1] rel_offsets,
     real[:, ::1] key_work,
     float[::1] low_work,
-    long long[::1] index_work,
+    long long[:, ::1] index_work,
+    unsigned int[::1] radix_work,
+    int[::1] item_work,
     int[::1] count_work,
     int[::1] slots,
     long long[::1] order,
@@ -264,9 +287,9 @@ def place(
 ):
     """Place the relevant items; returns how many of them share their score with another item.
 
-    IN scores (n_items), low (n_items) the same rounded to float32; WORK key_work (2, max_rel + 1), low_work
-    (max_rel + 3), index_work (max_rel), count_work (2 * (max_rel + 3)), max_rel the most relevant items of
-    a list, slots (longest list) all -1; OUT order, above, tied (n_rel).
+    IN scores (n_items), low (n_items) the same rounded to float32; WORK, with ``longest`` the items of the
+    longest list: key_work and index_work (2, longest), radix_work and item_work (2 * longest), low_work
+    (longest + 3), count_work (2 * (longest + 3)), slots (longest) all -1; OUT order, above, tied (n_rel).
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
     cdef Py_ssize_t i
@@ -274,33 +297,29 @@ def place(
     cdef Py_ssize_t m
     cdef Py_ssize_t n
     cdef long long base
+    cdef long long first
     cdef long long n_tied = 0
-    cdef const real* s
-    cdef real* key
-    cdef int* count
     if rel_items.shape[0] == 0:
         return 0
     with nogil:
-        key = &key_work[0, 0]
-        count = &count_work[0]
         for i in range(n_lists):
             base = rel_offsets[i]
             m = rel_offsets[i + 1] - base
             if m == 0:
                 continue
-            s = &scores[offsets[i]]
-            n = offsets[i + 1] - offsets[i]
-            for j in range(m):
-                key[j] = scores[rel_items[base + j]]
-            if m <= PASSES_AT_MOST:
+            first = offsets[i]
+            n = offsets[i + 1] - first
+            if m <= PASSES + PASSES_OF_SHORT // n:
+                for j in range(m):
+                    key_work[0, j] = scores[rel_items[base + j]]
                 _place_by_passes(
-                    s, &low[offsets[i]], n, key, &low_work[0], m, count, &slots[0], base,
-                    &order[base], &above[base], &tied[base],
+                    &scores[first], &low[first], n, &key_work[0, 0], &low_work[0], m, &count_work[0],
+                    &slots[0], base, &order[base], &above[base], &tied[base],
                 )
             else:
-                _place_by_search(
-                    s, n, key, m, count, &key_work[1, 0], &index_work[0], base,
-                    &order[base], &above[base], &tied[base],
+                _place_by_sort(
+                    &scores[first], &low[first], n, &rel_items[base], m, first, key_work, index_work,
+                    &radix_work[0], &item_work[0], &slots[0], base, &order[base], &above[base], &tied[base],
                 )
             for j in range(base, base + m):
                 n_tied += tied[j] > 1

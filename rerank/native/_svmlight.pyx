@@ -71,7 +71,8 @@ def scan(const unsigned char[::1] text, int first, bint count_values):
                     q -= 1
                 while q > p and c'0' <= (q - 1)[0] <= c'9':
                     q -= 1
-                if read_index(q, &index) != NULL:
+                # A colon may also stand in a qid; an index has a blank before it.
+                if q > p and is_blank((q - 1)[0]) and read_index(q, &index) != NULL:
                     widest = max(widest, index - first + 1)
             p = end + 1
     return n_rows, n_values, widest

@@ -9,6 +9,7 @@ import numpy as np
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.report.columns import columns
+from rerank.wording import count
 
 
 @dataclass
@@ -84,7 +85,7 @@ def _scattered(lists: CandidateLists) -> str | None:
 def _judgements(lists: CandidateLists) -> list[str | None]:
     """Lists and items that teach or test nothing."""
     single = int((lists.lengths == 1).sum())
-    out = [f"{single} lists of one item" if single else None]
+    out = [f"{count(single, 'list')} of one item" if single else None]
     if lists.labels is None:
         return out
     begin = lists.offsets[:-1]
@@ -97,10 +98,12 @@ def _judgements(lists: CandidateLists) -> list[str | None]:
     negative = int((lists.labels < 0).sum())
     return [
         *out,
-        f"{unjudged} unjudged items, {none} lists with no judged item" if unjudged else None,
-        f"{tied} lists whose labels are all equal: no pair to learn from" if tied else None,
-        f"{irrelevant} lists without a relevant item (label above 0)" if irrelevant else None,
-        f"{negative} labels below 0" if negative else None,
+        f"{count(unjudged, 'unjudged item')}, {count(none, 'list')} with no judged item"
+        if unjudged
+        else None,
+        f"{count(tied, 'list')} whose labels are all equal: no pair to learn from" if tied else None,
+        f"{count(irrelevant, 'list')} without a relevant item (label above 0)" if irrelevant else None,
+        f"{count(negative, 'label')} below 0" if negative else None,
     ]
 
 
@@ -112,10 +115,10 @@ def _constant(lists: CandidateLists) -> str | None:
         for column in lists.features.columns():
             idle += bool(np.all(np.fmax.reduceat(column, begin) == np.fmin.reduceat(column, begin)))
         if idle:
-            return f"{idle} features never differ within a list"
+            return f"{count(idle, 'feature that never differs', 'features that never differ')} within a list"
         return None
     unused = lists.n_features - len(np.unique(lists.features.indices))
-    return f"{unused} features never occur" if unused else None
+    return f"{count(unused, 'feature that never occurs', 'features that never occur')}" if unused else None
 
 
 def _twins(lists: CandidateLists) -> str | None:
@@ -130,7 +133,7 @@ def _twins(lists: CandidateLists) -> str | None:
     n = int(same.sum())
     if n == 0:
         return None
-    text = f"{n} items have the same features as another of their list"
+    text = f"{count(n, 'item has', 'items have')} the same features as another of the list"
     if lists.labels is not None:
         differ = same & (np.diff(lists.labels[order]) != 0) & ~np.isnan(np.diff(lists.labels[order]))
         text += f", {int(differ.sum())} of them another label" if differ.any() else ""
@@ -151,4 +154,6 @@ def _doubled_ids(lists: CandidateLists) -> list[str]:
                 doubled += 1
                 first = first or f"{name!r} in list {lists.list_id(i)}"
             seen.add(name)
-    return [f"{doubled} item ids stand twice in their list, the first {first}"] if doubled else []
+    if not doubled:
+        return []
+    return [f"{count(doubled, 'item id stands', 'item ids stand')} twice in a list, the first {first}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,10 +66,10 @@ def table_text(evaluation: Evaluation, width: int = WIDTH) -> str:
 def print_table(evaluation: Evaluation, stream: TextIO | None = None) -> None:
     """Write the report to ``stream`` (standard output): with rich's styles on a terminal, else plain.
 
-    NO_COLOR is obeyed.
+    With NO_COLOR set it is plain everywhere.
     """
     stream = sys.stdout if stream is None else stream
-    if not stream.isatty():
+    if not stream.isatty() or os.environ.get("NO_COLOR"):
         stream.write(table_text(evaluation))
         return
     from rich.console import Console
@@ -166,7 +167,7 @@ def _lists(result: MetricResult) -> str:
 def _notes(evaluation: Evaluation) -> list[str]:
     size = f"{evaluation.n_lists} lists, {evaluation.n_items} items"
     if evaluation.unjudged:
-        size += f"; left out, no judged item: {evaluation.unjudged} lists"
+        size += f"; left out for want of a judged item: {evaluation.unjudged}"
     tested = len(evaluation.systems) - (evaluation.baseline in evaluation.systems)
     notes = [size]
     if any(info.first_best is not None for info in evaluation.metrics.values()) and evaluation.systems:

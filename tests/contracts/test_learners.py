@@ -99,6 +99,15 @@ def test_columns_are_matched_by_name(name):
     assert model.unknown_features(moved) == ["unknown"]
 
 
+def test_columns_are_matched_by_position_where_the_data_has_no_names(name):
+    lists = some_lists()
+    model = fitted(name, lists)
+    X = np.column_stack([lists.features.to_dense(), np.full(lists.n_items, 9.0)])
+    bare = CandidateLists.from_arrays(X, group=lists.lengths)
+    np.testing.assert_array_equal(model.score(bare), model.score(lists))
+    assert model.unknown_features(bare) == ["7"]
+
+
 def test_fewer_columns_than_the_model_knows_are_zeros(name):
     lists = some_lists()
     model = fitted(name, lists)

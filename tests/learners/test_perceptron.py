@@ -10,7 +10,9 @@ from scipy.sparse import csr_array
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation, make_pairs
 from rerank.errors import ConfigError, FitError
+from rerank.experiment import fit
 from rerank.learners.perceptron import Perceptron
+from rerank.metrics.base import parse
 
 RELATIONS = [
     {"pairs": "best-rest"},
@@ -97,6 +99,89 @@ def test_both_engines_agree_to_1e_12_with_uneven_margins():
         for engine in ("reference", "fast")
     )
     np.testing.assert_allclose(fast, slow, rtol=1e-12, atol=1e-12)
+
+
+def with_own_dimensions(lists: CandidateLists, value: float) -> CandidateLists:
+    """The same lists with a column for each item, ``value`` there and 0 elsewhere."""
+    X = np.hstack([lists.features.to_dense(), value * np.eye(lists.n_items)])
+    return CandidateLists.from_arrays(X, lists.labels, group=lists.lengths)
+
+
+@pytest.mark.parametrize("algorithm", [1, 2])
+@pytest.mark.parametrize("margin", ["even", "uneven"])
+@pytest.mark.parametrize("engine", ["reference", "auto"])
+def test_the_separating_dimension_is_that_of_explicit_columns(algorithm, margin, engine):
+    lists = integer_lists(11, n_lists=12)
+    settings = {"algorithm": algorithm, "margin": margin, "tau": 1.0, "rounds": 5, "engine": engine}
+    for data in (lists, as_sparse(lists)):
+        model = Perceptron(dimension=2.0, **settings).fit(data)
+        explicit = Perceptron(**settings).fit(with_own_dimensions(lists, 2.0))
+        np.testing.assert_allclose(
+            model.weights, explicit.weights[: lists.n_features], rtol=1e-12, atol=1e-12
+        )
+        assert [row["violated"] for row in model.curve] == [row["violated"] for row in explicit.curve]
+
+
+def test_a_separating_dimension_makes_any_lists_separable():
+    rng = np.random.default_rng(12)
+    lists = CandidateLists.from_arrays(
+        np.round(rng.random((40, 2)), 1), rng.integers(0, 5, 40), group=[10] * 4
+    )
+    assert not Perceptron(rounds=200).fit(lists).training.rounds["converged"]
+    model = Perceptron(rounds=200, dimension=3.0).fit(lists)
+    assert model.training.rounds["converged"]
+    # Theorem 2 with R^2 + dimension^2, for the unit vector that lies in the own dimensions alone:
+    # an item's coordinate falls evenly by rank, so gamma is at least the least step over the norm.
+    pairs = make_pairs(lists, PairRelation())
+    levels = np.zeros(40)
+    levels[pairs.items] = -pairs.rank
+    gamma = 3.0 / np.linalg.norm(levels)
+    radius2 = float((lists.features.to_dense() ** 2).sum(axis=1).max()) + 9.0
+    assert sum(row["violated"] for row in model.curve) <= 10**2 * radius2 / gamma**2
+
+
+def test_voted_weights_vote_by_the_visits_they_survived():
+    lists = integer_lists(13, n_lists=10)
+    model = Perceptron(average="voted", rounds=3, shuffle=False).fit(lists)
+    pairs = make_pairs(lists, PairRelation())
+    # Every vector, by training on ever more visits with the last weights kept.
+    w, votes, mean = np.zeros(5), np.zeros(lists.n_items), np.zeros(lists.n_items)
+    X = lists.features.to_dense()
+    for visit in range(3 * pairs.n_lists):
+        here = slice(pairs.offsets[visit % pairs.n_lists], pairs.offsets[visit % pairs.n_lists + 1])
+        items, start, stop = pairs.items[here], pairs.start[here], pairs.stop[here]
+        s = X[items] @ w
+        u = np.zeros(len(items))
+        for j in range(len(items)):
+            for l in range(start[j], stop[j]):
+                if s[j] <= s[l]:
+                    u[j] += 1
+                    u[l] -= 1
+        w = w + u @ X[items]
+        scores = X @ w
+        mean += scores
+        for i in range(lists.n_lists):
+            votes[lists.offsets[i] + np.argmax(scores[lists.offsets[i] : lists.offsets[i + 1]])] += 1
+    found = model.score(lists)
+    np.testing.assert_array_equal(np.floor(found), votes)
+    for i in range(lists.n_lists):
+        part = slice(lists.offsets[i], lists.offsets[i + 1])
+        order = np.lexsort((-mean[part], -votes[part]))
+        np.testing.assert_array_equal(np.argsort(-found[part], kind="stable"), order)
+
+
+def test_the_best_round_of_a_vote_scores_as_it_did_then():
+    lists, dev = integer_lists(14, n_lists=20), integer_lists(15, n_lists=9)
+    model = fit(Perceptron(average="voted", rounds=6, keep="best"), lists, dev=dev, metric="AP")
+    judge = parse("AP").prepare(dev)
+    value = judge.score_from_sums(judge.per_list(model.score(dev)).sum(axis=0))
+    assert value == max(row["dev"] for row in model.curve) == model.training.rounds["dev"]
+
+
+def test_voted_weights_that_would_fill_the_memory_are_refused(monkeypatch):
+    monkeypatch.setattr("rerank.learners.voting.MAX_BYTES", 100)
+    with pytest.raises(FitError, match="use average=average"):
+        Perceptron(average="voted").fit(integer_lists(13))
 
 
 def test_float32_features_are_learnt_from():

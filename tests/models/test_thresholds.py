@@ -32,9 +32,10 @@ def test_a_score_at_a_threshold_has_the_grade_above_it():
 
 def test_grades_take_columns_by_name_and_the_scaling_of_scores():
     lists = whole_lists(1)
+    names = [f"f{j}" for j in range(lists.n_features)]
+    lists = lists.with_features(lists.features, names)
     model = fit(make_learner("prank", {"rounds": 3}), lists, scaling="zscore")
     X = lists.features.to_dense()
-    names = [str(j + 1) for j in range(X.shape[1])]
     moved = CandidateLists.from_arrays(X[:, ::-1].copy(), group=lists.lengths, feature_names=names[::-1])
     np.testing.assert_array_equal(model.grades(moved), model.grades(lists))
     below = (model.score(lists)[:, None] >= model.thresholds).sum(axis=1)

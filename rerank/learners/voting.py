@@ -1,0 +1,67 @@
+"""The weight vectors of a voted perceptron, kept as training goes on."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.lists import CandidateLists
+from rerank.errors import FitError
+from rerank.models.voted import VotedModel, Votes
+
+Floats = npt.NDArray[np.float64]
+Snapshot = tuple[int, float]
+
+MAX_BYTES = 1 << 30
+
+
+class Ballots:
+    """Every weight vector after an update, and the visits that it stood for.
+
+    The vectors are kept whole, so they are limited to 1 GiB: beyond, FitError says to average instead.
+    """
+
+    def __init__(self, n_features: int) -> None:
+        self.n_features = n_features
+        self.vectors: list[Floats] = []
+        self.survived: list[float] = []
+        self._counted: dict[int, tuple[Votes, int]] = {}
+
+    def visit(self, weights: Floats, updated: bool) -> None:
+        """After a visit that left ``weights`` (n_features): a new vector, or one more visit survived."""
+        if updated:
+            if (len(self.vectors) + 1) * self.n_features * 8 > MAX_BYTES:
+                raise FitError(
+                    f"voted weights: {len(self.vectors)} vectors of {self.n_features} features fill 1 GiB; "
+                    "use average=average, which approximates them (Collins 2002)"
+                )
+            self.vectors.append(weights.copy())
+            self.survived.append(1.0)
+        elif self.vectors:
+            self.survived[-1] += 1.0
+
+    def snapshot(self) -> Snapshot:
+        """The state now, as a value that later visits do not change."""
+        return len(self.vectors), self.survived[-1] if self.survived else 0.0
+
+    def score(self, snapshot: Snapshot, lists: CandidateLists) -> Floats:
+        """Scores (n_items) of the voters of ``snapshot``; snapshots of one set must come in their order."""
+        n, last = snapshot
+        votes, counted = self._counted.get(id(lists), (Votes(lists), 0))
+        for t in range(counted, n - 1):  # these do not change any more
+            votes.add(self.vectors[t], self.survived[t])
+        self._counted[id(lists)] = votes, max(counted, n - 1)
+        if n == 0:
+            return votes.scores()
+        now = votes.copy()
+        now.add(self.vectors[n - 1], last)
+        return now.scores()
+
+    def model(self, feature_names: list[str], snapshot: Snapshot) -> VotedModel:
+        """The model of a snapshot."""
+        n, last = snapshot
+        vectors = np.array(self.vectors[:n]).reshape(n, self.n_features)
+        survived = np.array(self.survived[:n])
+        if n:
+            survived[-1] = last
+        return VotedModel(feature_names, vectors, survived)

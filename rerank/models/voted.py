@@ -1,0 +1,94 @@
+"""Voted weights (Freund & Schapire 1999, as Collins & Duffy 2002 use them for reranking)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.lists import CandidateLists
+from rerank.errors import DataError
+from rerank.models.base import MODELS, Arrays, Floats, Model
+
+
+class Votes:
+    """Votes of weight vectors for the candidates of one set, counted as vectors come.
+
+    Every vector votes for the candidate that it puts first in each list (the earlier of equals), with
+    as many votes as there were visits that it survived.
+    """
+
+    def __init__(self, lists: CandidateLists) -> None:
+        self.lists = lists
+        self.sizes = lists.lengths
+        self.votes = np.zeros(lists.n_items)
+        self.mean = np.zeros(lists.n_items)
+
+    def add(self, weights: Floats, survived: float) -> None:
+        """Count the votes of one vector (n_features)."""
+        scores = self.lists.features.scores(weights)
+        begin = self.lists.offsets[:-1]
+        top = scores == np.repeat(np.maximum.reduceat(scores, begin), self.sizes)
+        first = np.minimum.reduceat(np.where(top, np.arange(len(scores)), len(scores)), begin)
+        self.votes[first] += survived
+        self.mean += survived * scores
+
+    def copy(self) -> Votes:
+        """The same votes, to count on apart."""
+        other = Votes(self.lists)
+        other.votes, other.mean = self.votes.copy(), self.mean.copy()
+        return other
+
+    def scores(self) -> Floats:
+        """Votes, and below one vote the rank by the mean score (n_items)."""
+        order = np.lexsort((-self.mean, self.lists.list_index))
+        place = np.empty(len(order))
+        place[order] = np.arange(len(order)) - np.repeat(self.lists.offsets[:-1], self.sizes)
+        return self.votes + (1.0 - (place + 1.0) / (np.repeat(self.sizes, self.sizes) + 1.0))
+
+
+@MODELS.register("voted")
+class VotedModel(Model):
+    """score(x) = votes for x in its list + a tie-break in (0, 1) by the mean of the weights.
+
+    ``vectors`` float64 (n_vectors, n_features), every weight vector that training went through but the
+    zero it began with; ``survived`` float64 (n_vectors), the visits after which each stood. The scores
+    of an item depend on the other items of its list.
+    """
+
+    kind = "voted"
+
+    def __init__(self, feature_names: list[str], vectors: Floats, survived: Floats) -> None:
+        super().__init__(feature_names)
+        if vectors.ndim != 2 or vectors.shape != (len(survived), len(feature_names)):
+            raise DataError(
+                f"voted model: vectors {vectors.shape} do not fit {len(survived)} counts and "
+                f"{len(feature_names)} features"
+            )
+        self.vectors = vectors
+        self.survived = survived
+
+    def score_aligned(self, lists: CandidateLists) -> Floats:
+        votes = Votes(lists)
+        for weights, survived in zip(self.vectors, self.survived.tolist(), strict=True):
+            votes.add(weights, survived)
+        return votes.scores()
+
+    def arrays(self) -> Arrays:
+        return {"vectors": self.vectors, "survived": self.survived}
+
+    @classmethod
+    def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+        return cls(
+            feature_names,
+            np.ascontiguousarray(arrays["vectors"], dtype=np.float64),
+            np.ascontiguousarray(arrays["survived"], dtype=np.float64),
+        )
+
+    def explain(self) -> list[tuple[str, float]]:
+        """The mean of the weights, which the votes approximate."""
+        mean = self.survived @ self.vectors / max(float(self.survived.sum()), 1.0)
+        order = np.argsort(-np.abs(mean), kind="stable")
+        return [(self.feature_names[j], float(mean[j])) for j in order if mean[j] != 0]

@@ -1,0 +1,8 @@
+"""Words of messages."""
+
+from __future__ import annotations
+
+
+def count(n: int, noun: str, plural: str | None = None) -> str:
+    """The number with its noun, such as 1 list, 2 lists; ``plural`` where an s does not do."""
+    return f"{n} {noun if n == 1 else plural or noun + 's'}"

@@ -1,0 +1,131 @@
+"""Loading a dense LETOR file beside FastRank and scikit-learn: MB per CPU second and peak memory.
+
+Makes a file of the form of MSLR (whole numbers and decimals of six places, qid, ``#docid`` comments),
+then loads it with each reader in a process of its own. Start-up (imports) is outside the times;
+the peak is the process's, less what it had before loading.
+
+    python scripts/bench/reader.py [--rows 100000] [--repeat 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+N_FEATURES = 136
+READERS = ("rerank", "rerank-2-threads", "fastrank", "sklearn")
+
+
+def make_file(path: Path, n_rows: int) -> None:
+    """``n_rows`` lines, 100 a list; a third of the columns are counts."""
+    rng = np.random.default_rng(1)
+    counts = rng.random(N_FEATURES) < 0.35
+    scale = 10.0 ** rng.integers(-1, 3, N_FEATURES)
+    with path.open("w") as file:
+        for start in range(0, n_rows, 1000):
+            size = min(1000, n_rows - start)
+            values = rng.random((size, N_FEATURES)) * scale
+            whole = rng.integers(0, 60, (size, N_FEATURES))
+            labels = rng.integers(0, 5, size)
+            for i in range(size):
+                row = start + i
+                features = " ".join(
+                    f"{j + 1}:{whole[i, j]}" if counts[j] else f"{j + 1}:{values[i, j]:.6f}"
+                    for j in range(N_FEATURES)
+                )
+                file.write(f"{labels[i]} qid:{row // 100 + 1} {features} #docid = GX{row:08d} inc = 1\n")
+
+
+def loader(reader: str, path: str) -> Callable[[], Any]:
+    """A function that loads ``path``; what it imports is imported here."""
+    if reader == "fastrank":
+        import fastrank
+
+        return lambda: fastrank.CDataset.open_ranksvm(path)
+    if reader == "sklearn":
+        from sklearn.datasets import load_svmlight_file
+
+        return lambda: load_svmlight_file(path, query_id=True)
+    from rerank.formats import load
+
+    threads = 2 if reader == "rerank-2-threads" else 1
+    return lambda: load(path, format="svmlight", threads=threads)
+
+
+def measure(reader: str, path: str, repeat: int) -> dict[str, list[float] | float]:
+    """CPU and wall seconds of each load in this process, and its peak in MB over the start."""
+    load = loader(reader, path)
+    before = resident()
+    cpu: list[float] = []
+    wall: list[float] = []
+    peak = 0.0
+    for _ in range(repeat):
+        start = time.process_time(), time.perf_counter()
+        loaded = load()
+        cpu.append(time.process_time() - start[0])
+        wall.append(time.perf_counter() - start[1])
+        if not peak:
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000 - before
+        del loaded
+    return {"cpu": cpu, "wall": wall, "peak": peak}
+
+
+def resident() -> float:
+    """MB this process holds now (0 where the system does not say)."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return 0.0
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="LETOR readers side by side")
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--child", nargs=2, metavar=("READER", "PATH"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.child:
+        print(json.dumps(measure(args.child[0], args.child[1], args.repeat)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "letor.txt"
+        make_file(path, args.rows)
+        size = path.stat().st_size / 1e6
+        print(f"{size:.1f} MB, {args.rows} x {N_FEATURES}; arrays {args.rows * N_FEATURES * 8 / 1e6:.1f} MB")
+        results = {}
+        for reader in READERS:
+            command = [sys.executable, __file__, "--repeat", str(args.repeat), "--child", reader, str(path)]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            results[reader] = json.loads(done.stdout)
+    report(size, results)
+
+
+def report(size: float, results: dict[str, dict[str, Any]]) -> None:
+    best = {reader: min(result["cpu"]) for reader, result in results.items()}
+    for reader, result in results.items():
+        print(
+            f"{reader:17} {size / best[reader]:6.0f} MB/CPU s (first load {size / result['cpu'][0]:4.0f})"
+            f"  {size / min(result['wall']):6.0f} MB/s wall  peak {result['peak']:6.0f} MB"
+        )
+    first = {reader: result["cpu"][0] for reader, result in results.items()}
+    for peer in ("fastrank", "sklearn"):
+        ratio, first_ratio = (times[peer] / times["rerank"] for times in (best, first))
+        print(f"rerank / {peer}: {ratio:.2f} x (first load {first_ratio:.2f} x)")
+    wall = {reader: min(result["wall"]) for reader, result in results.items()}
+    print(f"two threads / one, wall: {wall['rerank'] / wall['rerank-2-threads']:.2f} x")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Running the command line inside the test process, and comparing with golden files."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rerank._version import __version__
+from rerank.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+TINY = ROOT / "data" / "spelling-tiny"
+GOLDEN = ROOT / "tests" / "golden"
+
+
+@dataclass
+class Result:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def rerank(capfd, monkeypatch):
+    """rerank("eval", "data", ...) -> Result, as the shell would see it."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*arguments: object, code: int = 0) -> Result:
+        monkeypatch.setattr(sys, "argv", ["rerank", *map(str, arguments)])
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as exit_:
+            main()
+        sys.stdout.flush()
+        out, err = capfd.readouterr()
+        result = Result(exit_.value.code or 0, out, err)
+        assert result.code == code, result
+        assert "Traceback" not in err
+        return result
+
+    return run
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    """A folder to work in, with the tiny sets as train.letor, dev.letor, test.letor and features.txt."""
+    for path in TINY.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def golden(request):
+    """golden(name, text): text must be that of tests/golden/name (--regold writes it anew)."""
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / name
+        text = text.replace(f"version:{__version__}", "version:V")
+        text = re.sub(r"\b[0-9a-f]{32}\b", "FINGERPRINT", text)
+        if request.config.getoption("--regold"):
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8")
+
+    return compare

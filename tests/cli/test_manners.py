@@ -1,0 +1,154 @@
+"""One line for a mistake, exit codes, nothing lost, closed pipes, Ctrl-C, quick help."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import rerank as package
+
+LEARN = ("train", "--data", "train.letor", "--out", "m")
+WRONG = [
+    (("train", "--data", "train.letor"), "no model file to write"),
+    (("train", "--out", "m"), "data.train: found none"),
+    (("train", "--data", "absent", "--out", "m"), "absent: no such file or folder"),
+    (("train", "--data", "empty", "-f", "letor", "--out", "m"), "empty: found an empty file"),
+    (("train", "--data", "train.letor", "--out", "nowhere/m"), "nowhere/m: no folder 'nowhere'"),
+    ((*LEARN, "-l", "percepton"), "did you mean 'perceptron'"),
+    ((*LEARN, "-s", "tua=1"), "did you mean 'tau'"),
+    ((*LEARN, "-s", "tau"), "found no KEY=VALUE"),
+    ((*LEARN, "-s", "tau=[1"), "--set tau=[1"),
+    ((*LEARN, "-s", "data.trian=x"), "did you mean 'train'"),
+    ((*LEARN, "-s", "tau=-1"), "tau: found -1"),
+    ((*LEARN, "--scaling", "zscor"), "scaling: found 'zscor'"),
+    ((*LEARN, "--dev", "dev.letor"), "give one (--metric"),
+    ((*LEARN, "-s", "keep=best"), "needs a development set"),
+    ((*LEARN, "-m", "NDGC@5"), "did you mean 'nDCG'"),
+    ((*LEARN, "-l", "random", "--curve", "c"), "has no rounds"),
+    ((*LEARN, "--format", "svmligth"), "did you mean 'svmlight'"),
+    (("train", "--data", "tied", "-f", "svmlight", "--out", "m"), "tied: no list has a pair"),
+    (("train", "bad.yaml", "--out", "m"), "bad.yaml:3: found"),
+    (("train", "list.yaml", "--out", "m"), "list.yaml:1: found a list"),
+    (("train", "unset.yaml", "--out", "m"), "environment variable NO_SUCH_VARIABLE is not set"),
+    (("train", "absent.yaml", "--out", "m"), "absent.yaml: no such file"),
+    (("predict", "train.letor", "test.letor"), "train.letor: found something else"),
+    (("predict", "absent", "test.letor"), "absent: no such file"),
+    (("predict", "model", "test.letor", "--as", "runs"), "did you mean 'run'"),
+    (("predict", "model", "wide", "-f", "svmlight", "--strict"), "wide: 1 feature that the model does not"),
+    (("eval", "test.letor", "short"), "short: found 1 scores, expected 72 scores"),
+    (("eval", "test.letor", "words"), "words:2: found 'two', expected a score"),
+    (("eval", "test.letor", "nans"), "nans:1: found NaN"),
+    (("eval", "test.letor", "words", "words"), "given twice"),
+    (("eval", "test.letor", "--ties", "random"), "unknown ties 'random'"),
+    (("eval", "test.letor", "--first-best", "distnace"), "no feature 'distnace'"),
+    (("list", "learner"), "did you mean 'learners'"),
+    (("list", "learners", "none"), "unknown learner 'none'"),
+    (("list", "metrics", "AP"), "takes no name"),
+    (("trian",), "No such command 'trian'"),
+    (("train", "--no-such-option"), "No such option"),
+    (("eval",), "Missing argument"),
+    (("show",), "Missing argument"),
+]
+
+
+@pytest.fixture
+def files(work, rerank):
+    rerank("train", "--data", "train.letor", "--set", "rounds=1", "--out", "model")
+    for name, text in {
+        "empty": "",
+        "tied": "1 qid:1 1:1\n1 qid:1 1:2\n",
+        "wide": "1 qid:1 99:1\n",
+        "short": "1\n",
+        "words": "1\ntwo\n",
+        "nans": "nan\n" * 72,
+        "bad.yaml": "data:\n  train: [\n",
+        "list.yaml": "- a\n",
+        "unset.yaml": "data: {train: '${NO_SUCH_VARIABLE}/x'}\n",
+    }.items():
+        (work / name).write_text(text)
+    return work
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG, ids=[" ".join(a) for a, _ in WRONG])
+def test_a_mistake_is_one_line_and_exit_2_and_loses_nothing(rerank, files, arguments, message):
+    (files / "m").write_text("was here before")
+    before = sorted(path.name for path in files.iterdir())
+    result = rerank(*arguments, code=2)
+    assert result.out == ""
+    assert result.err.startswith("rerank: ")
+    assert result.err.count("\n") == 1
+    assert message in result.err
+    assert (files / "m").read_text() == "was here before"
+    assert sorted(path.name for path in files.iterdir()) == before
+
+
+def test_unknown_features_are_counted_and_ignored(rerank, files):
+    result = rerank("predict", "model", "wide", "-f", "svmlight")
+    assert result.out == "0.0\n"
+    assert "note: wide: 1 feature that the model does not know (99), ignored" in result.err
+
+
+HERE = {**os.environ, "PYTHONPATH": str(Path(package.__file__).parents[1])}
+
+
+def shell(*arguments, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "rerank", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=HERE,
+        **options,
+    )
+
+
+def test_standard_input_and_output(files):
+    with shell("predict", "model", "-", stdin=subprocess.PIPE) as process:
+        out, err = process.communicate((files / "test.letor").read_bytes())
+    assert process.returncode == 0, err
+    assert len(out.splitlines()) == 72
+
+
+def test_a_closed_pipe_ends_quietly_with_141(files):
+    line = (files / "test.letor").read_text().splitlines()[0]
+    (files / "long.letor").write_text((line + "\n") * 20_000)
+    with shell("predict", "model", "long.letor", "--as", "table") as process:
+        process.stdout.readline()
+        process.stdout.close()
+        err = process.stderr.read()
+        process.wait()
+    assert err == b""
+    assert process.returncode == 141
+
+
+def test_control_c_ends_quietly_with_130(files):
+    endless = ("--set", "rounds=100000000", "--set", "tau=1e300", "--out", "m")
+    with shell("train", "--data", "train.letor", *endless) as process:
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert (out, err) == (b"", b"")
+    assert not os.path.exists(files / "m")
+
+
+def run_python(code):
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=HERE).stdout
+
+
+def test_help_imports_nothing_heavy():
+    heavy = "{'numpy', 'scipy', 'yaml', 'joblib'}"
+    assert (
+        run_python(f"import sys\nfrom rerank.cli import app\nprint({heavy} & set(sys.modules))") == "set()\n"
+    )
+
+
+def test_import_rerank_is_light_and_lazy():
+    code = "import sys, rerank\nprint('numpy' in sys.modules, rerank.load.__name__, 'numpy' in sys.modules)"
+    assert run_python(code) == "False load True\n"

@@ -1,0 +1,103 @@
+"""Choosing a format, the options of reading, files of feature names."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from rerank.errors import ConfigError, DataError, FormatError, RerankError
+from rerank.formats import FORMATS, ReadOptions, load
+from rerank.formats.base import read_feature_names
+
+TEXT = b"# made by hand\n1 qid:1 1:0.5 2:3\n0 qid:1 1:2 2:1\n"
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x.DAT", "x.letor", "x.svm.gz", "train", "x.train", "x.gz"])
+def test_a_format_is_found_by_suffix_or_content(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(TEXT) if name.endswith(".gz") else TEXT)
+    assert load(path).n_items == 2
+    assert load(str(path), format="letor").n_items == 2
+
+
+def test_a_format_is_found_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(TEXT))))
+    lists = load("-")
+    assert lists.source == "<stdin>"
+    assert lists.n_items == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"hello world\n", b'{"a": 1}\n', b"1\t2\t3\n"])
+def test_unknown_content_names_the_formats(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "what"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    names = ", ".join(FORMATS.names())
+    assert str(caught.value) == f"{path}: unknown format; say which by --format (known: {names})"
+
+
+def test_mistakes_of_the_caller_are_one_line(tmp_path: Path) -> None:
+    with pytest.raises(RerankError, match="no such file"):
+        load(tmp_path / "none")
+    with pytest.raises(ConfigError, match="unknown format 'svmlite'; did you mean 'svmlight'"):
+        load(tmp_path, format="svmlite")
+    with pytest.raises(ConfigError, match="unknown read option 'stric'"):
+        load(tmp_path, stric=True)
+    with pytest.raises(ConfigError, match="missing: got 'none', expected zero or nan"):
+        ReadOptions(missing="none")
+    with pytest.raises(ConfigError, match="threads: got -1"):
+        ReadOptions(threads=-1)
+
+
+def named(tmp_path: Path, text: str, first: int = 1) -> list[str]:
+    path = tmp_path / "names.tsv"
+    path.write_text(text)
+    return read_feature_names(str(path), first)
+
+
+def test_feature_names(tmp_path: Path) -> None:
+    assert named(tmp_path, "bm25\nlm score\r\n") == ["bm25", "lm score"]
+    assert named(tmp_path, "3\tc\n1\ta") == ["a", "2", "c"]
+    assert named(tmp_path, "0\ta\n2\tc\n", first=0) == ["a", "1", "c"]
+    path = tmp_path / "set.txt"
+    path.write_bytes(TEXT)
+    (tmp_path / "names.tsv").write_text("a\nb\nc\n")
+    lists = load(path, feature_names=str(tmp_path / "names.tsv"))
+    assert lists.names() == ["a", "b", "c"]
+    assert lists.features.to_dense().tolist() == [[0.5, 3, 0], [2, 1, 0]]
+    (tmp_path / "names.tsv").write_text("a\n")
+    with pytest.raises(DataError) as caught:
+        load(path, feature_names=str(tmp_path / "names.tsv"))
+    assert str(caught.value) == f"{tmp_path}/names.tsv: found 1 feature names, expected 2, as {path} has"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "found an empty file, expected one feature name a line"),
+        ("a\n\nb\n", ":2: found an empty name, expected a feature name"),
+        ("a\nb\na\n", ":3: found 'a' again (line 1), expected each feature name once"),
+        ("1\ta\n1\tb\n", ":2: found index 1 again, expected each index once"),
+        ("1\ta\nb\n", ":2: found 'b', expected index<TAB>name, as on line 1"),
+        ("0\ta\n", ":1: found index 0, expected an index from 1 to 100000000"),
+        ("9999999999\ta\n", ":1: found index 9999999999, expected an index from 1 to 100000000"),
+        ("1\t2\n3\tc\n", "feature 2 has no name, and another one is named '2'"),
+    ],
+)
+def test_bad_files_of_names(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(RerankError) as caught:
+        named(tmp_path, text)
+    assert str(caught.value).startswith(str(tmp_path / "names.tsv"))
+    assert str(caught.value).endswith(message)
+
+
+def test_names_that_are_not_text(tmp_path: Path) -> None:
+    path = tmp_path / "names"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(FormatError, match="bytes that are not UTF-8"):
+        read_feature_names(str(path))

@@ -1,0 +1,98 @@
+"""Names of metrics: what parses, what it prints back as, what is refused."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from rerank.errors import ConfigError
+from rerank.metrics.base import FAMILIES, parse, parse_all
+
+
+@pytest.mark.parametrize(
+    ("typed", "canonical"),
+    [
+        ("AP", "AP"),
+        ("MAP", "AP"),
+        ("map", "AP"),
+        ("AP@100", "AP@100"),
+        ("map_cut_100", "AP@100"),
+        ("AP(rel=2)@100", "AP(rel=2)@100"),
+        ("AP(rel=2.5)", "AP(rel=2.5)"),
+        ("AP(rel=1)", "AP"),
+        ("MRR", "RR"),
+        ("recip_rank", "RR"),
+        ("RR@10", "RR@10"),
+        ("P@5", "P@5"),
+        ("P_5", "P@5"),
+        ("precision@5", "P@5"),
+        ("P(rel=2)@5", "P(rel=2)@5"),
+        ("recall_20", "R@20"),
+        ("Recall@20", "R@20"),
+        ("nDCG", "nDCG"),
+        ("NDCG@10", "nDCG@10"),
+        ("ndcg_cut_10", "nDCG@10"),
+        ("nDCG(dcg='exp-log2')@10", "nDCG-exp@10"),
+        ('nDCG(dcg="log2")@10', "nDCG@10"),
+        ("ndcg-LETOR@10", "nDCG-letor@10"),
+        ("pairs", "PairAcc"),
+        ("PairAcc(over=pairs)", "PairAcc(over=pairs)"),
+    ],
+)
+def test_a_name_prints_back_as_the_canonical_one(typed: str, canonical: str) -> None:
+    metric = parse(typed)
+    assert metric.name == canonical
+    assert parse(metric.name) == metric
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("AQ", "did you mean 'AP'"),
+        ("ndgc@10", "did you mean 'nDCG'"),
+        ("P", "P needs a cutoff"),
+        ("R", "R needs a cutoff"),
+        ("AP@0", "at least 1"),
+        ("AP(rl=2)", "did you mean 'rel'"),
+        ("AP(rel=0)", "above 0"),
+        ("AP(rel=two)", "above 0"),
+        ("AP(rel=2,rel=3)", "once for each key"),
+        ("AP(2)", "key=value"),
+        ("nDCG(dcg=loge)", "dcg is one of log2, exp-log2, letor"),
+        ("nDCG-exp(dcg=log2)", "unknown parameter 'dcg'"),
+        ("PairAcc@3", "no cutoff"),
+        ("PairAcc(over=items)", "lists or pairs"),
+        ("oracle5x.AP", "unknown metric"),
+        ("", "cannot read"),
+        ("AP(", "cannot read"),
+        ("AP 3", "cannot read"),
+    ],
+)
+def test_a_wrong_name_says_what_is_right(typed: str, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse(typed)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_measure_named_twice_is_kept_as_first_typed() -> None:
+    assert {typed: metric.name for typed, metric in parse_all(["MAP", "AP", "P_5"]).items()} == {
+        "MAP": "AP",
+        "P_5": "P@5",
+    }
+    with pytest.raises(ConfigError, match="no metric"):
+        parse_all([])
+
+
+def test_a_prefix_wraps_another_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    FAMILIES.names()  # the families of the package, before one more
+
+    def wrapped(*, parameters: object, cutoff: int | None, inner: object) -> SimpleNamespace:
+        assert not parameters
+        return SimpleNamespace(cutoff=cutoff, inner=inner)
+
+    monkeypatch.setitem(FAMILIES._entries, "best.", wrapped)
+    metric = parse("best5.AP(rel=2)@3")
+    assert metric.cutoff == 5
+    assert metric.inner.name == "AP(rel=2)@3"

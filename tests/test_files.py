@@ -1,0 +1,188 @@
+"""Files in and out: compression, standard streams, errors of one line, all or nothing."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import stat
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from rerank.errors import FormatError, RerankError
+from rerank.files import atomic_write, plain_suffix, read_bytes, read_head
+
+CONTENT = b"1 qid:1 1:0.5\n" * 20000
+
+
+def zstd(data: bytes) -> bytes:
+    return bytes(pytest.importorskip("zstandard").ZstdCompressor().compress(data))
+
+
+ARCHIVES = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd}
+
+
+@pytest.mark.parametrize("size", [0, 3, 1000, len(CONTENT)])
+def test_plain_files(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "plain"
+    path.write_bytes(CONTENT[:size])
+    assert bytes(read_bytes(str(path))) == CONTENT[:size]
+    assert read_head(str(path), 10) == CONTENT[: min(size, 10)]
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_archives_are_known_by_their_bytes(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "no-suffix"
+    for content in (b"", b"x", CONTENT):
+        path.write_bytes(ARCHIVES[name](content))
+        assert bytes(read_bytes(str(path))) == content
+        assert CONTENT.startswith(read_head(str(path), 20)) or content == b"x"
+    path.write_bytes(ARCHIVES[name](CONTENT) + ARCHIVES[name](b"more"))
+    assert bytes(read_bytes(str(path))) == CONTENT + b"more"
+
+
+@pytest.mark.parametrize("name", ["gzip", "xz"])
+def test_padding_between_members(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "padded"
+    path.write_bytes(ARCHIVES[name](b"one") + bytes(200000) + ARCHIVES[name](b"two") + bytes(8))
+    assert bytes(read_bytes(str(path))) == b"onetwo"
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_an_archive_that_is_cut_off_or_damaged(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "cut"
+    whole = ARCHIVES[name](os.urandom(2000))
+    path.write_bytes(whole[:-6])
+    with pytest.raises(FormatError) as caught:
+        read_bytes(str(path))
+    assert str(caught.value) == f"{path}: found {name} data that is cut off, expected a whole {name} file"
+    path.write_bytes(whole + b"trailing garbage")
+    with pytest.raises(FormatError, match=f"found damaged {name} data .*, expected a whole {name} file"):
+        read_bytes(str(path))
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    for data in (CONTENT, gzip.compress(CONTENT)):
+        for stream in (io.BytesIO(data), io.BufferedReader(io.BytesIO(data))):
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
+            assert CONTENT.startswith(read_head("-"))
+            assert bytes(read_bytes("-")) == CONTENT
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(CONTENT)[:-3])))
+    with pytest.raises(FormatError, match=r"^<stdin>: found gzip data that is cut off"):
+        read_bytes("-")
+
+
+def test_a_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(b"1 1:1\n",))
+    writer.start()
+    assert bytes(read_bytes(str(path))) == b"1 1:1\n"
+    writer.join()
+
+
+def test_what_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(RerankError, match=f"^{tmp_path}/none: no such file or folder$"):
+        read_bytes(str(tmp_path / "none"))
+    with pytest.raises(RerankError, match=f"^{tmp_path}: is a folder, expected a file$"):
+        read_bytes(str(tmp_path))
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(RerankError, match=r"/x: not a directory$"):
+        read_bytes(str(tmp_path / "file" / "x"))
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
+def test_no_permission(tmp_path: Path) -> None:
+    path = tmp_path / "secret"
+    path.write_bytes(b"x")
+    path.chmod(0)
+    with pytest.raises(RerankError, match=r"secret: permission denied$"):
+        read_bytes(str(path))
+
+
+@pytest.mark.parametrize(
+    ("path", "suffix"),
+    [
+        ("a/b.TXT", ".txt"),
+        ("b.svm.gz", ".svm"),
+        ("b.gz", ""),
+        ("b", ""),
+        ("a.d/b", ""),
+        ("x.letor.zst", ".letor"),
+    ],
+)
+def test_plain_suffix(path: str, suffix: str) -> None:
+    assert plain_suffix(path) == suffix
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz", ".zst"])
+def test_written_files_read_back(tmp_path: Path, suffix: str) -> None:
+    if suffix == ".zst":
+        pytest.importorskip("zstandard")
+    path = tmp_path / f"out.txt{suffix}"
+    for _ in range(2):
+        with atomic_write(str(path)) as file:
+            file.write(CONTENT[:1000])
+            file.write(CONTENT[1000:])
+        assert bytes(read_bytes(str(path))) == CONTENT
+    assert (path.stat().st_size < len(CONTENT)) == (suffix != "")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_nothing_is_left_of_a_write_that_fails(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt.gz"
+    path.write_bytes(b"before")
+    for error in (ValueError, KeyboardInterrupt):
+        with pytest.raises(error), atomic_write(str(path)) as file:  # noqa: PT012
+            file.write(b"half")
+            assert path.read_bytes() == b"before"
+            raise error
+    assert path.read_bytes() == b"before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_modes_of_written_files(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    umask = os.umask(0o027)
+    try:
+        with atomic_write(str(path)) as file:
+            file.write(b"x")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+        path.chmod(0o600)
+        with atomic_write(str(path)) as file:
+            file.write(b"y")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    finally:
+        os.umask(umask)
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with atomic_write(str(tmp_path / "link")) as file:
+        file.write(b"x")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"x"
+
+
+def test_devices_and_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    with atomic_write(os.devnull) as file:
+        file.write(b"x")
+    with atomic_write("-") as file:
+        file.write(b"to stdout")
+    assert capfdbinary.readouterr().out == b"to stdout"
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    for path, message in (
+        (tmp_path / "none" / "out", f"no folder '{tmp_path}/none' to write to"),
+        (tmp_path, "is a folder, expected a file"),
+    ):
+        with pytest.raises(RerankError) as caught, atomic_write(str(path)):
+            pytest.fail("the block must not run")
+        assert str(caught.value) == f"{path}: {message}"

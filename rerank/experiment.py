@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -180,11 +180,21 @@ def _write_text(path: str, lines: Sequence[str]) -> None:
         out.write(("\n".join(lines) + "\n").encode())
 
 
-def predict(model: Model, lists: CandidateLists, *, strict: bool = False) -> Floats:
-    """Scores of the items (n_items); features that the model does not know are counted and ignored.
+def grader(model: Model) -> Callable[[CandidateLists], Floats]:
+    """The model's ``grades``: lists to predicted labels (n_items); ConfigError where it has none."""
+    grades: Callable[[CandidateLists], Floats] | None = getattr(model, "grades", None)
+    if grades is None:
+        raise ConfigError(f"--as grades: a model of kind {model.kind} predicts no grades")
+    return grades
 
-    Raises DataError for those under ``strict``.
+
+def predict(model: Model, lists: CandidateLists, *, strict: bool = False, grades: bool = False) -> Floats:
+    """Scores of the items (n_items), or with ``grades`` the labels that the model predicts.
+
+    Features that the model does not know are counted and ignored. Raises DataError for those under
+    ``strict``, ConfigError where the model has no grades.
     """
+    answer = grader(model) if grades else model.score
     unknown = model.unknown_features(lists)
     if unknown:
         some = ", ".join(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
@@ -192,7 +202,7 @@ def predict(model: Model, lists: CandidateLists, *, strict: bool = False) -> Flo
         if strict:
             raise DataError(text)
         warnings.warn(f"{text}, ignored", DataNote, stacklevel=2)
-    return model.score(lists)
+    return answer(lists)
 
 
 def evaluate_files(

@@ -18,9 +18,9 @@ def predict(
         str,
         typer.Option(
             "--as",
-            metavar="scores|table|run|nbest|best",
-            help="One score an input line; list, item, rank and score; a TREC run; the file reordered; "
-            "the best candidate of each list.",
+            metavar="scores|grades|table|run|nbest|best",
+            help="One score an input line; one predicted label an input line; list, item, rank and score; "
+            "a TREC run; the file reordered; the best candidate of each list.",
         ),
     ] = "scores",
     out: Annotated[
@@ -47,6 +47,9 @@ def predict(
     writer = predictions.writer(as_)
     format = format or format_of(data)
     scorer = experiment.open_model(model)
+    grades = as_ == "grades"
+    if grades:
+        experiment.grader(scorer)  # refuses models without grades before the data is read
     lists = load(
         data,
         format,
@@ -56,7 +59,7 @@ def predict(
         layout=layout,
         strict=strict,
     )
-    scores = experiment.predict(scorer, lists, strict=strict)
+    scores = experiment.predict(scorer, lists, strict=strict, grades=grades)
     if as_ == "nbest":
         predictions.write_reordered(lists, scores, format, out)
     else:

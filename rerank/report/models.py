@@ -37,7 +37,9 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     rows = [("model", parts["kind"]), ("learner", parts["learner"] or "unknown")]
     rows += [(name, _flat(parts[name])) for name in ("settings", "scaling", "data", "rounds") if parts[name]]
     weights = model.explain()
-    rows.append(("features", f"{len(model.feature_names)}, {len(weights)} with a weight"))
+    known = set(model.feature_names)
+    weighted = sum(name in known for name, _ in weights)
+    rows.append(("features", f"{len(model.feature_names)}, {weighted} with a weight"))
     lines = columns(rows)
     shown = weights[:top]
     if shown:

@@ -27,6 +27,11 @@ def score_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str
     return map(repr, lists.input_order(scores).tolist())
 
 
+def grade_lines(lists: CandidateLists, grades: Floats, tag: str) -> Iterator[str]:
+    """One predicted label for each item line of the input, in its order; 2.0 is written 2."""
+    return (repr(grade).removesuffix(".0") for grade in lists.input_order(grades).tolist())
+
+
 def table_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
     """``list \\t item \\t rank \\t score``, each list from its best item down."""
     for list_id, item, rank, score in _ranked(lists, scores):
@@ -80,6 +85,7 @@ def _ranked(lists: CandidateLists, scores: Floats) -> Iterator[tuple[str, str, i
 
 WRITERS: dict[str, Writer] = {
     "scores": score_lines,
+    "grades": grade_lines,  # takes grades, not scores
     "table": table_lines,
     "run": run_lines,
     "best": best_lines,

@@ -1,0 +1,112 @@
+"""OAP-BPM against several PRanks by the pseudo-code; its coins; when it stops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from reference.graded import layouts, passes_of, ranks_of, separable_grades, whole_lists
+from reference.ordinal import prank as slow_prank
+
+from rerank.data.lists import CandidateLists
+from rerank.errors import ConfigError, FitError
+from rerank.learners.oap_bpm import OapBpm
+from rerank.learners.prank import PRank
+
+
+def shown_to(learner, lists):
+    """For each ranker, the rows that it sees in each round."""
+    passes = passes_of(learner, lists)
+    out = []
+    for seed in np.random.SeedSequence(learner.seed).spawn(learner.rankers):
+        rng = np.random.default_rng(seed)
+        out.append([rows[rng.random(len(rows)) < learner.coin] for rows in passes])
+    return out
+
+
+@pytest.mark.parametrize("average", ["last", "average"])
+@pytest.mark.parametrize(("rankers", "coin"), [(1, 0.5), (4, 0.3), (3, 0.02)])
+def test_weights_and_thresholds_are_the_mean_of_the_rankers(average, rankers, coin):
+    for seed in range(3):
+        lists = whole_lists(seed, n_lists=9)
+        learner = OapBpm(rankers=rankers, coin=coin, average=average, rounds=4, seed=seed)
+        ranks, k = ranks_of(lists)
+        X = lists.features.to_dense()
+        runs = [slow_prank(X, ranks, k, passes, stop=False) for passes in shown_to(learner, lists)]
+        chosen = [run[0] if average == "last" else run[1] for run in runs]
+        updates = np.sum([run[2] for run in runs], axis=0).tolist()
+        for data in layouts(lists):
+            model = learner.fit(data)
+            assert not model.training.rounds["converged"]
+            np.testing.assert_allclose(
+                model.weights, np.mean([w for w, _ in chosen], axis=0), rtol=1e-12, atol=1e-12
+            )
+            np.testing.assert_allclose(
+                model.thresholds, np.mean([b for _, b in chosen], axis=0), rtol=1e-12, atol=1e-12
+            )
+            assert [[row["updates"], row["rank_loss"]] for row in model.curve] == updates
+
+
+@pytest.mark.parametrize("average", ["last", "average"])
+def test_rankers_that_see_everything_are_one_prank(average):
+    lists = whole_lists(3)
+    model = OapBpm(rankers=4, coin=1.0, average=average, rounds=6).fit(lists)
+    alone = PRank(average=average, rounds=6).fit(lists)
+    np.testing.assert_allclose(model.weights, alone.weights, rtol=1e-15)
+    np.testing.assert_allclose(model.thresholds, alone.thresholds, rtol=1e-15)
+
+
+def test_more_rankers_leave_the_coins_of_the_first_as_they_are():
+    lists = whole_lists(4)
+    one, two = (OapBpm(rankers=n, rounds=3, average="last").fit(lists).weights for n in (1, 2))
+    second = 2 * two - one
+    np.testing.assert_array_equal(second, np.round(second))  # a PRank on whole numbers holds whole numbers
+    assert not np.array_equal(one, second)
+
+
+@pytest.mark.parametrize("average", ["last", "average"])
+def test_thresholds_stay_in_order(average):
+    rng = np.random.default_rng(8)
+    lists = CandidateLists.from_arrays(rng.standard_normal((80, 3)), rng.integers(0, 9, 80).astype(float))
+    for seed in range(20):
+        thresholds = OapBpm(rankers=7, rounds=3, average=average, seed=seed).fit(lists).thresholds
+        assert (np.diff(thresholds) >= 0).all()
+
+
+def test_it_stops_only_when_every_ranker_grades_every_item_rightly():
+    lists, _, _ = separable_grades(5, 3, n=40)
+    model = OapBpm(rankers=3, coin=0.2, average="last", rounds=5000).fit(lists)
+    assert model.training.rounds["converged"]
+    assert model.training.rounds["run"] < 5000
+    # The grading rules that are right for all items are a convex cone: their mean is right as well.
+    np.testing.assert_array_equal(model.grades(lists), lists.labels)
+    quiet = [row["updates"] == 0 for row in model.curve]
+    assert quiet[-1]
+    assert sum(quiet) > 1  # a round without an update alone did not end it
+
+
+def test_rankers_that_saw_nothing_know_nothing():
+    lists = CandidateLists.from_arrays(np.eye(2), [0.0, 1.0])
+    model = OapBpm(rankers=2, coin=1e-9, rounds=2).fit(lists)
+    assert not model.weights.any()
+    assert not model.thresholds.any()
+
+
+def test_it_refuses_what_prank_refuses():
+    with pytest.raises(FitError, match="no two grades"):
+        OapBpm().fit(CandidateLists.from_arrays(np.eye(2), [1.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rankers": 0}, "rankers: found 0"),
+        ({"coin": 0}, "coin: found 0"),
+        ({"coin": 1.5}, "coin: found 1.5"),
+        ({"coin": float("nan")}, "coin"),
+    ],
+)
+def test_wrong_settings_are_refused_in_one_line(settings, message):
+    with pytest.raises(ConfigError) as caught:
+        OapBpm(**settings)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

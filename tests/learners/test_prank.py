@@ -1,0 +1,185 @@
+"""PRank against its pseudo-code; order of thresholds; Theorem 2; what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference.graded import judged_rows, layouts, passes_of, ranks_of, separable_grades, whole_lists
+from reference.ordinal import prank as slow_prank
+
+from rerank.data.lists import CandidateLists
+from rerank.errors import ConfigError, FitError
+from rerank.learners.prank import PRank
+from rerank.native import _ordinal
+
+
+@pytest.mark.parametrize("grades", [2, 3, 6])
+@pytest.mark.parametrize("shuffle", [True, False])
+@pytest.mark.parametrize("largest", [3, 10**6])
+def test_weights_and_thresholds_are_those_of_the_pseudo_code(grades, shuffle, largest):
+    for seed in range(4):
+        lists = whole_lists(seed, grades=grades, largest=largest)
+        for average in ("last", "average"):
+            learner = PRank(rounds=5, average=average, shuffle=shuffle, seed=seed)
+            ranks, k = ranks_of(lists)
+            assert k == grades
+            X = lists.features.to_dense()
+            last, mean, history = slow_prank(X, ranks, k, passes_of(learner, lists))
+            w, b = last if average == "last" else mean
+            for data in layouts(lists):
+                model = learner.fit(data)
+                np.testing.assert_allclose(model.weights, w, rtol=1e-12, atol=1e-12)
+                np.testing.assert_allclose(model.thresholds, b, rtol=1e-12, atol=1e-12)
+                assert [(row["updates"], row["rank_loss"]) for row in model.curve] == history
+
+
+streams = st.integers(2, 6).flatmap(
+    lambda k: st.tuples(
+        st.just(k),
+        st.lists(
+            st.tuples(
+                st.lists(st.sampled_from([0.0, 1.0, -1.0, 0.1, 3.5, -1e9, 1e9]), min_size=3, max_size=3),
+                st.integers(0, k - 1),
+            ),
+            min_size=1,
+            max_size=25,
+        ),
+    )
+)
+
+
+@given(streams)
+def test_any_stream_moves_the_kernels_as_the_pseudo_code_and_keeps_the_order(stream):
+    k, examples = stream
+    X = np.array([x for x, _ in examples])
+    grades = np.array([y for _, y in examples], dtype=np.int32)
+    visits = np.arange(len(X))
+    (w, b), (mean_w, mean_b), history = slow_prank(X, (grades + 1).tolist(), k, [visits])
+    csr = CandidateLists.from_arrays(X).features
+    rows, columns = np.nonzero(csr.to_dense())
+    indptr = np.searchsorted(rows, np.arange(len(X) + 1)).astype(np.int64)
+    sparse = (indptr, columns.astype(np.int32), X[rows, columns])
+    for kernel, features in ((_ordinal.dense_prank, (X,)), (_ordinal.csr_prank, sparse)):
+        moving = [np.zeros(3), np.zeros(3), np.zeros(k - 1), np.zeros(k - 1)]
+        assert kernel(*features, visits, grades, *moving, 0.0) == history[0]
+        np.testing.assert_array_equal(moving[0], w)
+        np.testing.assert_array_equal(moving[2], b)
+        assert (np.diff(moving[2]) >= 0).all()
+        scale = np.abs(X).max() * 1e-9 + 1e-12
+        np.testing.assert_allclose(moving[0] - moving[1] / len(X), mean_w, rtol=1e-9, atol=scale)
+        np.testing.assert_allclose(moving[2] - moving[3] / len(X), mean_b, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("average", ["last", "average"])
+def test_thresholds_stay_in_order_after_every_round(average):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((150, 4))
+    y = rng.integers(0, 12, 150).astype(float)  # noise: many steps each way
+    lists = CandidateLists.from_arrays(X, y)
+    for rounds in range(1, 12):
+        thresholds = PRank(rounds=rounds, average=average).fit(lists).thresholds
+        assert (np.diff(thresholds) >= 0).all()
+        assert len(set(thresholds.tolist())) > 1
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_rank_loss_is_within_the_bound_of_theorem_2(k, seed):
+    lists, gamma, radius = separable_grades(seed, k)
+    model = PRank(average="last", rounds=100_000, seed=seed).fit(lists)
+    assert model.training.rounds["converged"]
+    loss = sum(row["rank_loss"] for row in model.curve)
+    assert loss >= 1
+    assert loss <= (k - 1) * (radius**2 + 1) / gamma**2
+    np.testing.assert_array_equal(model.grades(lists), lists.labels)
+
+
+def test_grades_are_the_labels_and_only_their_order_counts():
+    lists = whole_lists(4, grades=3)
+    names = np.array([-1.5, 0.25, 70.0])
+    other = np.full(lists.n_items, np.nan)
+    rows = judged_rows(lists)
+    other[rows] = names[lists.labels[rows].astype(int)]
+    renamed = CandidateLists.from_arrays(lists.features, other, group=lists.lengths)
+    model, again = PRank().fit(lists), PRank().fit(renamed)
+    np.testing.assert_array_equal(again.weights, model.weights)
+    np.testing.assert_array_equal(again.grades(lists), names[model.grades(lists).astype(int)])
+    assert set(again.grades(lists).tolist()) <= set(names.tolist())
+
+
+def test_lists_and_unjudged_items_do_not_matter():
+    lists = whole_lists(5)
+    rows = judged_rows(lists)
+    model = PRank(rounds=4).fit(lists)
+    X = lists.features.to_dense()[rows]
+    alone = PRank(rounds=4).fit(CandidateLists.from_arrays(X, lists.labels[rows]))
+    np.testing.assert_array_equal(alone.weights, model.weights)
+    np.testing.assert_array_equal(alone.thresholds, model.thresholds)
+    assert model.training.data == {"judged": len(rows), "grades": 4}
+
+
+def test_the_order_comes_from_the_seed():
+    lists = whole_lists(6, n_lists=20)
+    one, same, other = (PRank(seed=seed, rounds=3).fit(lists).weights for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
+    one, other = (PRank(seed=seed, rounds=3, shuffle=False).fit(lists).weights for seed in (1, 2))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_indicators_are_ones():
+    lists = whole_lists(7)
+    from dataclasses import replace
+
+    sparse = layouts(lists)[2]
+    ones = replace(sparse, features=replace(sparse.features, data=np.ones(sparse.features.n_values)))
+    bare = replace(sparse, features=replace(sparse.features, data=None))
+    np.testing.assert_array_equal(PRank().fit(bare).weights, PRank().fit(ones).weights)
+
+
+@pytest.mark.parametrize("width", [0, 3])
+def test_without_a_feature_to_tell_grades_apart_all_items_get_one_grade(width):
+    lists = CandidateLists.from_arrays(np.zeros((6, width)), [0, 1, 1, 1, 1, 2])
+    model = PRank(rounds=3).fit(lists)
+    assert not model.weights.any()
+    assert len(set(model.grades(lists).tolist())) == 1
+
+
+def test_one_grade_only_is_refused():
+    lists = CandidateLists.from_arrays(np.eye(3), [2.0, 2.0, np.nan], source="flat.txt")
+    with pytest.raises(FitError, match=r"flat.txt: every judged item has the label 2: no two grades"):
+        PRank().fit(lists)
+
+
+def test_labels_that_are_no_grades_are_refused():
+    at_most = CandidateLists.from_arrays(np.ones((1000, 1)), np.arange(1000.0))
+    assert PRank(rounds=1).fit(at_most).thresholds.shape == (999,)
+    lists = CandidateLists.from_arrays(np.ones((1001, 1)), np.arange(1001) / 7, source="real.txt")
+    with pytest.raises(FitError, match=r"real.txt: 1001 distinct labels, which look real-valued"):
+        PRank().fit(lists)
+
+
+def test_overflow_is_an_error_and_not_nan():
+    X = [[1e308, -1e308], [-1e308, 1e308], [1e308, 1e308]]
+    with pytest.raises(FitError, match="scale the features"):
+        PRank(rounds=50).fit(CandidateLists.from_arrays(X, [2, 1, 0]))
+    with pytest.raises(FitError, match="scale the features"):
+        PRank(rounds=50).fit(CandidateLists.from_arrays(np.array(X) / 1e150, [2, 1, 0]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rounds": 0}, "rounds: found 0"),
+        ({"average": "voted"}, "average: found 'voted'"),
+        ({"seed": -1}, "seed: found -1"),
+        ({"ronds": 3}, "unknown setting 'ronds'; did you mean 'rounds'"),
+    ],
+)
+def test_wrong_settings_are_refused_in_one_line(settings, message):
+    with pytest.raises(ConfigError) as caught:
+        PRank(**settings)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

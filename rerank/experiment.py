@@ -5,6 +5,7 @@ The only file that sees every room. The command line and the public Python funct
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 import warnings
@@ -22,7 +23,7 @@ from rerank.data.scaling import fit_scaling
 from rerank.data.scores import read_scores
 from rerank.errors import ConfigError, DataError, DataNote
 from rerank.files import atomic_write
-from rerank.formats import load
+from rerank.formats import ReadOptions, load
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics import evaluation
 from rerank.metrics.base import parse
@@ -33,6 +34,7 @@ from rerank.wording import count
 
 Floats = npt.NDArray[np.float64]
 
+READ_OPTIONS = {field.name for field in dataclasses.fields(ReadOptions)}
 DEFAULT_METRICS = ("AP", "RR", "nDCG@10")
 
 
@@ -126,13 +128,15 @@ def fit(
     return model
 
 
+def learner_of(config: TrainConfig) -> Learner:
+    """The learner of a configuration, with the run's seed and keep."""
+    name = str(config.learner["name"])
+    return make_learner(name, learner_settings(config, LEARNERS.get(name).model_fields))
+
+
 def train_from(config: TrainConfig) -> TrainResult:
-    """Trains as a configuration says; raises ConfigError where it names no learner or no data."""
-    name = config.learner.get("name")
-    if not isinstance(name, str):
-        raise ConfigError("learner.name: found none, expected one of 'rerank list learners'")
-    kind = LEARNERS.get(name)
-    learner = make_learner(name, learner_settings(config, kind.model_fields))
+    """Trains as a configuration says; raises ConfigError where it names no training lists."""
+    learner = learner_of(config)
     if config.data.train is None:
         raise ConfigError("data.train: found none, expected a file of training lists (--data FILE)")
     started = time.perf_counter()
@@ -146,15 +150,9 @@ def train_from(config: TrainConfig) -> TrainResult:
 
 def _load(config: TrainConfig, path: str) -> CandidateLists:
     data = config.data
-    return load(
-        path,
-        data.format,
-        feature_names=data.feature_names,
-        missing=data.missing,
-        zero_based=data.zero_based,
-        layout=data.layout,
-        strict=data.strict,
-    )
+    options = {name: getattr(data, name) for name in type(data).model_fields if name in READ_OPTIONS}
+    lists = load(path, data.format, **options)
+    return lists if data.first_best is None else lists.with_first_best(data.first_best)
 
 
 def write_curve(result: TrainResult, path: str) -> None:

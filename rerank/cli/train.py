@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli import options
 from rerank.cli.common import say, verb
+from rerank.cli.options import Reading, reads
 
 
 @verb
+@reads
 def train(
     config: Annotated[
         str | None, typer.Argument(metavar="[CONFIG]", help="A YAML file; options below come on top.")
@@ -56,12 +57,8 @@ def train(
             help="Write the learning curve (TSV); the seconds go to timing.NAME beside it.",
         ),
     ] = None,
-    format: options.Format = None,
-    feature_names: options.FeatureNames = None,
-    missing: options.Missing = "zero",
-    zero_based: options.ZeroBased = False,
-    layout: options.Layout = "auto",
-    strict: options.Strict = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Train a model on lists with judged candidates.
 
@@ -74,12 +71,9 @@ def train(
     given = {
         "data.train": data,
         "data.dev": dev,
-        "data.format": format,
-        "data.feature_names": feature_names,
-        "data.missing": missing if missing != "zero" else None,
-        "data.zero_based": zero_based or None,
-        "data.layout": layout if layout != "auto" else None,
-        "data.strict": strict or None,
+        "data.format": reading.format,
+        "data.first_best": reading.first_best,
+        **{f"data.{name}": value for name, value in reading.given.items()},
         "learner.name": learner,
         "select.metric": metric,
         "select.keep": keep,

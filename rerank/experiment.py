@@ -27,6 +27,7 @@ from rerank.formats import ReadOptions, load
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics import evaluation
 from rerank.metrics.base import parse
+from rerank.metrics.comparison import Comparisons, compare_all
 from rerank.metrics.evaluation import Evaluation
 from rerank.models.base import Model, load_model
 from rerank.report.sparkline import sparkline
@@ -218,11 +219,22 @@ def evaluate_files(
     names = list(paths)
     if baseline is not None and baseline not in names:
         names.insert(0, baseline)
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise ConfigError(f"score file {name} is given twice")
-    systems = {name: read_scores(name, lists) for name in names}
-    return evaluation.evaluate(lists, systems, metrics, baseline=baseline, **options)
+    return evaluation.evaluate(lists, _read_systems(names, lists), metrics, baseline=baseline, **options)
+
+
+def compare_files(
+    lists: CandidateLists, paths: Sequence[str], metrics: Sequence[str], **options: Any
+) -> Comparisons:
+    """Tests every two score files; ``options`` are those of rerank.metrics.comparison.compare_all."""
+    return compare_all(lists, _read_systems(paths, lists), metrics, **options)
+
+
+def _read_systems(paths: Sequence[str], lists: CandidateLists) -> dict[str, Floats]:
+    """Scores by path as typed; raises ConfigError at a path that is given twice."""
+    for i, path in enumerate(paths):
+        if path in paths[:i]:
+            raise ConfigError(f"score file {path} is given twice")
+    return {path: read_scores(path, lists) for path in paths}
 
 
 # The public Python functions, as rerank.load, rerank.train, ...

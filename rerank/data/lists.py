@@ -279,6 +279,17 @@ class CandidateLists:
         place = {name: j for j, name in enumerate(names)}
         return np.array([place.get(name, -1) for name in mine], dtype=np.int64)
 
+    def with_added(self, columns: Mapping[str, Floats]) -> CandidateLists:
+        """The same lists with further features, name to values (n_items); DataError at a known name."""
+        names = self.names()
+        for name, values in columns.items():
+            if name in names:
+                raise DataError(f"{self.source}: there is a feature {name!r} already")
+            if values.shape != (self.n_items,):
+                raise DataError(f"feature {name!r} has shape {values.shape}, expected ({self.n_items},)")
+        features = self.features.with_columns(np.column_stack(list(columns.values())))
+        return self.with_features(features, [*names, *columns])
+
     def with_features(self, features: Features, feature_names: Sequence[str] | None) -> CandidateLists:
         """The same lists with other features, one row an item."""
         return replace(self, features=features, feature_names=feature_names)

@@ -95,3 +95,15 @@ def test_dense_features_and_empty_rows_are_left_as_they_are():
     assert pack_differing(lists.features, pairs)[0] is lists.features
     empty = CandidateLists.from_arrays(csr_array((4, 3)), [1, 0, 1, 0], group=[2, 2])
     assert pack_differing(empty.features, pairs)[0] is empty.features
+
+
+@pytest.mark.parametrize("indicators", [False, True])
+def test_columns_put_behind_sparse_and_dense_features(indicators):
+    lists = shared_lists(5, indicators=indicators, n_lists=6)
+    added = np.random.default_rng(5).integers(0, 2, (lists.n_items, 3)).astype(float)
+    expected = np.hstack([lists.features.to_dense(), added])
+    sparse = lists.features.with_columns(added)
+    sparse.check(nan_allowed=False)
+    np.testing.assert_array_equal(sparse.to_dense(), expected)
+    dense = CandidateLists.from_arrays(lists.features.to_dense()).features.with_columns(added)
+    np.testing.assert_array_equal(dense.values, expected)

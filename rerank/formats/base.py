@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError, FormatError
+from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.files import plain_suffix, read_bytes, read_head, shown
 from rerank.registry import Registry
 
@@ -32,8 +33,13 @@ class ReadOptions:
     layout : "auto" (by density), "dense" or "sparse".
     dtype : "float64" or "float32", of dense features.
     threads : how many read side by side; 0 = the cores at hand, 4 at most. No result depends on it.
+    refs : paths of files of references, one reference a line; several files are several references.
+    distinct : of the items of a list that have the same text, keep the first.
+    merge : paths of further files of the same format, whose lists are joined to those of equal id.
+    n_best : items of each list, where the file does not say it; 0 = as many as fit the references.
 
-    Raises ConfigError for a value that is none of these.
+    ``refs`` and ``merge`` take one path as well as several. Raises ConfigError for a value that is none
+    of these.
     """
 
     strict: bool = False
@@ -43,13 +49,21 @@ class ReadOptions:
     layout: str = "auto"
     dtype: str = "float64"
     threads: int = 0
+    refs: tuple[str, ...] = ()
+    distinct: bool = False
+    merge: tuple[str, ...] = ()
+    n_best: int = 0
 
     def __post_init__(self) -> None:
+        for name in ("refs", "merge"):
+            object.__setattr__(self, name, _paths(getattr(self, name)))
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ConfigError(f"{name}: got {getattr(self, name)!r}, expected {' or '.join(choices)}")
         if self.threads < 0:
             raise ConfigError(f"threads: got {self.threads}, expected 0 (as many as fit) or more")
+        if self.n_best < 0:
+            raise ConfigError(f"n_best: got {self.n_best}, expected 0 (not given) or more")
 
     def changed(self) -> list[str]:
         """Names of the options that are not at their default, but for ``threads``."""
@@ -64,6 +78,16 @@ class ReadOptions:
         return min(4, os.cpu_count() or 1)
 
 
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def _paths(given: Paths) -> tuple[str, ...]:
+    """One path or several, as a tuple."""
+    if isinstance(given, str | os.PathLike):
+        return (os.fspath(given),)
+    return tuple(os.fspath(path) for path in given)
+
+
 class Format(ABC):
     """A file format of candidate lists. Register a subclass with ``FORMATS.register(name, *aliases)``."""
 
@@ -71,6 +95,11 @@ class Format(ABC):
     summary: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]] = ()
     honours: ClassVar[frozenset[str]] = frozenset()  # the read options that mean something here
+
+    @classmethod
+    def recognises(cls, head: bytes) -> bool:
+        """Whether content that starts with ``head`` (no byte order mark) can only be of this format."""
+        return False
 
     @abstractmethod
     def read(self, path: str, options: ReadOptions) -> CandidateLists:
@@ -96,26 +125,27 @@ class Format(ABC):
 
 FORMATS: Registry[type[Format]] = Registry("format", "rerank.formats")
 
-# The first item line of a SVMlight file: a number, then a qid or an index.
-_SVMLIGHT_LINE = re.compile(rb"[-+]?\.?[0-9][^ \t]*[ \t]+(qid:[^ \t]|[0-9]+:)")
+# Suffixes that say little: content that clearly is of another format counts for more.
+_VAGUE_SUFFIXES = (".txt", ".dat")
 
 
-def detect(path: str, head: bytes) -> str:
-    """The name of the format of ``path`` ("-" = standard input), whose content starts with ``head``.
+def detect(path: str, head: bytes) -> tuple[str, str]:
+    """The format of ``path`` ("-" = standard input), whose content starts with ``head``.
 
-    By suffix, else by content. Raises ConfigError with the formats there are if neither says.
+    Its name, and whether that follows from the "suffix" or the "content". Raises ConfigError with the
+    formats there are if neither says.
     """
     suffix = plain_suffix(path)
     names = FORMATS.names()
-    for name in names:
-        if suffix and suffix in FORMATS.get(name).suffixes:
-            return name
-    for line in head.removeprefix(b"\xef\xbb\xbf").splitlines():
-        line = line.strip()
-        if line and not line.startswith(b"#"):
-            if _SVMLIGHT_LINE.match(line):
-                return "svmlight"
-            break
+    by_suffix = next((name for name in names if suffix and suffix in FORMATS.get(name).suffixes), None)
+    if by_suffix is not None and suffix not in _VAGUE_SUFFIXES:
+        return by_suffix, "suffix"
+    content = head.removeprefix(b"\xef\xbb\xbf")
+    found = [name for name in names if FORMATS.get(name).recognises(content)]
+    if by_suffix is not None and (len(found) != 1 or found[0] == by_suffix):
+        return by_suffix, "suffix"
+    if len(found) == 1:
+        return found[0], "content"
     raise ConfigError(f"{shown(path)}: unknown format; say which by --format (known: {', '.join(names)})")
 
 
@@ -123,13 +153,18 @@ def load(
     path: str | os.PathLike[str],
     format: str | None = None,
     options: ReadOptions | None = None,
+    *,
+    refs: Paths | None = None,
     **changes: Any,
 ) -> CandidateLists:
     """Read lists from ``path`` in the format named, or found by suffix or content; a folder is a store.
 
-    ``changes`` are fields of ReadOptions by name. Raises RerankError of one line.
+    ``refs`` are files of references, one or several; ``changes`` are other fields of ReadOptions by
+    name. A format found by content is said in a DataNote. Raises RerankError of one line.
     """
     path = os.fspath(path)
+    if refs is not None:
+        changes["refs"] = refs
     known = [f.name for f in fields(ReadOptions)]
     for name in changes:
         if name not in known:
@@ -139,10 +174,16 @@ def load(
 
 
 def format_of(path: str) -> str:
-    """The name of the format of ``path``: a folder is a store, else see ``detect``."""
+    """The name of the format of ``path``: a folder is a store, else see ``detect``.
+
+    One found by content is said in a DataNote.
+    """
     if path != "-" and os.path.isdir(path):
         return "store"
-    return detect(path, read_head(path))
+    name, by = detect(path, read_head(path))
+    if by == "content":
+        warnings.warn(f"{shown(path)}: read as {name} (by content)", DataNote, stacklevel=2)
+    return name
 
 
 _LARGEST_NAMED = 100_000_000  # every column below gets a name too

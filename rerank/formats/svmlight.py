@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +15,9 @@ from rerank.formats.base import FORMATS, Format, ReadOptions, fit_names, read_fe
 from rerank.formats.svmlight_read import Table, parse
 from rerank.formats.svmlight_source import open_source
 from rerank.formats.svmlight_write import write_lists
+
+# The first item line: a number, then a qid or an index.
+_ITEM_LINE = re.compile(rb"[-+]?\.?[0-9][^ \t]*[ \t]+(qid:[^ \t]|[0-9]+:)")
 
 
 @FORMATS.register("svmlight", "letor")
@@ -31,6 +35,12 @@ class SVMLight(Format):
     honours: ClassVar[frozenset[str]] = frozenset(
         {"strict", "missing", "zero_based", "feature_names", "layout", "dtype"}
     )
+
+    @classmethod
+    def recognises(cls, head: bytes) -> bool:
+        lines = (line.strip() for line in head.splitlines())
+        first = next((line for line in lines if line and not line.startswith(b"#")), b"")
+        return _ITEM_LINE.match(first) is not None
 
     def read(self, path: str, options: ReadOptions) -> CandidateLists:
         self.check_options(options)

@@ -181,6 +181,10 @@ def test_an_option_is_honoured_or_refused(tmp_path: Path, name: str) -> None:
         "feature_names": str(tmp_path / "names"),
         "layout": "dense",
         "dtype": "float32",
+        "refs": ("refs",),
+        "distinct": True,
+        "merge": ("more",),
+        "n_best": 2,
     }
     for option, value in changes.items():
         if option not in FORMATS.get(name).honours:

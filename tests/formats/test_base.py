@@ -9,24 +9,34 @@ from pathlib import Path
 
 import pytest
 
-from rerank.errors import ConfigError, DataError, FormatError, RerankError
+from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.formats import FORMATS, ReadOptions, load
 from rerank.formats.base import read_feature_names
 
 TEXT = b"# made by hand\n1 qid:1 1:0.5 2:3\n0 qid:1 1:2 2:1\n"
 
 
-@pytest.mark.parametrize("name", ["x.txt", "x.DAT", "x.letor", "x.svm.gz", "train", "x.train", "x.gz"])
-def test_a_format_is_found_by_suffix_or_content(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["x.txt", "x.DAT", "x.letor", "x.svm.gz"])
+def test_a_format_is_found_by_suffix(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(gzip.compress(TEXT) if name.endswith(".gz") else TEXT)
     assert load(path).n_items == 2
+
+
+@pytest.mark.parametrize("name", ["train", "x.train", "x.gz"])
+def test_a_format_found_by_content_is_said(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(TEXT) if name.endswith(".gz") else TEXT)
+    with pytest.warns(DataNote) as notes:
+        assert load(path).n_items == 2
+    assert [str(note.message) for note in notes] == [f"{path}: read as svmlight (by content)"]
     assert load(str(path), format="letor").n_items == 2
 
 
 def test_a_format_is_found_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(TEXT))))
-    lists = load("-")
+    with pytest.warns(DataNote, match="<stdin>: read as svmlight"):
+        lists = load("-")
     assert lists.source == "<stdin>"
     assert lists.n_items == 2
 

@@ -25,7 +25,6 @@ KNOWN = {
     "id_column": ("id", "item_id"),
     "text_column": ("text",),
 }
-_BLANKS = " \t\r\n"
 _NOT_FINITE = ("nan", "inf", "infinity")
 
 
@@ -75,12 +74,10 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
         )
     if guessed:
         warnings.warn(f"{source}: by the header, {', '.join(guessed)}", DataNote, stacklevel=3)
-    return Roles(
-        place[given["list_column"]],
-        *(None if given[option] is None else place[given[option]] for option in list(KNOWN)[1:]),
-        features=[j for name, j in place.items() if name not in taken],
-        nameless=sum(not name for name in header),
-    )
+    label, item_id, text = (place.get(given[option] or "") for option in list(KNOWN)[1:])
+    features = [j for name, j in place.items() if name not in taken]
+    nameless = sum(not name for name in header)
+    return Roles(place[given["list_column"]], label, item_id, text, features, nameless)
 
 
 class Numbers:
@@ -107,7 +104,7 @@ class Numbers:
         self._blocks.append(np.empty(len(cells)))
         out = self._blocks[-1]
         for i, (cell, line) in enumerate(zip(cells, lines, strict=True)):
-            text = cell.strip(_BLANKS)
+            text = cell.strip()
             if not text:
                 self.empty_line = self.empty_line or line
                 out[i] = math.nan

@@ -132,11 +132,20 @@ def _read_stream(stream: Any, path: str) -> bytearray:
 def _inflate(stream: Any, head: bytes, path: str, name: str, make: Callable[[], _Decoder]) -> bytearray:
     """All members of an archive of which ``head`` has been read."""
     out = bytearray()
+    for block in _inflated(stream, head, path, name, make):
+        out += block
+    return out
+
+
+def _inflated(
+    stream: Any, head: bytes, path: str, name: str, make: Callable[[], _Decoder]
+) -> Iterator[bytes]:
+    """What an archive of which ``head`` has been read holds, block by block."""
     try:
         decoder = make()
         data = head
         while data:
-            out += decoder.decompress(data)
+            yield decoder.decompress(data)
             if not decoder.eof:
                 data = stream.read(COMPRESSED_BLOCK)
                 continue
@@ -151,7 +160,30 @@ def _inflate(stream: Any, head: bytes, path: str, name: str, make: Callable[[], 
         raise FormatError(path, None, f"damaged {name} data ({detail})", f"a whole {name} file") from None
     if not decoder.eof:
         raise FormatError(path, None, f"{name} data that is cut off", f"a whole {name} file")
-    return out
+
+
+def read_blocks(path: str) -> Iterator[bytes]:
+    """The content of a file block by block, for what must not hold all of it; raises as ``read_bytes``."""
+    if path == "-":
+        yield from _blocks(sys.stdin.buffer, STDIN)
+        return
+    try:
+        with open(path, "rb") as file:
+            yield from _blocks(file, path)
+    except OSError as error:
+        raise os_error(path, error) from None
+
+
+def _blocks(stream: Any, path: str) -> Iterator[bytes]:
+    head = stream.read(_MAGIC_LENGTH)
+    archive = _archive(head)
+    if archive is not None:
+        yield from _inflated(stream, head, path, *archive)
+        return
+    if head:
+        yield head
+    while block := stream.read(BLOCK):
+        yield block
 
 
 def read_head(path: str, size: int = 1 << 16) -> bytes:

@@ -37,6 +37,9 @@ class ReadOptions:
     distinct : of the items of a list that have the same text, keep the first.
     merge : paths of further files of the same format, whose lists are joined to those of equal id.
     n_best : items of each list, where the file does not say it; 0 = as many as fit the references.
+    list_column, label_column, id_column, text_column : names of the column (or JSON key) that says the list,
+        the label, the item's id, its text; None = the names that the format knows.
+    qrels : path of TREC judgements ("query 0 document label" a line) that become labels.
 
     ``refs`` and ``merge`` take one path as well as several. Raises ConfigError for a value that is none
     of these.
@@ -53,6 +56,11 @@ class ReadOptions:
     distinct: bool = False
     merge: tuple[str, ...] = ()
     n_best: int = 0
+    list_column: str | None = None
+    label_column: str | None = None
+    id_column: str | None = None
+    text_column: str | None = None
+    qrels: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("refs", "merge"):

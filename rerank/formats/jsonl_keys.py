@@ -1,0 +1,156 @@
+"""What the keys of a JSON candidate mean, and how the misfits among their values are said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from rerank.formats.base import ReadOptions
+from rerank.formats.growing import quoted
+
+# The first of them that a file has is taken; its others are no features, and are counted.
+CANDIDATES = ("candidates", "outputs", "choices", "responses", "completions", "hypotheses", "nbest")
+LISTS = ("list", "list_id", "prompt_id", "query_id", "qid", "task_id", "request_id")
+ITEM_KEYS: dict[str, tuple[str, ...]] = {
+    "id": ("id", "item_id", "docid", "doc_id"),
+    "text": ("text", "generated_text"),
+    "label": ("label", "is_correct", "correct", "relevance"),
+    "score": ("score",),
+    "features": ("features",),
+    "logprobs": ("token_logprobs", "logprobs"),
+}
+ORDER = ("rank", "index")  # say a place, which the order of the candidates says already
+REFERENCES = ("references", "reference")
+
+
+class MisfitError(Exception):
+    """A value that the schema has no place for; ``where`` is its key path."""
+
+    def __init__(self, where: str, found: str, expected: str) -> None:
+        super().__init__(where)
+        self.where = where
+        self.found = found
+        self.expected = expected
+
+
+def described(value: Any) -> str:
+    """A JSON value for a message."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f"the string {quoted(value)}"
+    if isinstance(value, list):
+        return f"an array of {len(value)}"
+    if isinstance(value, dict):
+        return "an object"
+    text = repr(value) if isinstance(value, float) or abs(value) < 10**30 else "a whole number past 10^30"
+    return f"the number {text}"
+
+
+def number_of(value: Any, where: str, nullable: bool) -> float:
+    """A number, true = 1, false = 0; null is NaN where it may be. Raises MisfitError."""
+    if value is None and nullable:
+        return math.nan
+    if not isinstance(value, int | float):
+        raise MisfitError(where, described(value), "a number" + (" or null" if nullable else ""))
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if math.isinf(number):
+        raise MisfitError(where, "a number too large for float64", "a finite number")
+    return number
+
+
+def name_of(value: Any, where: str) -> str:
+    """An id: a string, or a whole number as it is spelt. Raises MisfitError."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise MisfitError(where, described(value), "an id (a string or a whole number)")
+
+
+def encoded(value: Any, where: str) -> bytes:
+    """A string as UTF-8. Raises MisfitError."""
+    if not isinstance(value, str):
+        raise MisfitError(where, described(value), "a string")
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        found = f"a lone surrogate (\\u{ord(value[error.start]):04x})"
+        raise MisfitError(where, found, "text that UTF-8 can hold") from None
+
+
+class Roles:
+    """The role of each key of a candidate: of several keys for one role, the first that the file has.
+
+    ``names`` are fixed by ReadOptions where given. ``of`` maps keys to a role, to "spare" where another
+    key has it, or to "?ROLE" where that is still open.
+    """
+
+    def __init__(self, options: ReadOptions) -> None:
+        given = {"id": options.id_column, "text": options.text_column, "label": options.label_column}
+        self.of: dict[str, str] = dict.fromkeys(ORDER, "spare")
+        for role, keys in ITEM_KEYS.items():
+            named = given.get(role)
+            for key in keys:
+                self.of[key] = "spare" if named is not None else f"?{role}"
+        self.of.update({key: role for role, key in given.items() if key is not None})
+
+    def settle(self, role: str, item: Mapping[str, Any]) -> None:
+        """Give ``role`` ("?ROLE") to the first of its keys that ``item`` has."""
+        keys = [key for key in ITEM_KEYS[role[1:]] if self.of.get(key) == role]
+        chosen = next(key for key in keys if key in item)
+        self.of.update(dict.fromkeys(keys, "spare"))
+        self.of[chosen] = role[1:]
+
+
+def token_logprobs(value: Any, where: str) -> list[float] | None:
+    """Log-probabilities of tokens, however the value holds them; None where it is of another kind.
+
+    Numbers; objects with a "logprob" (or vLLM's {token: {"logprob": ...}} of one token); OpenAI's
+    {"token_logprobs": ...} and {"content": ...}. A null (the first token of an echoed prompt) is left
+    out. Raises MisfitError for a number past float64.
+    """
+    if isinstance(value, dict):
+        for key in ("token_logprobs", "content"):
+            if isinstance(value.get(key), list):
+                return token_logprobs(value[key], f"{where}.{key}")
+        return None
+    if not isinstance(value, list):
+        return None
+    out = []
+    for place, entry in enumerate(value):
+        if isinstance(entry, dict):
+            entry = _logprob_of(entry)
+            if entry is None:
+                return None
+        if entry is None:
+            continue
+        if isinstance(entry, bool) or not isinstance(entry, int | float):
+            return None
+        out.append(number_of(entry, f"{where}[{place}]", False))
+    return out
+
+
+def _logprob_of(entry: Mapping[str, Any]) -> Any:
+    if "logprob" not in entry and len(entry) == 1:
+        (entry,) = entry.values()
+    return entry.get("logprob") if isinstance(entry, dict) else None
+
+
+def logprob_features(logprobs: list[float], where: str) -> dict[str, float]:
+    """Their sum, number, and where there are any, mean and least. Raises MisfitError where they overflow."""
+    try:
+        total = math.fsum(logprobs)
+    except OverflowError:
+        raise MisfitError(where, "a sum too large for float64", "log-probabilities") from None
+    out = {"logprob_sum": total, "n_tokens": float(len(logprobs))}
+    if logprobs:
+        out["logprob_mean"] = total / len(logprobs)
+        out["logprob_min"] = min(logprobs)
+    return out

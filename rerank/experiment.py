@@ -29,6 +29,7 @@ from rerank.metrics import evaluation
 from rerank.metrics.base import parse
 from rerank.metrics.comparison import Comparisons, compare_all
 from rerank.metrics.evaluation import Evaluation
+from rerank.metrics.selecting import SelectingJudge
 from rerank.models.base import Model, load_model
 from rerank.report.sparkline import sparkline
 from rerank.wording import count
@@ -36,7 +37,6 @@ from rerank.wording import count
 Floats = npt.NDArray[np.float64]
 
 READ_OPTIONS = {field.name for field in dataclasses.fields(ReadOptions)}
-DEFAULT_METRICS = ("AP", "RR", "nDCG@10")
 
 
 @dataclass
@@ -141,19 +141,55 @@ def train_from(config: TrainConfig) -> TrainResult:
     if config.data.train is None:
         raise ConfigError("data.train: found none, expected a file of training lists (--data FILE)")
     started = time.perf_counter()
-    lists = _load(config, config.data.train)
-    dev = None if config.data.dev is None else _load(config, config.data.dev)
+    data, train_path = config.data, config.data.train
+    lists = _load(config, train_path, refs=data.refs, merge=data.merge)
+    dev = None
+    if data.dev is not None:
+        _note_same_file("dev", data.dev, "train", train_path)
+        _note_same_file("dev", data.dev, "test", data.test)
+        dev = _load(config, data.dev, refs=data.dev_refs)
     loaded = time.perf_counter()
     model = fit(learner, lists, dev=dev, metric=config.select.metric, scaling=config.scaling)
     seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
     return TrainResult(model, config.select.metric, lists, seconds)
 
 
-def _load(config: TrainConfig, path: str) -> CandidateLists:
+def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
+    """What to judge by where no metric is named: BLEU with references, else measures of ranking."""
+    if lists.labels is None and (lists.references or "BLEU" in lists.counts):
+        return ("BLEU",)
+    return ("AP", "RR", "nDCG@10")
+
+
+def _note_same_file(part: str, path: str, other: str, other_path: str | None) -> None:
+    if other_path is not None and path != "-" and os.path.realpath(path) == os.path.realpath(other_path):
+        warnings.warn(f"{part} and {other} are the same file, {path}", DataNote, stacklevel=3)
+
+
+def _load(config: TrainConfig, path: str, **own: Any) -> CandidateLists:
+    """The lists of one part; ``own`` are read options of this part alone."""
     data = config.data
     options = {name: getattr(data, name) for name in type(data).model_fields if name in READ_OPTIONS}
-    lists = load(path, data.format, **options)
-    return lists if data.first_best is None else lists.with_first_best(data.first_best)
+    lists = load(path, data.format, **{**options, "merge": (), **own})
+    if data.first_best is not None:
+        lists = lists.with_first_best(data.first_best)
+    return lists if data.label is None else labelled(lists, data.label)
+
+
+def labelled(lists: CandidateLists, metric: str) -> CandidateLists:
+    """The same lists with a metric's value of each item on its own as label, larger always better.
+
+    Measures of errors (WER, TER) are negated. Raises ConfigError for a metric of whole rankings,
+    DataError where texts, references or a value are missing.
+    """
+    judge = parse(metric).prepare(lists)
+    if not isinstance(judge, SelectingJudge):
+        raise ConfigError(f"metric {metric!r} judges rankings; labels need one of single candidates (sBLEU)")
+    values = judge.better * judge.item_values()
+    if np.isnan(values).any():
+        bad = int(np.argmax(np.isnan(values)))
+        raise DataError(f"{lists.source}: item {bad + 1} has no {metric} of its own")
+    return dataclasses.replace(lists, labels=values)
 
 
 def write_curve(result: TrainResult, path: str) -> None:

@@ -12,6 +12,7 @@ from rerank.cli import (
     compare,
     convert,
     evaluate,
+    label,
     listing,
     pairs,
     predict,
@@ -58,6 +59,7 @@ app.command("pairs")(pairs.pairs)
 app.command("convert")(convert.convert)
 app.command("append")(append.append)
 app.command("split")(split.split)
+app.command("label")(label.label)
 app.command("list")(listing.list_)
 
 

@@ -42,10 +42,11 @@ def compare(
     from rerank import experiment
     from rerank.report import comparisons, record
 
+    lists = reading.load(data)
     found = experiment.compare_files(
-        reading.load(data),
+        lists,
         scores,
-        metric or list(experiment.DEFAULT_METRICS),
+        metric or experiment.default_metrics(lists),
         ties=ties,
         no_relevant=no_relevant,
         samples=samples,

@@ -70,7 +70,7 @@ def evaluate(
     result = experiment.evaluate_files(
         lists,
         scores or [],
-        metric or list(experiment.DEFAULT_METRICS),
+        metric or experiment.default_metrics(lists),
         baseline=baseline,
         ties=ties,
         no_relevant=no_relevant,

@@ -45,6 +45,42 @@ def _options(
             help="The first stage's order: that of the input's lines, or a feature (larger first).",
         ),
     ] = None,
+    refs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--refs",
+            "-R",
+            metavar="FILE",
+            help="References, one a line; repeat for several.",
+        ),
+    ] = None,
+    merge: Annotated[
+        list[str] | None,
+        typer.Option("--merge", metavar="FILE", help="A further file, lists joined by id; repeatable."),
+    ] = None,
+    distinct: Annotated[
+        bool | None, typer.Option("--distinct", help="Keep the first of a list's items of the same text.")
+    ] = None,
+    n_best: Annotated[
+        int | None,
+        typer.Option("--n-best", metavar="N", min=1, help="Lines of each list (flat)."),
+    ] = None,
+    qrels: Annotated[
+        str | None, typer.Option("--qrels", metavar="FILE", help="TREC judgements that become labels (trec).")
+    ] = None,
+    list_column: Annotated[
+        str | None,
+        typer.Option("--list-column", metavar="NAME", help="The column of list ids."),
+    ] = None,
+    label_column: Annotated[
+        str | None, typer.Option("--label-column", metavar="NAME", help="The column of labels.")
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option("--id-column", metavar="NAME", help="The column of item ids.")
+    ] = None,
+    text_column: Annotated[
+        str | None, typer.Option("--text-column", metavar="NAME", help="The column of texts.")
+    ] = None,
     feature_names: Annotated[
         str | None,
         typer.Option("--feature-names", metavar="FILE", help="Names of the features, one a line."),
@@ -87,7 +123,7 @@ def reads(function: F) -> F:
         given = {
             name: value
             for name, value in reading.items()
-            if value is not None and name not in ("format", "first_best")
+            if value not in (None, []) and name not in ("format", "first_best")
         }
         return function(reading=Reading(reading["format"], reading["first_best"], given), **arguments)
 

@@ -31,6 +31,13 @@ def train(
             "--set", "-s", metavar="KEY=VALUE", help="A learner's setting, or a path into the YAML."
         ),
     ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option("--label", metavar="M", help="Make labels by this metric from --refs (sBLEU, ...)."),
+    ] = None,
+    dev_refs: Annotated[
+        list[str] | None, typer.Option("--dev-refs", metavar="FILE", help="References of the dev lists.")
+    ] = None,
     dev: Annotated[
         str | None, typer.Option("--dev", metavar="FILE", help="Development lists, watched by the metric.")
     ] = None,
@@ -71,6 +78,8 @@ def train(
     given = {
         "data.train": data,
         "data.dev": dev,
+        "data.dev_refs": dev_refs or None,
+        "data.label": label,
         "data.format": reading.format,
         "data.first_best": reading.first_best,
         **{f"data.{name}": value for name, value in reading.given.items()},

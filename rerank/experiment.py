@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,11 @@ from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics import evaluation
 from rerank.metrics.base import parse
 from rerank.metrics.comparison import Comparisons, compare_all
+from rerank.metrics.consensus import Statistic, consensus
 from rerank.metrics.evaluation import Evaluation
 from rerank.metrics.selecting import SelectingJudge
 from rerank.models.base import Model, load_model
+from rerank.registry import did_you_mean
 from rerank.report.sparkline import sparkline
 from rerank.wording import count
 
@@ -152,6 +154,18 @@ def train_from(config: TrainConfig) -> TrainResult:
     model = fit(learner, lists, dev=dev, metric=config.select.metric, scaling=config.scaling)
     seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
     return TrainResult(model, config.select.metric, lists, seconds)
+
+
+def with_consensus(lists: CandidateLists, by: Sequence[str], statistic: str) -> CandidateLists:
+    """The same lists with a feature consensus.WHAT.STATISTIC for each of ``by``; see metrics.consensus."""
+    if statistic not in get_args(Statistic):
+        raise ConfigError(f"unknown statistic {statistic!r}; {did_you_mean(statistic, get_args(Statistic))}")
+    columns = {}
+    for what in by:
+        columns[f"consensus.{what}.{statistic}"] = consensus(lists, what, cast(Statistic, statistic))
+    if len(columns) < len(by):
+        raise ConfigError("a similarity is given twice")
+    return lists.with_added(columns)
 
 
 def default_metrics(lists: CandidateLists) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from rerank.cli import (
     compare,
     convert,
     evaluate,
+    features,
     label,
     listing,
     pairs,
@@ -60,6 +61,7 @@ app.command("convert")(convert.convert)
 app.command("append")(append.append)
 app.command("split")(split.split)
 app.command("label")(label.label)
+app.add_typer(features.app, name="features")
 app.command("list")(listing.list_)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.errors import DataError
+from rerank.native import _strings
 
 
 class StringColumn(Sequence[str]):
@@ -75,5 +76,19 @@ class StringColumn(Sequence[str]):
         lengths = self.lengths()[index]
         offsets = np.zeros(len(index) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        source = np.repeat(self.offsets[:-1][index] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return StringColumn(self.data[source], offsets)
+        data = np.empty(offsets[-1], dtype=np.uint8)
+        _strings.take(self.data, self.offsets, np.ascontiguousarray(index, dtype=np.int64), offsets, data)
+        return StringColumn(data, offsets)
+
+    def repeated(self, lists: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Whether a string stands before in its list: bool (n); ``lists`` are the bounds of lists."""
+        out = np.zeros(len(self), dtype=np.uint8)
+        longest = int(np.diff(lists).max(initial=0))
+        if len(self.data) == 0:  # all are empty
+            out[:] = 1
+            out[lists[:-1]] = 0
+        elif longest > 1:
+            slots = np.empty(4 * longest, dtype=np.int32)
+            hashes = np.empty(longest, dtype=np.uint64)
+            _strings.mark_repeated(self.data, self.offsets, lists, slots, hashes, out)
+        return out.view(np.bool_)

@@ -1,0 +1,15 @@
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+Index = npt.NDArray[np.int64]
+
+def take(data: Bytes, offsets: Index, index: Index, out_offsets: Index, out: Bytes) -> None: ...
+def mark_repeated(
+    data: Bytes,
+    offsets: Index,
+    lists: Index,
+    slots: npt.NDArray[np.int32],
+    hashes: npt.NDArray[np.uint64],
+    repeated: npt.NDArray[np.uint8],
+) -> None: ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +29,9 @@ class Holds:
     writes: bool = True
     folder: bool = False
 
+
+# What a format has to say of a set is for its own tests.
+pytestmark = pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
 
 HOLDS = {
     "svmlight": Holds(),
@@ -87,13 +89,6 @@ def make(name: str) -> Format:
     return FORMATS.get(name)()
 
 
-def loaded(path: str | Path, name: str) -> CandidateLists:
-    """What a file holds, whatever there is to say about it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return load(str(path), format=name)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_has_a_line_in_the_table_and_says_what_it_is(name: str) -> None:
     assert name in HOLDS, "add the format to HOLDS"
@@ -110,7 +105,7 @@ def test_round_trip(tmp_path: Path, name: str, case: str) -> None:
     lists, holds = LISTS[case], HOLDS[name]
     path = str(tmp_path / "set")
     make(name).write(lists, path)
-    again = loaded(path, name)
+    again = load(str(path), format=name)
     assert np.array_equal(again.offsets, lists.offsets)
     if holds.labels:
         assert np.array_equal(again.labels, lists.labels)
@@ -143,7 +138,7 @@ def test_unjudged_items_are_held_or_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / "set"
     if HOLDS[name].unjudged:
         make(name).write(lists, str(path))
-        assert np.array_equal(loaded(path, name).labels, lists.labels, equal_nan=True)
+        assert np.array_equal(load(str(path), format=name).labels, lists.labels, equal_nan=True)
     elif HOLDS[name].labels:
         with pytest.raises(DataError):
             make(name).write(lists, str(path))
@@ -175,7 +170,7 @@ def test_a_write_leaves_the_target_and_nothing_else(tmp_path: Path, name: str) -
     for case in ("ids", "ties"):
         make(name).write(LISTS[case], str(path))
         assert list(tmp_path.iterdir()) == [path]
-        assert loaded(path, name).n_items == LISTS[case].n_items
+        assert load(str(path), format=name).n_items == LISTS[case].n_items
     with pytest.raises(RerankError):
         make(name).write(LISTS["ids"], str(tmp_path / "no" / "folder" / "set"))
 

@@ -11,6 +11,9 @@ LISTS = ("qid", "list", "list_id", "query", "query_id", "target")
 OTHERS = {"label": ("label",), "id": ("id", "item_id"), "text": ("text",)}
 
 
+BLANKS = " \t\r\n\v\f"
+
+
 class BadTableError(Exception):
     """A fault; ``line`` counts from 1, None = the whole file."""
 
@@ -31,19 +34,19 @@ class Twin:
 
 def number(cell: str) -> float | None:
     """A finite decimal number, None where the cell is another; NaN where it is empty."""
-    if not cell.strip():
+    if not cell.strip(BLANKS):
         return math.nan
     try:
         value = float(cell)
     except ValueError:
         return None
-    plain = cell.strip().isascii() and "_" not in cell
+    plain = cell.strip(BLANKS).isascii() and "_" not in cell
     return value if plain and math.isfinite(value) else None
 
 
 def is_feature(cells: list[str]) -> bool:
     """Whether the first cell that is not empty is a number, or would be one were it finite."""
-    first = next((cell.strip() for cell in cells if cell.strip()), None)
+    first = next((cell.strip(BLANKS) for cell in cells if cell.strip(BLANKS)), None)
     if first is None or not first.isascii() or "_" in first:
         return False
     try:

@@ -80,7 +80,7 @@ def with_qrels(lists: CandidateLists, path: str) -> CandidateLists:
         _note(f"{qrels}: {queries} not in {source}; left out (trec_eval -c counts each as 0)")
     if lost:
         documents = f"{count(lost, 'relevant document')} of {count(lost_in, 'query', 'queries')}"
-        _note(f"{qrels}: {documents} not in {source}; measures count only those that are (trec_eval all)")
+        _note(f"{qrels}: {documents} not in {source}; measures count only listed ones, trec_eval all")
     return replace(lists, labels=labels)
 
 

@@ -36,10 +36,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rerank.data.lists import CandidateLists
+from rerank.errors import ConfigError
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.cells import check_layout
 from rerank.formats.jsonl_read import read_jsonl
 from rerank.formats.jsonl_write import write_jsonl
+from rerank.formats.nbest_distinct import drop_duplicates
 from rerank.formats.references import attach_references
 
 
@@ -61,6 +63,7 @@ class JSONLines(Format):
             "layout",
             "dtype",
             "refs",
+            "distinct",
             "list_column",
             "label_column",
             "id_column",
@@ -75,7 +78,10 @@ class JSONLines(Format):
     def read(self, path: str, options: ReadOptions) -> CandidateLists:
         self.check_options(options)
         check_layout(options)
-        return attach_references(read_jsonl(path, options), options.refs, numbered=True)
+        lists = attach_references(read_jsonl(path, options), options.refs, numbered=True)
+        if options.distinct and lists.texts is None:
+            raise ConfigError(f"{lists.source}: distinct compares texts, and there are none")
+        return drop_duplicates(lists) if options.distinct else lists
 
     def write(self, lists: CandidateLists, path: str) -> None:
         write_jsonl(lists, path)

@@ -161,10 +161,9 @@ class Columns:
                     where + name, "null", "a number (or missing=nan, which keeps missing values apart)"
                 )
             number = number_of(value, where + name, nullable)
+            self.cells.names.setdefault(name, len(self.cells.names))
             if value is not None:
                 numbers[name] = number
-            else:
-                self.cells.names.setdefault(name, len(self.cells.names))
         self.cells.add(numbers, numbers.values())
 
     def refer(self, entry: dict[str, Any], first: bool) -> None:

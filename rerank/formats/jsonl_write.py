@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import warnings
@@ -58,8 +59,7 @@ def _note_left_out(lists: CandidateLists, path: str) -> None:
     left = []
     order = lists.first_best
     if order is not None and any(
-        np.any(np.diff(order[a:b]) > 0)
-        for a, b in zip(lists.offsets[:-1].tolist(), lists.offsets[1:].tolist(), strict=True)
+        np.any(np.diff(order[a:b]) > 0) for a, b in itertools.pairwise(lists.offsets.tolist())
     ):
         left.append("first_best (the order of the candidates stands for it)")
     if lists.rows is not None and np.any(np.diff(lists.rows) < 0):

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rerank.data.lists import CandidateLists
+from rerank.errors import ConfigError
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.cells import check_layout
+from rerank.formats.nbest_distinct import drop_duplicates
+from rerank.formats.references import attach_references
 from rerank.formats.table_read import read_table
 from rerank.formats.table_write import write_table
 
@@ -36,6 +39,7 @@ class Table(Format):
             "layout",
             "dtype",
             "refs",
+            "distinct",
             "list_column",
             "label_column",
             "id_column",
@@ -46,7 +50,10 @@ class Table(Format):
     def read(self, path: str, options: ReadOptions) -> CandidateLists:
         self.check_options(options)
         check_layout(options)
-        return read_table(path, options)
+        lists = attach_references(read_table(path, options), options.refs, numbered=True)
+        if options.distinct and lists.texts is None:
+            raise ConfigError(f"{lists.source}: distinct compares texts, and there are none")
+        return drop_duplicates(lists) if options.distinct else lists
 
     def write(self, lists: CandidateLists, path: str) -> None:
         write_table(lists, path)

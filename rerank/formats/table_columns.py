@@ -25,6 +25,7 @@ KNOWN = {
     "id_column": ("id", "item_id"),
     "text_column": ("text",),
 }
+_BLANKS = " \t\r\n\v\f"  # what float() passes over in ASCII
 _NOT_FINITE = ("nan", "inf", "infinity")
 
 
@@ -104,7 +105,7 @@ class Numbers:
         self._blocks.append(np.empty(len(cells)))
         out = self._blocks[-1]
         for i, (cell, line) in enumerate(zip(cells, lines, strict=True)):
-            text = cell.strip()
+            text = cell.strip(_BLANKS)
             if not text:
                 self.empty_line = self.empty_line or line
                 out[i] = math.nan

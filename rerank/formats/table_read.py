@@ -16,7 +16,6 @@ from rerank.files import plain_suffix, shown
 from rerank.formats.base import ReadOptions
 from rerank.formats.cells import check_float32
 from rerank.formats.growing import Grouping, Strings, each_line, quoted
-from rerank.formats.references import attach_references
 from rerank.formats.table_columns import Numbers, Roles, roles_of
 from rerank.wording import count
 
@@ -33,7 +32,7 @@ def read_table(path: str, options: ReadOptions) -> CandidateLists:
         reader = _Reader(rows, roles, options)
         for block, lines in rows.blocks():
             reader.add(block, lines)
-    return attach_references(reader.finish(), options.refs, numbered=True)
+    return reader.finish()
 
 
 @contextmanager

@@ -60,9 +60,8 @@ def _row(cells: list[str], delimiter: str, path: str) -> bytes:
     try:
         return delimiter.join(out).encode() + b"\n"
     except UnicodeEncodeError:
-        raise DataError(
-            f"{path}: a table must be UTF-8, and {cells[0]!r} has other bytes; {_STORE}"
-        ) from None
+        found = f"list {cells[0]!r} holds other bytes"
+        raise DataError(f"{path}: a table must be UTF-8, and {found}; {_STORE}") from None
 
 
 def _check(lists: CandidateLists, path: str) -> None:

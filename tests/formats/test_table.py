@@ -1,0 +1,399 @@
+"""CSV and TSV: columns by name, missing cells, quotes, every fault, a slow twin."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import random
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import table as slow
+
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense, Sparse
+from rerank.data.strings import StringColumn
+from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
+from rerank.formats import load
+from rerank.formats.table import Table
+
+STRINGS = StringColumn.from_strings
+
+
+def read(tmp_path: Path, text: str, name: str = "set.csv", **options: Any) -> CandidateLists:
+    path = tmp_path / name
+    path.write_bytes(text.encode())
+    return load(path, **options)
+
+
+def quietly(tmp_path: Path, text: str, name: str = "set.csv", **options: Any) -> CandidateLists:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNote)
+        return read(tmp_path, text, name, **options)
+
+
+SMALL = "target,model,a,b,gdt\nT1,m1,1,0.5,50\nT1,m2,-2e3,,\nT2,m1,+.5,7,1\n"
+NAMED = {"list_column": "target", "label_column": "gdt", "id_column": "model", "missing": "nan"}
+
+
+def test_columns_by_name(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        lists = read(tmp_path, SMALL, **NAMED)
+    assert lists.offsets.tolist() == [0, 2, 3]
+    assert list(lists.list_ids) == ["T1", "T2"]
+    assert list(lists.item_ids) == ["m1", "m2", "m1"]
+    assert lists.feature_names == ["a", "b"]
+    assert np.array_equal(lists.features.to_dense(), [[1, 0.5], [-2000, np.nan], [0.5, 7]], equal_nan=True)
+    assert np.array_equal(lists.labels, [50, np.nan, 1], equal_nan=True)
+    assert lists.first_best is None
+    assert lists.base_scores is None
+    assert lists.texts is None
+
+
+def test_what_is_guessed_is_said(tmp_path: Path) -> None:
+    text = "label,text,qid,id,x\n1,a,7,i,2\n"
+    with pytest.warns(DataNote) as notes:
+        lists = read(tmp_path, text)
+    assert [str(note.message).partition("set.csv: ")[2] for note in notes] == [
+        "by the header, list_column=qid, label_column=label, id_column=id, text_column=text"
+    ]
+    assert (list(lists.list_ids), list(lists.item_ids), list(lists.texts)) == (["7"], ["i"], ["a"])
+    assert (lists.labels.tolist(), lists.feature_names) == ([1], ["x"])
+    lists = quietly(tmp_path, text, list_column="id", label_column="x")
+    assert (list(lists.list_ids), lists.item_ids) == (["i"], None)
+    assert lists.feature_names == ["label", "qid"]
+
+
+def test_columns_of_no_numbers_are_left_out_and_named(tmp_path: Path) -> None:
+    text = ",qid,name,x,nothing,late\n0,a,n,1,,\n1,a,,2, ,word\n"
+    with pytest.warns(DataNote, match="left out: 'name', 'nothing', 'late', one without a name"):
+        lists = read(tmp_path, text, list_column="qid")
+    assert lists.feature_names == ["x"]
+
+
+def test_rows_apart(tmp_path: Path) -> None:
+    text = "qid,id,x,label,text\na,1,1,1,t\nb,2,2,2,u\n\na,3,3,3,v\n"
+    with pytest.warns(DataNote) as notes:
+        lists = read(tmp_path, text)
+    assert "the lines of 1 list stand apart (from line 5)" in str(notes[1].message)
+    assert lists.rows.tolist() == [0, 2, 1]
+    assert list(lists.item_ids) == ["1", "3", "2"]
+    assert list(lists.texts) == ["t", "v", "u"]
+    assert lists.labels.tolist() == [1, 3, 2]
+    assert lists.features.to_dense().tolist() == [[1], [3], [2]]
+    with pytest.raises(FormatError, match="csv:5: found list 'a' again"):
+        quietly(tmp_path, text, strict=True)
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x", "x.csv.gz"])
+def test_separators_and_quotes(tmp_path: Path, name: str) -> None:
+    mark = "\t" if name == "x.tsv" else ","
+    header = mark.join(("list", "text", '"x ""1"""'))
+    text = header + "\r\n" + mark.join(("a", '"p, ""q""\t\r\nr"', ' "1" '.strip())) + "\r\n"
+    text += mark.join(('"b"', "\u2028\x0b", " 2 "))
+    path = tmp_path / name
+    data = ("\ufeff" + text).encode()
+    path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    with pytest.warns(DataNote, match="by the header"):
+        lists = load(path, format="table" if name == "x" else None)
+    assert list(lists.texts) == ['p, "q"\t\r\nr', "\u2028\x0b"]
+    assert lists.feature_names == ['x "1"']
+    assert lists.features.to_dense().tolist() == [[1], [2]]
+
+
+def test_layouts_and_dtypes(tmp_path: Path) -> None:
+    options = {k: v for k, v in NAMED.items() if k != "missing"}
+    text = SMALL.replace("-2e3,,", "-2e3,0,")
+    dense = read(tmp_path, text, dtype="float32", **options)
+    assert dense.features.to_dense().dtype == np.float32
+    sparse = read(tmp_path, text, layout="sparse", **options)
+    assert isinstance(sparse.features, Sparse)
+    assert np.array_equal(sparse.features.to_dense(), dense.features.to_dense())
+    with pytest.raises(DataError, match="too large for float32"):
+        read(tmp_path, text.replace("-2e3", "-2e39"), dtype="float32", **options)
+    with pytest.raises(ConfigError, match="layout='sparse' cannot"):
+        read(tmp_path, SMALL, layout="sparse", **NAMED)
+
+
+def test_references_and_distinct(tmp_path: Path) -> None:
+    (tmp_path / "refs").write_text("zero\none\n")
+    text = "qid,text,x\n1,a,1\n1,a,2\n0,b,3\n"
+    lists = quietly(tmp_path, text, refs=tmp_path / "refs", distinct=True)
+    assert list(lists.references[0]) == ["one", "zero"]
+    assert list(lists.texts) == ["a", "b"]
+    with pytest.raises(ConfigError, match="distinct compares texts"):
+        quietly(tmp_path, "qid,x\n1,2\n", distinct=True)
+
+
+def test_long_cells_and_many_rows(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    long = "ab" * 200_000
+    text = f"qid,text,x\n1,{long},2\n" + "".join(f"{i // 7},t{i},{i}.5\n" for i in range(20_000))
+    lists = quietly(tmp_path, text)
+    assert lists.n_items == 20_001
+    assert max(lists.texts.lengths()) == 400_000
+    assert lists.input_order(lists.features.column(0))[1:].tolist() == [i + 0.5 for i in range(20_000)]
+    assert csv.field_size_limit() == before
+    with pytest.raises(FormatError, match=r"csv:20003: found '1x' in column 'x'"):
+        quietly(tmp_path, text + "1,t,1x\n")
+
+
+FAULTS = {
+    "header alone": ("qid,x\n", None, "a header alone"),
+    "blank first line": ("\nqid,x\n1,2\n", 1, "an empty line"),
+    "no list column": ("a,b\n1,2\n", 1, "no column named qid, list"),
+    "two of a name": ("qid,x,x\n1,2,3\n", 1, "two columns 'x'"),
+    "short row": ("qid,x,y\n1,2,3\n1,2\n", 3, "2 cells, expected 3, as the header has"),
+    "long row": ("qid,x\n1,2,\n", 2, "3 cells"),
+    "word": ("qid,x\n1,2\n1,two\n", 3, "'two' in column 'x', expected a finite number or an empty cell"),
+    "nan": ("qid,x\n1,2\n1,NaN\n", 3, "'NaN' in column 'x'"),
+    "nan first": ("qid,x\n1,nan\n", 2, "'nan' in column 'x'"),
+    "inf": ("qid,x\n1,-inf\n", 2, "'-inf' in column 'x'"),
+    "too large": ("qid,x\n1,1e999\n", 2, "'1e999' in column 'x', too large for float64"),
+    "underscore": ("qid,x\n1,1\n1,1_0\n", 3, "'1_0'"),
+    "digits of another script": ("qid,x\n1,1\n1,\u0661\n", 3, "in column 'x'"),
+    "empty": ("qid,x,y\n1,1,1\n1,,\n", 3, "an empty cell in column 'x' (and in 1 more column), expected a"),
+    "empty list": ("qid,x\n1,1\n,2\n", 3, "an empty cell for the list"),
+    "label": ("qid,x,label\n1,1,good\n", 2, "'good' in column 'label'"),
+    "label after": ("qid,x,label\n1,1,\n1,1,good\n", 3, "'good' in column 'label'"),
+    "open quote": ('qid,x\n1,1\n1,"2\n', 3, "no row (unexpected end of data)"),
+    "behind a quote": ('qid,x\n1,"2"3\n', 2, "no row ("),
+    "carriage returns": ("qid,x\r1,2\r", 1, "no row ("),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults(tmp_path: Path, name: str) -> None:
+    text, line, found = FAULTS[name]
+    with pytest.raises(FormatError) as caught:
+        quietly(tmp_path, text)
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path}/set.csv{'' if line is None else f':{line}'}: found ")
+    assert found in message
+    assert "\n" not in message
+
+
+def test_faults_of_bytes_and_options(tmp_path: Path) -> None:
+    path = tmp_path / "set.csv"
+    path.write_bytes(b"qid,x\n1,2\n\xff,3\n")
+    with pytest.raises(FormatError, match="csv:3: found bytes that are not UTF-8"):
+        load(path, list_column="qid")
+    with pytest.raises(ConfigError, match=r"no column 'model2' \(--id-column\); did you mean 'model'"):
+        read(tmp_path, SMALL, list_column="target", id_column="model2")
+    with pytest.raises(ConfigError, match="one column cannot be two of"):
+        read(tmp_path, SMALL, list_column="target", id_column="target")
+    for header, found in (("qid x", "neither comma nor tab"), ("qid\tx,", "commas and tabs")):
+        with pytest.raises(FormatError, match=f":1: found {found}"):
+            read(tmp_path, header + "\n1\n", "set", format="table")
+
+
+@pytest.mark.shared
+def test_casp13(shared_data: Path) -> None:
+    path = shared_data / "casp13" / "casp13_merged.csv.gz"
+    columns = {"list_column": "target", "label_column": "GDT_TS", "id_column": "model"}
+    lists = load(path, **columns, missing="nan")
+    assert (lists.n_lists, lists.n_items, lists.n_features) == (76, 11379, 9)
+    with gzip.open(path, "rt", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(lists.item_ids) == [row["model"] for row in rows]
+    assert np.array_equal(
+        lists.input_order(lists.features.to_dense()),
+        [[float(row[name] or "nan") for name in lists.feature_names] for row in rows],
+        equal_nan=True,
+    )
+    assert np.array_equal(lists.labels, [float(row["GDT_TS"] or "nan") for row in rows], equal_nan=True)
+    with pytest.raises(FormatError, match=r"gz:2: found an empty cell in column '3DCNN' .*--missing nan"):
+        load(path, **columns)
+
+
+# Round trips
+
+TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def sets(draw: st.DrawFn) -> CandidateLists:
+    """Any set that a table holds."""
+    lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+    n, m = sum(lengths), len(lengths)
+    names = draw(st.lists(TEXTS.filter(lambda s: s not in ("", "list", "id", "text", "label")), unique=True))
+    names = [name for name in names if not name.startswith("\ufeff")]
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    values = rng.choice(draw(st.lists(FLOATS, min_size=3, max_size=8)), (n, len(names)))
+    if draw(st.booleans()) and n > 1:
+        values[1:][rng.random((n - 1, len(names))) < 0.5] = np.nan
+    labels = draw(st.none() | st.lists(FLOATS | st.just(float("nan")), min_size=n, max_size=n).map(np.array))
+    strings = st.none() | st.lists(TEXTS, min_size=n, max_size=n).map(STRINGS)
+    ids = draw(st.lists(TEXTS.filter(bool), min_size=m, max_size=m, unique=True).map(STRINGS))
+    # Lists in order of first appearance, their lines in any order that keeps each list's own.
+    spread = rng.permutation(np.repeat(np.arange(m), lengths))
+    first = {code: k for k, code in enumerate(dict.fromkeys(spread.tolist()))}
+    codes = np.array([first[code] for code in spread.tolist()])
+    rows = np.argsort(codes, kind="stable") if draw(st.booleans()) and np.any(np.diff(codes) < 0) else None
+    sizes = lengths if rows is None else np.bincount(codes)
+    return CandidateLists(
+        np.cumsum([0, *sizes]),
+        Dense(values),
+        labels=labels,
+        list_ids=ids,
+        item_ids=draw(strings),
+        texts=draw(strings),
+        feature_names=names,
+        rows=rows,
+    )
+
+
+def same_bits(a: np.ndarray | None, b: np.ndarray | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a), np.signbit(b))
+
+
+@settings(deadline=None, max_examples=150)
+@given(sets(), st.sampled_from(["csv", "tsv"]))
+def test_what_is_written_reads_back(
+    tmp_path_factory: pytest.TempPathFactory, lists: CandidateLists, suffix: str
+) -> None:
+    path = str(tmp_path_factory.mktemp("round") / f"set.{suffix}")
+    Table().write(lists, path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNote)
+        again = load(
+            path,
+            missing="nan",
+            list_column="list",
+            label_column=None if lists.labels is None else "label",
+            id_column=None if lists.item_ids is None else "id",
+            text_column=None if lists.texts is None else "text",
+        )
+    assert np.array_equal(again.offsets, lists.offsets)
+    assert again.feature_names == lists.feature_names
+    assert same_bits(again.features.to_dense(), lists.features.to_dense())
+    assert same_bits(again.labels, lists.labels)
+    for name in ("list_ids", "item_ids", "texts"):
+        assert getattr(again, name) == getattr(lists, name), name
+    assert (again.rows is None) == (lists.rows is None)
+    assert again.rows is None or again.rows.tolist() == lists.rows.tolist()
+
+
+def test_python_reads_what_is_written(tmp_path: Path) -> None:
+    texts = ['a,"b"', "c\r\nd\te", " f ", ""]
+    lists = CandidateLists(np.array([0, 4]), Dense(np.arange(4.0)[:, None]), texts=STRINGS(texts))
+    for name, mark in (("x.csv", ","), ("x.tsv", "\t"), ("x", ",")):
+        Table().write(lists, str(tmp_path / name))
+        with open(tmp_path / name, newline="") as file:
+            rows = list(csv.reader(file, delimiter=mark, strict=True))
+        assert rows == [["list", "text", "1"], *(["1", t, repr(float(i))] for i, t in enumerate(texts))]
+
+
+def test_what_cannot_be_written_is_refused_or_said(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.csv")
+    X, two = Dense(np.ones((2, 2))), np.array([0, 1, 2])
+    for lists, message in (
+        (CandidateLists(two, X, texts=STRINGS([b"a", b"\xff"])), "list '2' holds other bytes"),
+        (CandidateLists(two, X, list_ids=STRINGS(["a", "a"])), "two lists have one id"),
+        (CandidateLists(two, X, list_ids=STRINGS(["a", ""])), "an empty list id"),
+        (CandidateLists(two, X, feature_names=["a", "a"]), "names of their own"),
+        (CandidateLists(two, X, feature_names=["a", ""]), "names of their own"),
+        (CandidateLists(two, X, feature_names=["a", "label"]), "a column 'label' of its own"),
+        (CandidateLists(two, Dense(np.array([[1, np.nan], [2, np.nan]]))), "feature '2', which all miss"),
+    ):
+        with pytest.raises(DataError, match=message):
+            Table().write(lists, path)
+        assert list(tmp_path.iterdir()) == []
+    lists = CandidateLists(two, X, base_scores=np.ones(2), references=(STRINGS(["a", "b"]),))
+    with pytest.warns(DataNote, match="holds no base_scores, references; left out"):
+        Table().write(lists, path)
+
+
+# Against the slow reader
+
+
+def check_any(tmp_path: Path, data: bytes, nan: bool) -> None:
+    """The reader and the slow one read the same, or both fail."""
+    path = tmp_path / "any.csv"
+    path.write_bytes(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNote)
+        try:
+            twin = slow.read(data, ",", nan)
+        except slow.BadTableError:
+            with pytest.raises(FormatError) as caught:
+                load(path, missing="nan" if nan else "zero")
+            assert str(caught.value).startswith(str(path))
+            return
+        check_against(load(path, missing="nan" if nan else "zero"), twin)
+
+
+def check_against(lists: CandidateLists, twin: slow.Twin) -> None:
+    rows = [row for group in twin.groups.values() for row in group]
+    assert list(lists.list_ids) == list(twin.groups)
+    assert lists.lengths.tolist() == [len(group) for group in twin.groups.values()]
+    assert (list(range(len(rows))) if lists.rows is None else lists.rows.tolist()) == rows
+    for column, name in ((lists.item_ids, twin.id), (lists.texts, twin.text)):
+        assert (column is None) == (name is None)
+        if column is not None:
+            assert list(column) == [twin.cells[name][row] for row in rows]
+    names = [name for name in twin.features if name != twin.label]
+    assert lists.feature_names == names
+    expected = np.array([[twin.features[name][row] for name in names] for row in rows]).reshape(len(rows), -1)
+    assert same_bits(lists.features.to_dense(), expected)
+    labels = None if twin.label is None else np.array(twin.features[twin.label])[rows]
+    assert same_bits(lists.labels, labels)
+
+
+def random_file(rng: random.Random) -> bytes:
+    names = ["qid", *rng.sample(["label", "id", "text", "a", "b", "name", "x y", ""], rng.randrange(8))]
+    rng.shuffle(names)
+    gaps = rng.random() < 0.5
+
+    def cell(name: str) -> str:
+        if name == "qid":
+            return rng.choice("abc")
+        if name in ("id", "text", "name"):
+            return rng.choice(["", "w", '"q,\n"', "1", "é", "\u2028"])
+        if gaps and rng.random() < 0.2:
+            return rng.choice(["", " "])
+        return rng.choice(["1", "-0.5", "2e-9", "+7", " 3 ", ".25", '"4"', "123456789012345678901"])
+
+    lines = [",".join(cell(name) for name in names) for _ in range(rng.randrange(1, 9))]
+    end = rng.choice(["\n", "\r\n"])
+    return end.join([",".join(names), *lines, *rng.choice([[], [""], ["", ""]])]).encode()
+
+
+def mutated(rng: random.Random, data: bytes) -> bytes:
+    pieces = [b",", b'"', b"\n", b"\r", b"nan", b"inf", b"_", b"\xff", b" ", b"x", b"1e400", b"\x00"]
+    for _ in range(rng.randrange(1, 3)):
+        at = rng.randrange(len(data) + 1)
+        kind = rng.randrange(3)
+        if kind == 0:
+            data = data[:at] + rng.choice(pieces) + data[at:]
+        elif kind == 1:
+            data = data[:at] + data[at + rng.randrange(1, 8) :]
+        else:
+            data = data[:at] + bytes([rng.randrange(256)]) + data[at + 1 :]
+    return data
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.integers(0, 10**9), st.booleans())
+def test_files_read_as_the_slow_reader_does_or_fail(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, nan: bool
+) -> None:
+    rng = random.Random(seed)
+    data = random_file(rng)
+    check_any(tmp_path_factory.getbasetemp(), data, nan)
+    check_any(tmp_path_factory.getbasetemp(), mutated(rng, data), nan)
+
+
+def test_an_empty_path(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes(b"")
+    with pytest.raises(RerankError, match=r"x\.csv: found an empty file"):
+        load(tmp_path / "x.csv")

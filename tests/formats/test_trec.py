@@ -1,0 +1,362 @@
+"""TREC runs and judgements: order by rank, fusion of runs, what trec_eval would count, every fault."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
+from rerank.data.strings import StringColumn
+from rerank.errors import ConfigError, DataError, DataNote, FormatError
+from rerank.formats import load
+from rerank.formats.trec import TRECRun
+from rerank.metrics.base import parse
+
+STRINGS = StringColumn.from_strings
+
+RUN = "q2 Q0 d1 1 9.5 tag\nq2\tQ0\td2  2 3e-1 tag\r\nq1 Q0 d1 1 -1 tag\n"
+QRELS = "q2 0 d2 2\nq2 0 d9 1\nq2 0 d8 0\nq1 0 d1 0\nq7 0 d1 1\n"
+
+
+def path_of(tmp_path: Path, text: str, name: str = "x.run") -> str:
+    path = tmp_path / name
+    path.write_bytes(text.encode())
+    return str(path)
+
+
+def quietly(path: str, **options: Any) -> CandidateLists:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNote)
+        return load(path, **options)
+
+
+def notes_of(path: str, **options: Any) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        load(path, **options)
+    assert all(issubclass(note.category, DataNote) for note in caught)
+    return [str(note.message).rpartition("/")[2] for note in caught]
+
+
+def test_a_run(tmp_path: Path) -> None:
+    lists = load(path_of(tmp_path, RUN))
+    assert lists.offsets.tolist() == [0, 2, 3]
+    assert list(lists.list_ids) == ["q2", "q1"]
+    assert list(lists.item_ids) == ["d1", "d2", "d1"]
+    assert lists.feature_names == ["score"]
+    assert lists.features.to_dense().tolist() == [[9.5], [0.3], [-1]]
+    assert lists.base_scores.tolist() == [9.5, 0.3, -1]
+    assert lists.first_best.tolist() == [-1, -2, -1]
+    assert (lists.labels, lists.rows) == (None, None)
+    assert load(path_of(tmp_path, RUN), dtype="float32").features.to_dense().dtype == np.float32
+    with pytest.raises(DataError, match="too large for float32"):
+        load(path_of(tmp_path, RUN.replace("9.5", "1e50")), dtype="float32")
+
+
+def test_found_by_content(tmp_path: Path) -> None:
+    for name in ("run", "run.txt"):
+        with pytest.warns(DataNote, match="read as trec"):
+            assert load(path_of(tmp_path, "\ufeff" + RUN, name)).n_items == 3
+    with pytest.raises(ConfigError, match="unknown format"):
+        load(path_of(tmp_path, "q2 XX d1 1 9.5 tag\n", "other"))
+
+
+def test_first_best_goes_by_rank(tmp_path: Path) -> None:
+    """Ranks may start anywhere and be equal; equal ones keep the order of lines."""
+    text = "q Q0 a 7 1 t\nq Q0 b 0 2 t\nq Q0 c 7 3 t\np Q0 a 1 2 t\np Q0 b 1 2 t\n"
+    path = path_of(tmp_path, text)
+    assert notes_of(path) == [
+        "x.run: in 1 query of 2 the ranks order documents otherwise than the scores do; first-best goes by "
+        "rank, trec_eval by score"
+    ]
+    lists = quietly(path)
+    order = np.lexsort((np.arange(5), -lists.first_best, lists.list_index))
+    assert [lists.item_ids[i] for i in order] == ["b", "a", "c", "a", "b"]
+
+
+def test_queries_apart(tmp_path: Path) -> None:
+    path = path_of(tmp_path, "q Q0 a 1 3 t\np Q0 a 1 2 t\n\nq Q0 b 2 1 t\n")
+    assert notes_of(path) == [
+        "x.run: the lines of 1 list stand apart (from line 4); they are brought together"
+    ]
+    lists = quietly(path)
+    assert list(lists.item_ids) == ["a", "b", "a"]
+    assert lists.base_scores.tolist() == [3, 1, 2]
+    assert lists.rows.tolist() == [0, 2, 1]
+    with pytest.raises(FormatError, match="run:4: found list 'q' again"):
+        load(path, strict=True)
+
+
+FAULTS = {
+    "nothing": ("\n \n", None, "no line of a run"),
+    "five fields": (RUN + "q Q0 d 1 2\n", 4, "5 fields, expected six fields"),
+    "seven fields": (RUN + "q Q0 d 1 2 t t\n", 4, "7 fields"),
+    "rank": ("q Q0 d first 2 t\n", 1, "rank 'first', expected a whole number"),
+    "rank with a point": ("q Q0 d 1.5 2 t\n", 1, "rank '1.5'"),
+    "score": (RUN + "q Q0 d 1 high t\n", 4, "score 'high', expected a finite number"),
+    "nan": ("q Q0 d 1 nan t\n", 1, "score 'nan'"),
+    "infinite": ("q Q0 d 1 -inf t\n", 1, "score '-inf'"),
+    "too large": ("q Q0 d 1 1e999 t\n", 1, "score '1e999'"),
+    "twice": (RUN + "q2 Q0 d2 3 0 t\n", 4, "document 'd2' again in query 'q2', expected each document once"),
+    "twice, first": ("b Q0 d 1 2 t\na Q0 d 1 2 t\na Q0 d 1 2 t\nb Q0 d 1 2 t\n", 3, "in query 'a'"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults(tmp_path: Path, name: str) -> None:
+    text, line, found = FAULTS[name]
+    path = path_of(tmp_path, text)
+    with pytest.raises(FormatError) as caught:
+        quietly(path)
+    assert str(caught.value).startswith(f"{path}{'' if line is None else f':{line}'}: found ")
+    assert found in str(caught.value)
+
+
+def test_queries_are_text(tmp_path: Path) -> None:
+    path = tmp_path / "x.run"
+    path.write_bytes(b"q Q0 d\xff 1 2 t\n")
+    assert load(path).item_ids.bytes_at(0) == b"d\xff"
+    path.write_bytes(b"q Q0 d 1 2 t\nq\xff Q0 d 1 2 t\n")
+    with pytest.raises(FormatError, match="run:2: found bytes that are not UTF-8"):
+        load(path)
+
+
+def test_judgements(tmp_path: Path) -> None:
+    path, qrels = path_of(tmp_path, RUN + "q3 Q0 d1 1 1 tag\n"), path_of(tmp_path, QRELS, "qrels")
+    lists = quietly(path, qrels=qrels)
+    assert np.array_equal(lists.labels, [np.nan, 2, 0, np.nan], equal_nan=True)
+    with pytest.warns(DataNote) as notes:
+        load(path, qrels=qrels)
+    said = [str(note.message).replace(f"{tmp_path}/", "") for note in notes]
+    assert said == [
+        "qrels: judges nothing of 1 query of x.run",
+        "qrels: 1 judged query not in x.run; left out (trec_eval -c counts each as 0)",
+        "qrels: 1 relevant document of 1 query not in x.run; measures count only listed ones, trec_eval all",
+    ]
+    with pytest.raises(DataError, match="judges no query of"):
+        load(path, qrels=path_of(tmp_path, "q9 0 d 1\n", "other"))
+
+
+QREL_FAULTS = {
+    "nothing": ("\n", None, "no judgement"),
+    "three fields": ("q2 0 d2 2\nq2 d2 1\n", 2, "3 fields, expected four fields"),
+    "label": ("q2 0 d2 good\n", 1, "label 'good', expected a finite number"),
+    "infinite": ("q2 0 d2 inf\n", 1, "label 'inf'"),
+    "twice": (QRELS + "q2 0 d2 2\n", 6, "document 'd2' again for query 'q2', expected one judgement each"),
+}
+
+
+@pytest.mark.parametrize("name", QREL_FAULTS)
+def test_faults_of_judgements(tmp_path: Path, name: str) -> None:
+    text, line, found = QREL_FAULTS[name]
+    qrels = path_of(tmp_path, text, "qrels")
+    with pytest.raises(FormatError) as caught:
+        load(path_of(tmp_path, RUN), qrels=qrels)
+    assert str(caught.value).startswith(f"{qrels}{'' if line is None else f':{line}'}: found ")
+    assert found in str(caught.value)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_measures_equal_those_of_trec_eval(tmp_path: Path, seed: int) -> None:
+    """Where every relevant document is in the run, also with unjudged ones and tied scores."""
+    rng = random.Random(seed)
+    run: dict[str, dict[str, float]] = {}
+    judged: dict[str, dict[str, int]] = {}
+    lines = []
+    for q in range(6):
+        documents = [f"d{i}" for i in rng.sample(range(99), rng.randrange(2, 12))]
+        run[f"q{q}"] = {d: rng.choice([0.5, 1.25, -3.0, 7.0]) for d in documents}
+        judged[f"q{q}"] = {d: rng.randrange(4) for d in documents if rng.random() < 0.8} | {"absent": 0}
+        judged[f"q{q}"][documents[0]] = 1
+        ranked = sorted(documents, key=lambda d, q=q: -run[f"q{q}"][d])
+        lines += [f"q{q} Q0 {d} {r} {run[f'q{q}'][d]} t" for r, d in enumerate(ranked)]
+    qrels = "".join(f"{q} 0 {d} {rel}\n" for q, docs in judged.items() for d, rel in docs.items())
+    options = {"qrels": path_of(tmp_path, qrels, "qrels")}
+    lists = load(path_of(tmp_path, "\n".join(lines)), **options)
+    ours = {"map": "AP", "recip_rank": "RR", "ndcg": "nDCG", "P_5": "P@5", "ndcg_cut_10": "nDCG@10"}
+    theirs = pytrec_eval.RelevanceEvaluator(judged, {"map", "recip_rank", "ndcg", "P.5", "ndcg_cut.10"})
+    by_query = theirs.evaluate(run)
+    for name, metric in ours.items():
+        judge = parse(metric).prepare(lists)
+        per_list = judge.score_from_sums(judge.per_list(lists.base_scores).sum(axis=0))
+        expected = np.mean([by_query[q][name] for q in run])
+        assert np.isclose(per_list, expected, rtol=1e-12, atol=0), metric
+
+
+def test_fusion(tmp_path: Path) -> None:
+    one = path_of(tmp_path, "q Q0 a 1 3 one\nq Q0 b 2 2 one\np Q0 a 1 9 one\n", "1.run")
+    two = path_of(tmp_path, "q Q0 c 1 30 two\nr Q0 z 1 1 two\nq Q0 a 2 20 two\n", "2.run")
+    lists = quietly(one, merge=two)
+    assert list(lists.list_ids) == ["q", "p", "r"]
+    assert list(lists.item_ids) == ["a", "b", "c", "a", "z"]
+    assert lists.feature_names == ["one", "two"]
+    assert lists.features.to_dense().tolist() == [[3, 20], [2, 0], [0, 30], [9, 0], [0, 1]]
+    assert np.array_equal(lists.base_scores, [3, 2, np.nan, 9, np.nan], equal_nan=True)
+    assert lists.rows.tolist() == [0, 1, 3, 2, 4]
+    order = np.lexsort((np.arange(5), -lists.first_best, lists.list_index))
+    assert [lists.item_ids[i] for i in order] == ["a", "b", "c", "a", "z"]
+    assert "x" not in notes_of(one, merge=two)
+    assert "of 5 documents runs lack 'one' 2, 'two' 2; taken as 0" in notes_of(one, merge=two)[-1]
+    lists = quietly(one, merge=[two, one], missing="nan", dtype="float32")
+    assert lists.feature_names == ["one", "two", "one-2"]
+    assert np.isnan(lists.features.to_dense()).sum() == 6
+    assert any("an earlier run has the tag 'one' too" in note for note in notes_of(one, merge=one))
+    with pytest.raises(ConfigError, match="missing='nan' needs further runs"):
+        load(one, missing="nan")
+    labelled = quietly(one, merge=two, qrels=path_of(tmp_path, "q 0 c 1\nr 0 z 0\n", "qrels"))
+    assert np.array_equal(labelled.labels, [np.nan, np.nan, 1, np.nan, 0], equal_nan=True)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**9))
+def test_fusion_is_the_union(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    rng = random.Random(seed)
+    folder = tmp_path_factory.getbasetemp()
+    tables: list[dict[tuple[str, str], float]] = []
+    paths = []
+    for k in range(3):
+        pairs = [(q, d) for q in "abc" for d in "uvwxyz"]
+        chosen = rng.sample(pairs, rng.randrange(1, 12))
+        tables.append({pair: rng.choice([-1.5, 0.0, 2.0]) for pair in chosen})
+        lines = [f"{q} Q0 {d} {i} {s!r} run{k}\n" for i, ((q, d), s) in enumerate(tables[-1].items())]
+        paths.append(path_of(folder, "".join(lines), f"{k}.run"))
+    lists = quietly(paths[0], merge=paths[1:], missing="nan")
+    seen = list(dict.fromkeys(pair for table in tables for pair in table))
+    pairs = list(zip([lists.list_ids[i] for i in lists.list_index], lists.item_ids, strict=True))
+    assert lists.input_order(np.arange(lists.n_items)).tolist() == [pairs.index(pair) for pair in seen]
+    expected = [[table.get(pair, np.nan) for table in tables] for pair in pairs]
+    assert np.array_equal(lists.features.to_dense(), expected, equal_nan=True)
+    assert np.array_equal(lists.base_scores, [row[0] for row in expected], equal_nan=True)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.integers(0, 10**9), st.booleans())
+def test_what_is_written_reads_back(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, by_rank: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 5, rng.integers(1, 5))
+    n = int(lengths.sum())
+    scores = rng.choice([0.1, -2.5e-300, 7.0, 1e22, -0.0], n)
+    lists = CandidateLists(
+        np.cumsum([0, *lengths]),
+        Dense(scores[:, None].copy()),
+        base_scores=scores,
+        first_best=rng.integers(0, 3, n).astype(float) if by_rank else None,
+        list_ids=STRINGS(f"q\u2028{i}" for i in range(len(lengths))),
+        item_ids=STRINGS(bytes([200 + i]) for i in range(n)),
+    )
+    path = str(tmp_path_factory.getbasetemp() / "round.run")
+    TRECRun().write(lists, path)
+    again = quietly(path)
+    assert np.array_equal(again.offsets, lists.offsets)
+    assert again.base_scores.tobytes() == scores.tobytes()
+    assert (again.list_ids, again.item_ids) == (lists.list_ids, lists.item_ids)
+    order = lists.base_scores if lists.first_best is None else lists.first_best
+    expected = np.lexsort((np.arange(n), -order, lists.list_index))
+    assert np.array_equal(np.lexsort((np.arange(n), -again.first_best, again.list_index)), expected)
+    ranks = -again.first_best[expected]
+    assert ranks.tolist() == [r + 1 for length in lengths for r in range(length)]
+
+
+def test_rows_are_written_where_they_were(tmp_path: Path) -> None:
+    text = "q Q0 a 1 3.0 rerank\np Q0 a 1 2.0 rerank\nq Q0 b 2 1.0 rerank\n"
+    path = path_of(tmp_path, text)
+    out = str(tmp_path / "out.run")
+    TRECRun().write(quietly(path), out)
+    assert Path(out).read_text() == text
+
+
+def test_what_cannot_be_written_is_refused_or_said(tmp_path: Path) -> None:
+    path = str(tmp_path / "x.run")
+    two, X = np.array([0, 1, 2]), Dense(np.ones((2, 1)))
+    ids, scores = STRINGS(["a", "b"]), np.ones(2)
+    for columns, message in (
+        ({"item_ids": ids}, "a run needs base_scores, which arrays does not hold"),
+        ({"item_ids": ids, "base_scores": np.array([1, np.nan])}, "base_scores of every item"),
+        ({"base_scores": scores}, "a run needs ids of items"),
+        ({"base_scores": scores, "item_ids": STRINGS(["a", ""])}, "cannot hold the item id ''"),
+        ({"base_scores": scores, "item_ids": STRINGS(["a b", "c"])}, "cannot hold the item id 'a b'"),
+        ({"base_scores": scores, "item_ids": ids, "list_ids": STRINGS(["a\n", "c"])}, "the list id"),
+        ({"base_scores": scores, "item_ids": ids, "list_ids": STRINGS(["a", "a"])}, "two lists have one id"),
+        (
+            {"base_scores": scores, "item_ids": STRINGS(["a", "a"]), "offsets": np.array([0, 2])},
+            "two items of list '1' have one id",
+        ),
+    ):
+        with pytest.raises(DataError, match=message):
+            TRECRun().write(CandidateLists(**{"offsets": two, "features": X, **columns}), path)
+        assert list(tmp_path.iterdir()) == []
+    lists = CandidateLists(
+        two, Dense(np.zeros((2, 1))), base_scores=scores, item_ids=ids, labels=scores, texts=ids
+    )
+    with pytest.warns(DataNote, match="a run holds no features, labels, texts; left out"):
+        TRECRun().write(lists, path)
+    assert list(load(path).list_ids) == ["1", "2"]
+
+
+# Against the slow reader
+
+
+def slowly(data: bytes) -> dict[str, list[tuple[bytes, int, float]]] | int | None:
+    """Documents, ranks and scores by query, or the number of the first bad line; None = no line."""
+    out: dict[str, list[tuple[bytes, int, float]]] = {}
+    again = None
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+        fields = line.split()
+        if not fields:
+            continue
+        try:
+            query, _, document, rank, score, _ = fields
+            if any(mark in score + rank for mark in b"_nN") or not np.isfinite(float(score)):
+                return number
+            if len(rank.lstrip(b"+-")) > 15:
+                return number
+            entry = (document, int(rank), float(score))
+            documents = out.setdefault(query.decode(), [])
+        except ValueError:
+            return number
+        if again is None and document in [other for other, _, _ in documents]:
+            again = number  # found when all lines have been read
+        documents.append(entry)
+    return again if again is not None else out or None
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.integers(0, 10**9))
+def test_changed_files_fail_or_read_as_the_slow_reader(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    rng = random.Random(seed)
+    lines = [
+        f"{rng.choice('abc')} Q0 d{i} {i} {rng.choice(['1', '-2.5e3', '.5', '7.'])} t"
+        for i in range(rng.randrange(1, 8))
+    ]
+    data = "\n".join(lines).encode()
+    for _ in range(rng.randrange(3)):
+        at = rng.randrange(len(data) + 1)
+        new = rng.choice([b"", b" ", b"\n", b"x", b"e9", b"nan", b"_", b"\xff", bytes([rng.randrange(256)])])
+        data = data[:at] + new + data[at + rng.randrange(4) :]
+    path = tmp_path_factory.getbasetemp() / "any.run"
+    path.write_bytes(data)
+    expected = slowly(data)
+    if not isinstance(expected, dict):
+        with pytest.raises(FormatError) as caught:
+            quietly(str(path))
+        assert caught.value.line == expected, str(caught.value)
+        return
+    lists = quietly(str(path))
+    assert list(lists.list_ids) == list(expected)
+    items = [item for documents in expected.values() for item in documents]
+    assert [lists.item_ids.bytes_at(i) for i in range(lists.n_items)] == [item[0] for item in items]
+    assert (-lists.first_best).tolist() == [item[1] for item in items]
+    assert lists.base_scores.tolist() == [item[2] for item in items]

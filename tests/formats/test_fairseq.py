@@ -97,7 +97,7 @@ def test_lists_that_stand_apart(tmp_path: Path) -> None:
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
         lists = read(tmp_path, text, distinct=True)
-    assert ["apart" in str(n.message) for n in notes] == [True, False]
+    assert ["stand apart" in str(n.message) for n in notes] == [True, False]
     assert "1 of 4 items repeat" in str(notes[1].message)
     assert list(lists.texts) == ["b", "a", "c"]
     assert lists.rows.tolist() == [1, 0, 2]

@@ -328,7 +328,7 @@ def test_distinct_keeps_the_first_of_a_list(tmp_path: Path) -> None:
 
 def test_thousands_of_names_are_sparse(tmp_path: Path) -> None:
     rng = random.Random(1)
-    rows = [rng.sample(range(20000), 30) for _ in range(1000)]
+    rows = [rng.sample(range(5000), 40) for _ in range(300)]
     data = "".join(
         f"{i // 10} ||| t ||| lm= {i} " + " ".join(f"wt_{c}={c}.5" for c in row) + " ||| 0\n"
         for i, row in enumerate(rows)
@@ -336,6 +336,14 @@ def test_thousands_of_names_are_sparse(tmp_path: Path) -> None:
     lists = read(tmp_path, data)
     assert isinstance(lists.features, Sparse)
     check_against(lists, slow.read(data))
+
+
+def test_long_ids_names_and_texts(tmp_path: Path) -> None:
+    long = b"y" * 9000
+    data = b"".join(
+        b"%s%d ||| %s ||| %s%d= %d ||| 0\n" % (long, i, long * 8, long, i % 3, i) for i in range(300)
+    )
+    check_against(read(tmp_path, data), slow.read(data))
 
 
 def test_options(tmp_path: Path) -> None:

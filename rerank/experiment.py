@@ -106,6 +106,8 @@ def fit(
     if dev is not None and metric is None:
         raise ConfigError("development lists are watched by a metric: give one (--metric, metric=)")
     chosen = parse(metric) if isinstance(metric, str) else metric
+    if chosen is not None:
+        _note_feature_of_metric(lists, chosen.name)
     fitted = None if scaling == "none" else fit_scaling(scaling, lists)
     names = lists.names()
     train = lists if fitted is None else fitted.apply(lists)
@@ -129,6 +131,18 @@ def fit(
     if chosen is not None:
         model.training.rounds["metric"] = chosen.name
     return model
+
+
+def _note_feature_of_metric(lists: CandidateLists, metric: str) -> None:
+    """Says it where a feature bears the name of the metric: whoever learns from it learns the answer."""
+
+    def bare(name: str) -> str:
+        return "".join(filter(str.isalnum, name)).lower()
+
+    for name in lists.feature_names or ():
+        if bare(name) == bare(metric):
+            text = f"{lists.source}: feature {name!r} bears the name of the metric {metric}"
+            warnings.warn(f"{text}; is it known at prediction?", DataNote, stacklevel=3)
 
 
 def learner_of(config: TrainConfig) -> Learner:

@@ -74,6 +74,13 @@ def test_predicted_best_texts(rerank, nbest):
     assert out == "the cat sat down\nit rains in town\nyes\n"
 
 
+def test_a_feature_with_the_metrics_name_is_said(rerank, nbest):
+    (nbest / "dev.nbest").write_text(NBEST.replace("lm=", "Bleu="))
+    asked = ("train", *DEV, *REF, "--label", "sBLEU", "-m", "BLEU", "--out", "model")
+    result = rerank(asked[0], "--data", *asked[1:])
+    assert "feature 'Bleu' bears the name of the metric BLEU" in result.err
+
+
 def test_consensus_features_are_added_by_name(rerank, nbest):
     similarities = ("--by", "ngram1", "--by", "lm", "--statistic", "median")
     asked = ("features", "consensus", *DEV, *similarities, "-o", "c.store")

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from rerank.data.lists import CandidateLists
+from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import parse
 from rerank.metrics.comparison import compare_all
@@ -79,3 +80,39 @@ def test_what_cannot_be_compared(judged):
     bare = CandidateLists.from_arrays(np.zeros((2, 1)), [np.nan, np.nan])
     with pytest.raises(DataError, match="no list has a judged item"):
         compare_all(bare, {"a": np.zeros(2), "b": np.ones(2)}, ["AP"])
+
+
+def text_lists(n_lists=120):
+    """Two systems' outputs of each sentence, one somewhat better, and references."""
+    rng = np.random.default_rng(5)
+    words = [f"w{i}" for i in range(30)]
+    references, texts = [], []
+    for _ in range(n_lists):
+        reference = rng.choice(words, rng.integers(5, 15)).tolist()
+        references.append(" ".join(reference))
+        for share in (0.2, 0.3):
+            texts.append(" ".join(w if rng.random() > share else str(rng.choice(words)) for w in reference))
+    return CandidateLists(
+        np.arange(0, 2 * n_lists + 1, 2),
+        CandidateLists.from_arrays(np.zeros((2 * n_lists, 1))).features,
+        texts=StringColumn.from_strings(texts),
+        references=(StringColumn.from_strings(references),),
+    )
+
+
+def test_the_bootstrap_is_that_of_sacrebleu():
+    pytest.importorskip("sacrebleu", reason="needs rerank[mt]")
+    from sacrebleu.metrics import BLEU
+    from sacrebleu.significance import PairedTest
+
+    lists = text_lists()
+    texts, references = list(lists.texts), [list(lists.references[0])]
+    named = [("b", texts[1::2]), ("a", texts[0::2])]
+    metric = {"BLEU": BLEU(tokenize="none", force=True)}
+    _, found = PairedTest(named, metric, references, test_type="bs", n_samples=1000)()
+    scores = np.tile([1.0, 0.0], lists.n_lists)
+    (pair,) = compare_all(lists, {"a": scores, "b": -scores}, ["BLEU"]).pairs["BLEU"]
+    theirs = found["BLEU"][1]
+    assert pair.value_a == pytest.approx(theirs.score, abs=1e-12)
+    error = np.sqrt(theirs.p_value * (1 - theirs.p_value) / 1000)
+    assert abs(pair.p_sacrebleu - theirs.p_value) <= 3 * error + 1e-12

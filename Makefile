@@ -6,6 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO := demo
+export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test build lint types unit bench wheel clean

@@ -27,6 +27,18 @@ class DataSection(Settings):
     dev: str | None = setting(None, "development lists")
     test: str | None = setting(None, "test lists")
     format: str | None = setting(None, "format of all three; none = by name or content")
+    refs: list[str] = setting([], "references of the training lists, a file each")
+    dev_refs: list[str] = setting([], "references of the development lists")
+    test_refs: list[str] = setting([], "references of the test lists")
+    label: str | None = setting(None, "metric that makes the labels from references, such as sBLEU")
+    merge: list[str] = setting([], "further training files, joined by list id")
+    distinct: bool = setting(False, "keep the first of a list's items of the same text")
+    n_best: int = setting(0, "lines of each list where the file does not say it", ge=0)
+    qrels: str | None = setting(None, "TREC judgements that become labels")
+    list_column: str | None = setting(None, "column of list ids")
+    label_column: str | None = setting(None, "column of labels")
+    id_column: str | None = setting(None, "column of item ids")
+    text_column: str | None = setting(None, "column of texts")
     first_best: str | None = setting(None, "the first stage's order: 'input' or the name of a feature")
     feature_names: str | None = setting(None, "file with the features' names, one a line")
     missing: Literal["zero", "nan"] = setting("zero", "what an absent feature is")
@@ -53,7 +65,7 @@ class TrainConfig(Settings):
     seed: int | None = setting(None, "seed of a learner that has one", ge=0)
 
 
-PATH_KEYS = ("train", "dev", "test", "feature_names")
+PATH_KEYS = ["train", "dev", "test", "feature_names", "refs", "dev_refs", "test_refs", "merge", "qrels"]
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -120,9 +132,16 @@ def _read_yaml(path: str) -> dict[str, Any]:
     data = values.get("data")
     if isinstance(data, dict):
         for key in PATH_KEYS:
-            if isinstance(data.get(key), str) and data[key] != "-":
-                data[key] = os.path.normpath(Path(path).parent / data[key])
+            if isinstance(data.get(key), str):
+                data[key] = _beside(path, data[key])
+            elif isinstance(data.get(key), list):
+                data[key] = [_beside(path, str(name)) for name in data[key]]
     return values
+
+
+def _beside(path: str, name: str) -> str:
+    """The path ``name`` of the file ``path``, which is relative to it."""
+    return name if name == "-" else os.path.normpath(Path(path).parent / name)
 
 
 def _expand(value: Any, path: str) -> Any:

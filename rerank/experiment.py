@@ -5,12 +5,13 @@ The only file that sees every room. The command line and the public Python funct
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,18 +23,22 @@ from rerank.data.scaling import fit_scaling
 from rerank.data.scores import read_scores
 from rerank.errors import ConfigError, DataError, DataNote
 from rerank.files import atomic_write
-from rerank.formats import load
+from rerank.formats import ReadOptions, load
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics import evaluation
 from rerank.metrics.base import parse
+from rerank.metrics.comparison import Comparisons, compare_all
+from rerank.metrics.consensus import Statistic, consensus
 from rerank.metrics.evaluation import Evaluation
+from rerank.metrics.selecting import SelectingJudge
 from rerank.models.base import Model, load_model
+from rerank.registry import did_you_mean
 from rerank.report.sparkline import sparkline
 from rerank.wording import count
 
 Floats = npt.NDArray[np.float64]
 
-DEFAULT_METRICS = ("AP", "RR", "nDCG@10")
+READ_OPTIONS = {field.name for field in dataclasses.fields(ReadOptions)}
 
 
 @dataclass
@@ -126,35 +131,79 @@ def fit(
     return model
 
 
+def learner_of(config: TrainConfig) -> Learner:
+    """The learner of a configuration, with the run's seed and keep."""
+    name = str(config.learner["name"])
+    return make_learner(name, learner_settings(config, LEARNERS.get(name).model_fields))
+
+
 def train_from(config: TrainConfig) -> TrainResult:
-    """Trains as a configuration says; raises ConfigError where it names no learner or no data."""
-    name = config.learner.get("name")
-    if not isinstance(name, str):
-        raise ConfigError("learner.name: found none, expected one of 'rerank list learners'")
-    kind = LEARNERS.get(name)
-    learner = make_learner(name, learner_settings(config, kind.model_fields))
+    """Trains as a configuration says; raises ConfigError where it names no training lists."""
+    learner = learner_of(config)
     if config.data.train is None:
         raise ConfigError("data.train: found none, expected a file of training lists (--data FILE)")
     started = time.perf_counter()
-    lists = _load(config, config.data.train)
-    dev = None if config.data.dev is None else _load(config, config.data.dev)
+    data, train_path = config.data, config.data.train
+    lists = _load(config, train_path, refs=data.refs, merge=data.merge)
+    dev = None
+    if data.dev is not None:
+        _note_same_file("dev", data.dev, "train", train_path)
+        _note_same_file("dev", data.dev, "test", data.test)
+        dev = _load(config, data.dev, refs=data.dev_refs)
     loaded = time.perf_counter()
     model = fit(learner, lists, dev=dev, metric=config.select.metric, scaling=config.scaling)
     seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
     return TrainResult(model, config.select.metric, lists, seconds)
 
 
-def _load(config: TrainConfig, path: str) -> CandidateLists:
+def with_consensus(lists: CandidateLists, by: Sequence[str], statistic: str) -> CandidateLists:
+    """The same lists with a feature consensus.WHAT.STATISTIC for each of ``by``; see metrics.consensus."""
+    if statistic not in get_args(Statistic):
+        raise ConfigError(f"unknown statistic {statistic!r}; {did_you_mean(statistic, get_args(Statistic))}")
+    columns = {}
+    for what in by:
+        columns[f"consensus.{what}.{statistic}"] = consensus(lists, what, cast(Statistic, statistic))
+    if len(columns) < len(by):
+        raise ConfigError("a similarity is given twice")
+    return lists.with_added(columns)
+
+
+def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
+    """What to judge by where no metric is named: BLEU with references, else measures of ranking."""
+    if lists.labels is None and (lists.references or "BLEU" in lists.counts):
+        return ("BLEU",)
+    return ("AP", "RR", "nDCG@10")
+
+
+def _note_same_file(part: str, path: str, other: str, other_path: str | None) -> None:
+    if other_path is not None and path != "-" and os.path.realpath(path) == os.path.realpath(other_path):
+        warnings.warn(f"{part} and {other} are the same file, {path}", DataNote, stacklevel=3)
+
+
+def _load(config: TrainConfig, path: str, **own: Any) -> CandidateLists:
+    """The lists of one part; ``own`` are read options of this part alone."""
     data = config.data
-    return load(
-        path,
-        data.format,
-        feature_names=data.feature_names,
-        missing=data.missing,
-        zero_based=data.zero_based,
-        layout=data.layout,
-        strict=data.strict,
-    )
+    options = {name: getattr(data, name) for name in type(data).model_fields if name in READ_OPTIONS}
+    lists = load(path, data.format, **{**options, "merge": (), **own})
+    if data.first_best is not None:
+        lists = lists.with_first_best(data.first_best)
+    return lists if data.label is None else labelled(lists, data.label)
+
+
+def labelled(lists: CandidateLists, metric: str) -> CandidateLists:
+    """The same lists with a metric's value of each item on its own as label, larger always better.
+
+    Measures of errors (WER, TER) are negated. Raises ConfigError for a metric of whole rankings,
+    DataError where texts, references or a value are missing.
+    """
+    judge = parse(metric).prepare(lists)
+    if not isinstance(judge, SelectingJudge):
+        raise ConfigError(f"metric {metric!r} judges rankings; labels need one of single candidates (sBLEU)")
+    values = judge.better * judge.item_values()
+    if np.isnan(values).any():
+        bad = int(np.argmax(np.isnan(values)))
+        raise DataError(f"{lists.source}: item {bad + 1} has no {metric} of its own")
+    return dataclasses.replace(lists, labels=values)
 
 
 def write_curve(result: TrainResult, path: str) -> None:
@@ -220,11 +269,22 @@ def evaluate_files(
     names = list(paths)
     if baseline is not None and baseline not in names:
         names.insert(0, baseline)
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise ConfigError(f"score file {name} is given twice")
-    systems = {name: read_scores(name, lists) for name in names}
-    return evaluation.evaluate(lists, systems, metrics, baseline=baseline, **options)
+    return evaluation.evaluate(lists, _read_systems(names, lists), metrics, baseline=baseline, **options)
+
+
+def compare_files(
+    lists: CandidateLists, paths: Sequence[str], metrics: Sequence[str], **options: Any
+) -> Comparisons:
+    """Tests every two score files; ``options`` are those of rerank.metrics.comparison.compare_all."""
+    return compare_all(lists, _read_systems(paths, lists), metrics, **options)
+
+
+def _read_systems(paths: Sequence[str], lists: CandidateLists) -> dict[str, Floats]:
+    """Scores by path as typed; raises ConfigError at a path that is given twice."""
+    for i, path in enumerate(paths):
+        if path in paths[:i]:
+            raise ConfigError(f"score file {path} is given twice")
+    return {path: read_scores(path, lists) for path in paths}
 
 
 # The public Python functions, as rerank.load, rerank.train, ...

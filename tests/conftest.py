@@ -6,6 +6,16 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Machines are noisy: no example may fail for its time. In CI the examples are the same every time.
+settings.register_profile(
+    "rerank",
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("rerank")
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -7,7 +7,21 @@ from typing import Annotated, Any
 import typer
 
 from rerank._version import __version__
-from rerank.cli import evaluate, listing, pairs, predict, show, train, validate
+from rerank.cli import (
+    append,
+    compare,
+    convert,
+    evaluate,
+    features,
+    label,
+    listing,
+    pairs,
+    predict,
+    show,
+    split,
+    train,
+    validate,
+)
 from rerank.cli.common import EXIT_INTERRUPTED, EXIT_USAGE, say
 
 app = typer.Typer(
@@ -39,9 +53,15 @@ def root(
 app.command("train")(train.train)
 app.command("predict")(predict.predict)
 app.command("eval")(evaluate.evaluate)
+app.command("compare")(compare.compare)
 app.command("show")(show.show)
 app.command("validate")(validate.validate)
 app.command("pairs")(pairs.pairs)
+app.command("convert")(convert.convert)
+app.command("append")(append.append)
+app.command("split")(split.split)
+app.command("label")(label.label)
+app.add_typer(features.app, name="features")
 app.command("list")(listing.list_)
 
 

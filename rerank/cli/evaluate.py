@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli import options
 from rerank.cli.common import verb
+from rerank.cli.options import Reading, reads
 
 
 @verb
+@reads
 def evaluate(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Judged lists; - is standard input.")],
     scores: Annotated[
@@ -30,7 +31,6 @@ def evaluate(
             help="The system (a score file) that others are tested against.",
         ),
     ] = None,
-    first_best: options.FirstBest = None,
     ties: Annotated[
         str | None,
         typer.Option(
@@ -53,11 +53,8 @@ def evaluate(
         int, typer.Option("--samples", metavar="N", min=1, help="Bootstrap samples of the lists.")
     ] = 1000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the bootstrap.")] = 12345,
-    format: options.Format = None,
-    missing: options.Missing = "zero",
-    zero_based: options.ZeroBased = False,
-    feature_names: options.FeatureNames = None,
-    strict: options.Strict = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Judge score files on judged lists, beside first-best, random and oracle, with significance.
 
@@ -67,18 +64,13 @@ def evaluate(
 
     from rerank import experiment
     from rerank.cli.common import write_lines
-    from rerank.formats import load
     from rerank.report import record, tables
 
-    lists = load(
-        data, format, missing=missing, zero_based=zero_based, feature_names=feature_names, strict=strict
-    )
-    if first_best is not None:
-        lists = lists.with_first_best(first_best)
+    lists = reading.load(data)
     result = experiment.evaluate_files(
         lists,
         scores or [],
-        metric or list(experiment.DEFAULT_METRICS),
+        metric or experiment.default_metrics(lists),
         baseline=baseline,
         ties=ties,
         no_relevant=no_relevant,

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli import options
 from rerank.cli.common import verb
+from rerank.cli.options import Reading, reads
 
 
 @verb
+@reads
 def pairs(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Judged lists; - is standard input.")],
     relation: Annotated[
@@ -23,10 +24,8 @@ def pairs(
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="JSON in place of the table.")] = False,
-    format: options.Format = None,
-    missing: options.Missing = "zero",
-    zero_based: options.ZeroBased = False,
-    strict: options.Strict = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Say how many pairs each pair relation gives: choose one by it.
 
@@ -34,11 +33,10 @@ def pairs(
     """
     import sys
 
-    from rerank.formats import load
     from rerank.report import pair_counts, record
 
     chosen = [pair_counts.parse_relation(text) for text in relation or []]
-    lists = load(data, format, missing=missing, zero_based=zero_based, strict=strict)
+    lists = reading.load(data)
     relations = chosen or pair_counts.standard_relations(lists)
     if json:
         keys = ("relation", "pairs", "lists", "mean", "most")

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli import options
 from rerank.cli.common import verb, write_lines
+from rerank.cli.options import Reading, reads
 
 
 @verb
+@reads
 def predict(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by 'rerank train'.")],
     data: Annotated[str, typer.Argument(metavar="DATA", help="Lists to score; - is standard input.")],
@@ -29,37 +30,25 @@ def predict(
     tag: Annotated[
         str, typer.Option("--tag", metavar="NAME", help="Name of the run, for --as run.")
     ] = "rerank",
-    format: options.Format = None,
-    feature_names: options.FeatureNames = None,
-    missing: options.Missing = "zero",
-    zero_based: options.ZeroBased = False,
-    layout: options.Layout = "auto",
-    strict: options.Strict = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Score lists with a model.
 
     rerank predict model test.txt > scores.txt
     """
     from rerank import experiment
-    from rerank.formats import format_of, load
+    from rerank.formats import format_of
     from rerank.report import predictions
 
     writer = predictions.writer(as_)
-    format = format or format_of(data)
+    format = reading.format or format_of(data)
     scorer = experiment.open_model(model)
     grades = as_ == "grades"
     if grades:
         experiment.grader(scorer)  # refuses models without grades before the data is read
-    lists = load(
-        data,
-        format,
-        feature_names=feature_names,
-        missing=missing,
-        zero_based=zero_based,
-        layout=layout,
-        strict=strict,
-    )
-    scores = experiment.predict(scorer, lists, strict=strict, grades=grades)
+    lists = reading.load(data)
+    scores = experiment.predict(scorer, lists, strict=bool(reading.given.get("strict")), grades=grades)
     if as_ == "nbest":
         predictions.write_reordered(lists, scores, format, out)
     else:

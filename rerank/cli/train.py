@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli import options
 from rerank.cli.common import say, verb
+from rerank.cli.options import Reading, reads
 
 
 @verb
+@reads
 def train(
     config: Annotated[
         str | None, typer.Argument(metavar="[CONFIG]", help="A YAML file; options below come on top.")
@@ -29,6 +30,13 @@ def train(
         typer.Option(
             "--set", "-s", metavar="KEY=VALUE", help="A learner's setting, or a path into the YAML."
         ),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option("--label", metavar="M", help="Make labels by this metric from --refs (sBLEU, ...)."),
+    ] = None,
+    dev_refs: Annotated[
+        list[str] | None, typer.Option("--dev-refs", metavar="FILE", help="References of the dev lists.")
     ] = None,
     dev: Annotated[
         str | None, typer.Option("--dev", metavar="FILE", help="Development lists, watched by the metric.")
@@ -56,12 +64,8 @@ def train(
             help="Write the learning curve (TSV); the seconds go to timing.NAME beside it.",
         ),
     ] = None,
-    format: options.Format = None,
-    feature_names: options.FeatureNames = None,
-    missing: options.Missing = "zero",
-    zero_based: options.ZeroBased = False,
-    layout: options.Layout = "auto",
-    strict: options.Strict = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Train a model on lists with judged candidates.
 
@@ -74,12 +78,11 @@ def train(
     given = {
         "data.train": data,
         "data.dev": dev,
-        "data.format": format,
-        "data.feature_names": feature_names,
-        "data.missing": missing if missing != "zero" else None,
-        "data.zero_based": zero_based or None,
-        "data.layout": layout if layout != "auto" else None,
-        "data.strict": strict or None,
+        "data.dev_refs": dev_refs or None,
+        "data.label": label,
+        "data.format": reading.format,
+        "data.first_best": reading.first_best,
+        **{f"data.{name}": value for name, value in reading.given.items()},
         "learner.name": learner,
         "select.metric": metric,
         "select.keep": keep,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.invariants import check_columns
 from rerank.data.matrix import Dense, Features, as_features
 from rerank.data.strings import StringColumn
 from rerank.errors import DataError
@@ -57,65 +58,8 @@ class CandidateLists:
     has_missing: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        self._check_shape()
+        check_columns(self)
         object.__setattr__(self, "has_missing", self.features.check(nan_allowed=True))
-
-    def _check_shape(self) -> None:
-        offsets = self.offsets
-        if offsets.ndim != 1 or offsets.dtype != np.int64 or len(offsets) < 2 or offsets[0] != 0:
-            raise DataError(f"{self.source}: offsets must be int64, start at 0 and bound one list at least")
-        if np.any(np.diff(offsets) <= 0):
-            empty = int(np.argmax(np.diff(offsets) <= 0))
-            raise DataError(f"{self.source}: list {empty} is empty")
-        if offsets[-1] != self.features.n_items:
-            raise DataError(
-                f"{self.source}: the lists hold {offsets[-1]} items, the features {self.features.n_items}"
-            )
-        if self.feature_names is not None and len(self.feature_names) != self.features.n_features:
-            raise DataError(
-                f"{self.source}: {len(self.feature_names)} feature names "
-                f"for {self.features.n_features} features"
-            )
-        n_items, n_lists = self.n_items, self.n_lists
-        for name, column, length in (
-            ("labels", self.labels, n_items),
-            ("base_scores", self.base_scores, n_items),
-            ("first_best", self.first_best, n_items),
-            ("item_ids", self.item_ids, n_items),
-            ("rows", self.rows, n_items),
-            ("texts", self.texts, n_items),
-            ("list_ids", self.list_ids, n_lists),
-            *((f"references[{r}]", column, n_lists) for r, column in enumerate(self.references)),
-            *((f"counts[{key}]", column, n_items) for key, column in self.counts.items()),
-        ):
-            if column is not None and len(column) != length:
-                raise DataError(f"{self.source}: {name} has {len(column)} entries, expected {length}")
-        self._check_values()
-
-    def _check_values(self) -> None:
-        """What kernels take for granted of the columns of numbers; their lengths are checked."""
-        n_items = self.n_items
-        for name, column, dtype, ndim in (
-            ("offsets", self.offsets, np.int64, 1),
-            ("labels", self.labels, np.float64, 1),
-            ("base_scores", self.base_scores, np.float64, 1),
-            ("first_best", self.first_best, np.float64, 1),
-            ("rows", self.rows, np.int64, 1),
-            *((f"counts[{key}]", values, np.float64, 2) for key, values in self.counts.items()),
-        ):
-            if column is None:
-                continue
-            if column.dtype != dtype or column.ndim != ndim or not column.flags.c_contiguous:
-                raise DataError(
-                    f"{self.source}: {name} must be a contiguous {np.dtype(dtype)} array "
-                    f"of {ndim} dimension{'s' * (ndim > 1)}"
-                )
-            if np.any(np.isinf(column)):
-                raise DataError(f"{self.source}: {name} holds an infinite value")
-        if self.first_best is not None and np.any(np.isnan(self.first_best)):
-            raise DataError(f"{self.source}: first_best holds NaN, which has no place in an order")
-        if self.rows is not None and not np.array_equal(np.sort(self.rows), np.arange(n_items)):
-            raise DataError(f"{self.source}: rows is not a permutation of 0..{n_items - 1}")
 
     @classmethod
     def from_arrays(
@@ -278,6 +222,17 @@ class CandidateLists:
             return places
         place = {name: j for j, name in enumerate(names)}
         return np.array([place.get(name, -1) for name in mine], dtype=np.int64)
+
+    def with_added(self, columns: Mapping[str, Floats]) -> CandidateLists:
+        """The same lists with further features, name to values (n_items); DataError at a known name."""
+        names = self.names()
+        for name, values in columns.items():
+            if name in names:
+                raise DataError(f"{self.source}: there is a feature {name!r} already")
+            if values.shape != (self.n_items,):
+                raise DataError(f"feature {name!r} has shape {values.shape}, expected ({self.n_items},)")
+        features = self.features.with_columns(np.column_stack(list(columns.values())))
+        return self.with_features(features, [*names, *columns])
 
     def with_features(self, features: Features, feature_names: Sequence[str] | None) -> CandidateLists:
         """The same lists with other features, one row an item."""

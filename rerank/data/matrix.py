@@ -78,6 +78,10 @@ class Dense:
         out[:, columns[kept]] = self.values[:, kept]
         return Dense(out)
 
+    def with_columns(self, values: Floats) -> Dense:
+        """The same features and the columns of ``values`` (n_items, n) behind them."""
+        return Dense(np.hstack([self.values, values.astype(self.values.dtype)]))
+
     def to_dense(self) -> npt.NDArray[Any]:
         """The array itself."""
         return self.values
@@ -175,6 +179,18 @@ class Sparse:
         np.cumsum(np.bincount(row, minlength=self.n_items), out=indptr[1:])
         data = None if self.data is None else self.data[kept][order]
         return Sparse(indptr, new[order].astype(np.int32), data, n_features)
+
+    def with_columns(self, values: Floats) -> Sparse:
+        """The same features and the columns of ``values`` (n_items, n) behind them, their zeros left out."""
+        rows, columns = np.nonzero(values)
+        more = np.bincount(rows, minlength=self.n_items)
+        at = np.repeat(self.indptr[1:], more)
+        old = np.ones(self.n_values) if self.data is None else self.data
+        indices = np.insert(self.indices, at, (columns + self.n_features).astype(np.int32))
+        data = np.insert(old, at, values[rows, columns])
+        indptr = self.indptr.copy()
+        indptr[1:] += np.cumsum(more)
+        return Sparse(indptr, indices, data, self.n_features + values.shape[1])
 
     def to_dense(self) -> Floats:
         """A float64 array (n_items, n_features)."""

@@ -73,6 +73,8 @@ class StringColumn(Sequence[str]):
 
     def take(self, index: npt.NDArray[np.int64]) -> StringColumn:
         """The strings at ``index`` (not negative), in that order."""
+        if len(index) and index.min() < 0:
+            raise DataError("string column: a number below 0 takes nothing")
         lengths = self.lengths()[index]
         offsets = np.zeros(len(index) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])

@@ -80,14 +80,14 @@ class Flat(Format):
 def _check_texts(texts: StringColumn, path: str) -> None:
     """Raise DataError for the first text that would read back as another one."""
     breaks = np.flatnonzero(texts.data == ord("\n"))
-    bad = set(np.searchsorted(texts.offsets, breaks[:1], side="right") - 1)
+    bad = set((np.searchsorted(texts.offsets, breaks[:1], side="right") - 1).tolist())
     ends = texts.offsets[1:][texts.lengths() > 0] - 1
     returns = ends[texts.data[ends] == ord("\r")]
-    bad |= set(np.searchsorted(texts.offsets, returns[:1], side="right") - 1)
-    if texts.data[:3].tobytes() == b"\xef\xbb\xbf":
-        bad.add(int(np.searchsorted(texts.offsets, 0, side="right")) - 1)
+    bad |= set((np.searchsorted(texts.offsets, returns[:1], side="right") - 1).tolist())
+    if texts.bytes_at(0).startswith(b"\xef\xbb\xbf"):
+        bad.add(0)
     if bad:
-        shown_text = repr(texts[int(min(bad))][:60])
+        shown_text = repr(texts[min(bad)][:60])
         raise DataError(
             f"{path}: flat would read the text {shown_text} back as another; format store holds it"
         )

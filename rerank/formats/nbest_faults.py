@@ -99,3 +99,9 @@ def fault_error(
         value = column.strip(b" \t")
         found, expected = not_a_number(value, "total score") if value else ("no total score", "a number")
     return FormatError(path, number, found, expected)
+
+
+def number_error(path: str, number: int, text: npt.NDArray[np.uint8], dtype: str = "float64") -> FormatError:
+    """The error for a bad value of a feature on line ``number``, that ``text`` starts with."""
+    token = _TOKEN.match(line_at(text))
+    return FormatError(path, number, *not_a_number(token[0] if token else b"", "value", dtype))

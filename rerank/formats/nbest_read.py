@@ -18,7 +18,7 @@ from rerank.data.strings import StringColumn
 from rerank.errors import DataError, DataNote, FormatError
 from rerank.formats.base import ReadOptions
 from rerank.formats.nbest_columns import Columns, columns_of, place_of
-from rerank.formats.nbest_faults import not_a_number, quoted
+from rerank.formats.nbest_faults import number_error, quoted
 from rerank.formats.nbest_source import Lines, Part, Vocabulary, open_parts, scan_parts
 from rerank.native._moses import gather
 from rerank.native._moses_fill import fill_dense, fill_sparse
@@ -177,7 +177,5 @@ def _sparse(
 
 def _raise_number(parts: Sequence[Part], part: Part, row: int, place: int, dtype: str) -> None:
     if row >= 0:
-        rest = part.text[place : place + 4096].tobytes().split(b"\n")[0]
-        token = rest.split(b" ")[0].split(b"\t")[0].removesuffix(b"\r")
         path, line = place_of(parts, part.rows.start + row)
-        raise FormatError(path, line, *not_a_number(token, "value", dtype))
+        raise number_error(path, line, part.text[place:], dtype)

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from rerank.errors import FormatError
 from rerank.files import read_bytes, shown
-from rerank.formats.nbest_faults import fault_error, line_columns
+from rerank.formats.nbest_faults import fault_error, line_columns, number_error
 from rerank.native._moses import FAULTS, count_lines, scan
+from rerank.native._moses_fill import fill_sparse
 from rerank.native._names import Names
 
 Bytes = npt.NDArray[np.uint8]
@@ -160,7 +161,34 @@ def scan_parts(parts: Sequence[Part], vocabulary: Vocabulary) -> Lines:
             vocabulary.grow(fault)
         vocabulary.attempts = int(state[2])
         if fault != "none":
+            _check_numbers(parts, lines, vocabulary, part.rows.start + int(state[1]))
             line = part.lines_before + int(state[1]) + 1
             start = int(state[0])
             raise fault_error(part.path, line, fault, part.text[start:], place - start, len(part.kinds))
     return lines
+
+
+def _check_numbers(parts: Sequence[Part], lines: Lines, vocabulary: Vocabulary, n_rows: int) -> None:
+    """Raise FormatError at the first bad number in the rows before ``n_rows``.
+
+    The first pass looks at no numbers; where it finds a fault, one of those may come before.
+    """
+    for part in parts:
+        spans = lines.spans[part.rows.start : min(part.rows.stop, n_rows)]
+        if len(spans) == 0:
+            break
+        longest = int(lines.counts[part.rows.start : n_rows].max())
+        row, place = fill_sparse(  # every line into one row that nobody reads
+            part.text,
+            spans,
+            part.kinds,
+            vocabulary.names,
+            vocabulary.followers,
+            np.zeros(len(vocabulary.names), dtype=np.int64),
+            np.zeros(len(spans), dtype=np.int64),
+            np.zeros(1, dtype=np.int64),
+            np.empty(longest + 1, dtype=np.int32),
+            np.empty(longest + 1),
+        )
+        if row >= 0:
+            raise number_error(part.path, part.lines_before + row + 1, part.text[place:])

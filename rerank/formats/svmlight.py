@@ -17,7 +17,7 @@ from rerank.formats.svmlight_source import open_source
 from rerank.formats.svmlight_write import write_lists
 
 # The first item line: a number, then a qid or an index.
-_ITEM_LINE = re.compile(rb"[-+]?\.?[0-9][^ \t]*[ \t]+(qid:[^ \t]|[0-9]+:)")
+_ITEM_LINE = re.compile(rb"[-+]?\.?[0-9][^ \t]*[ \t]+(qid:[^ \t]|[0-9]+:[^ \t:]+([ \t]|$))")
 
 
 @FORMATS.register("svmlight", "letor")

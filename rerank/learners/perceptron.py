@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import model_validator
 
+from rerank.data.blocks import pack_differing
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationName, make_pairs
@@ -148,8 +149,8 @@ class _State:
     def __init__(self, learner: Perceptron, lists: CandidateLists, pairs: Pairs) -> None:
         self.learner = learner
         self.source = lists.source
-        self.features = lists.features
         self.pairs = pairs
+        self.features, self.rows = pack_differing(lists.features, pairs)
         longest = int(np.diff(pairs.offsets).max())
         self.w = np.zeros(lists.n_features)
         self.drift = np.zeros(lists.n_features)
@@ -162,7 +163,15 @@ class _State:
             self.seen = np.empty(longest, dtype=np.int64)
         else:
             self.scratch = _violations.Scratch(longest)
-            self.delta = np.empty(lists.n_features)
+            self.delta = np.zeros(lists.n_features)
+            self.touched = np.empty(1 + self._most_values(), dtype=np.int32)
+
+    def _most_values(self) -> int:
+        """Values of the list that has most, 0 where features are dense."""
+        if isinstance(self.features, Dense):
+            return 0
+        sizes = np.diff(self.features.indptr)[self.rows]
+        return int(np.add.reduceat(sizes, self.pairs.offsets[:-1]).max())
 
     def _engines(self) -> npt.NDArray[np.uint8]:
         fast = np.full(self.pairs.n_lists, self.learner.engine == "fast", dtype=np.uint8)
@@ -182,7 +191,7 @@ class _State:
 
     def _visit(self, visits: npt.NDArray[np.int64]) -> tuple[int, int]:
         p = self.pairs
-        common = (visits, p.offsets, p.items, p.start, p.stop, p.h, p.c, self.learner.tau)
+        common = (visits, p.offsets, self.rows, p.start, p.stop, p.h, p.c, self.learner.tau)
         moving = (self.learner.dimension**2, self.own, self.w, self.drift)
         t = float(self.visited)
         self.visited += len(visits)
@@ -206,6 +215,8 @@ class _State:
             self.even,
             self.fast,
             *moving,
+            self.delta,
+            self.touched,
             t,
             self.scratch,
         )

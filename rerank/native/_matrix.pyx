@@ -5,6 +5,7 @@ bits whatever the layout: an absent feature adds nothing, a dense zero adds 0.0.
 """
 
 from rerank.native._rows cimport csr_dot
+from rerank.native._rows cimport csr_dot2
 from rerank.native._rows cimport dense_dot
 from rerank.native._rows cimport dense_dot4
 from rerank.native._rows cimport real
@@ -38,12 +39,20 @@ def csr_scores(
 
     IN indptr (n_items + 1), indices and data (n_values > 0), w (n_features); OUT out (n_items).
     """
+    cdef Py_ssize_t n = indptr.shape[0] - 1
     cdef Py_ssize_t i
     cdef const double* values = NULL
     if data is not None:
         values = &data[0]
     with nogil:
-        for i in range(indptr.shape[0] - 1):
+        i = 0
+        while i + 2 <= n:
+            csr_dot2(
+                &indices[0], values, indptr[i], indptr[i + 1], indptr[i + 1], indptr[i + 2],
+                &w[0], &out[i], &out[i + 1],
+            )
+            i += 2
+        if i < n:
             out[i] = csr_dot(&indices[0], values, indptr[i], indptr[i + 1], &w[0])
 
 

@@ -47,6 +47,8 @@ def csr_round(
     a: Floats,
     w: Floats,
     drift: Floats,
+    delta: Floats,
+    touched: Ints,
     t: float,
     scratch: Scratch,
 ) -> tuple[int, int]: ...

@@ -1,7 +1,8 @@
 """Passes of Algorithm 2 of Shen & Joshi (2005): an update after each list with a violated pair."""
 
-from rerank.native._rows cimport csr_add
+from rerank.native._rows cimport csr_gather
 from rerank.native._rows cimport csr_dot
+from rerank.native._rows cimport csr_dot2
 from rerank.native._rows cimport dense_dot
 from rerank.native._rows cimport dense_dot4
 from rerank.native._rows cimport real
@@ -126,23 +127,35 @@ def csr_round(
     double[::1] a,
     double[::1] w,
     double[::1] drift,
+    double[::1] delta,
+    int[::1] touched,
     double t,
     Scratch scratch,
 ):
-    """The same as dense_round for CSR features; data None stands for all ones."""
+    """The same as dense_round for CSR features; data None stands for all ones.
+
+    IN/OUT delta (n_features), zeros before and after; scratch touched (most values of a list + 1).
+    """
     cdef Py_ssize_t v
     cdef long long i
     cdef long long first
     cdef long long row
+    cdef long long other
     cdef int j
     cdef int k
+    cdef int f
+    cdef int n_touched
     cdef count here
     cdef count updates = 0
     cdef count violated = 0
+    cdef double* delta_at = NULL
+    cdef int* touched_at = NULL
     cdef const double* values = NULL
     cdef const int* columns = NULL
     cdef Room* r = &scratch.room
     if indices.shape[0]:
+        delta_at = &delta[0]
+        touched_at = &touched[0]
         columns = &indices[0]
         if data is not None:
             values = &data[0]
@@ -151,7 +164,16 @@ def csr_round(
             i = visits[v]
             first = offsets[i]
             k = <int> (offsets[i + 1] - first)
-            for j in range(k):
+            j = 0
+            while j + 2 <= k:
+                row = items[first + j]
+                other = items[first + j + 1]
+                csr_dot2(
+                    columns, values, indptr[row], indptr[row + 1], indptr[other], indptr[other + 1],
+                    &w[0], r.s + j, r.s + j + 1,
+                )
+                j += 2
+            if j < k:
                 row = items[first + j]
                 r.s[j] = csr_dot(columns, values, indptr[row], indptr[row + 1], &w[0])
             here = update_list(
@@ -160,11 +182,18 @@ def csr_round(
             if here:
                 violated += here
                 updates += 1
+                n_touched = 0
                 for j in range(k):
                     if r.u[j] != 0.0:
                         row = items[first + j]
-                        csr_add(
-                            columns, values, indptr[row], indptr[row + 1], r.u[j], t, &w[0], &drift[0]
+                        n_touched = csr_gather(
+                            columns, values, indptr[row], indptr[row + 1], r.u[j],
+                            delta_at, touched_at, n_touched,
                         )
+                for j in range(n_touched):
+                    f = touched[j]
+                    w[f] += delta[f]
+                    drift[f] += t * delta[f]
+                    delta[f] = 0.0
             t += 1.0
     return updates, violated

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,9 +38,12 @@ def describe(lists: CandidateLists) -> Contents:
         ("labels", _labels(lists)),
         ("ids", _ids(lists)),
     ]
-    oddities = [
-        text for text in (_scattered(lists), *_judgements(lists), _constant(lists), _twins(lists)) if text
-    ]
+    if lists.texts is not None:
+        facts.append(("texts", _texts(lists)))
+    if lists.base_scores is not None:
+        facts.append(("scores", f"{lists.base_scores.min():.6g} to {lists.base_scores.max():.6g}"))
+    found = (_scattered(lists), *_judgements(lists), _constant(lists), _twins(lists), *_odd_texts(lists))
+    oddities = [text for text in found if text]
     return Contents(facts, oddities, _doubled_ids(lists))
 
 
@@ -74,6 +79,34 @@ def _ids(lists: CandidateLists) -> str:
         name for name, column in (("list", lists.list_ids), ("item", lists.item_ids)) if column is not None
     ]
     return " and ".join(have) if have else "none"
+
+
+def _texts(lists: CandidateLists) -> str:
+    assert lists.texts is not None
+    distinct = sum(len(texts) for texts in _texts_by_list(lists))
+    words = sum(len(text.split()) for text in lists.texts) / lists.n_items
+    text = f"{lists.n_items}, {distinct} distinct within their lists, {words:.1f} words on average"
+    return f"{text}; {count(len(lists.references), 'reference')}" if lists.references else text
+
+
+def _texts_by_list(lists: CandidateLists) -> Iterator[set[bytes]]:
+    assert lists.texts is not None
+    for first, last in itertools.pairwise(lists.offsets.tolist()):
+        yield {lists.texts.bytes_at(at) for at in range(first, last)}
+
+
+def _odd_texts(lists: CandidateLists) -> list[str | None]:
+    """Texts that are empty or stand several times in their list."""
+    if lists.texts is None:
+        return []
+    empty = int((lists.texts.lengths() == 0).sum())
+    doubled = lists.n_items - sum(len(texts) for texts in _texts_by_list(lists))
+    return [
+        f"{count(empty, 'empty text')}" if empty else None,
+        f"{count(doubled, 'text stands', 'texts stand')} in the list before (--distinct drops them)"
+        if doubled
+        else None,
+    ]
 
 
 def _scattered(lists: CandidateLists) -> str | None:

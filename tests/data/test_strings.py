@@ -1,3 +1,5 @@
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -63,3 +65,26 @@ def test_equality_is_of_strings_not_of_bytes_alone():
 def test_broken_columns_are_refused(data, offsets, message):
     with pytest.raises(DataError, match=message):
         StringColumn(data, offsets)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_strings_that_stand_before_in_their_list(seed: int) -> None:
+    rng = random.Random(seed)
+    pool = ["", "a", "b", "a" * 8, "a" * 9, "b" + "a" * 8, "été", "x" * 40]
+    lengths = [rng.randint(1, 30) for _ in range(rng.randint(1, 9))]
+    lists = np.cumsum([0, *lengths])
+    texts = [rng.choice(pool[: rng.randint(1, len(pool))]) for _ in range(lists[-1])]
+    expected = [
+        t in texts[lists[k] : i]
+        for i, t in enumerate(texts)
+        for k in [np.searchsorted(lists, i, "right") - 1]
+    ]
+    assert StringColumn.from_strings(texts).repeated(lists).tolist() == expected
+    assert StringColumn.from_strings([""] * lists[-1]).repeated(lists).tolist() == [
+        i not in lists for i in range(lists[-1])
+    ]
+
+
+def test_take_refuses_numbers_below_zero() -> None:
+    with pytest.raises(DataError, match="below 0"):
+        StringColumn.from_strings("ab").take(np.array([0, -1]))

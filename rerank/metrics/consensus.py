@@ -1,0 +1,128 @@
+"""How much a candidate is like the others of its list: minimum Bayes risk as a feature.
+
+The similarity of a candidate to another is a metric of the candidate with the other as its reference
+(n-gram precision, sBLEU, WER, ...), or the closeness of a named feature. The feature is its mean or
+median over the other candidates of the list (Duh 2009, 3.3.1: the median). Candidates of the same text
+count each on its own: a text that many systems gave is like many.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import numpy as np
+
+from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.data.matrix import Dense
+from rerank.data.strings import StringColumn
+from rerank.errors import ConfigError, DataError
+from rerank.metrics.base import parse
+from rerank.metrics.bleu import ORDERS, BleuStatistics
+from rerank.metrics.selecting import SelectingMetric
+
+Statistic = Literal["mean", "median"]
+
+# Candidates that stand as pairs at once: bounds the memory, changes no number.
+_PAIRS = 1 << 18
+_NGRAM = re.compile(r"ngram([1-9])")
+
+
+def consensus(lists: CandidateLists, by: str, statistic: Statistic = "mean") -> Floats:
+    """The consensus of each item, float64 (n_items); larger is more alike, 0 in a list of one.
+
+    ``by`` is ngram1 .. ngram4 (precision of the candidate's n-grams), a metric of single candidates
+    (errors are negated), or the name of a feature (minus the distance of its values). Raises ConfigError
+    where it is none of these, DataError where the lists have no texts.
+    """
+    if statistic not in ("mean", "median"):
+        raise ConfigError(f"unknown statistic {statistic!r}; known: mean, median")
+    if by in lists.names():
+        return _by_column(lists, lists.features.column(lists.column_of(by)), statistic)
+    similarity = _similarity(by)
+    if lists.texts is None:
+        raise DataError(f"{lists.source}: consensus by {by} needs the candidates' texts, there are none")
+    out = np.zeros(lists.n_items)
+    for chosen in _batches(lists):
+        values = similarity(_each_as_reference(lists, lists.texts, chosen))
+        at = 0
+        for i in chosen:
+            first, last = int(lists.offsets[i]), int(lists.offsets[i + 1])
+            k = last - first
+            table = values[at : at + k * k].reshape(k, k)  # row: the reference, column: the candidate
+            out[first:last] = _over_others(table, statistic)
+            at += k * k
+    return out
+
+
+def _similarity(by: str) -> Callable[[CandidateLists], Floats]:
+    match = _NGRAM.fullmatch(by)
+    if match is not None:
+        n = int(match[1])
+        if n > ORDERS:
+            raise ConfigError(f"consensus by {by}: n-grams go up to {ORDERS}")
+        return lambda virtual: _precision(virtual, n)
+    metric = parse(by)
+    if not isinstance(metric, SelectingMetric):
+        raise ConfigError(f"consensus by {by}: it judges rankings, not single candidates")
+
+    def values(virtual: CandidateLists) -> Floats:
+        judge = metric.prepare(virtual)
+        return np.nan_to_num(judge.better * judge.item_values(), nan=0.0)
+
+    return values
+
+
+def _precision(virtual: CandidateLists, n: int) -> Floats:
+    """Share of a candidate's n-grams that its reference has, clipped; 0 where it has none."""
+    counts = BleuStatistics().of(virtual)
+    matches, totals = counts[:, n - 1], counts[:, ORDERS + n - 1]
+    return np.divide(matches, totals, out=np.zeros(len(matches)), where=totals > 0)
+
+
+def _batches(lists: CandidateLists) -> Iterator[list[int]]:
+    """Lists of two items or more, in batches of a bounded number of pairs."""
+    batch: list[int] = []
+    pairs = 0
+    for i, size in enumerate(lists.lengths.tolist()):
+        if size < 2:
+            continue
+        if batch and pairs + size * size > _PAIRS:
+            yield batch
+            batch, pairs = [], 0
+        batch.append(i)
+        pairs += size * size
+    if batch:
+        yield batch
+
+
+def _each_as_reference(lists: CandidateLists, texts: StringColumn, chosen: list[int]) -> CandidateLists:
+    """Each chosen list once for each of its candidates, which stands as the reference."""
+    spans = [np.arange(lists.offsets[i], lists.offsets[i + 1]) for i in chosen]
+    items: Index = np.concatenate([np.tile(span, len(span)) for span in spans])
+    references: Index = np.concatenate(spans)
+    sizes = np.concatenate([np.full(len(span), len(span)) for span in spans])
+    return CandidateLists(
+        np.concatenate(([0], np.cumsum(sizes))),
+        Dense(np.zeros((len(items), 0))),
+        texts=texts.take(items),
+        references=(texts.take(references),),
+        source=lists.source,
+    )
+
+
+def _over_others(table: Floats, statistic: Statistic) -> Floats:
+    """Mean or median of each column (k, k) without its own row: (k)."""
+    k = len(table)
+    others = table.T[~np.eye(k, dtype=bool)].reshape(k, k - 1)
+    return others.mean(axis=1) if statistic == "mean" else np.median(others, axis=1)
+
+
+def _by_column(lists: CandidateLists, values: Floats, statistic: Statistic) -> Floats:
+    out = np.zeros(lists.n_items)
+    for i in range(lists.n_lists):
+        here = slice(int(lists.offsets[i]), int(lists.offsets[i + 1]))
+        if here.stop - here.start > 1:
+            out[here] = _over_others(-np.abs(np.subtract.outer(values[here], values[here])), statistic)
+    return out

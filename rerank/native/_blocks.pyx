@@ -1,0 +1,70 @@
+"""CSR rows of lists without the features that do not differ within the list."""
+
+
+def differing_values(
+    const long long[::1] indptr,
+    const int[::1] indices,
+    const double[::1] data,
+    const long long[::1] lists,
+    const long long[::1] offsets,
+    const long long[::1] items,
+    int[::1] seen,
+    double[::1] first,
+    bint fill,
+    long long[::1] new_indptr,
+    int[::1] new_indices,
+    double[::1] new_data,
+):
+    """Counts, or copies out, the values of features that differ between the items of a list.
+
+    A feature does not differ where every item of the list has it with one value. IN indptr (n_rows + 1),
+    indices, data (n_values; None = all ones); lists, those to look at; offsets (n_lists + 1) and items
+    (n_items), the rows of each list. IN/OUT seen (n_features), zeros before and after; first
+    (n_features), scratch. Where fill: OUT new_indptr (n_items + 1), new_indices and new_data (as many
+    as counted; new_data None with data), rows in the order of items; lists must then be all of them.
+    Returns the number of differing values, and of values looked at.
+    """
+    cdef Py_ssize_t at_list
+    cdef long long i
+    cdef long long item
+    cdef long long at
+    cdef long long row
+    cdef long long kept = 0
+    cdef long long looked = 0
+    cdef int n
+    cdef int f
+    cdef double value
+    cdef bint ones = data is None
+    with nogil:
+        if fill:
+            new_indptr[0] = 0
+        for at_list in range(lists.shape[0]):
+            i = lists[at_list]
+            n = <int> (offsets[i + 1] - offsets[i])
+            for item in range(offsets[i], offsets[i + 1]):
+                row = items[item]
+                for at in range(indptr[row], indptr[row + 1]):
+                    f = indices[at]
+                    value = 1.0 if ones else data[at]
+                    if seen[f] == 0:
+                        first[f] = value
+                        seen[f] = 1
+                    elif value == first[f]:
+                        seen[f] += 1
+            for item in range(offsets[i], offsets[i + 1]):
+                row = items[item]
+                for at in range(indptr[row], indptr[row + 1]):
+                    if seen[indices[at]] != n:
+                        if fill:
+                            new_indices[kept] = indices[at]
+                            if not ones:
+                                new_data[kept] = data[at]
+                        kept += 1
+                looked += indptr[row + 1] - indptr[row]
+                if fill:
+                    new_indptr[item + 1] = kept
+            for item in range(offsets[i], offsets[i + 1]):
+                row = items[item]
+                for at in range(indptr[row], indptr[row + 1]):
+                    seen[indices[at]] = 0
+    return kept, looked

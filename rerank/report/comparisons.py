@@ -1,0 +1,62 @@
+"""Pairwise comparisons as an aligned table."""
+
+from __future__ import annotations
+
+from rerank.metrics.comparison import Comparisons, Pair
+from rerank.wording import count
+
+SIGNIFICANT = 0.05
+NAMES = ("A", "B", "value A", "value B", "A - B", "interval")
+HEADS = (*NAMES, "p", "Holm", "rand.", "Wilcoxon", "t", "won/tied/lost")
+
+
+def comparison_text(found: Comparisons) -> str:
+    """The whole report: a table for each metric, then how it was made."""
+    out = []
+    for name, pairs in found.pairs.items():
+        rows = [HEADS, *(_cells(pair, found.digits[name]) for pair in pairs)]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(HEADS))]
+        out.append(found.typed[name])
+        for row in rows:
+            named = [f"{cell:<{width}}" for cell, width in zip(row[:2], widths[:2], strict=True)]
+            numbers = [f"{cell:>{width}}" for cell, width in zip(row[2:], widths[2:], strict=True)]
+            out.append("  ".join([*named, *numbers]).rstrip())
+        out.append("")
+    return "\n".join([*out, *_notes(found), ""])
+
+
+def _cells(pair: Pair, digits: int) -> tuple[str, ...]:
+    low, high = pair.ci if pair.ci is not None else (float("nan"), float("nan"))
+    star = "*" if pair.holm is not None and pair.holm < SIGNIFICANT else " "
+    return (
+        pair.a,
+        pair.b,
+        f"{pair.value_a:.{digits}f}",
+        f"{pair.value_b:.{digits}f}",
+        f"{pair.difference:+.{digits}f}",
+        f"{low:+.{digits}f} to {high:+.{digits}f}",
+        _p(pair.p_bootstrap),
+        _p(pair.holm) + star,
+        _p(pair.p_randomisation),
+        _p(pair.p_wilcoxon),
+        _p(pair.p_t),
+        f"{pair.wins}/{pair.ties}/{pair.losses}",
+    )
+
+
+def _p(p: float | None) -> str:
+    return "-" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+
+
+def _notes(found: Comparisons) -> list[str]:
+    size = f"{count(found.n_lists, 'list')}, {count(found.n_items, 'item')}"
+    if found.unjudged:
+        size += f"; left out, no judged item: {count(found.unjudged, 'list')}"
+    n_pairs = max(len(pairs) for pairs in found.pairs.values())
+    return [
+        size,
+        f"interval of A - B: {100 * found.level:g}% percentile, {found.samples} resamples, seed {found.seed}",
+        f"p: paired bootstrap, Holm: the same corrected for {count(n_pairs, 'pair')}, * below {SIGNIFICANT}; "
+        "rand.: approximate randomisation; all two-sided",
+        *found.signatures.values(),
+    ]

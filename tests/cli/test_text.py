@@ -1,0 +1,114 @@
+"""N-best lists of text through the command line: labels from references, training, BLEU."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from rerank import load
+
+NBEST = """\
+0 ||| the cat sat ||| lm= -4 tm= -2 ||| -6
+0 ||| the cat sat down ||| lm= -5 tm= -1 ||| -6.5
+0 ||| a cat ||| lm= -3 tm= -5 ||| -8
+1 ||| it rains in the town ||| lm= -7 tm= -3 ||| -10
+1 ||| it rains in town ||| lm= -8 tm= -2.5 ||| -10.5
+2 ||| yes ||| lm= -1 tm= -1 ||| -2
+2 |||  ||| lm= 0 tm= -9 ||| -9
+"""
+DEV = ("dev.nbest", "-f", "moses")
+REF = ("--refs", "dev.ref")
+REFS = "the cat sat down\nit rains in town\nyes\n"
+
+
+@pytest.fixture
+def nbest(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dev.nbest").write_text(NBEST)
+    (tmp_path / "dev.ref").write_text(REFS)
+    return tmp_path
+
+
+def test_labels_are_made_from_references(rerank, nbest):
+    result = rerank("label", *DEV, *REF, "-m", "sBLEU", "-o", "dev.store")
+    assert result.err.startswith("rerank: sBLEU of 7 items: 0 to 100, mean ")
+    labels = load("dev.store").labels
+    assert labels[1] == labels[4] == labels[5] == pytest.approx(100)
+    assert labels[0] < 100 > labels[3]
+    assert labels[6] == 0
+
+
+def test_errors_become_negative_labels(rerank, nbest):
+    pytest.importorskip("rerank.metrics.edit", reason="WER is not there")
+    rerank("label", *DEV, *REF, "-m", "WER", "-o", "dev.store")
+    np.testing.assert_allclose(load("dev.store").labels, [-25, 0, -75, -25, 0, 0, -100])
+
+
+def test_training_on_labels_made_on_the_way(rerank, nbest):
+    rerank(
+        "train", "--data", *DEV, *REF, "--label", "sBLEU",
+        "-m", "BLEU", "--out", "model",
+    )  # fmt: skip
+    rerank("predict", "model", *DEV, "-o", "scores")
+    asked = ("eval", "dev.nbest", "scores", "-f", "moses", *REF, "--json")
+    found = json.loads(rerank(*asked).out)
+    assert list(found["metrics"]) == ["BLEU"]
+    assert found["metrics"]["BLEU"]["first_best"] < found["systems"][0]["metrics"]["BLEU"]["value"]
+    assert found["systems"][0]["metrics"]["BLEU"]["value"] == pytest.approx(100)
+
+
+def test_the_best_texts_are_those_that_eval_judges(rerank, nbest):
+    sacrebleu = pytest.importorskip("sacrebleu", reason="needs rerank[mt]")
+    (nbest / "scores").write_text("1\n2\n3\n9\n8\n0\n1\n")
+    found = json.loads(rerank("eval", "dev.nbest", "scores", "-f", "moses", "-R", "dev.ref", "--json").out)
+    chosen = ["a cat", "it rains in the town", ""]
+    expected = sacrebleu.corpus_bleu(chosen, [REFS.splitlines()], tokenize="none", force=True).score
+    assert found["systems"][0]["metrics"]["BLEU"]["value"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_predicted_best_texts(rerank, nbest):
+    rerank("train", "--data", *DEV, *REF, "--label", "sBLEU", "--out", "model")
+    out = rerank("predict", "model", *DEV, "--as", "best").out
+    assert out == "the cat sat down\nit rains in town\nyes\n"
+
+
+def test_consensus_features_are_added_by_name(rerank, nbest):
+    similarities = ("--by", "ngram1", "--by", "lm", "--statistic", "median")
+    asked = ("features", "consensus", *DEV, *similarities, "-o", "c.store")
+    assert rerank(*asked).err == "rerank: 7 items with 2 features more to c.store (store)\n"
+    lists = load("c.store")
+    assert lists.names()[-2:] == ["consensus.ngram1.median", "consensus.lm.median"]
+    np.testing.assert_allclose(lists.features.column(2)[:3], [(1 + 1 / 3) / 2, (3 / 4 + 1 / 4) / 2, 1 / 2])
+    assert "did you mean 'median'" in rerank(*asked[:-1], "x.store", "--statistic", "medan", code=2).err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("label", *DEV, "-m", "sBLEU", "-o", "x.store"), "needs references"),
+        (("label", *DEV, *REF, "-m", "AP", "-o", "x.store"), "no labels"),
+        (("label", *DEV, "-R", "short", "-m", "sBLEU", "-o", "x.store"), "short"),
+        (
+            ("label", *DEV, *REF, "-m", "sBLUE", "-o", "x.store"),
+            "did you mean",
+        ),
+        (("train", "--data", *DEV, "-o", "m"), "no judged item"),
+        (("eval", *DEV, "-m", "BLEU"), "needs references"),
+    ],
+)
+def test_what_is_missing_is_said(rerank, nbest, arguments, message):
+    (nbest / "short").write_text("one\n")
+    assert message in rerank(*arguments, code=2).err
+
+
+def test_a_configuration_with_references(rerank, nbest):
+    (nbest / "c.yaml").write_text(
+        "data:\n  {train: dev.nbest, dev: dev.nbest, format: moses, refs: [dev.ref], dev_refs: [dev.ref],\n"
+        "   label: sBLEU}\n"
+        "select: {metric: BLEU, keep: best}\n"
+    )
+    result = rerank("train", "c.yaml", "--out", "model")
+    assert "note: dev and train are the same file" in result.err
+    assert "dev BLEU 100" in result.err

@@ -1,0 +1,109 @@
+"""Packing sparse features: what cancels within a list goes, everything else stays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from rerank.data.blocks import pack_differing
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Sparse
+from rerank.data.pairs import PairRelation, make_pairs
+from rerank.learners.perceptron import Perceptron
+
+
+def shared_lists(seed: int, *, indicators: bool, n_lists: int = 90) -> CandidateLists:
+    """Lists whose items share 40 of their features and differ in few."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 7, n_lists)
+    rows = []
+    for size in sizes:
+        common = np.where(rng.random(200) < 0.2, rng.integers(1, 4, 200), 0)
+        for _ in range(size):
+            row = common.copy()
+            row[rng.integers(0, 200, 3)] = rng.integers(0, 3, 3)
+            rows.append(row)
+    X = np.array(rows, dtype=float)
+    y = rng.integers(0, 3, len(X)).astype(float)
+    y[::17] = np.nan
+    X = (X > 0).astype(float) if indicators else X
+    features = csr_array(X)
+    sparse = Sparse(features.indptr.astype(np.int64), features.indices.astype(np.int32), None, 200)
+    return CandidateLists.from_arrays(sparse if indicators else features, y, group=sizes)
+
+
+@pytest.mark.parametrize("indicators", [False, True])
+def test_packed_rows_hold_what_differs_and_nothing_else(indicators):
+    lists = shared_lists(1, indicators=indicators)
+    pairs = make_pairs(lists, PairRelation())
+    packed, rows = pack_differing(lists.features, pairs)
+    assert packed is not lists.features
+    assert packed.n_values < 0.2 * lists.features.n_values
+    assert (packed.data is None) == indicators
+    packed.check(nan_allowed=False)
+    X, P = lists.features.to_dense(), packed.to_dense()
+    for i in range(pairs.n_lists):
+        here = slice(pairs.offsets[i], pairs.offsets[i + 1])
+        full = X[pairs.items[here]]
+        constant = (full == full[0]).all(axis=0)
+        np.testing.assert_array_equal(P[rows[here]], np.where(constant, 0, full))
+
+
+@pytest.mark.parametrize("algorithm", [1, 2])
+@pytest.mark.parametrize("indicators", [False, True])
+def test_a_pairwise_learner_loses_nothing(algorithm, indicators, monkeypatch):
+    lists = shared_lists(2, indicators=indicators)
+    fits = []
+    for worth in (0.2, 0.0):
+        monkeypatch.setattr("rerank.data.blocks.WORTH", worth)
+        fits.append(Perceptron(algorithm=algorithm, rounds=4, tau=1.0).fit(lists))
+    np.testing.assert_array_equal(fits[0].weights, fits[1].weights)
+    assert fits[0].curve == fits[1].curve
+
+
+def test_features_that_mostly_differ_are_left_as_they_are():
+    rng = np.random.default_rng(3)
+    X = csr_array(rng.random((60, 30)))
+    lists = CandidateLists.from_arrays(X, rng.integers(0, 3, 60), group=[10] * 6)
+    pairs = make_pairs(lists, PairRelation())
+    packed, rows = pack_differing(lists.features, pairs)
+    assert packed is lists.features
+    assert rows is pairs.items
+
+
+def test_a_set_whose_sample_misleads_is_left_as_it_is():
+    # The sampled lists (evenly spaced) share everything, those between differ.
+    n_lists = 63 * 4 + 1
+    rows = []
+    for i in range(n_lists):
+        for item in range(2):
+            row = np.zeros(50)
+            row[: 40 if i % 4 == 0 else 20] = 1
+            row[40 + item] = 1
+            if i % 4:
+                row[20 + 10 * item : 30 + 10 * item] = 1
+            rows.append(row)
+    lists = CandidateLists.from_arrays(csr_array(np.array(rows)), [1, 0] * n_lists, group=[2] * n_lists)
+    pairs = make_pairs(lists, PairRelation())
+    assert pack_differing(lists.features, pairs)[0] is lists.features
+
+
+def test_dense_features_and_empty_rows_are_left_as_they_are():
+    lists = CandidateLists.from_arrays(np.eye(4), [1, 0, 1, 0], group=[2, 2])
+    pairs = make_pairs(lists, PairRelation())
+    assert pack_differing(lists.features, pairs)[0] is lists.features
+    empty = CandidateLists.from_arrays(csr_array((4, 3)), [1, 0, 1, 0], group=[2, 2])
+    assert pack_differing(empty.features, pairs)[0] is empty.features
+
+
+@pytest.mark.parametrize("indicators", [False, True])
+def test_columns_put_behind_sparse_and_dense_features(indicators):
+    lists = shared_lists(5, indicators=indicators, n_lists=6)
+    added = np.random.default_rng(5).integers(0, 2, (lists.n_items, 3)).astype(float)
+    expected = np.hstack([lists.features.to_dense(), added])
+    sparse = lists.features.with_columns(added)
+    sparse.check(nan_allowed=False)
+    np.testing.assert_array_equal(sparse.to_dense(), expected)
+    dense = CandidateLists.from_arrays(lists.features.to_dense()).features.with_columns(added)
+    np.testing.assert_array_equal(dense.values, expected)

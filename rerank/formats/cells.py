@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from array import array
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,9 @@ from rerank.data.matrix import Dense, Features, Sparse
 from rerank.errors import ConfigError, DataError, DataNote
 from rerank.formats.base import ReadOptions
 
-_CHUNK = 1 << 18  # values
+Index = npt.NDArray[np.int64]
+
+_ROWS = 8192
 _REMEMBERED = 256
 
 
@@ -26,24 +27,25 @@ def check_layout(options: ReadOptions) -> None:
         raise ConfigError("layout='sparse' cannot honour dtype='float32': sparse features are float64")
 
 
-@dataclass
-class _Chunk:
-    """Values of some items: how many each has, their columns and what they are."""
-
-    lengths: array[int] = field(default_factory=lambda: array("q"))
-    columns: array[int] = field(default_factory=lambda: array("i"))
-    values: array[float] = field(default_factory=lambda: array("d"))
-
-
 class Cells:
-    """Named values of items, put into columns in order of first appearance."""
+    """Named values of items, put into columns in order of first appearance.
+
+    As long as all items name the same features in the same order, their values in a row are the array that
+    comes out; only then are columns and lengths of rows kept as well.
+    """
 
     def __init__(self) -> None:
         self.names: dict[str, int] = {}
         self.n_items = 0
-        self.n_values = 0
-        self._chunks = [_Chunk()]
+        self._values = array("d")
+        self._uniform: array[int] | None = None  # the columns of every item so far
+        self._columns: array[int] | None = None
+        self._lengths = array("q")
         self._remembered: dict[tuple[str, ...], array[int]] = {}
+
+    @property
+    def n_values(self) -> int:
+        return len(self._values)
 
     def add(self, names: Collection[str], values: Iterable[float]) -> None:
         """The features of one more item; each name at most once.
@@ -51,15 +53,22 @@ class Cells:
         Raises TypeError or OverflowError where a value is no number that fits a float; an infinite one
         is taken, the caller looks for it.
         """
-        chunk = self._chunks[-1]
         numbers = array("d", values)
-        chunk.columns.extend(self._columns_of(tuple(names)))
-        chunk.values.extend(numbers)
-        chunk.lengths.append(len(numbers))
+        columns = self._columns_of(tuple(names))
+        if self.n_items == 0:
+            self._uniform = columns
+        elif self._columns is None and columns != self._uniform:
+            self._keep_columns()
+        if self._columns is not None:
+            self._columns.extend(columns)
+            self._lengths.append(len(numbers))
+        self._values.extend(numbers)
         self.n_items += 1
-        self.n_values += len(numbers)
-        if len(chunk.values) >= _CHUNK:
-            self._chunks.append(_Chunk())
+
+    def _keep_columns(self) -> None:
+        uniform = self._uniform or array("i")
+        self._columns = uniform * self.n_items
+        self._lengths = array("q", [len(uniform)]) * self.n_items
 
     def _columns_of(self, names: tuple[str, ...]) -> array[int]:
         columns = self._remembered.get(names)
@@ -72,7 +81,7 @@ class Cells:
         return columns
 
     def finish(self, options: ReadOptions, source: str) -> Features:
-        """The features of all items; the chunks are gone afterwards.
+        """The features of all items; nothing can be added afterwards.
 
         Dense where half of the cells are present (as ``layout`` auto has it) or ``missing`` is "nan".
         What items leave out is counted in a DataNote.
@@ -91,6 +100,11 @@ class Cells:
         return self._sparse(width)
 
     def _dense(self, width: int, options: ReadOptions, source: str) -> Dense:
+        values = np.frombuffer(self._values, dtype=np.float64)
+        if options.dtype == "float32":
+            check_float32(values, source)
+        if self._columns is None and len(values) == self.n_items * width:
+            return Dense(values.reshape(self.n_items, width).astype(options.dtype, copy=False))
         fill = np.nan if options.missing == "nan" else 0.0
         try:
             out = np.full((self.n_items, width), fill, dtype=options.dtype)
@@ -98,42 +112,34 @@ class Cells:
             raise DataError(
                 f"{source}: {self.n_items} items x {width} features are too many for a dense array"
             ) from None
-        row = 0
-        for chunk in self._take():
-            n = len(chunk.lengths)
-            rows = np.repeat(np.arange(row, row + n), np.frombuffer(chunk.lengths, dtype=np.int64))
-            row += n
-            values = np.frombuffer(chunk.values, dtype=np.float64)
-            if options.dtype == "float32":
-                check_float32(values, source)
-            out[rows, np.frombuffer(chunk.columns, dtype=np.int32)] = values
+        for rows, part, lengths, columns in self._parts():
+            out[np.repeat(np.arange(rows.start, rows.stop), lengths), columns] = values[part]
         return Dense(out)
 
     def _sparse(self, width: int) -> Sparse:
         indptr = np.zeros(self.n_items + 1, dtype=np.int64)
         indices = np.empty(self.n_values, dtype=np.int32)
         data = np.empty(self.n_values)
-        row = at = 0
-        for chunk in self._take():
-            lengths = np.frombuffer(chunk.lengths, dtype=np.int64)
-            n, size = len(lengths), len(chunk.values)
-            np.cumsum(lengths, out=indptr[row + 1 : row + n + 1])
-            indptr[row + 1 : row + n + 1] += at
-            columns = np.frombuffer(chunk.columns, dtype=np.int32)
-            order = np.lexsort((columns, np.repeat(np.arange(n), lengths)))
-            indices[at : at + size] = columns[order]
-            data[at : at + size] = np.frombuffer(chunk.values, dtype=np.float64)[order]
-            row += n
-            at += size
+        values = np.frombuffer(self._values, dtype=np.float64)
+        for rows, part, lengths, columns in self._parts():
+            indptr[rows.start + 1 : rows.stop + 1] = part.start + np.cumsum(lengths)
+            order = np.lexsort((columns, np.repeat(np.arange(len(lengths)), lengths)))
+            indices[part] = columns[order]
+            data[part] = values[part][order]
         return Sparse(indptr, indices, data, width)
 
-    def _take(self) -> Iterable[_Chunk]:
-        """The chunks with items in them, each let go of before the next comes."""
-        self._chunks.reverse()
-        while self._chunks:
-            chunk = self._chunks.pop()
-            if chunk.lengths:
-                yield chunk
+    def _parts(self) -> Iterator[tuple[slice, slice, Index, npt.NDArray[np.int32]]]:
+        """Some thousand rows at a time: which rows and which values, lengths of rows, columns of values."""
+        if self._columns is None:
+            self._keep_columns()
+        all_columns = np.frombuffer(self._columns or b"", dtype=np.int32)
+        all_lengths = np.frombuffer(self._lengths, dtype=np.int64)
+        at = 0
+        for row in range(0, self.n_items, _ROWS):
+            lengths = all_lengths[row : row + _ROWS]
+            part = slice(at, at + int(lengths.sum()))
+            at = part.stop
+            yield slice(row, row + len(lengths)), part, lengths, all_columns[part]
 
 
 def check_float32(values: npt.NDArray[np.float64], source: str) -> None:

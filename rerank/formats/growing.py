@@ -21,28 +21,33 @@ _BOM = b"\xef\xbb\xbf"
 _SHOWN = 40
 
 
-def each_line(path: str) -> Iterator[bytes]:
-    """The lines of a file ("-" = standard input), decompressed, split at newlines alone and without them.
+def whole_lines(path: str) -> Iterator[bytes]:
+    """The content of a file ("-" = standard input), decompressed, in blocks of whole lines.
 
-    A byte order mark at the start is no text. One line is held at a time, and a block of the file.
+    Every line ends in a newline, also the last one of a file without; a byte order mark at the start is no
+    text. A block is as long as what is read at once, but for lines that are longer.
     """
     parts: list[bytes] = []
     first = True
     for block in read_blocks(path):
-        begin, *lines = block.split(b"\n")
-        parts.append(begin)
-        if not lines:
-            continue
-        line = b"".join(parts)
-        yield line.removeprefix(_BOM) if first else line
-        first = False
-        parts = [lines.pop()]
-        yield from lines
-    line = b"".join(parts)
+        cut = block.rfind(b"\n") + 1
+        parts.append(block[:cut] if cut else block)
+        if cut:
+            lines = b"".join(parts)
+            yield lines.removeprefix(_BOM) if first else lines
+            first = False
+            parts = [block[cut:]]
+    last = b"".join(parts)
     if first:
-        line = line.removeprefix(_BOM)
-    if line:
-        yield line
+        last = last.removeprefix(_BOM)
+    if last:
+        yield last + b"\n"
+
+
+def each_line(path: str) -> Iterator[bytes]:
+    """The lines of a file, see ``whole_lines``, without their newlines."""
+    for lines in whole_lines(path):
+        yield from lines[:-1].split(b"\n")
 
 
 def quoted(text: str) -> str:
@@ -63,6 +68,11 @@ class Strings:
     def add(self, string: bytes) -> None:
         self._data += string
         self._lengths.append(len(string))
+
+    def extend(self, data: bytes | memoryview, lengths: Index) -> None:
+        """Add strings that stand side by side in ``data``; lengths is int64 (n)."""
+        self._data += data
+        self._lengths.frombytes(lengths.tobytes())
 
     def column(self) -> StringColumn:
         """The strings so far, without a copy of their bytes; nothing can be added afterwards."""
@@ -89,15 +99,18 @@ class Grouping:
     def __len__(self) -> int:
         return len(self._codes)
 
-    def add(self, name: str, line: int) -> int:
-        """One more item; returns the number of its list. Raises FormatError, see above."""
+    def add(self, name: str, line: int, n: int = 1) -> int:
+        """``n`` more items; returns the number of their list. Raises FormatError, see above."""
         if name != self._last:
             known = len(self._numbers)
             self._code = self._numbers.setdefault(name, known)
             if self._code < known:
                 self._stands_apart(name, line)
             self._last = name
-        self._codes.append(self._code)
+        if n == 1:
+            self._codes.append(self._code)
+        else:
+            self._codes.extend(array("q", [self._code]) * n)
         return self._code
 
     def _stands_apart(self, name: str, line: int) -> None:

@@ -124,6 +124,14 @@ class Numbers:
             self.is_numeric = True
             out[i] = value
 
+    def add_values(self, values: Floats, line: int) -> None:
+        """Numbers of further rows, a line each from ``line`` on, NaN where cells are empty."""
+        self._blocks.append(np.ascontiguousarray(values))
+        if not self.empty_line:
+            empty = np.isnan(values)
+            if empty.any():
+                self.empty_line = line + int(np.argmax(empty))
+
     def refuse_other(self) -> None:
         """Raise FormatError for the cell that is no number."""
         line, text = self._other

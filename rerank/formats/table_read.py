@@ -2,134 +2,116 @@
 
 from __future__ import annotations
 
-import csv
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, Index
 from rerank.data.matrix import Dense, Features
 from rerank.errors import DataError, DataNote, FormatError
-from rerank.files import plain_suffix, shown
 from rerank.formats.base import ReadOptions
 from rerank.formats.cells import check_float32
-from rerank.formats.growing import Grouping, Strings, each_line, quoted
+from rerank.formats.growing import Grouping, Strings, quoted
 from rerank.formats.table_columns import Numbers, Roles, roles_of
+from rerank.formats.table_source import Source, long_cells
+from rerank.native._table import KINDS, gather, parse_rows
 from rerank.wording import count
 
-_ROWS = 4096
-_LONGEST_CELL = 1 << 30
+Bytes = npt.NDArray[np.uint8]
+
+_PADDING = bytes(64)  # the kernel looks beyond the last number
+_TAB = ord("\t")
 
 
 def read_table(path: str, options: ReadOptions) -> CandidateLists:
     """The lists of a table. Raises FormatError at the first fault, ConfigError for a column not there."""
-    source = shown(path)
-    with _long_cells():
-        rows = _Rows(path, source)
-        roles = roles_of(rows.header, options, source)
-        reader = _Reader(rows, roles, options)
-        for block, lines in rows.blocks():
-            reader.add(block, lines)
+    with long_cells():
+        source = Source(path)
+        reader = _Reader(source, roles_of(source.header, options, source.name), options)
+        for block, line in source.plain_blocks():
+            if not reader.add_plain(block, line):
+                for rows, lines in source.rows_of(block, line):
+                    reader.add(rows, lines)
+        for rows, lines in source.quoted_rows():
+            reader.add(rows, lines)
     return reader.finish()
-
-
-@contextmanager
-def _long_cells() -> Iterator[None]:
-    """The csv module refuses cells of more than 128 kB unless told otherwise, for the whole process."""
-    before = csv.field_size_limit(_LONGEST_CELL)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
-
-
-class _Rows:
-    """The rows of a file behind its header, in blocks, each with the line on which it starts."""
-
-    def __init__(self, path: str, source: str) -> None:
-        self.source = source
-        lines = self._decoded(path)
-        first = next(lines, None)
-        if first is None or not first.strip():
-            found = "an empty file" if first is None else "an empty line"
-            raise FormatError(source, None if first is None else 1, found, "a header of column names")
-        self.delimiter = self._delimiter(path, first)
-        self._reader = csv.reader(_again(first, lines), delimiter=self.delimiter, strict=True)
-        self.header = self._next()[0]
-
-    def _decoded(self, path: str) -> Iterator[str]:
-        for number, line in enumerate(each_line(path), start=1):
-            try:
-                yield line.decode() + "\n"
-            except UnicodeDecodeError:
-                raise FormatError(self.source, number, "bytes that are not UTF-8", "text") from None
-
-    def _delimiter(self, path: str, header: str) -> str:
-        suffix = plain_suffix(path)
-        if suffix in (".csv", ".tsv"):
-            return "," if suffix == ".csv" else "\t"
-        found = [mark for mark in (",", "\t") if mark in header]
-        if len(found) != 1:
-            what = "commas and tabs" if found else "neither comma nor tab"
-            raise FormatError(
-                self.source, 1, f"{what} in the header", "one of them (a file named .csv or .tsv says which)"
-            )
-        return found[0]
-
-    def _next(self) -> tuple[list[str], int]:
-        """The next row that is no blank line, and its first line; no cells at the end."""
-        while True:
-            line = self._reader.line_num + 1
-            try:
-                row = next(self._reader)
-            except StopIteration:
-                return [], line
-            except csv.Error as error:
-                raise FormatError(
-                    self.source, line, f"no row ({error})", "cells as CSV quotes them"
-                ) from None
-            if row:
-                return row, line
-
-    def blocks(self) -> Iterator[tuple[list[list[str]], list[int]]]:
-        """Rows of as many cells as the header has, and the line of each."""
-        width = len(self.header)
-        while True:
-            rows: list[list[str]] = []
-            lines: list[int] = []
-            while len(rows) < _ROWS:
-                row, line = self._next()
-                if not row:
-                    break
-                if len(row) != width:
-                    found = count(len(row), "cell")
-                    raise FormatError(self.source, line, found, f"{width}, as the header has")
-                rows.append(row)
-                lines.append(line)
-            if not rows:
-                return
-            yield rows, lines
-
-
-def _again(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
 
 
 class _Reader:
     """The columns of a table."""
 
-    def __init__(self, rows: _Rows, roles: Roles, options: ReadOptions) -> None:
-        self.source = rows.source
+    def __init__(self, table: Source, roles: Roles, options: ReadOptions) -> None:
+        self.source = table.name
+        self.delimiter = ord(table.delimiter)
+        self.width = len(table.header)
         self.roles = roles
         self.options = options
         self.grouping = Grouping(self.source, options.strict)
-        self.label = None if roles.label is None else Numbers(self.source, rows.header[roles.label])
+        self.label = None if roles.label is None else Numbers(self.source, table.header[roles.label])
         self.ids = Strings()
         self.texts = Strings()
-        self.features = {j: Numbers(self.source, rows.header[j]) for j in roles.features}
+        self.features = {j: Numbers(self.source, table.header[j]) for j in roles.features}
+
+    def add_plain(self, block: bytes, line: int) -> bool:
+        """Add a block of lines without quotes, the first of them ``line``; False where it is not plain.
+
+        Nothing is added then. Columns that were empty so far must stay so.
+        """
+        open_ones = [j for j, c in self._numbers() if not (c.is_numeric or c.is_other)]
+        numbers = sorted(j for j, c in self._numbers() if c.is_numeric)
+        if not block.isascii():
+            try:
+                block.decode()
+            except UnicodeDecodeError:
+                return False
+        mark = self.delimiter
+        if b"\t" not in block:  # numbers that end at a blank are read faster
+            block, mark = block.replace(bytes([mark]), b"\t"), _TAB
+        text = np.frombuffer(block + _PADDING, dtype=np.uint8)
+        strings = sorted(self._strings())
+        kinds = np.full(self.width, KINDS["skipped"], dtype=np.uint8)
+        kinds[numbers] = KINDS["number"]
+        kinds[open_ones] = KINDS["empty"]
+        kinds[strings] = KINDS["string"]
+        kinds[self.roles.lists] = KINDS["list"]
+        n = block.count(b"\n")
+        values = np.empty((n, len(numbers)))
+        spans = np.empty((n, len(strings), 2), dtype=np.int64)
+        if not parse_rows(text, mark, kinds, values, spans):
+            return False
+        columns = dict(self._numbers())
+        for k, j in enumerate(numbers):
+            columns[j].add_values(values[:, k], line)
+        for j in open_ones:
+            columns[j].add_values(np.full(n, np.nan), line)
+        for k, j in enumerate(strings):
+            if j == self.roles.lists:
+                self._add_lists(block, spans[:, k], line)
+            else:
+                self._strings()[j].extend(*_cells(text, spans[:, k]))
+        return True
+
+    def _numbers(self) -> list[tuple[int, Numbers]]:
+        """Columns that may be numbers, with their places."""
+        label = [] if self.label is None or self.roles.label is None else [(self.roles.label, self.label)]
+        return [*self.features.items(), *label]
+
+    def _strings(self) -> dict[int, Strings]:
+        """Columns of strings by place; that of the lists' ids goes to the grouping instead."""
+        out = {self.roles.lists: Strings()}
+        for place, strings in ((self.roles.id, self.ids), (self.roles.text, self.texts)):
+            if place is not None:
+                out[place] = strings
+        return out
+
+    def _add_lists(self, block: bytes, spans: Index, line: int) -> None:
+        starts = np.flatnonzero(spans[:, 0] >= 0)
+        lengths = np.diff(starts, append=len(spans))
+        for row, n in zip(starts.tolist(), lengths.tolist(), strict=True):
+            at, length = spans[row].tolist()
+            self.grouping.add(block[at : at + length].decode(), line + row, n)
 
     def add(self, rows: Sequence[Sequence[str]], lines: list[int]) -> None:
         columns = list(zip(*rows, strict=True))
@@ -219,3 +201,11 @@ class _Reader:
 
             features = as_features(csr_array(out))
         return features, [column.name for column in columns]
+
+
+def _cells(text: Bytes, spans: Index) -> tuple[memoryview, Index]:
+    """Cells side by side, and their lengths."""
+    lengths = np.ascontiguousarray(spans[:, 1])
+    out = np.empty(int(lengths.sum()), dtype=np.uint8)
+    gather(text, spans, out)
+    return out.data, lengths

@@ -15,12 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import table as slow
 
+from rerank import files
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
-from rerank.formats import load
+from rerank.formats import load, table_read
 from rerank.formats.table import Table
+from rerank.native._table import parse_rows
 
 STRINGS = StringColumn.from_strings
 
@@ -256,7 +258,7 @@ def same_bits(a: np.ndarray | None, b: np.ndarray | None) -> bool:
     return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a), np.signbit(b))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(sets(), st.sampled_from(["csv", "tsv"]))
 def test_what_is_written_reads_back(
     tmp_path_factory: pytest.TempPathFactory, lists: CandidateLists, suffix: str
@@ -382,15 +384,63 @@ def mutated(rng: random.Random, data: bytes) -> bytes:
     return data
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=120)
 @given(st.integers(0, 10**9), st.booleans())
 def test_files_read_as_the_slow_reader_does_or_fail(
     tmp_path_factory: pytest.TempPathFactory, seed: int, nan: bool
 ) -> None:
+    check_seed(tmp_path_factory.getbasetemp(), seed, nan)
+
+
+def check_seed(folder: Path, seed: int, nan: bool) -> None:
+    """A file and a changed one; in blocks of few lines too, so that all but the first may be plain."""
     rng = random.Random(seed)
     data = random_file(rng)
-    check_any(tmp_path_factory.getbasetemp(), data, nan)
-    check_any(tmp_path_factory.getbasetemp(), mutated(rng, data), nan)
+    changed = mutated(rng, data)
+    with pytest.MonkeyPatch.context() as patch:
+        for _ in range(2):
+            check_any(folder, data, nan)
+            check_any(folder, changed, nan)
+            patch.setattr(files, "BLOCK", rng.choice([8, 24, 64]))
+
+
+def test_plain_blocks_are_read_as_rows_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    lines = ["qid,name,x,id,text,label,y,empty"]
+    for i, row in enumerate(rng.normal(size=(500, 3)).tolist()):
+        cells = [
+            repr(row[0]),
+            f"d{i}",
+            "é" * (i % 5),
+            "" if i % 7 == 0 else f" {row[1]:.3f}",
+            f"{row[2]:.2e} ",
+        ]
+        lines.append(",".join([f"q{i // 9}", "w", *cells, " " * (i % 3)]))
+    text = "\r\n".join(lines)
+    rows = quietly(tmp_path, text)  # the first block has to find out what columns are
+    monkeypatch.setattr(files, "BLOCK", 700)
+    calls = []
+
+    def counted(*arguments: Any) -> bool:
+        calls.append(parse_rows(*arguments))
+        return calls[-1]
+
+    monkeypatch.setattr(table_read, "parse_rows", counted)
+    plain = quietly(tmp_path, text)
+    assert sum(calls) > 20
+    assert same_bits(plain.features.to_dense(), rows.features.to_dense())
+    assert same_bits(plain.labels, rows.labels)
+    for name in ("feature_names", "list_ids", "item_ids", "texts", "rows"):
+        assert getattr(plain, name) == getattr(rows, name)
+    with pytest.raises(FormatError, match="csv:502: found 'x' in column 'x'"):
+        quietly(tmp_path, text + "\r\nq,w,x,,,,,")
+    with pytest.raises(FormatError, match="csv:502: found 7 cells"):
+        quietly(tmp_path, text + "\r\nq,w,1,,,,")
+    with pytest.warns(DataNote) as notes:
+        late = read(tmp_path, text + "\r\nq,w,1,,,,2,late")
+    assert "left out: 'name', 'empty'" in str(notes[1].message)
+    assert late.features.values[:500].tobytes() == rows.features.values.tobytes()
+    assert quietly(tmp_path, text + '\r\nq,w,1,"a\n",,,"2",').item_ids[500] == "a\n"
 
 
 def test_an_empty_path(tmp_path: Path) -> None:

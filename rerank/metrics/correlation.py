@@ -73,7 +73,7 @@ class Agreement:
 
     def sums(self, values: Floats) -> Floats:
         """Sums over lists of values of the judged items: float64 (n_lists)."""
-        return np.bincount(self.index, values, minlength=self.lists.n_lists)
+        return np.bincount(self.index, values, minlength=self.lists.n_lists).astype(np.float64)
 
 
 def _agreement(preparation: Preparation) -> Agreement:

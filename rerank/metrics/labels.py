@@ -87,13 +87,15 @@ class LabelMetric(SelectingMetric):
         if self.measure == "label":
             return labels.values
         if self.measure == "loss":
-            return np.repeat(labels.highest, lists.lengths) - labels.values
+            loss: Floats = np.repeat(labels.highest, lists.lengths) - labels.values
+            return loss
         divisor = labels.counts if self.deviation == "population" else np.maximum(labels.counts - 1.0, 1.0)
         deviation = np.sqrt(labels.squares / divisor)
         deviation[labels.highest == labels.lowest] = 0.0  # whatever rounding made of the mean
         away = labels.values - np.repeat(labels.mean, lists.lengths)
         scale = np.repeat(deviation, lists.lengths)
-        return np.divide(away, scale, out=np.zeros_like(away), where=scale > 0)
+        z: Floats = np.divide(away, scale, out=np.zeros_like(away), where=scale > 0)
+        return z
 
 
 def _make(

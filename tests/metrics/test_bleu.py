@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import bleu as twin
+from reference.texts import made, some_lists
 
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists, offsets_of
@@ -25,28 +26,6 @@ BLANKS = [chr(c) for c in range(0x110000) if chr(c).isspace()]
 WORDS = ["a", "b", "the", "abcdefgh", "abcdefgi", "abcdefghi", "abcdefghj", "xabcdefghabcdefgh", "\0", "a\0"]
 WORDS += ["é", "\xa1", "\u200b", "\u2027", "\u3001", "ABC", "\x80", "߿", "\ufeff", "𝔸", "\u0080\u0086", "‐"]
 TEXT = st.lists(st.sampled_from(WORDS * 2 + BLANKS + [" "] * 20), max_size=40).map("".join)
-
-
-def made(lists, references):
-    """Lists of texts with references, one column for each reference of a list."""
-    n = sum(map(len, lists))
-    plain = CandidateLists.from_arrays(np.zeros((n, 1)), group=[len(part) for part in lists])
-    return replace(
-        plain,
-        texts=StringColumn.from_strings([text for part in lists for text in part]),
-        references=tuple(StringColumn.from_strings(column) for column in zip(*references, strict=True)),
-    )
-
-
-def some_lists(seed=0, n_lists=20, n_references=2):
-    rng = np.random.default_rng(seed)
-    words = ["der", "Hund", "beißt", "den", "Mann", ".", "nicht", "heute,", "3.5", "internationalisiert"]
-
-    def sentence():
-        return " ".join(rng.choice(words, size=rng.integers(0, 12)))
-
-    lists = [[sentence() for _ in range(rng.integers(1, 7))] for _ in range(n_lists)]
-    return made(lists, [[sentence() for _ in range(n_references)] for _ in range(n_lists)])
 
 
 def expected_statistics(lists):

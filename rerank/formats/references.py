@@ -64,7 +64,7 @@ def attach_references(
         raise ConfigError(f"{lists.source}: holds its own references, so refs={paths[0]!r} cannot be given")
     numbers = _sentence_numbers(lists) if numbered else None
     columns = tuple(_column(lists, path, numbers) for path in paths)
-    return replace(lists, references=columns)
+    return replace(lists, references=columns, counts={})  # counts were of other references
 
 
 def _sentence_numbers(lists: CandidateLists) -> Index | None:

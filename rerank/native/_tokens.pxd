@@ -1,0 +1,103 @@
+"""Tokens of UTF-8 text: runs between white space of Unicode, as Python's ``str.split()`` makes them."""
+
+from libc.string cimport memcpy
+
+ctypedef unsigned long long word
+ctypedef const unsigned char* bytes_at
+
+cdef extern from *:
+    """
+    #define MULTIPLIER 0x9E3779B97F4A7C15ULL
+    #define ONES 0x0101010101010101ULL
+    /* The first n of eight bytes, 1 <= n <= 8, and the number of a mask's first byte that is not zero. */
+    #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    #define FIRST_BYTES(part, n) ((part) << (64 - 8 * (n)))
+    #define FIRST_SET(mask) (__builtin_ctzll(mask) >> 3)
+    #define BY_EIGHT 1
+    #else
+    #define FIRST_BYTES(part, n) (part)
+    #define FIRST_SET(mask) 0
+    #define BY_EIGHT 0
+    #endif
+    """
+    const word MULTIPLIER  # 2^64 / golden ratio: spreads keys over the top bits
+    const word ONES
+    const bint BY_EIGHT
+    word FIRST_BYTES(word part, word n) noexcept nogil
+    int FIRST_SET(word mask) noexcept nogil
+
+
+cdef inline int blank_at(bytes_at p, bytes_at end) noexcept nogil:
+    """Bytes of the white space character at p, 0 where there is none."""
+    cdef unsigned char c = p[0]
+    if c > 0x20:
+        if c < 0xC2 or c > 0xE3:
+            return 0
+        if c == 0xC2:  # U+0085, U+00A0
+            return 2 if end - p > 1 and (p[1] == 0x85 or p[1] == 0xA0) else 0
+        if c < 0xE1 or end - p < 3:
+            return 0
+        if c == 0xE2:
+            if p[1] == 0x80:  # U+2000 to U+200A, U+2028, U+2029, U+202F
+                return 3 if 0x80 <= p[2] <= 0x8A or p[2] == 0xA8 or p[2] == 0xA9 or p[2] == 0xAF else 0
+            return 3 if p[1] == 0x81 and p[2] == 0x9F else 0  # U+205F
+        if c == 0xE1:  # U+1680
+            return 3 if p[1] == 0x9A and p[2] == 0x80 else 0
+        return 3 if p[1] == 0x80 and p[2] == 0x80 else 0  # U+3000
+    return c == 0x20 or 0x09 <= c <= 0x0D or 0x1C <= c <= 0x1F
+
+
+cdef inline bytes_at token_end(bytes_at p, bytes_at end, bytes_at limit) noexcept nogil:
+    """Where the token at p ends, at most ``end``; up to ``limit`` there is memory to read."""
+    cdef word part = 0
+    cdef word mask
+    while True:
+        if BY_EIGHT and limit - p >= 8:
+            # Of bytes up to 0x20 and from 0x80 the first one is told rightly: borrows go to later ones.
+            memcpy(&part, p, 8)
+            mask = (((part - 0x21 * ONES) & ~part) | part) & 0x80 * ONES
+            if mask == 0:
+                p += 8
+                if p >= end:
+                    return end
+                continue
+            p += FIRST_SET(mask)
+        if p >= end:
+            return end
+        if blank_at(p, end):
+            return p
+        p += 1
+
+
+cdef inline word key_of(bytes_at p, word length, bytes_at limit) noexcept nogil:
+    """A token's key: of up to 8 bytes it tells tokens of one length apart, of more it is a hash."""
+    cdef word key = 0
+    cdef word part = 0
+    cdef word i = 0
+    if length <= 8:
+        if BY_EIGHT and limit - p >= 8:
+            memcpy(&part, p, 8)
+            return FIRST_BYTES(part, length)
+        for i in range(length):  # the same bytes to the same places
+            key |= <word>p[i] << (8 * i + 64 - 8 * length)
+        return key
+    while i + 8 < length:
+        memcpy(&part, p + i, 8)
+        key = (key ^ part) * MULTIPLIER
+        key ^= key >> 29
+        i += 8
+    memcpy(&part, p + length - 8, 8)
+    return (key ^ part) * MULTIPLIER
+
+
+cdef inline long long tokens_of(bytes_at p, bytes_at end) noexcept nogil:
+    """The number of tokens of a text."""
+    cdef long long n_tokens = 0
+    cdef bint inside = False
+    cdef int blank
+    while p < end:
+        blank = blank_at(p, end)
+        n_tokens += not blank and not inside
+        inside = not blank
+        p += max(blank, 1)
+    return n_tokens

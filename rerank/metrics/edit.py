@@ -37,7 +37,7 @@ from rerank.metrics.selecting import (
     selection,
 )
 from rerank.metrics.tokenizers import check_tokenizer, prepared
-from rerank.native import _edit
+from rerank.native import _edit, _numbers
 
 if TYPE_CHECKING:
     from rerank.data.lists import Floats, Index
@@ -139,10 +139,10 @@ def numbers(
         piece = offsets[first : stop + 1]
         given = (data, text_bounds, piece, buffer, starts[first:stop], stops[first:stop])
         if characters:
-            _edit.number_characters(*given, first, table, *out)
+            _numbers.characters(*given, first, table, *out)
         else:
             slots = max(8, 1 << (2 * int(of_lists.max()) - 1).bit_length())
-            _edit.number_words(*given, np.zeros((slots, 4), dtype=np.uint64), *out)
+            _numbers.words(*given, np.zeros((slots, 4), dtype=np.uint64), *out)
         yield Numbers(out[0], out[1], piece, out[2][: out[3][-1] + 1], out[3], len(references))
         first = stop
 

@@ -136,7 +136,7 @@ def chrf(sums: Floats, beta: float = 2.0) -> Floats | float:
     ours, theirs, matches = sums[..., 0::3], sums[..., 1::3], sums[..., 2::3]
     both = (ours > 0) & (theirs > 0)
     orders = np.maximum(both.sum(axis=-1), 1)
-    nothing = np.zeros(sums.shape[:-1] + (sums.shape[-1] // 3,))
+    nothing = np.zeros((*sums.shape[:-1], sums.shape[-1] // 3))
     precision = np.divide(matches, ours, out=nothing.copy(), where=both).sum(axis=-1) / orders
     recall = np.divide(matches, theirs, out=nothing, where=both).sum(axis=-1) / orders
     factor = beta**2

@@ -187,34 +187,43 @@ cdef inline int code_point(bytes_at p, bytes_at end, int* length) noexcept nogil
     return value
 
 
+cdef inline bytes_at without_blanks(bytes_at p, bytes_at end) noexcept nogil:
+    """The end of a text without the white space that it ends in."""
+    cdef int length = 1
+    while length <= 3 and end - p >= length:
+        if blank_at(end - length, end) == length:
+            end -= length
+            length = 1
+        else:
+            length += 1
+    return end
+
+
 cdef inline long long number_characters_of(
     long long* table, long long mark, int* met, bytes_at p, bytes_at end, bint enter, int* out
 ) noexcept nogil:
     """Write the numbers of a text's characters without white space at its ends; gives how many."""
-    cdef long long n_all = 0
-    cdef long long n_kept = 0
-    cdef int blank
+    cdef long long n_characters = 0
+    cdef int blank = 1
     cdef int length = 0
     cdef int point
-    while p < end:
+    end = without_blanks(p, end)
+    while p < end and blank:
         blank = blank_at(p, end)
-        if blank and n_all == 0:
-            p += blank
-            continue
+        p += blank
+    while p < end:
         point = code_point(p, end, &length)
+        p += length
         if table[point] >> 32 == mark:
-            out[n_all] = <int>(table[point] & 0x7FFFFFFF)
-        elif enter:  # white space at the end too: a number more does no harm
+            out[n_characters] = <int>(table[point] & 0x7FFFFFFF)
+        elif enter:
             met[0] += 1
             table[point] = mark << 32 | met[0]
-            out[n_all] = met[0]
+            out[n_characters] = met[0]
         else:
-            out[n_all] = 0
-        n_all += 1
-        p += length
-        if not blank:
-            n_kept = n_all
-    return n_kept
+            out[n_characters] = 0
+        n_characters += 1
+    return n_characters
 
 
 def characters(

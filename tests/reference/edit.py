@@ -36,4 +36,4 @@ def statistics(kind, text, references):
 
 def rate(edits, length):
     """Percent; over no tokens 0 without an edit and 100 with any."""
-    return 100.0 * edits / length if length else 100.0 * (edits > 0)
+    return 100.0 * (edits / length) if length else 100.0 * (edits > 0)

@@ -31,7 +31,7 @@ from rerank.metrics.selecting import (
     selection,
 )
 from rerank.metrics.tokenizers import check_tokenizer, prepared
-from rerank.native import _bleu
+from rerank.native import _bleu, _bleu_climb
 from rerank.registry import did_you_mean
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ class BleuJudge(SelectingJudge):
             before, value = value, float(self.score_from_sums(sums[0]))
             if not value > before * (1 + 1e-12):
                 return items[chosen]
-            _bleu.climb(rows, offsets, chosen, sums, *self._smoothing)
+            _bleu_climb.climb(rows, offsets, chosen, sums, *self._smoothing)
 
 
 @dataclass(frozen=True)

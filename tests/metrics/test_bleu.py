@@ -1,0 +1,292 @@
+"""BLEU against the slow twin and sacrebleu: statistics, smoothing, tokenizers, the climb."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import bleu as twin
+from reference.texts import made, some_lists
+
+from rerank.data.judge import corpus_value
+from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.strings import StringColumn
+from rerank.errors import ConfigError, DataError
+from rerank.metrics.base import parse, prepare_all
+from rerank.metrics.bleu import BleuStatistics, bleu, bleu_statistics, from_precisions, sentence_bleu
+from rerank.metrics.evaluation import evaluate, values
+from rerank.metrics.tokenizers import prepared
+
+# All that str.split() splits at, and characters that share bytes with them.
+BLANKS = [chr(c) for c in range(0x110000) if chr(c).isspace()]
+WORDS = ["a", "b", "the", "abcdefgh", "abcdefgi", "abcdefghi", "abcdefghj", "xabcdefghabcdefgh", "\0", "a\0"]
+WORDS += ["é", "\xa1", "\u200b", "\u2027", "\u3001", "ABC", "\x80", "߿", "\ufeff", "𝔸", "\u0080\u0086", "‐"]
+TEXT = st.lists(st.sampled_from(WORDS * 2 + BLANKS + [" "] * 20), max_size=40).map("".join)
+
+
+def expected_statistics(lists):
+    references = list(zip(*lists.references, strict=True))
+    return [
+        twin.statistics(text, references[i])
+        for text, i in zip(lists.texts, lists.list_index.tolist(), strict=True)
+    ]
+
+
+@settings(max_examples=300)
+@given(
+    st.integers(1, 3).flatmap(
+        lambda r: st.lists(
+            st.tuples(st.lists(TEXT, min_size=1, max_size=4), st.lists(TEXT, min_size=r, max_size=r)),
+            min_size=1,
+            max_size=4,
+        )
+    )
+)
+def test_statistics_are_those_of_the_slow_twin(parts):
+    lists = made([part[0] for part in parts], [part[1] for part in parts])
+    assert BleuStatistics().of(lists).tolist() == expected_statistics(lists)
+
+
+@given(st.binary(max_size=60), st.binary(max_size=60))
+def test_bytes_that_are_no_text_are_split_as_they_decode(text, reference):
+    column, other = StringColumn.from_strings([text]), StringColumn.from_strings([reference])
+    found = bleu_statistics(column, (other,), offsets_of([1]))
+    assert found[0].tolist() == twin.statistics(column[0], [other[0]])
+
+
+@pytest.mark.parametrize("blank", BLANKS)
+def test_every_white_space_separates(blank):
+    lists = made([[f"a{blank}b{blank}", "ab"]], [["a b"]])
+    assert BleuStatistics().of(lists)[:, [0, 1, 8]].tolist() == [[2, 1, 2], [0, 0, 1]]
+
+
+def test_long_lists_and_long_references_keep_their_counts():
+    rng = np.random.default_rng(1)
+    words = [f"w{i}" * (1 + i % 5) for i in range(3000)]
+    references = [[" ".join(rng.choice(words, size=size))] for size in (4000, 3, 0, 900)]
+    lists = made([[" ".join(rng.choice(words, size=300)), refs[0]] for refs in references], references)
+    assert BleuStatistics().of(lists).tolist() == expected_statistics(lists)
+
+
+SUMS = st.tuples(
+    st.lists(st.integers(0, 6), min_size=4, max_size=4),
+    st.lists(st.integers(0, 3), min_size=4, max_size=4),
+    st.integers(0, 12),
+    st.integers(0, 12),
+).map(lambda p: [*p[0], *(m + t for m, t in zip(p[0], p[1], strict=True)), p[2], p[3]])
+
+
+@given(SUMS, st.sampled_from(["none", "floor", "add-k", "exp"]), st.sampled_from([None, 0.5, 2.0]))
+def test_scores_are_those_of_the_slow_twin(sums, smooth, value):
+    assert bleu(sums, smooth, value) == pytest.approx(twin.bleu(sums, smooth, value), rel=1e-12)
+    rows = np.array([sums, [3, 2, 1, 1, 5, 4, 3, 2, 5, 6]], dtype=float)
+    both = bleu(rows, smooth, value)
+    assert both.shape == (2,)
+    assert both[0] == bleu(sums, smooth, value)
+
+
+@given(SUMS)
+def test_bleu_plus_one_adds_to_each_or_to_the_higher_orders(sums):
+    rows = np.array([sums], dtype=float)
+    assert sentence_bleu(rows)[0] == pytest.approx(twin.bleu(sums, "each"), rel=1e-12)
+    assert sentence_bleu(rows, "higher")[0] == pytest.approx(twin.bleu(sums, "add-k"), rel=1e-12)
+
+
+def test_bleu_of_the_papers_precisions():
+    for precisions, ratio, published in (
+        ((65.03, 33.23, 18.30, 9.83), 0.9731, 24.29),
+        ((66.74, 35.29, 19.94, 11.07), 0.9725, 26.10),
+    ):
+        assert from_precisions(precisions, ratio, 1.0) == pytest.approx(published, abs=0.005)
+
+
+def test_bleu_of_a_known_sentence_by_hand():
+    lists = made([["the the the the the the the"]], [["the cat is on the mat", "there is a cat on the mat"]])
+    assert BleuStatistics().of(lists)[0].tolist() == [2, 0, 0, 0, 7, 6, 5, 4, 7, 7]  # Papineni's own
+
+
+SACREBLEU = [
+    ("BLEU", {"tokenize": "none"}),
+    ("BLEU(lc=1)", {"tokenize": "none", "lowercase": True}),
+    ("BLEU(tok=13a)", {"tokenize": "13a"}),
+    ("BLEU(tok=intl, lc=1)", {"tokenize": "intl", "lowercase": True}),
+    ("BLEU(tok=char)", {"tokenize": "char"}),
+    ("BLEU(tok=zh)", {"tokenize": "zh"}),
+    ("BLEU(smooth=none)", {"tokenize": "none", "smooth_method": "none"}),
+    ("BLEU(smooth=floor)", {"tokenize": "none", "smooth_method": "floor"}),
+    ("BLEU(smooth=add-k, value=0.5)", {"tokenize": "none", "smooth_method": "add-k", "smooth_value": 0.5}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), SACREBLEU)
+@pytest.mark.parametrize("n_references", [1, 3])
+def test_equal_to_sacrebleu(name, options, n_references):
+    metrics = pytest.importorskip("sacrebleu.metrics")
+    theirs = metrics.BLEU(force=True, **options)
+    for seed in range(4):
+        lists = some_lists(seed, n_references=n_references)
+        (judge,) = prepare_all(lists, [name])
+        assert judge.name == name
+        chosen = judge.stage.place(np.random.default_rng(seed).random(lists.n_items))
+        wanted = theirs.corpus_score(
+            [lists.texts[i] for i in chosen], [list(column) for column in lists.references]
+        )
+        assert corpus_value(judge, judge.of(chosen)) == pytest.approx(wanted.score, rel=1e-12)
+        ours = [part for part in judge.signature.split("|")[1:] if not part.startswith("version")]
+        said = [part for part in str(theirs.get_signature()).split("|") if not part.startswith("version")]
+        assert ours == said
+
+
+def test_lower_case_is_pythons():
+    texts = ["ABC xyz @[`{ ß", "İSTANBUL ΟΔΟΣ Σ", "", "PLAIN"]
+    for part in (texts, texts[3:]):
+        assert list(prepared(StringColumn.from_strings(part), lowercase=True)) == [t.lower() for t in part]
+
+
+def test_a_tokenizer_that_is_not_installed_is_one_clear_line(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "sacrebleu.metrics", None)
+    with pytest.raises(
+        ConfigError, match=r"tokenizer '13a' needs the package sacrebleu: pip install"
+    ) as caught:
+        parse("BLEU(tok=13a)").prepare(some_lists())
+    assert "\n" not in str(caught.value)
+    parse("BLEU(tok=none, lc=1)").prepare(some_lists())
+
+
+def test_what_a_tokenizer_itself_needs_is_one_clear_line(monkeypatch):
+    metrics = pytest.importorskip("sacrebleu.metrics")
+
+    def refuse(**options):
+        raise RuntimeError("\nTokenization requires extra dependencies.\n\n    pip install more\n")
+
+    monkeypatch.setattr(metrics, "BLEU", refuse)
+    with pytest.raises(ConfigError, match="'ko-mecab' needs more than is installed") as caught:
+        prepared(StringColumn.from_strings(["a b"]), "ko-mecab")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("typed", "canonical"),
+    [
+        ("bleu", "BLEU"),
+        ("BLEU(tok=none,lc=0,smooth=exp)", "BLEU"),
+        ("BLEU(lc=true, tok=13a)", "BLEU(tok=13a, lc=1)"),
+        ("BLEU(smooth=floor,value=0.1)", "BLEU(smooth=floor)"),
+        ("BLEU(smooth=add-k,value=0.5)", "BLEU(smooth=add-k, value=0.5)"),
+        ("sBLEU", "sBLEU"),
+        ("sentence-BLEU(smooth=higher)", "sBLEU(smooth=higher)"),
+        ("sBLEU(lc=1)", "sBLEU(lc=1)"),
+    ],
+)
+def test_names_print_back(typed, canonical):
+    assert parse(typed).name == canonical
+    assert parse(canonical) == parse(typed)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("BLEU@4", "BLEU takes no cutoff"),
+        ("BLEU(tok=13)", "did you mean '13a'"),
+        ("BLEU(lc=maybe)", "lc is 1 or 0"),
+        ("BLEU(smooth=add)", "did you mean 'add-k'"),
+        ("BLEU(value=2)", "belongs to smooth=floor or smooth=add-k"),
+        ("BLEU(smooth=floor, value=0)", "above 0"),
+        ("BLEU(smoth=exp)", "did you mean 'smooth'"),
+        ("sBLEU(smooth=exp)", "unknown smooth 'exp'"),
+        ("sBLEU@2", "no cutoff"),
+    ],
+)
+def test_wrong_names_say_what_is_right(typed, said):
+    with pytest.raises(ConfigError) as caught:
+        parse(typed)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["BLEU", "BLEU(smooth=none)", "BLEU(smooth=floor)", "BLEU(smooth=add-k)"])
+def test_the_climb_ends_where_no_single_change_gains_and_near_the_best(name):
+    reached = []
+    for seed in range(8):
+        lists = some_lists(seed, n_lists=5)
+        (judge,) = prepare_all(lists, [name])
+        items = np.arange(lists.n_items, dtype=np.int64)
+        chosen = judge.best_of(items, lists.offsets)
+        value = corpus_value(judge, judge.of(chosen))
+        assert judge.oracle() == value
+        for i in range(lists.n_lists):
+            for item in range(lists.offsets[i], lists.offsets[i + 1]):
+                other = chosen.copy()
+                other[i] = item
+                assert corpus_value(judge, judge.of(other)) <= value * (1 + 1e-9)
+        parts = np.split(judge.per_item, lists.offsets[1:-1])
+        best = twin.best_choice([part.tolist() for part in parts], judge.metric.smooth)
+        assert value <= best * (1 + 1e-12)
+        reached.append(value / best if best else 1.0)
+    assert np.mean(reached) > 0.97
+
+
+def test_both_metrics_share_one_count_and_saved_counts_are_enough():
+    lists = some_lists()
+    corpus, mean, other = prepare_all(lists, ["BLEU", "sBLEU(smooth=higher)", "BLEU(smooth=none)"])
+    assert corpus.per_item is other.per_item
+    assert mean.stage is corpus.stage
+    saved = replace(lists, texts=None, references=(), counts={"BLEU": corpus.per_item})
+    scores = np.arange(lists.n_items, dtype=float)
+    names = ["BLEU", "sBLEU"]
+    assert values(saved, scores, names) == values(lists, scores, names)
+    assert "|nrefs:saved|" in prepare_all(saved, ["BLEU"])[0].signature
+    with pytest.raises(DataError, match=r"BLEU\(lc=1\) needs the candidates' texts or saved counts"):
+        prepare_all(saved, ["BLEU(lc=1)"])
+
+
+def test_an_evaluation_of_bleu_beside_ranking_measures():
+    lists = some_lists(n_lists=40).with_first_best("input")
+    lists = replace(lists, labels=np.random.default_rng(0).integers(0, 2, lists.n_items).astype(float))
+    (judge,) = prepare_all(lists, ["sBLEU"])
+    record = evaluate(lists, {"best": judge.item_values()}, ["AP", "BLEU", "sBLEU"], samples=100).as_json()
+    best = record["systems"][0]["metrics"]
+    assert best["sBLEU"]["value"] == record["metrics"]["sBLEU"]["oracle"]
+    assert best["sBLEU"]["gap"] == 1.0
+    assert best["BLEU"]["value"] <= record["metrics"]["BLEU"]["oracle"]
+    assert record["metrics"]["BLEU"]["random"] < record["metrics"]["BLEU"]["oracle"]
+
+
+def shared_lists(path):
+    """A set in Moses' form, its totals as scores."""
+    ids, texts, totals = [], [], []
+    with gzip.open(f"{path}.nbest.gz", "rt", encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            fields = line.rstrip("\n").split(" ||| ")
+            ids.append(fields[0])
+            texts.append(fields[1])
+            totals.append(float(fields[3]))
+    with gzip.open(f"{path}.ref.gz", "rt", encoding="utf-8", newline="\n") as lines:
+        references = StringColumn.from_strings(line.rstrip("\n") for line in lines)
+    lists = CandidateLists.from_arrays(np.zeros((len(ids), 1)), qid=ids).with_first_best("input")
+    return replace(lists, texts=StringColumn.from_strings(texts), references=(references,)), np.array(totals)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("name", "total", "first", "lower", "oracle"),
+    [
+        ("syscomb-wmt10/dev", 18.92, None, None, 21.89),
+        ("syscomb-wmt10/test", 18.50, None, None, 21.82),
+        ("moses-europarl/dev", None, 6.68, 10.6, 11.5),
+        ("moses-europarl/test", None, 7.62, 11.5, 11.9),
+    ],
+)
+def test_real_lists_have_the_known_values(shared_data, name, total, first, lower, oracle):
+    lists, totals = shared_lists(shared_data / name)
+    cased, lowered = prepare_all(lists, ["BLEU", "BLEU(lc=1)"])
+    if total is not None:
+        assert round(corpus_value(cased, cased.per_list(totals)), 2) == total
+    else:
+        assert round(corpus_value(cased, cased.first_best()), 2) == first
+        assert round(corpus_value(lowered, lowered.first_best()), 1) == lower
+    assert cased.oracle() == pytest.approx(oracle, abs=0.06)

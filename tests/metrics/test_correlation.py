@@ -1,0 +1,127 @@
+"""Spearman and Kendall per list: equal to scipy's, with lists that have none."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from rerank.data.judge import corpus_value
+from rerank.data.lists import CandidateLists
+from rerank.errors import ConfigError, DataError
+from rerank.metrics.base import parse, prepare_all, statistics
+from rerank.metrics.evaluation import evaluate, values
+
+NAN = float("nan")
+SCIPY = {"Spearman": stats.spearmanr, "Kendall": stats.kendalltau}
+
+
+def lists_of(*lists):
+    labels = [label for part in lists for label in part]
+    return CandidateLists.from_arrays(np.zeros((len(labels), 1)), labels, group=[len(part) for part in lists])
+
+
+def expected(name, labels, scores):
+    """[value, counted] of one list."""
+    labels, scores = np.array(labels), np.array(scores)
+    judged = ~np.isnan(labels)
+    labels, scores = labels[judged], scores[judged]
+    if len(set(labels.tolist())) < 2:
+        return [0.0, 0.0]
+    if len(set(scores.tolist())) < 2:
+        return [0.0, 1.0]
+    return [float(SCIPY[name](scores, labels).statistic), 1.0]
+
+
+PART = st.lists(
+    st.tuples(st.sampled_from([0.0, 1.0, 2.0, 3.5, NAN]), st.sampled_from([-1.0, 0.0, 0.5, 2.0, 1e300])),
+    min_size=1,
+    max_size=9,
+)
+
+
+@given(st.lists(PART, min_size=1, max_size=5))
+def test_every_list_is_as_scipy_has_it(parts):
+    lists = lists_of(*([label for label, _ in part] for part in parts))
+    scores = [score for part in parts for _, score in part]
+    for name in SCIPY:
+        found = parse(name).prepare(lists).per_list(scores)
+        wanted = [expected(name, *zip(*part, strict=True)) for part in parts]
+        assert found == pytest.approx(np.array(wanted), abs=1e-12)
+
+
+def test_without_ties_and_of_many_lists():
+    rng = np.random.default_rng(0)
+    parts = [rng.normal(size=rng.integers(2, 60)) for _ in range(50)]
+    lists = lists_of(*parts)
+    scores = np.concatenate(parts) + rng.normal(size=lists.n_items)
+    judges = prepare_all(lists, list(SCIPY))
+    assert judges[0].stage is judges[1].stage
+    for judge, rows in zip(judges, statistics(judges, scores), strict=True):
+        for part, own, (value, counted) in zip(
+            parts, np.split(scores, lists.offsets[1:-1]), rows, strict=True
+        ):
+            assert value == pytest.approx(SCIPY[judge.name](own, part).statistic, abs=1e-12)
+            assert counted == 1.0
+
+
+def test_lists_without_a_correlation():
+    lists = lists_of([1.0, 1.0], [2.0], [NAN, NAN], [1.0, NAN], [1.0, 2.0], [1.0, 3.0])
+    scores = [0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 5.0, 5.0, 0.0, 1.0]
+    for name in SCIPY:
+        judge = parse(name).prepare(lists)
+        assert judge.judged.tolist() == [False] * 4 + [True] * 2
+        assert values(lists, scores, [name])[name] == 0.5  # (0 + 1) / 2
+        assert "constant_labels:skip" in judge.signature
+        assert "constant_scores:0" in judge.signature
+    none = parse("Kendall").prepare(lists_of([1.0, 1.0]))
+    assert np.isnan(none.random())
+    assert np.isnan(none.oracle())
+
+
+def test_bounds_and_first_best():
+    lists = lists_of([3.0, 2.0, 1.0, 1.0], [1.0, 2.0]).with_first_best("input")
+    for name in SCIPY:
+        judge = parse(name).prepare(lists)
+        assert judge.oracle() == pytest.approx(1.0)
+        assert judge.random() == 0.0
+        down = -np.arange(6.0)
+        assert np.array_equal(judge.first_best(), judge.per_list(down))
+        assert corpus_value(judge, judge.per_list(down)) == pytest.approx(
+            (expected(name, [3.0, 2.0, 1.0, 1.0], down[:4])[0] - 1.0) / 2
+        )
+    record = evaluate(lists, {"s": lists.labels}, ["rho", "tau-b", "label@1"], samples=20).as_json()
+    assert [m["gap"] for m in record["systems"][0]["metrics"].values()] == [pytest.approx(1.0)] * 3
+
+
+def test_names_and_wrong_use():
+    assert parse("spearman").name == "Spearman"
+    assert parse("tau-b").name == "Kendall"
+    with pytest.raises(ConfigError, match="Kendall takes no cutoff"):
+        parse("Kendall@5")
+    with pytest.raises(DataError, match="no labels"):
+        parse("Spearman").prepare(CandidateLists.from_arrays(np.zeros((2, 1))))
+    with pytest.raises(DataError, match="NaN"):
+        parse("Spearman").prepare(lists_of([1.0, 2.0])).per_list([NAN, 1.0])
+
+
+@pytest.mark.shared
+def test_protein_models_are_as_scipy_has_them(shared_data):
+    with gzip.open(shared_data / "casp13" / "casp13_merged.csv.gz", "rt", newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["ProQ4"]]
+    labels = [float(row["GDT_TS"]) for row in rows]
+    scores = np.array([float(row["ProQ4"]) for row in rows])
+    lists = CandidateLists.from_arrays(scores[:, None], labels, qid=[row["target"] for row in rows])
+    scores = lists.features.column(0)
+    cut = lists.offsets[1:-1]
+    for name in SCIPY:
+        wanted = [
+            expected(name, *pair)
+            for pair in zip(np.split(lists.labels, cut), np.split(scores, cut), strict=True)
+        ]
+        assert parse(name).prepare(lists).per_list(scores) == pytest.approx(np.array(wanted), abs=1e-12)

@@ -137,13 +137,15 @@ def _columns(evaluation: Evaluation, info: MetricInfo, detailed: bool) -> dict[s
 
 
 def _value(value: float | None, digits: int) -> str:
-    return "-" if value is None or value != value else f"{value:.{digits}f}"
+    return "-" if value is None or value != value else f"{value:z.{digits}f}"
 
 
 def _interval(ci: tuple[float, float] | None, digits: int) -> str:
     if ci is None:
         return "-"
-    low, high = (f"{end:.{max(1, digits - 1)}f}" for end in ci)
+    low, high = (f"{end:z.{max(1, digits - 1)}f}" for end in ci)
+    if low.startswith("-"):
+        return f"{low} to {high}"
     return f"{low.removeprefix('0')}-{high.removeprefix('0')}"
 
 

@@ -43,7 +43,7 @@ cdef inline word* token_slot(Table* table, bytes_at p, word length, bytes_at lim
     """The slot of a token of this list, or the free one where it belongs."""
     cdef word key = key_of(p, length, limit)
     cdef word mark = table.mark | length
-    cdef word at = (key * 0x9E3779B97F4A7C15ULL) >> table.token_shift
+    cdef word at = (key * MULTIPLIER) >> table.token_shift
     cdef word* slot = table.tokens + 4 * at
     while (slot[MARK] ^ table.mark) >> 32 == 0:
         if slot[KEY] == key and slot[MARK] == mark:
@@ -57,7 +57,7 @@ cdef inline word* token_slot(Table* table, bytes_at p, word length, bytes_at lim
 cdef inline word* gram_slot(Table* table, long long parent, long long token) noexcept nogil:
     """The slot of an n-gram of this list, or the free one where it belongs."""
     cdef word key = (<word>parent << 32) | <word>token
-    cdef word at = (key * 0x9E3779B97F4A7C15ULL) >> table.gram_shift
+    cdef word at = (key * MULTIPLIER) >> table.gram_shift
     cdef word* slot = table.grams + 2 * at
     while (slot[MARK] ^ table.mark) >> 32 == 0:
         if slot[KEY] == key:

@@ -10,6 +10,8 @@ from fractions import Fraction
 
 ORDERS = (1, 2, 3, 4)
 Row = list[int]
+# What a smoothing adds where nothing else is said.
+USUAL = {"none": 0.0, "floor": 0.1, "add-k": 1.0, "exp": 0.0}
 
 
 def ngrams(tokens: Sequence[str], n: int) -> Counter[tuple[str, ...]]:

@@ -149,21 +149,22 @@ def test_the_oracle_lies_between_its_starts_and_the_best_choice(smooth: str) -> 
     assert np.mean(reached) > 0.9  # a climb, so not always
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_the_climb_takes_only_what_is_offered_and_ends_where_no_change_gains(seed: int) -> None:
-    judge = parse("BLEU").prepare(small_lists(seed))
-    lists = judge.stage.lists
-    rng = np.random.default_rng(seed)
-    parts = [rng.permutation(np.arange(a, b))[:2] for a, b in itertools.pairwise(lists.offsets.tolist())]
-    items, offsets = np.concatenate(parts), offsets_of([len(part) for part in parts])
-    chosen = judge.best_of(items, offsets)
-    assert all(item in part for item, part in zip(chosen, parts, strict=True))
-    value = corpus_value(judge, judge.of(chosen))
-    for i, part in enumerate(parts):
-        for item in part:
-            changed = chosen.copy()
-            changed[i] = item
-            assert corpus_value(judge, judge.of(changed)) <= value * (1 + 1e-9) + 1e-12
+@pytest.mark.parametrize("smooth", ["none", "floor", "add-k", "exp"])
+def test_the_climb_takes_only_what_is_offered_and_ends_where_no_change_gains(smooth: str) -> None:
+    for seed in range(100):
+        judge = parse(f"BLEU(smooth={smooth})").prepare(small_lists(seed))
+        rng = np.random.default_rng(seed)
+        bounds = itertools.pairwise(judge.stage.lists.offsets.tolist())
+        parts = [rng.permutation(np.arange(a, b))[:3] for a, b in bounds]
+        items, offsets = np.concatenate(parts), offsets_of([len(part) for part in parts])
+        chosen = judge.best_of(items, offsets)
+        assert all(item in part for item, part in zip(chosen, parts, strict=True))
+        value = corpus_value(judge, judge.of(chosen))
+        for i, part in enumerate(parts):
+            for item in part:
+                changed = chosen.copy()
+                changed[i] = item
+                assert corpus_value(judge, judge.of(changed)) <= value * (1 + 1e-9) + 1e-12
 
 
 def test_of_equal_choices_the_first_offered_is_taken() -> None:

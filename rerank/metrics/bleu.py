@@ -47,6 +47,7 @@ SMOOTHING: dict[str, tuple[int, float | None]] = {
     "exp": (3, None),
 }
 PLUS_ONE = ("each", "higher")
+_GAIN = 1e-12  # a smaller share of BLEU is rounding
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,8 @@ def bleu(sums: npt.ArrayLike, smooth: str = "exp", value: float | None = None) -
 
     BP · exp(¼ Σ ln p_n): zero where an order has no n-gram at all, or nothing matches. ``smooth`` says what
     becomes of zero matches: none; floor (``value`` of a match, 0.1); add-k (``value`` added to matches and
-    totals of n > 1, 1); exp (½, ¼, ... of a match, as mteval-v13a).
+    totals of n > 1, 1); exp (½, ¼, ... of a match, as mteval-v13a). Raises ConfigError where ``smooth`` or
+    ``value`` is none of these, DataError at another shape.
     """
     sums = np.asarray(sums, dtype=np.float64)
     if sums.ndim == 0 or sums.shape[-1] != WIDTH:
@@ -144,10 +146,16 @@ def from_precisions(precisions: npt.ArrayLike, length: npt.ArrayLike, reference:
     return penalty * np.exp(mean)
 
 
-def _amount(smooth: str, value: float | None) -> float:
-    """What smoothing adds, 0.0 where it takes no value."""
-    usual = SMOOTHING[smooth][1]
-    return 0.0 if usual is None else usual if value is None else value
+def _amount(smooth: str, value: Parameter | None) -> float:
+    """What smoothing adds, 0.0 where it takes no value; raises ConfigError where the two do not fit."""
+    usual = SMOOTHING[_one_of(smooth, tuple(SMOOTHING))][1]
+    if value is None:
+        return 0.0 if usual is None else usual
+    if usual is None:
+        raise ConfigError("value belongs to smooth=floor or smooth=add-k")
+    if isinstance(value, str | bool) or not 0 < value < float("inf"):
+        raise ConfigError(f"value is a number above 0, got {value!r}")
+    return float(value)
 
 
 def sentence_bleu(counts: Floats, smooth: str = "each") -> Floats:
@@ -155,9 +163,10 @@ def sentence_bleu(counts: Floats, smooth: str = "each") -> Floats:
 
     One is added to matches and totals: of every order with ``each`` (the thesis' 3.2.2, as Moses does too),
     of n > 1 with ``higher`` (Lin & Och 2004), where nothing matched is 0. An order without n-grams then
-    counts as 1/1. The brevity penalty is the sentence's own; no tokens are 0.
+    counts as 1/1. The brevity penalty is the sentence's own; no tokens are 0. Raises ConfigError at another
+    ``smooth``.
     """
-    if smooth == "higher":
+    if _one_of(smooth, PLUS_ONE) == "higher":
         return np.asarray(bleu(counts, "add-k", 1.0))
     precisions = 100.0 * (counts[:, :ORDERS] + 1.0) / (counts[:, ORDERS : 2 * ORDERS] + 1.0)
     return from_precisions(precisions, counts[:, 2 * ORDERS], counts[:, -1])
@@ -187,9 +196,11 @@ class BleuJudge(SelectingJudge):
 
     def __init__(self, metric: Bleu, preparation: Preparation) -> None:
         self.metric = metric
-        method, usual = SMOOTHING[metric.smooth]
-        self._smoothing = method, _amount(metric.smooth, metric.value)
-        shown = metric.smooth + (f"[{self._smoothing[1]:.2f}]" if usual else "")
+        amount = _amount(metric.smooth, metric.value)
+        self._smoothing = SMOOTHING[metric.smooth][0], amount
+        # Two decimals as sacrebleu prints them, all of them where two do not say the value.
+        digits = f"{amount:.2f}" if amount == round(amount, 2) else f"{amount:.12g}"
+        shown = metric.smooth + (f"[{digits}]" if amount else "")
         super().__init__(
             metric.name,
             _signature("BLEU", metric.statistics, preparation, ["eff:no"], shown),
@@ -202,16 +213,22 @@ class BleuJudge(SelectingJudge):
         return bleu(sums, self.metric.smooth, self.metric.value)
 
     def best_of(self, items: Index, offsets: Index) -> Index:
-        """As SelectingJudge.best_of; the climb starts from the best items by BLEU+1."""
+        """As SelectingJudge.best_of, by the better of two climbs: from the best items by BLEU+1, and from
+        the first ones offered, so that the choice is never worse than either."""
         rows = self.per_item[items]
-        chosen = first_largest(sentence_bleu(rows), offsets)
+        starts = (first_largest(sentence_bleu(rows), offsets), offsets[:-1].copy())
+        climbs = [self._climb(rows, offsets, chosen) for chosen in starts]
+        return items[starts[climbs[1] > climbs[0] * (1 + _GAIN)]]
+
+    def _climb(self, rows: Floats, offsets: Index, chosen: Index) -> float:
+        """Climb from ``chosen`` (n_lists), which is changed in place; gives the BLEU that is reached."""
         sums = np.empty((2, WIDTH))
         value = -np.inf
         while True:
             sums[0] = rows[chosen].sum(axis=0)
             before, value = value, float(self.score_from_sums(sums[0]))
-            if not value > before * (1 + 1e-12):
-                return items[chosen]
+            if not value > before * (1 + _GAIN):
+                return value
             _bleu_climb.climb(rows, offsets, chosen, sums, *self._smoothing)
 
 
@@ -268,13 +285,8 @@ def _bleu_metric(
     no_cutoff("BLEU", cutoff, inner)
     refuse_unknown(parameters, ["tok", "lc", "smooth", "value"])
     smooth = _one_of(str(parameters.get("smooth", "exp")), tuple(SMOOTHING))
-    usual = SMOOTHING[smooth][1]
-    value = parameters.get("value", usual)
-    if usual is None and value is not None:
-        raise ConfigError("value belongs to smooth=floor or smooth=add-k")
-    if value is not None and (not isinstance(value, float) or not 0 < value < float("inf")):
-        raise ConfigError(f"value is a number above 0, got {value!r}")
-    return Bleu(_counted(parameters), smooth, None if value == usual else value)
+    amount = _amount(smooth, parameters.get("value"))
+    return Bleu(_counted(parameters), smooth, amount if amount and amount != SMOOTHING[smooth][1] else None)
 
 
 def _sentence_metric(

@@ -192,10 +192,14 @@ class SelectingJudge(ABC):
         return float(np.mean(self.score_from_sums(sums)))
 
     def oracle(self) -> float:
-        """The best corpus value of any choice (see ``best_of`` for how good)."""
+        """The best corpus value of any choice (see ``best_of`` for how good), never below first-best."""
         lists = self.stage.lists
         chosen = self.best_of(np.arange(lists.n_items, dtype=np.int64), lists.offsets)
-        return corpus_value(self, self.of(chosen))
+        value, first = corpus_value(self, self.of(chosen)), self.first_best()
+        if first is None:
+            return value
+        own = corpus_value(self, first)
+        return own if self.better * (own - value) > 0 else value
 
     def best_of(self, items: Index, offsets: Index) -> Index:
         """The best choice of one item for each list from those offered: int64 (n_lists).

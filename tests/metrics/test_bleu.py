@@ -82,6 +82,7 @@ SUMS = st.tuples(
 
 @given(SUMS, st.sampled_from(["none", "floor", "add-k", "exp"]), st.sampled_from([None, 0.5, 2.0]))
 def test_scores_are_those_of_the_slow_twin(sums, smooth, value):
+    value = value if smooth in ("floor", "add-k") else None
     assert bleu(sums, smooth, value) == pytest.approx(twin.bleu(sums, smooth, value), rel=1e-12)
     rows = np.array([sums, [3, 2, 1, 1, 5, 4, 3, 2, 5, 6]], dtype=float)
     both = bleu(rows, smooth, value)

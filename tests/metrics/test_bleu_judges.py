@@ -1,0 +1,280 @@
+"""BLEU's judges: saved counts, names, bounds, whole evaluations, and real translations."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from reference import bleu_twins as twin
+from reference.translations import DEGENERATE, bleu_rows, drawn_groups, lists_of
+
+from rerank.data.judge import corpus_value
+from rerank.data.lists import CandidateLists, offsets_of
+from rerank.errors import ConfigError, DataError
+from rerank.metrics.base import Preparation, parse
+from rerank.metrics.bleu import (
+    BleuStatistics,
+    sentence_bleu,
+)
+from rerank.metrics.evaluation import evaluate
+from rerank.metrics.selecting import first_largest
+
+
+@pytest.fixture(scope="module")
+def sacrebleu() -> ModuleType:
+    module: ModuleType = pytest.importorskip("sacrebleu", reason="sacrebleu (extra mt) is not installed")
+    return module
+
+
+# Saved counts, names, errors
+
+
+def test_saved_counts_stand_in_for_texts() -> None:
+    groups = drawn_groups(4, 8, 2)
+    full = lists_of(groups)
+    scores = np.random.default_rng(0).random(full.n_items)
+    counts = {"BLEU": np.array(bleu_rows(groups), dtype=float)}
+    bare = replace(full, texts=None, references=(), counts=counts)
+    for name in ("BLEU", "BLEU(smooth=add-k)", "sBLEU"):
+        judge, saved = parse(name).prepare(full), parse(name).prepare(bare)
+        assert np.array_equal(judge.per_list(scores), saved.per_list(scores))
+        assert judge.oracle() == saved.oracle()
+        assert "nrefs:2|" in judge.signature
+        assert "nrefs:saved|" in saved.signature
+    other = replace(full, counts={"BLEU": counts["BLEU"] * 2})
+    assert parse("BLEU").prepare(other).per_item is other.counts["BLEU"]
+    lowered = {"BLEU(lc=1)": counts["BLEU"]}
+    assert parse("BLEU(lc=1)").prepare(replace(bare, counts=lowered)).per_item is lowered["BLEU(lc=1)"]
+
+
+def test_absent_texts_and_wrong_counts_are_told() -> None:
+    full = lists_of(DEGENERATE["one token"])
+    with pytest.raises(
+        DataError, match="BLEU needs the candidates' texts or saved counts, there are neither"
+    ):
+        parse("BLEU").prepare(replace(full, texts=None))
+    with pytest.raises(DataError, match="BLEU needs references; give them with --refs FILE"):
+        parse("sBLEU").prepare(replace(full, references=()))
+    with pytest.raises(DataError, match=r"BLEU\(lc=1\) needs the candidates' texts"):
+        parse("BLEU(lc=1)").prepare(replace(full, texts=None, counts={"BLEU": np.ones((3, 10))}))
+    for wrong in (np.ones((3, 9)), np.full((3, 10), np.nan)):
+        with pytest.raises(DataError, match="saved counts of BLEU must be 10 numbers an item"):
+            parse("BLEU").prepare(replace(full, counts={"BLEU": wrong}))
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("BLEU", "BLEU"),
+        ("bleu", "BLEU"),
+        ("BLEU(tok=none, lc=0, smooth=exp)", "BLEU"),
+        ("BLEU(lc=yes,tok=13a)", "BLEU(tok=13a, lc=1)"),
+        ("BLEU(smooth=floor, value=0.1)", "BLEU(smooth=floor)"),
+        ("BLEU(smooth=add-k, value=0.5)", "BLEU(smooth=add-k, value=0.5)"),
+        ("BLEU+1", "sBLEU"),
+        ("sentence-BLEU(smooth=higher)", "sBLEU(smooth=higher)"),
+        ("sBLEU(smooth=each, lc=1)", "sBLEU(lc=1)"),
+    ],
+)
+def test_names_print_back(typed: str, name: str) -> None:
+    metric = parse(typed)
+    assert metric.name == name
+    assert parse(name) == metric
+    assert hash(parse(name)) == hash(metric)
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("BLEU@4", "BLEU takes no cutoff"),
+        ("sBLEU@4", "sBLEU takes no cutoff"),
+        ("BLEU(tok=13b)", "unknown tokenizer '13b'.*13a"),
+        ("BLEU(lc=maybe)", "lc is 1 or 0, got 'maybe'"),
+        ("BLEU(smooth=exq)", "unknown smooth 'exq'.*exp"),
+        ("sBLEU(smooth=exp)", "unknown smooth 'exp'"),
+        ("BLEU(value=1)", "value belongs to smooth=floor or smooth=add-k"),
+        ("BLEU(smooth=floor, value=0)", "value is a number above 0, got 0"),
+        ("BLEU(smooth=floor, value=some)", "value is a number above 0, got 'some'"),
+        ("sBLEU(smooth=each, value=1)", "value"),
+        ("BLEU(order=3)", "order"),
+    ],
+)
+def test_names_that_mean_nothing_are_refused(typed: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse(typed)
+
+
+def test_signatures_tell_settings_apart() -> None:
+    lists = lists_of(DEGENERATE["one token"])
+    names = ["BLEU", "BLEU(lc=1)", "BLEU(smooth=none)", "BLEU(smooth=floor)", "BLEU(smooth=add-k)"]
+    names += ["BLEU(smooth=floor, value=0.001)", "BLEU(smooth=floor, value=0.002)"]
+    names += ["sBLEU", "sBLEU(smooth=higher)", "sBLEU(lc=1)"]
+    signatures = [parse(name).prepare(lists).signature for name in names]
+    assert len(set(signatures)) == len(names)
+    assert signatures[0].startswith("BLEU|nrefs:1|case:mixed|eff:no|tok:none|smooth:exp|version:")
+
+
+# Bounds
+
+
+def small_lists(seed: int) -> CandidateLists:
+    rng = np.random.default_rng(seed)
+    groups = drawn_groups(seed, int(rng.integers(1, 5)), words="abc")
+    n_items = sum(len(candidates) for candidates, _ in groups)
+    return lists_of(groups, first_best=rng.random(n_items))
+
+
+@pytest.mark.parametrize("smooth", ["none", "floor", "add-k", "exp"])
+def test_the_oracle_lies_between_its_starts_and_the_best_choice(smooth: str) -> None:
+    reached = []
+    for seed in range(150):
+        lists = small_lists(seed)
+        judge = parse(f"BLEU(smooth={smooth})").prepare(lists)
+        offsets = lists.offsets
+        rows = [judge.per_item[a:b].tolist() for a, b in itertools.pairwise(offsets.tolist())]
+        best = twin.best_choice(rows, smooth, twin.USUAL[smooth])
+        oracle = judge.oracle()
+        singly = first_largest(sentence_bleu(judge.per_item), offsets)
+        least = 1e-12 + oracle * (1 + 1e-12)
+        assert corpus_value(judge, judge.first_best()) <= least
+        assert corpus_value(judge, judge.of(singly)) <= least
+        assert corpus_value(judge, judge.of(offsets[:-1])) <= least
+        assert oracle <= 1e-12 + best * (1 + 1e-12)
+        reached.append(oracle == pytest.approx(best, rel=1e-9))
+    assert np.mean(reached) > 0.9  # a climb, so not always
+
+
+@pytest.mark.parametrize("smooth", ["none", "floor", "add-k", "exp"])
+def test_the_climb_takes_only_what_is_offered_and_ends_where_no_change_gains(smooth: str) -> None:
+    for seed in range(100):
+        judge = parse(f"BLEU(smooth={smooth})").prepare(small_lists(seed))
+        rng = np.random.default_rng(seed)
+        bounds = itertools.pairwise(judge.stage.lists.offsets.tolist())
+        parts = [rng.permutation(np.arange(a, b))[:3] for a, b in bounds]
+        items, offsets = np.concatenate(parts), offsets_of([len(part) for part in parts])
+        chosen = judge.best_of(items, offsets)
+        assert all(item in part for item, part in zip(chosen, parts, strict=True))
+        value = corpus_value(judge, judge.of(chosen))
+        for i, part in enumerate(parts):
+            for item in part:
+                changed = chosen.copy()
+                changed[i] = item
+                assert corpus_value(judge, judge.of(changed)) <= value * (1 + 1e-9) + 1e-12
+
+
+def test_of_equal_choices_the_first_offered_is_taken() -> None:
+    judge = parse("BLEU").prepare(lists_of([(["a b c d", "a b c d", "x"], ["a b c d"])] * 2))
+    offsets = np.array([0, 3, 6])
+    assert judge.best_of(np.array([2, 1, 0, 5, 3, 4]), offsets).tolist() == [1, 3]
+    assert judge.oracle() == pytest.approx(100.0)
+
+
+def test_a_climb_of_nothing_matched_is_zero() -> None:
+    judge = parse("BLEU").prepare(lists_of([(["", "x"], ["a b c d"]), (["y", ""], [""])]))
+    assert judge.oracle() == 0.0
+    assert judge.random() == 0.0
+    assert corpus_value(judge, judge.per_list(np.zeros(4))) == 0.0
+
+
+def test_random_is_the_same_each_time_and_between_the_bounds() -> None:
+    groups = drawn_groups(9, 20, words="abcd")
+    values = [parse("BLEU").prepare(lists_of(groups)).random() for _ in range(2)]
+    assert values[0] == values[1]
+    judge = parse("BLEU").prepare(lists_of(groups))
+    assert 0 < values[0] < judge.oracle()
+    single = lists_of([(candidates[:1], references) for candidates, references in groups])
+    judge = parse("BLEU").prepare(single)
+    assert judge.random() == pytest.approx(judge.oracle(), rel=1e-12)
+
+
+def test_item_values_are_bleu_of_each_item() -> None:
+    groups = drawn_groups(11, 10)
+    judge = parse("BLEU(smooth=floor)").prepare(lists_of(groups))
+    expected = [twin.corpus_bleu(row, "floor", 0.1) for row in bleu_rows(groups)]
+    assert judge.item_values() == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_judges_share_counts_by_tokenizer_and_case() -> None:
+    preparation = Preparation(lists_of([(["The cat", "a"], ["the cat"])]))
+    names = ["BLEU", "BLEU(smooth=none)", "sBLEU", "BLEU(lc=1)"]
+    judges = [parse(name).prepare_in(preparation) for name in names]
+    assert judges[0].per_item is judges[1].per_item
+    assert preparation.shared(BleuStatistics()) is judges[0].per_item
+    assert judges[3].per_item[0, 0] == 2.0 > judges[0].per_item[0, 0] == 1.0
+
+
+def test_evaluate_judges_bleu_and_ap_in_one_call() -> None:
+    groups = drawn_groups(6, 30, words="abcd")
+    n_items = sum(len(candidates) for candidates, _ in groups)
+    rng = np.random.default_rng(1)
+    labels = (rng.random(n_items) < 0.4).astype(float)
+    lists = lists_of(groups, labels=labels).with_first_best("input")
+    scores = rng.random(n_items)
+    found = evaluate(lists, {"s": scores}, ["BLEU", "sBLEU", "AP"], samples=200)
+    assert list(found.metrics) == ["BLEU", "sBLEU", "AP"]
+    chosen = first_largest(scores, lists.offsets)
+    rows = np.array(bleu_rows(groups), dtype=float)
+    result = found.systems["s"]["BLEU"]
+    assert result.value == pytest.approx(twin.corpus_bleu(rows[chosen].sum(axis=0)))
+    assert found.metrics["BLEU"].first_best == pytest.approx(
+        twin.corpus_bleu(rows[lists.offsets[:-1]].sum(axis=0))
+    )
+    assert result.ci is not None
+    assert result.ci[0] < result.value < result.ci[1]
+    alone = evaluate(lists, {"s": scores}, ["AP"], samples=200)
+    assert found.systems["s"]["AP"] == alone.systems["s"]["AP"]
+    again = evaluate(lists, {"s": scores}, ["BLEU", "sBLEU", "AP"], samples=200)
+    assert again.as_json() == found.as_json()
+
+
+# Real data: nine systems' translations of the news test of 2010
+
+BEST_ON_DEV = 3  # the system with the largest BLEU of dev, which is not the best of test
+SINGLE = {"dev": 19.13, "test": 18.84}
+LARGEST_TOTAL = {"dev": 18.92, "test": 18.50}
+ORACLE = {"dev": 21.89, "test": 21.82}
+
+
+def moses_lists(folder: Path, part: str) -> tuple[CandidateLists, np.ndarray, np.ndarray]:
+    """The lists, their totals and the number of the system of each item."""
+    with gzip.open(folder / f"{part}.nbest.gz", "rt", encoding="utf-8", newline="\n") as file:
+        fields = [line.rstrip("\n").split(" ||| ") for line in file]
+    with gzip.open(folder / f"{part}.ref.gz", "rt", encoding="utf-8", newline="\n") as file:
+        references = [line.rstrip("\n") for line in file]
+    groups: list[tuple[list[str], list[str]]] = [([], [reference]) for reference in references]
+    for field in fields:
+        groups[int(field[0])][0].append(field[1])
+    systems = np.array([field[2].split("Sys= ")[1].split().index("1") for field in fields])
+    return lists_of(groups), np.array([float(field[3]) for field in fields]), systems
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("part", ["dev", "test"])
+def test_translations_of_nine_systems(part: str, shared_data: Path, sacrebleu: ModuleType) -> None:
+    lists, totals, systems = moses_lists(shared_data / "syscomb-wmt10", part)
+    judge = parse("BLEU").prepare(lists)
+    texts, references = list(lists.texts), [list(lists.references[0])]
+
+    def checked(scores: np.ndarray) -> float:
+        chosen = first_largest(scores, lists.offsets)
+        value = corpus_value(judge, judge.per_list(scores))
+        expected = sacrebleu.corpus_bleu([texts[j] for j in chosen], references, tokenize="none", force=True)
+        assert value == pytest.approx(expected.score, rel=1e-12)
+        return value
+
+    singles = [checked((systems == k).astype(float)) for k in range(systems.max() + 1)]
+    assert round(singles[BEST_ON_DEV], 2) == SINGLE[part]
+    assert part == "test" or max(singles) == singles[BEST_ON_DEV]
+    by_total = checked(totals)
+    assert round(by_total, 2) == LARGEST_TOTAL[part]
+    oracle = judge.oracle()
+    assert oracle > max(*singles, by_total)
+    assert round(oracle, 2) >= ORACLE[part]
+    groups = list(zip(texts, lists.list_index.tolist(), strict=True))[::7]
+    rows = [twin.statistics(text, [references[0][i]]) for text, i in groups]
+    assert judge.per_item[::7].tolist() == rows

@@ -127,7 +127,7 @@ def _columns(evaluation: Evaluation, info: MetricInfo, detailed: bool) -> dict[s
             *(_interval(result.ci, digits) for result in results),
         ]
     if results and info.first_best is not None:
-        columns["gap"] = [*blank, *("-" if r.gap is None else f"{100 * r.gap:.0f}%" for r in results)]
+        columns["gap"] = [*blank, *("-" if r.gap is None else f"{100 * r.gap:z.0f}%" for r in results)]
     if results and evaluation.baseline is not None:
         columns["p"] = [*blank, *_p_cells([result.p_bootstrap for result in results])]
         if detailed:
@@ -146,6 +146,8 @@ def _interval(ci: tuple[float, float] | None, digits: int) -> str:
     low, high = (f"{end:z.{max(1, digits - 1)}f}" for end in ci)
     if low.startswith("-"):
         return f"{low} to {high}"
+    if digits < 3:  # a scale of 0 to 100
+        return f"{low}-{high}"
     return f"{low.removeprefix('0')}-{high.removeprefix('0')}"
 
 

@@ -7,6 +7,7 @@ count as not relevant. The binary measures take items with label >= ``rel`` (1 u
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -78,7 +79,7 @@ class RankingMetric:
         return kind(self, relevance, preparation.no_relevant)
 
 
-class RankingJudge:
+class RankingJudge(ABC):
     """Mean of a measure over lists; its statistics are [value, 1] of each list that counts, else [0, 0]."""
 
     better = 1
@@ -139,16 +140,18 @@ class RankingJudge:
         counted = self.judged & self.possible if self.no_relevant == "skip" else self.judged
         return counted.astype(np.float64)
 
-    @cached_property
+    @property
+    @abstractmethod
     def possible(self) -> npt.NDArray[np.bool_]:
         """Lists with a relevant item, bool (n_lists)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _values(self, placed: Placement) -> Floats:
-        raise NotImplementedError
+        """The measure of each list (n_lists)."""
 
+    @abstractmethod
     def _formula(self) -> list[str]:
-        raise NotImplementedError
+        """What the signature says of how it is computed."""
 
 
 class BinaryJudge(RankingJudge):

@@ -5,7 +5,6 @@ bits whatever the layout: an absent feature adds nothing, a dense zero adds 0.0.
 """
 
 from rerank.native._rows cimport csr_dot
-from rerank.native._rows cimport csr_dot2
 from rerank.native._rows cimport dense_dot
 from rerank.native._rows cimport dense_dot4
 from rerank.native._rows cimport real
@@ -45,14 +44,7 @@ def csr_scores(
     if data is not None:
         values = &data[0]
     with nogil:
-        i = 0
-        while i + 2 <= n:
-            csr_dot2(
-                &indices[0], values, indptr[i], indptr[i + 1], indptr[i + 1], indptr[i + 2],
-                &w[0], &out[i], &out[i + 1],
-            )
-            i += 2
-        if i < n:
+        for i in range(n):
             out[i] = csr_dot(&indices[0], values, indptr[i], indptr[i + 1], &w[0])
 
 

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Ten rounds of Algorithm 2 over sparse lists of parses: CPU seconds after loading, and memory.
+
+    [RERANK_DATA=...] python scripts/bench/sparse.py
+
+With RERANK_DATA the lists are parse-bllip/train.gz (BLLIP's feature file, read here line by line; 45 million
+values); without it lists of that shape are drawn.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import resource
+import time
+from array import array
+from pathlib import Path
+
+import numpy as np
+
+from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.matrix import Sparse
+from rerank.learners.perceptron import Perceptron
+
+N_FEATURES = 150_611
+SETTINGS = ({"pairs": "best-rest"}, {"pairs": "split"}, {"pairs": "ordinal"}, {"margin": "uneven"})
+
+
+def read_bllip(path: Path) -> CandidateLists:
+    """Lists of ``S=`` / ``G= N= P= W=`` lines; a label is the F of a parse, a bare index has value 1."""
+    sizes, labels, indptr = [], [], [0]
+    indices, values = array("i"), array("d")
+    with gzip.open(path, "rt") as lines:
+        next(lines)
+        for line in lines:
+            head, *rest = line.split(",")
+            gold, number, *first = head.split()
+            candidates = [first, *(part.split() for part in rest if part.strip())]
+            if len(candidates) != int(number[2:]):
+                raise SystemExit(f"{path}: found {len(candidates)} parses, expected {number}")
+            sizes.append(len(candidates))
+            for proposed, right, *features in candidates:
+                total = int(gold[2:]) + int(proposed[2:])
+                labels.append(2 * int(right[2:]) / total if total else 0.0)
+                for feature in features:
+                    index, equals, value = feature.partition("=")
+                    indices.append(int(index))
+                    values.append(float(value) if equals else 1.0)
+                indptr.append(len(indices))
+    features = Sparse(
+        np.array(indptr, dtype=np.int64),
+        np.frombuffer(indices, dtype=np.int32),
+        np.frombuffer(values),
+        N_FEATURES,
+    )
+    return CandidateLists(offsets_of(sizes), features, labels=np.array(labels), source=str(path))
+
+
+def draw(n_lists: int = 3056, size: int = 50, width: int = 293) -> CandidateLists:
+    """Lists of the same shape: indices with a long tail, values mostly 1."""
+    rng = np.random.default_rng(0)
+    n = n_lists * size
+    steps = rng.geometric(width / N_FEATURES, (n, width)).astype(np.int64)
+    indices = np.minimum(np.cumsum(steps, axis=1), N_FEATURES - width - 1) + np.arange(width)
+    values = np.where(rng.random((n, width)) < 0.2, -1.0, 1.0)
+    indptr = np.arange(0, n * width + 1, width, dtype=np.int64)
+    features = Sparse(indptr, indices.astype(np.int32).ravel(), values.ravel(), N_FEATURES)
+    labels = rng.integers(0, 30, n) / 30
+    return CandidateLists(offsets_of(np.full(n_lists, size)), features, labels=labels, source="drawn lists")
+
+
+def main() -> None:
+    data = os.environ.get("RERANK_DATA")
+    lists = draw() if data is None else read_bllip(Path(data) / "parse-bllip" / "train.gz")
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{lists.source}: {lists!r}, {lists.features.n_values / 1e6:.1f} million values")
+    for settings in SETTINGS:
+        started = time.process_time()
+        model = Perceptron.checked({**settings, "rounds": 10}, "bench").fit(lists)
+        seconds = time.process_time() - started
+        print(
+            f"{settings}: ten rounds in {seconds:.2f} CPU s, last round {model.curve[-1]['updates']} updates"
+        )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"peak memory {held:.0f} MB after loading, {peak:.0f} MB after training")
+
+
+if __name__ == "__main__":
+    main()

@@ -47,13 +47,13 @@ def read_bllip(path: Path) -> CandidateLists:
                     indices.append(int(index))
                     values.append(float(value) if equals else 1.0)
                 indptr.append(len(indices))
-    features = Sparse(
+    rows = Sparse(
         np.array(indptr, dtype=np.int64),
         np.frombuffer(indices, dtype=np.int32),
         np.frombuffer(values),
         N_FEATURES,
     )
-    return CandidateLists(offsets_of(sizes), features, labels=np.array(labels), source=str(path))
+    return CandidateLists(offsets_of(sizes), rows, labels=np.array(labels), source=str(path))
 
 
 def draw(n_lists: int = 3056, size: int = 50, width: int = 293) -> CandidateLists:
@@ -78,9 +78,8 @@ def main() -> None:
         started = time.process_time()
         model = Perceptron.checked({**settings, "rounds": 10}, "bench").fit(lists)
         seconds = time.process_time() - started
-        print(
-            f"{settings}: ten rounds in {seconds:.2f} CPU s, last round {model.curve[-1]['updates']} updates"
-        )
+        updates = model.curve[-1]["updates"]
+        print(f"{settings}: ten rounds in {seconds:.2f} CPU s, {updates} updates in the last")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"peak memory {held:.0f} MB after loading, {peak:.0f} MB after training")
 

@@ -26,6 +26,7 @@ def append(
 ) -> None:
     """Add named features from numbers that other programs gave.
 
+    \b
     rerank append dev.letor lm=dev.lm length=dev.len --out dev2.letor
     """
     from rerank.data.scores import read_scores

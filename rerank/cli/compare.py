@@ -35,6 +35,7 @@ def compare(
 ) -> None:
     """Test every two systems: bootstrap, randomisation, Wilcoxon, t, Holm's correction.
 
+    \b
     rerank compare test.txt a.scores b.scores c.scores --metric AP
     """
     import sys

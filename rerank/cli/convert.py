@@ -25,6 +25,7 @@ def convert(
 ) -> None:
     """Write lists in another format; a store (NAME.store) opens at once and keeps every column.
 
+    \b
     rerank convert train.txt.gz train.store
     """
     from rerank.formats.saving import format_for, save

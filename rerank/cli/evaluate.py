@@ -58,6 +58,7 @@ def evaluate(
 ) -> None:
     """Judge score files on judged lists, beside first-best, random and oracle, with significance.
 
+    \b
     rerank eval test.txt scores.txt --metric AP --metric nDCG@10
     """
     import sys

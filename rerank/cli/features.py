@@ -29,6 +29,7 @@ def consensus(
 ) -> None:
     """Add how much each candidate is like the others of its list (minimum Bayes risk as a feature).
 
+    \b
     rerank features consensus dev.nbest --by ngram1 --by WER --out dev.store
     """
     from rerank import experiment

@@ -26,6 +26,7 @@ def label(
 ) -> None:
     """Write the lists with labels made from references; errors count negative: larger is better.
 
+    \b
     rerank label dev.nbest --refs dev.ref --metric sBLEU --out dev.store
     """
     from rerank import experiment

@@ -15,11 +15,12 @@ KINDS = ("learners", "metrics", "formats", "scalings")
 def list_(
     kind: Annotated[str, typer.Argument(metavar="learners|metrics|formats|scalings", help="Of what kind.")],
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One learner: its settings, defaults and meanings.")
+        str | None, typer.Argument(metavar="NAME", help="One learner: its settings, defaults and meanings.")
     ] = None,
 ) -> None:
     """List learners, metrics, formats or scalings; with a learner's name, its settings.
 
+    \b
     rerank list learners perceptron
     """
     from rerank.errors import ConfigError

@@ -29,6 +29,7 @@ def pairs(
 ) -> None:
     """Say how many pairs each pair relation gives: choose one by it.
 
+    \b
     rerank pairs train.txt -r pairs=ordinal -r 'pairs=all label_gap=1'
     """
     import sys

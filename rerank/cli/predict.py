@@ -35,6 +35,7 @@ def predict(
 ) -> None:
     """Score lists with a model.
 
+    \b
     rerank predict model test.txt > scores.txt
     """
     from rerank import experiment

@@ -19,6 +19,7 @@ def show(
 ) -> None:
     """Print a model: learner, settings, training data, weights by name.
 
+    \b
     rerank show model --top 10
     """
     from rerank.models.base import load_model

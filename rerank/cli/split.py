@@ -32,6 +32,7 @@ def split(
 ) -> None:
     """Draw parts or folds of the lists; every list is whole in one part.
 
+    \b
     rerank split all.letor --part train=0.8 --part dev=0.1 --part test=0.1 --out parts
     """
     import os

@@ -14,7 +14,7 @@ from rerank.cli.options import Reading, reads
 @reads
 def train(
     config: Annotated[
-        str | None, typer.Argument(metavar="[CONFIG]", help="A YAML file; options below come on top.")
+        str | None, typer.Argument(metavar="CONFIG", help="A YAML file; options below come on top.")
     ] = None,
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="MODEL", help="Model file to write.")
@@ -69,6 +69,7 @@ def train(
 ) -> None:
     """Train a model on lists with judged candidates.
 
+    \b
     rerank train --data train.txt --dev vali.txt --metric AP --keep best --out model
     """
     from rerank import experiment

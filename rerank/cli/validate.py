@@ -19,6 +19,7 @@ def validate(
 ) -> None:
     """Say what a file holds: lists, items, features, labels, oddities. Exit 1 if it has faults.
 
+    \b
     rerank validate train.txt
     """
     from rerank.errors import FormatError

@@ -18,11 +18,12 @@ def _with_aliases(name: str, aliases: Sequence[str]) -> str:
 
 
 def learners() -> list[str]:
-    """Name, source and summary of each learner."""
+    """Name, summary and source of each learner."""
     rows = []
     for name in LEARNERS.names():
         kind = LEARNERS.get(name)
-        rows.append((_with_aliases(name, LEARNERS.aliases(name)), kind.source, kind.summary))
+        source = f" ({kind.source})" if kind.source else ""
+        rows.append((_with_aliases(name, LEARNERS.aliases(name)), kind.summary + source))
     return columns(rows)
 
 

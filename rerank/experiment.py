@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,17 +22,16 @@ from rerank.data.lists import CandidateLists
 from rerank.data.scaling import fit_scaling
 from rerank.data.scores import read_scores
 from rerank.errors import ConfigError, DataError, DataNote
-from rerank.files import atomic_write
+from rerank.files import write_lines
 from rerank.formats import ReadOptions, load
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics import evaluation
 from rerank.metrics.base import parse
 from rerank.metrics.comparison import Comparisons, compare_all
-from rerank.metrics.consensus import Statistic, consensus
+from rerank.metrics.consensus import consensus
 from rerank.metrics.evaluation import Evaluation
 from rerank.metrics.selecting import SelectingJudge
-from rerank.models.base import Model, load_model
-from rerank.registry import did_you_mean
+from rerank.models.base import Model
 from rerank.report.sparkline import sparkline
 from rerank.wording import count
 
@@ -172,11 +171,9 @@ def train_from(config: TrainConfig) -> TrainResult:
 
 def with_consensus(lists: CandidateLists, by: Sequence[str], statistic: str) -> CandidateLists:
     """The same lists with a feature consensus.WHAT.STATISTIC for each of ``by``; see metrics.consensus."""
-    if statistic not in get_args(Statistic):
-        raise ConfigError(f"unknown statistic {statistic!r}; {did_you_mean(statistic, get_args(Statistic))}")
     columns = {}
     for what in by:
-        columns[f"consensus.{what}.{statistic}"] = consensus(lists, what, cast(Statistic, statistic))
+        columns[f"consensus.{what}.{statistic}"] = consensus(lists, what, statistic)
     if len(columns) < len(by):
         raise ConfigError("a similarity is given twice")
     return lists.with_added(columns)
@@ -227,20 +224,15 @@ def write_curve(result: TrainResult, path: str) -> None:
         raise ConfigError(f"--curve: learner {result.model.training.learner!r} has no rounds, so no curve")
     columns = list(curve[0])
     rows = ["\t".join(columns), *("\t".join(_cell(row[name]) for name in columns) for row in curve)]
-    _write_text(path, rows)
+    write_lines(path, rows)
     if path != "-":
         folder, name = os.path.split(path)
         timing = ["step\tseconds", *(f"{step}\t{value:.3f}" for step, value in result.seconds.items())]
-        _write_text(os.path.join(folder, f"timing.{name}"), timing)
+        write_lines(os.path.join(folder, f"timing.{name}"), timing)
 
 
 def _cell(value: float) -> str:
     return str(int(value)) if isinstance(value, int) or float(value).is_integer() else repr(float(value))
-
-
-def _write_text(path: str, lines: Sequence[str]) -> None:
-    with atomic_write(path) as out:
-        out.write(("\n".join(lines) + "\n").encode())
 
 
 def grader(model: Model) -> Callable[[CandidateLists], Floats]:
@@ -328,6 +320,3 @@ def evaluate(lists: CandidateLists, scores: npt.ArrayLike, metrics: Sequence[str
     unknown metric, DataError where labels are absent or a score is NaN.
     """
     return evaluation.values(lists, scores, metrics)
-
-
-open_model = load_model

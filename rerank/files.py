@@ -11,7 +11,7 @@ import secrets
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol, cast
@@ -21,7 +21,6 @@ from rerank.errors import FormatError, RerankError
 Buffer = bytes | bytearray | mmap.mmap
 
 STDIN = "<stdin>"
-STDOUT = "<stdout>"
 BLOCK = 1 << 20
 COMPRESSED_BLOCK = 1 << 16
 MAPPED_FROM = 1 << 16
@@ -258,6 +257,14 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def write_lines(path: str, lines: Iterable[str]) -> None:
+    """Lines of text to a file, whole or not at all, as ``atomic_write``; ``-`` is standard output."""
+    with atomic_write(path) as out:
+        for line in lines:
+            out.write(line.encode("utf-8", "surrogateescape"))
+            out.write(b"\n")
 
 
 def _opened(path: str, name: str, flags: int) -> IO[bytes]:

@@ -7,7 +7,7 @@ lists or explains settings reads that declaration.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import pydantic
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -20,7 +20,6 @@ class Settings(BaseModel):
     """Checked, unchangeable settings. A wrong one raises ConfigError that says key, found, expected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
-    section: ClassVar[str] = "settings"
 
     def __init__(self, **settings: Any) -> None:
         try:

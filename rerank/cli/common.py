@@ -6,7 +6,7 @@ import functools
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import typer
@@ -60,13 +60,3 @@ def _show(
         say(f"note: {message}")
     else:
         sys.stderr.write(warnings.formatwarning(str(message), category, filename, lineno))
-
-
-def write_lines(path: str, lines: Iterable[str]) -> None:
-    """Lines to a file, whole or not at all; ``-`` is standard output."""
-    from rerank.files import atomic_write
-
-    with atomic_write(path) as out:
-        for line in lines:
-            out.write(line.encode("utf-8", "surrogateescape"))
-            out.write(b"\n")

@@ -64,7 +64,7 @@ def evaluate(
     import sys
 
     from rerank import experiment
-    from rerank.cli.common import write_lines
+    from rerank.files import write_lines
     from rerank.report import record, tables
 
     lists = reading.load(data)

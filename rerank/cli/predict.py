@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli.common import verb, write_lines
+from rerank.cli.common import verb
 from rerank.cli.options import Reading, reads
 
 
@@ -39,12 +39,14 @@ def predict(
     rerank predict model test.txt > scores.txt
     """
     from rerank import experiment
+    from rerank.files import write_lines
     from rerank.formats import format_of
+    from rerank.models.base import load_model
     from rerank.report import predictions
 
     writer = predictions.writer(as_)
     format = reading.format or format_of(data)
-    scorer = experiment.open_model(model)
+    scorer = load_model(model)
     grades = as_ == "grades"
     if grades:
         experiment.grader(scorer)  # refuses models without grades before the data is read

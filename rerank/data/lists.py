@@ -254,11 +254,16 @@ class CandidateLists:
         lengths = self.lengths[which]
         offsets = offsets_of(lengths)
         items = np.repeat(self.offsets[:-1][which] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        rows = None
-        if self.rows is not None:
-            rows = np.empty(len(items), dtype=np.int64)
-            rows[np.argsort(self.rows[items], kind="stable")] = np.arange(len(items))
-        return self._taking(items, offsets, rows, which)
+        return self._taking(items, offsets, self._rows_of(items), which)
+
+    def kept(self, which: npt.NDArray[np.bool_]) -> CandidateLists:
+        """The same lists with the items of the mask (n_items) alone; DataError where a list loses all.
+
+        ``rows`` count the lines that are kept.
+        """
+        items = np.flatnonzero(which)
+        sizes = np.add.reduceat(which, self.offsets[:-1], dtype=np.int64)
+        return self._taking(items, offsets_of(sizes), self._rows_of(items), np.arange(self.n_lists))
 
     def reordered(self, items: Index) -> CandidateLists:
         """The same lists with their items (n_items, a permutation within each list) in a new order."""
@@ -267,6 +272,14 @@ class CandidateLists:
         ):
             raise DataError(f"{self.source}: a new order must keep each item in its list")
         return self._taking(items, self.offsets, None, np.arange(self.n_lists))
+
+    def _rows_of(self, items: Index) -> Index | None:
+        """The lines of some items, counted anew from 0."""
+        if self.rows is None:
+            return None
+        rows = np.empty(len(items), dtype=np.int64)
+        rows[np.argsort(self.rows[items], kind="stable")] = np.arange(len(items))
+        return rows
 
     def _taking(self, items: Index, offsets: Index, rows: Index | None, which: Index) -> CandidateLists:
         """The columns of items taken at ``items``, those of lists at ``which``."""

@@ -15,6 +15,7 @@ from rerank.data.lists import CandidateLists, Floats
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import ReportJudge, parse_all, prepare_all, statistics
 from rerank.metrics.significance import (
+    SEED,
     bootstrap_p,
     bootstrap_sums,
     holm,
@@ -25,8 +26,6 @@ from rerank.metrics.significance import (
     wilcoxon_p,
     wins_ties_losses,
 )
-
-SEED = 12345
 
 
 @dataclass(frozen=True)

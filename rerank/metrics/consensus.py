@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Literal
 
 import numpy as np
 
@@ -21,23 +20,24 @@ from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import parse
 from rerank.metrics.bleu import ORDERS, BleuStatistics
 from rerank.metrics.selecting import SelectingMetric
+from rerank.registry import did_you_mean
 
-Statistic = Literal["mean", "median"]
+STATISTICS = ("mean", "median")
 
 # Candidates that stand as pairs at once: bounds the memory, changes no number.
 _PAIRS = 1 << 18
 _NGRAM = re.compile(r"ngram([1-9])")
 
 
-def consensus(lists: CandidateLists, by: str, statistic: Statistic = "mean") -> Floats:
+def consensus(lists: CandidateLists, by: str, statistic: str = "mean") -> Floats:
     """The consensus of each item, float64 (n_items); larger is more alike, 0 in a list of one.
 
     ``by`` is ngram1 .. ngram4 (precision of the candidate's n-grams), a metric of single candidates
     (errors are negated), or the name of a feature (minus the distance of its values). Raises ConfigError
     where it is none of these, DataError where the lists have no texts.
     """
-    if statistic not in ("mean", "median"):
-        raise ConfigError(f"unknown statistic {statistic!r}; known: mean, median")
+    if statistic not in STATISTICS:
+        raise ConfigError(f"unknown statistic {statistic!r}; {did_you_mean(statistic, STATISTICS)}")
     if by in lists.names():
         return _by_column(lists, lists.features.column(lists.column_of(by)), statistic)
     similarity = _similarity(by)
@@ -112,14 +112,14 @@ def _each_as_reference(lists: CandidateLists, texts: StringColumn, chosen: list[
     )
 
 
-def _over_others(table: Floats, statistic: Statistic) -> Floats:
+def _over_others(table: Floats, statistic: str) -> Floats:
     """Mean or median of each column (k, k) without its own row: (k)."""
     k = len(table)
     others = table.T[~np.eye(k, dtype=bool)].reshape(k, k - 1)
     return others.mean(axis=1) if statistic == "mean" else np.median(others, axis=1)
 
 
-def _by_column(lists: CandidateLists, values: Floats, statistic: Statistic) -> Floats:
+def _by_column(lists: CandidateLists, values: Floats, statistic: str) -> Floats:
     out = np.zeros(lists.n_items)
     for i in range(lists.n_lists):
         here = slice(int(lists.offsets[i]), int(lists.offsets[i + 1]))

@@ -13,11 +13,10 @@ from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists, Floats
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import Metric, ReportJudge, parse_all, prepare_all, statistics
-from rerank.metrics.significance import Comparison, bootstrap_sums, compare, interval
+from rerank.metrics.significance import SEED, Comparison, bootstrap_sums, compare, interval
 from rerank.registry import did_you_mean
 
 FIRST_BEST = "first_best"
-SEED = 12345
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from rerank.native import _resample
 
 # Per-list values closer than this are a tie: differences of rounding, not of ranking.
 TOLERANCE = 1e-9
+# Of every resampling unless another is given.
+SEED = 12345
 # Draws held in memory at once.
 _DRAWS = 1 << 22
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rerank.metrics.comparison import Comparisons, Pair
+from rerank.report.tables import SIGNIFICANT, p_text
 from rerank.wording import count
 
-SIGNIFICANT = 0.05
 NAMES = ("A", "B", "value A", "value B", "A - B", "interval")
 HEADS = (*NAMES, "p", "Holm", "rand.", "Wilcoxon", "t", "won/tied/lost")
 
@@ -35,17 +35,13 @@ def _cells(pair: Pair, digits: int) -> tuple[str, ...]:
         f"{pair.value_b:.{digits}f}",
         f"{pair.difference:+.{digits}f}",
         f"{low:+.{digits}f} to {high:+.{digits}f}",
-        _p(pair.p_bootstrap),
-        _p(pair.holm) + star,
-        _p(pair.p_randomisation),
-        _p(pair.p_wilcoxon),
-        _p(pair.p_t),
+        p_text(pair.p_bootstrap),
+        p_text(pair.holm) + star,
+        p_text(pair.p_randomisation),
+        p_text(pair.p_wilcoxon),
+        p_text(pair.p_t),
         f"{pair.wins}/{pair.ties}/{pair.losses}",
     )
-
-
-def _p(p: float | None) -> str:
-    return "-" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
 def _notes(found: Comparisons) -> list[str]:

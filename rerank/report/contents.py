@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,16 +81,10 @@ def _ids(lists: CandidateLists) -> str:
 
 def _texts(lists: CandidateLists) -> str:
     assert lists.texts is not None
-    distinct = sum(len(texts) for texts in _texts_by_list(lists))
+    distinct = int(np.count_nonzero(~lists.texts.repeated(lists.offsets)))
     words = sum(len(text.split()) for text in lists.texts) / lists.n_items
     text = f"{lists.n_items}, {distinct} distinct within their lists, {words:.1f} words on average"
     return f"{text}; {count(len(lists.references), 'reference')}" if lists.references else text
-
-
-def _texts_by_list(lists: CandidateLists) -> Iterator[set[bytes]]:
-    assert lists.texts is not None
-    for first, last in itertools.pairwise(lists.offsets.tolist()):
-        yield {lists.texts.bytes_at(at) for at in range(first, last)}
 
 
 def _odd_texts(lists: CandidateLists) -> list[str | None]:
@@ -100,7 +92,7 @@ def _odd_texts(lists: CandidateLists) -> list[str | None]:
     if lists.texts is None:
         return []
     empty = int((lists.texts.lengths() == 0).sum())
-    doubled = lists.n_items - sum(len(texts) for texts in _texts_by_list(lists))
+    doubled = int(np.count_nonzero(lists.texts.repeated(lists.offsets)))
     return [
         f"{count(empty, 'empty text')}" if empty else None,
         f"{count(doubled, 'text stands', 'texts stand')} in the list before (--distinct drops them)"
@@ -177,16 +169,11 @@ def _doubled_ids(lists: CandidateLists) -> list[str]:
     """One line with the first doubled item id, if there is one."""
     if lists.item_ids is None:
         return []
-    doubled = 0
-    first = ""
-    for i in range(lists.n_lists):
-        seen: set[str] = set()
-        for at in range(int(lists.offsets[i]), int(lists.offsets[i + 1])):
-            name = lists.item_ids[at]
-            if name and name in seen:
-                doubled += 1
-                first = first or f"{name!r} in list {lists.list_id(i)}"
-            seen.add(name)
+    again = lists.item_ids.repeated(lists.offsets) & (lists.item_ids.lengths() > 0)
+    doubled = int(np.count_nonzero(again))
     if not doubled:
         return []
+    item = int(np.argmax(again))
+    list_number = int(np.searchsorted(lists.offsets, item, side="right")) - 1
+    first = f"{lists.item_ids[item]!r} in list {lists.list_id(list_number)}"
     return [f"{count(doubled, 'item id stands', 'item ids stand')} twice in a list, the first {first}"]

@@ -131,7 +131,7 @@ def _columns(evaluation: Evaluation, info: MetricInfo, detailed: bool) -> dict[s
     if results and evaluation.baseline is not None:
         columns["p"] = [*blank, *_p_cells([result.p_bootstrap for result in results])]
         if detailed:
-            columns["p Wilcoxon"] = [*blank, *(_p(result.p_wilcoxon) for result in results)]
+            columns["p Wilcoxon"] = [*blank, *(p_text(result.p_wilcoxon) for result in results)]
             columns["won/tied/lost"] = [*blank, *map(_lists, results)]
     return columns
 
@@ -151,7 +151,8 @@ def _interval(ci: tuple[float, float] | None, digits: int) -> str:
     return f"{low.removeprefix('0')}-{high.removeprefix('0')}"
 
 
-def _p(p: float | None) -> str:
+def p_text(p: float | None) -> str:
+    """A p-value in three decimals, "-" where there is none."""
     if p is None:
         return "-"
     return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
@@ -161,7 +162,7 @@ def _p_cells(p_values: Sequence[float | None]) -> list[str]:
     """p-values, those with a star that stay significant under Holm's correction."""
     corrected = holm(p_values)
     star = ["*" if c is not None and c < SIGNIFICANT else " " for c in corrected]
-    return [_p(p) + mark for p, mark in zip(p_values, star, strict=True)]
+    return [p_text(p) + mark for p, mark in zip(p_values, star, strict=True)]
 
 
 def _lists(result: MetricResult) -> str:

@@ -32,7 +32,7 @@ from rerank.metrics.consensus import consensus
 from rerank.metrics.evaluation import Evaluation
 from rerank.metrics.selecting import SelectingJudge
 from rerank.models.base import Model
-from rerank.report.sparkline import sparkline
+from rerank.report.training import training_lines
 from rerank.wording import count
 
 Floats = npt.NDArray[np.float64]
@@ -51,38 +51,7 @@ class TrainResult:
 
     def summary(self) -> list[str]:
         """Lines for a person: what was learnt from what."""
-        training = self.model.training
-        lists = self.lists
-        size = f"{count(lists.n_lists, 'list')}, {lists.n_items} items, {count(lists.n_features, 'feature')}"
-        if "pairs" in training.data:
-            size += f", {count(training.data['pairs'], 'pair')}"
-            skipped = training.data["lists_without_pair"]
-            if skipped:
-                size += f" ({count(skipped, 'list has', 'lists have')} none)"
-        lines = [f"{training.learner}: {size}"]
-        rounds = training.rounds
-        if "run" in rounds:
-            text = f"{count(rounds['run'], 'round')}, kept round {rounds['kept']}"
-            if rounds.get("converged"):
-                text += ", the last one without an update"
-            if "dev" in rounds:
-                text += f"; dev {self.metric} {rounds['dev']:.4f}"
-            lines += [text, *self._curve_lines()]
-        elif "train" in rounds:
-            lines.append(f"train {self.metric} {rounds['train']:.4f}")
-        return lines
-
-    def _curve_lines(self) -> list[str]:
-        """What was watched, round by round, as a line of bars each."""
-        curve = self.model.curve
-        lines = []
-        for key in ("train", "dev"):
-            values = [row[key] for row in curve if key in row]
-            if len(values) > 1:
-                lines.append(
-                    f"{key:<5} {self.metric} {sparkline(values)} {min(values):.4f} to {max(values):.4f}"
-                )
-        return lines
+        return training_lines(self.model, self.lists, self.metric)
 
 
 def make_learner(name: str, settings: Mapping[str, Any], where: str | None = None) -> Learner:

@@ -7,7 +7,8 @@ them, a learning curve sums them, dev selection compares them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,24 @@ if TYPE_CHECKING:
     from rerank.data.lists import CandidateLists
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SumForm:
+    """A ``score_from_sums`` that kernels can compute by themselves (rerank/native/_sums.pxd).
+
+    kind "ratio": ``parameters[0]`` * sums[0] / sums[1]; where sums[1] is 0, ``parameters[1]`` (NaN where that
+    has no value), or 0 if it is a number and sums[0] is 0 as well.
+    kind "BLEU": corpus BLEU, 0 to 100, of ten sums; ``parameters`` are the smoothing's number and its value.
+    """
+
+    kind: Literal["ratio", "BLEU"]
+    parameters: tuple[float, float]
+
+    @property
+    def number(self) -> int:
+        """The kind as kernels take it."""
+        return ("ratio", "BLEU").index(self.kind)
 
 
 @runtime_checkable
@@ -51,6 +70,11 @@ class SelectingJudge(Judge, Protocol):
     @property
     def per_item(self) -> Floats:
         """Statistics of each item if it were chosen: float64 (n_items, k)."""
+        ...
+
+    @property
+    def sum_form(self) -> SumForm | None:
+        """``score_from_sums`` as kernels know it, None where it is something else."""
         ...
 
 

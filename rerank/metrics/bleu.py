@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank._version import __version__
+from rerank.data.judge import SumForm
 from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
@@ -211,6 +212,10 @@ class BleuJudge(SelectingJudge):
     def score_from_sums(self, sums: Floats) -> Floats | float:
         """BLEU (...) of sums (..., 10)."""
         return bleu(sums, self.metric.smooth, self.metric.value)
+
+    @property
+    def sum_form(self) -> SumForm:
+        return SumForm("BLEU", self._smoothing)
 
     def best_of(self, items: Index, offsets: Index) -> Index:
         """As SelectingJudge.best_of, by the better of two climbs: from the best items by BLEU+1, and from

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank._version import __version__
+from rerank.data.judge import SumForm
 from rerank.data.strings import StringColumn
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
 from rerank.metrics.selecting import (
@@ -55,6 +56,10 @@ class RateJudge(RatioJudge):
         rates = super().score_from_sums(sums)
         out = np.where(sums[..., 1] > 0, rates, 100.0 * (sums[..., 0] > 0))
         return out if out.ndim else float(out)
+
+    @property
+    def sum_form(self) -> SumForm:
+        return SumForm("ratio", (100.0, 100.0))
 
     def best_of(self, items: Index, offsets: Index) -> Index:
         """As RatioJudge; the fewest edits where that is no edit, or no reference has a token."""

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.judge import corpus_value
+from rerank.data.judge import SumForm, corpus_value
 from rerank.data.lists import CandidateLists, Floats, Index
 from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
@@ -165,6 +165,11 @@ class SelectingJudge(ABC):
     def score_from_sums(self, sums: Floats) -> Floats | float:
         """The metric (...) of summed statistics (..., k)."""
 
+    @property
+    def sum_form(self) -> SumForm | None:
+        """``score_from_sums`` as kernels know it; None has them call it."""
+        return None
+
     def per_list(self, scores: npt.ArrayLike) -> Floats:
         """Statistics of the item that ``scores`` (n_items) choose in each list: float64 (n_lists, k)."""
         return self.of(self.stage.place(scores))
@@ -235,6 +240,10 @@ class RatioJudge(SelectingJudge):
     def score_from_sums(self, sums: Floats) -> Floats | float:
         """Ratios (...) of sums (..., 2); NaN where the denominator is zero."""
         return mean_from_sums(sums) * self.scale
+
+    @property
+    def sum_form(self) -> SumForm:
+        return SumForm("ratio", (self.scale, np.nan))
 
     def best_of(self, items: Index, offsets: Index) -> Index:
         """The very best choice: Dinkelbach's method, which ends at the best ratio of sums."""

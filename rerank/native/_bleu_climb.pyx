@@ -1,47 +1,7 @@
 """The climb to the best corpus BLEU of one choice a list."""
 
-from libc.math cimport exp
-from libc.math cimport log
-
-cdef enum:
-    ORDERS = 4
-    WIDTH = 10
-
-cdef enum:  # smoothing
-    FLOOR = 1
-    ADD = 2
-    HALVE = 3
-
-
-cdef double bleu_of(const double* sums, int method, double value) noexcept nogil:
-    """BLEU / 100 of summed statistics, as ``rerank.metrics.bleu.bleu`` says it."""
-    cdef double logs = 0.0
-    cdef double correct
-    cdef double total
-    cdef double halved = 1.0
-    cdef int n
-    if sums[0] + sums[1] + sums[2] + sums[3] <= 0.0:
-        return 0.0
-    for n in range(ORDERS):
-        correct = sums[n]
-        total = sums[ORDERS + n]
-        if method == ADD and n > 0:
-            correct += value
-            total += value
-        if total <= 0.0:
-            return 0.0
-        if correct <= 0.0:
-            if method == HALVE:
-                halved *= 0.5
-                correct = halved
-            elif method == FLOOR and value > 0.0:
-                correct = value
-            else:
-                return 0.0
-        logs += log(correct / total)
-    if sums[8] < sums[9]:
-        return exp(logs / ORDERS + 1.0 - sums[9] / sums[8])
-    return exp(logs / ORDERS)
+from rerank.native._sums cimport BLEU_WIDTH
+from rerank.native._sums cimport bleu_of
 
 
 def climb(
@@ -72,12 +32,12 @@ def climb(
             for j in range(offsets[i], offsets[i + 1]):
                 if j == chosen[i]:
                     continue
-                for k in range(WIDTH):
+                for k in range(BLEU_WIDTH):
                     sums[1, k] = sums[0, k] - rows[chosen[i], k] + rows[j, k]
                 found = bleu_of(&sums[1, 0], method, value)
                 if found > highest:
                     highest = found
                     best = j
-            for k in range(WIDTH):
+            for k in range(BLEU_WIDTH):
                 sums[0, k] += rows[best, k] - rows[chosen[i], k]
             chosen[i] = best

@@ -44,8 +44,13 @@ def settings_of(name: str) -> dict[str, int]:
     return {"rounds": 3} if "rounds" in fields else {}
 
 
+def metric_of(name: str) -> str:
+    """A metric that the learner can take."""
+    return "label@1" if LEARNERS.get(name).needs_selecting else "nDCG@5"
+
+
 def fitted(name: str, lists: CandidateLists, **more):
-    return fit(make_learner(name, {**settings_of(name), **more}), lists, metric="nDCG@5")
+    return fit(make_learner(name, {**settings_of(name), **more}), lists, metric=metric_of(name))
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -73,7 +78,7 @@ def test_the_same_input_and_settings_give_the_same_bytes(name, tmp_path):
 @pytest.mark.parametrize("scaling", ["none", "zscore", "list-minmax"])
 def test_a_saved_model_scores_as_before(name, scaling, tmp_path):
     lists = some_lists()
-    model = fit(make_learner(name, settings_of(name)), lists, metric="nDCG@5", scaling=scaling)
+    model = fit(make_learner(name, settings_of(name)), lists, metric=metric_of(name), scaling=scaling)
     model.save(str(tmp_path / "model"))
     again = load_model(str(tmp_path / "model"))
     np.testing.assert_array_equal(again.score(lists), model.score(lists))
@@ -150,13 +155,16 @@ def test_lists_without_any_label_are_refused_where_labels_are_needed(name):
 def test_weights_that_a_learner_does_not_take_are_refused(name):
     lists = some_lists()
     learner = make_learner(name, settings_of(name))
-    judge = parse("nDCG@5").prepare(lists)
+    judge = parse(metric_of(name)).prepare(lists)
     if not learner.accepts_list_weights:
         with pytest.raises(FitError, match="takes no list weights"):
             learner.fit(lists, judge=judge, list_weights=np.ones(lists.n_lists))
     if not learner.accepts_pair_weights:
         with pytest.raises(FitError, match="takes no pair weights"):
             learner.fit(lists, judge=judge, pair_weights=np.ones(3))
+    if not learner.accepts_initial:
+        with pytest.raises(FitError, match="takes no initial weights"):
+            learner.fit(lists, judge=judge, initial=np.ones(lists.n_features))
 
 
 def test_rounds_leave_a_curve_and_the_best_can_be_kept(name):
@@ -167,12 +175,12 @@ def test_rounds_leave_a_curve_and_the_best_can_be_kept(name):
     with pytest.raises(FitError, match="needs a development set"):
         fitted(name, some_lists(), keep="best")
     learner = make_learner(name, {**settings_of(name), "rounds": 6, "keep": "best"})
-    model = fit(learner, some_lists(), dev=some_lists(2), metric="AP")
+    model = fit(learner, some_lists(), dev=some_lists(2), metric=metric_of(name))
     dev = [row["dev"] for row in model.curve]
     kept = model.training.rounds["kept"]
     assert kept == 1 + dev.index(max(dev))
     assert model.training.rounds["dev"] == max(dev)
-    value = parse("AP").prepare(some_lists(2))
+    value = parse(metric_of(name)).prepare(some_lists(2))
     found = value.score_from_sums(value.per_list(model.score(some_lists(2))).sum(axis=0))
     assert found == pytest.approx(max(dev), abs=1e-12)
 
@@ -180,7 +188,7 @@ def test_rounds_leave_a_curve_and_the_best_can_be_kept(name):
 def test_dev_columns_must_be_those_of_the_training_lists(name):
     lists = some_lists()
     dev = CandidateLists.from_arrays(np.zeros((2, 3)), [1, 0], source="dev lists")
-    judge = parse("AP")
+    judge = parse(metric_of(name))
     with pytest.raises(FitError, match="dev lists: 3 features, but some lists has 6"):
         make_learner(name, settings_of(name)).fit(
             lists, judge=judge.prepare(lists), dev=(dev, judge.prepare(dev))

@@ -17,6 +17,7 @@ class Accuracy:
 
 class PerItem(Accuracy):
     per_item = np.ones((9, 2))
+    sum_form = None
 
 
 def test_the_corpus_value_is_that_of_the_summed_statistics():

@@ -1,0 +1,70 @@
+"""Where tuners start."""
+
+import numpy as np
+import pytest
+
+from rerank.data.lists import CandidateLists
+from rerank.errors import FitError
+from rerank.learners.base import Guide
+from rerank.learners.initial import base_weights, initial_weights
+
+WEIGHTS = np.array([0.5, -2.0, 0.25])
+
+
+def lists_with(scores=None, n=3):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, n))
+    lists = CandidateLists.from_arrays(X, group=[10, 1, 9, 20], source="some lists")
+    object.__setattr__(lists, "base_scores", scores(X) if callable(scores) else scores)
+    return lists
+
+
+def test_the_first_stages_weights_come_back_from_its_scores():
+    shift = np.repeat([3.0, -1.0, 0.0, 7.0], [10, 1, 9, 20])
+    found = base_weights(lists_with(lambda X: X @ WEIGHTS + shift))
+    np.testing.assert_allclose(found, WEIGHTS, rtol=1e-9)
+
+
+def test_scores_printed_with_few_digits_still_give_them():
+    found = base_weights(lists_with(lambda X: np.round(X @ WEIGHTS, 3)))
+    np.testing.assert_allclose(found, WEIGHTS, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"),
+    [
+        (None, "no first-stage scores"),
+        (np.zeros(40), "all equal within their lists"),
+        (lambda X: X[:, 0] ** 2, "no weighted sum of the features"),
+    ],
+)
+def test_base_says_why_it_cannot_be(scores, said):
+    lists = lists_with(scores)
+    with pytest.raises(FitError, match=f"some lists: init=base: .*{said}"):
+        initial_weights(lists, Guide(), "base")
+    weights, how = initial_weights(lists, Guide(), "auto")
+    assert how == "even"
+    np.testing.assert_array_equal(weights, np.full(3, 1 / 3))
+
+
+def test_features_that_are_the_same_get_the_smallest_weights():
+    lists = lists_with(lambda X: X[:, 0])
+    features = np.column_stack([lists.features.values, lists.features.values[:, 0]])
+    doubled = CandidateLists.from_arrays(features, group=lists.lengths)
+    object.__setattr__(doubled, "base_scores", lists.base_scores)
+    np.testing.assert_allclose(base_weights(doubled), [0.5, 0, 0, 0.5], atol=1e-9)
+
+
+def test_given_weights_come_first_and_are_asked_for():
+    lists = lists_with(lambda X: X @ WEIGHTS)
+    given = np.array([1.0, 2.0, 3.0])
+    for init in ("auto", "given"):
+        weights, how = initial_weights(lists, Guide(initial=given), init)
+        assert how == "given"
+        np.testing.assert_array_equal(weights, given)
+        assert weights is not given
+    assert initial_weights(lists, Guide(initial=given), "base")[1] == "base"
+    assert initial_weights(lists, Guide(initial=given), "zero")[1] == "zero"
+    with pytest.raises(FitError, match="init=given: no initial weights"):
+        initial_weights(lists, Guide(), "given")
+    assert initial_weights(lists, Guide(), "auto")[1] == "base"

@@ -38,11 +38,14 @@ def check_columns(lists: CandidateLists) -> None:
         ("rows", lists.rows, n_items),
         ("texts", lists.texts, n_items),
         ("list_ids", lists.list_ids, n_lists),
+        ("unretrieved", lists.unretrieved, n_lists),
         *((f"references[{r}]", column, n_lists) for r, column in enumerate(lists.references)),
         *((f"counts[{key}]", column, n_items) for key, column in lists.counts.items()),
     ):
         if column is not None and len(column) != length:
             raise DataError(f"{lists.source}: {name} has {len(column)} entries, expected {length}")
+    if lists.unretrieved is not None and np.any(lists.unretrieved.values <= 0):
+        raise DataError(f"{lists.source}: unretrieved holds a label of 0 or less, which nothing counts")
     _check_values(lists)
 
 

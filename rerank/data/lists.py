@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rerank.data.invariants import check_columns
 from rerank.data.matrix import Dense, Features, as_features
+from rerank.data.ragged import Ragged
 from rerank.data.strings import StringColumn
 from rerank.errors import DataError
 
@@ -37,6 +38,8 @@ class CandidateLists:
     texts : StringColumn (n_items), the candidates' strings.
     references : one StringColumn (n_lists) for each reference.
     counts : metric name to float64 (n_items, k), statistics that a metric sums.
+    unretrieved : Ragged (n_lists), labels > 0 of relevant items that are known but stand in no list, as
+        those that a TREC run missed; measures of retrieval count them as never found.
     source : where the set came from, for messages.
 
     The invariants are checked once, here (DataError says what does not hold); kernels check nothing.
@@ -54,6 +57,7 @@ class CandidateLists:
     texts: StringColumn | None = None
     references: tuple[StringColumn, ...] = ()
     counts: Mapping[str, Floats] = field(default_factory=dict)
+    unretrieved: Ragged | None = None
     source: str = "arrays"
     has_missing: bool = field(init=False, default=False)
 
@@ -300,6 +304,7 @@ class CandidateLists:
             texts=None if self.texts is None else self.texts.take(items),
             references=tuple(column.take(which) for column in self.references),
             counts={name: column[items] for name, column in self.counts.items()},
+            unretrieved=None if self.unretrieved is None else self.unretrieved.take(which),
             source=self.source,
         )
 

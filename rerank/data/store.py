@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
+from rerank.data.ragged import Ragged
 from rerank.data.strings import StringColumn
 from rerank.errors import DataError, FormatError
 
@@ -103,6 +104,9 @@ def _arrays_of(lists: CandidateLists) -> Iterator[tuple[str, AnyArray]]:
         if text is not None:
             yield f"{name}.bytes", text.data
             yield f"{name}.offsets", text.offsets
+    if lists.unretrieved is not None:
+        yield "unretrieved", lists.unretrieved.values
+        yield "unretrieved.offsets", lists.unretrieved.offsets
     for k, name in enumerate(sorted(lists.counts)):
         yield f"counts.{k}", lists.counts[name]
 
@@ -246,6 +250,12 @@ class _Reader:
             raise self.fault(META, f"counts {names!r}", "a list of names")
         return {name: self.array(f"counts.{k}", "<f8", self.n_items, None) for k, name in enumerate(names)}
 
+    def unretrieved(self) -> Ragged | None:
+        if "unretrieved" not in self.arrays:
+            return None
+        offsets = self.array("unretrieved.offsets", "<i8", self.n_lists + 1)
+        return Ragged(self.array("unretrieved", "<f8", None), offsets)
+
     def lists(self) -> CandidateLists:
         try:
             names = self.strings("feature_names", self.n_features)
@@ -262,6 +272,7 @@ class _Reader:
                 texts=self.strings("texts", self.n_items),
                 references=tuple(self.reference(r) for r in range(self.size("references"))),
                 counts=self.counts(),
+                unretrieved=self.unretrieved(),
                 source=str(self.path),
             )
         except DataError as error:

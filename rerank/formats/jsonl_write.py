@@ -66,6 +66,8 @@ def _note_left_out(lists: CandidateLists, path: str) -> None:
         left.append("rows (the lines of a list that stood apart come together)")
     if lists.counts:
         left.append("counts")
+    if lists.unretrieved is not None:
+        left.append("unretrieved")
     if left:
         warnings.warn(f"{path}: jsonl holds no {', '.join(left)}; left out", DataNote, stacklevel=3)
 

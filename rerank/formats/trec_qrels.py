@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.ragged import Ragged
 from rerank.errors import DataError, DataNote, FormatError
 from rerank.files import shown
 from rerank.formats.growing import each_line, quoted
@@ -50,26 +51,26 @@ def read_qrels(path: str) -> Judgements:
 def with_qrels(lists: CandidateLists, path: str) -> CandidateLists:
     """The lists with labels from the qrels in ``path``, NaN where a document is not judged.
 
-    What the two do not share is counted in a DataNote each: queries of either side alone, and relevant
-    documents (label > 0) that are in no list. Measures see the listed ones only, where trec_eval
-    divides by all relevant ones. Raises DataError where no query is in both.
+    Relevant documents (label > 0) that are in no list become ``unretrieved``, so that AP, R@k and nDCG
+    divide by all relevant ones, as trec_eval does. Queries of either side alone are counted in a DataNote
+    each. Raises DataError where no query is in both.
     """
     judgements = read_qrels(path)
     if lists.list_ids is None or lists.item_ids is None:
         raise DataError(f"{lists.source}: judgements need ids of lists and of items")
     labels = np.full(lists.n_items, np.nan)
-    without = lost = lost_in = 0
+    without = 0
+    lost: list[list[float]] = []
     bounds = lists.offsets.tolist()
     for i, (start, stop) in enumerate(itertools.pairwise(bounds)):
         judged = judgements.pop(lists.list_ids.bytes_at(i), None)
         if judged is None:
             without += 1
+            lost.append([])
             continue
         for k in range(start, stop):
             labels[k] = judged.pop(lists.item_ids.bytes_at(k), math.nan)
-        n = sum(label > 0 for label in judged.values())
-        lost += n
-        lost_in += n > 0
+        lost.append([label for label in judged.values() if label > 0])
     source, qrels = lists.source, shown(path)
     if without == lists.n_lists:
         raise DataError(f"{qrels}: judges no query of {source}")
@@ -78,10 +79,13 @@ def with_qrels(lists: CandidateLists, path: str) -> CandidateLists:
     if judgements:
         queries = count(len(judgements), "judged query", "judged queries")
         _note(f"{qrels}: {queries} not in {source}; left out (trec_eval -c counts each as 0)")
-    if lost:
-        documents = f"{count(lost, 'relevant document')} of {count(lost_in, 'query', 'queries')}"
-        _note(f"{qrels}: {documents} not in {source}; measures count only listed ones, trec_eval all")
-    return replace(lists, labels=labels)
+    return replace(lists, labels=labels, unretrieved=_ragged(lost))
+
+
+def _ragged(labels: list[list[float]]) -> Ragged | None:
+    """A column of the labels of each list, None where there is none at all."""
+    values = np.array([label for some in labels for label in some], dtype=np.float64)
+    return Ragged(values, offsets_of([len(some) for some in labels])) if len(values) else None
 
 
 def _note(text: str) -> None:

@@ -163,7 +163,8 @@ class BinaryJudge(RankingJudge):
 
     @cached_property
     def _n_good(self) -> Floats:
-        return self.stage.sums_over_lists(self._good)
+        known = self.stage.known
+        return known.count(known.values >= self.metric.rel)
 
     @cached_property
     def possible(self) -> npt.NDArray[np.bool_]:
@@ -176,7 +177,7 @@ class BinaryJudge(RankingJudge):
         kernel(*columns, self._good, self.cutoff, out)
         if self.metric.measure == "P":  # trec_eval's: over k also where the list is shorter
             out /= float(self.metric.cutoff or 1)
-        elif self.metric.measure == "R":
+        elif self.metric.measure in ("AP", "R"):
             out /= np.maximum(self._n_good, 1.0)
         return out
 
@@ -189,20 +190,22 @@ class GainJudge(RankingJudge):
 
     def __init__(self, metric: RankingMetric, relevance: Relevance, no_relevant: str) -> None:
         super().__init__(metric, relevance, no_relevant)
-        longest = int(relevance.lists.lengths.max())
-        places = np.arange(1, longest + 1, dtype=np.float64)
+        known = relevance.known
+        most = int(max(relevance.lists.lengths.max(), known.lengths.max()))
+        places = np.arange(1, most + 1, dtype=np.float64)
         if metric.measure == "nDCG-letor":
             self._divisors = np.log2(np.maximum(places, 2.0))
         else:
             self._divisors = np.log2(places + 1.0)
         self._discounts = np.concatenate(([0.0], np.cumsum(1.0 / self._divisors)))
         self._gains = self._gain(relevance.item_labels)
-        if not np.isfinite(self._gains).all():
-            largest = relevance.item_labels.max()
+        falling = self._gain(known.values)
+        if not np.isfinite(falling).all():
+            largest = known.values.max()
             raise DataError(f"{relevance.lists.source}: label {largest:g} is too large for a gain of 2^rel-1")
         self._ideal = np.empty(relevance.lists.n_lists)
-        falling = self._gain(relevance.falling_labels)
-        _ranking.ideal_dcg(relevance.offsets, falling, self._divisors, self.cutoff, self._ideal)
+        cutoff = most if metric.cutoff is None else min(metric.cutoff, most)
+        _ranking.ideal_dcg(known.offsets, falling, self._divisors, cutoff, self._ideal)
 
     def _gain(self, labels: Floats) -> Floats:
         if self.metric.measure == "nDCG":

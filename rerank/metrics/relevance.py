@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.data.ragged import Ragged
 from rerank.errors import ConfigError, DataError
 from rerank.native import _placement, _ties
 from rerank.registry import did_you_mean
@@ -58,21 +59,22 @@ class Relevance:
 
     @cached_property
     def judged(self) -> Mask:
-        """Whether a list has any judged item, bool (n_lists)."""
-        return self.lists.judged_lists()
+        """Whether a list has any judged item, be it one that it does not hold: bool (n_lists)."""
+        missed = self.lists.unretrieved
+        judged = self.lists.judged_lists()
+        return judged if missed is None else judged | (missed.lengths > 0)
 
     @cached_property
-    def falling_labels(self) -> Floats:
-        """The relevant items' labels, each list's largest first (n_relevant)."""
-        values = self.item_labels.copy()
-        keys = np.empty((2, int(np.diff(self.offsets).max()) + 1))
-        _placement.sort_down(self.offsets, keys, np.zeros(keys.shape, dtype=np.int64), values)
-        return values
-
-    def sums_over_lists(self, values: npt.NDArray[np.uint8]) -> Floats:
-        """How many ones each list has among its relevant items (n_relevant): float64 (n_lists)."""
-        running = np.concatenate(([0], np.cumsum(values, dtype=np.int64)))
-        return (running[self.offsets[1:]] - running[self.offsets[:-1]]).astype(np.float64)
+    def known(self) -> Ragged:
+        """Labels of all relevant items known, also of those that no list holds, each list's largest first."""
+        offsets, values = self.offsets, self.item_labels.copy()
+        missed = self.lists.unretrieved
+        if missed is not None:
+            values = np.insert(values, np.repeat(offsets[1:], missed.lengths), missed.values)
+            offsets = offsets + missed.offsets
+        keys = np.empty((2, int(np.diff(offsets).max()) + 1))
+        _placement.sort_down(offsets, keys, np.zeros(keys.shape, dtype=np.int64), values)
+        return Ragged(values, offsets)
 
     def place(self, scores: npt.ArrayLike, ties: str | None = None) -> Placement:
         """Where ``scores`` (n_items, larger is better) put the relevant items.

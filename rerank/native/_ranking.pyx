@@ -16,13 +16,13 @@ def average_precision(
     long long cutoff,
     double[::1] out,
 ):
-    """OUT out[i]: mean over the good items of list i of the precision at their places up to the cutoff.
+    """OUT out[i]: sum over the good items of list i of the precision at their places up to the cutoff.
 
     Expected over the orders of tied items (McSherry & Najork 2008, equation for AP): an item at place t
     of a group of g with r good ones is good with chance r / g, and has (t - 1)(r - 1)/(g - 1) good ones
     before it in the group.
 
-    IN good (n_rel), 1 for items that count as relevant; OUT out (n_lists), 0 where nothing is good.
+    IN good (n_rel), 1 for items that count as relevant; OUT out (n_lists).
     """
     cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1
     cdef Py_ssize_t i
@@ -31,7 +31,6 @@ def average_precision(
     cdef long long t
     cdef long long g
     cdef long long r
-    cdef long long n_good
     cdef long long seen
     cdef double spread
     cdef double part
@@ -39,9 +38,6 @@ def average_precision(
     with nogil:
         for i in range(n_lists):
             end = rel_offsets[i + 1]
-            n_good = 0
-            for j in range(rel_offsets[i], end):
-                n_good += good[j]
             total = 0.0
             seen = 0
             j = rel_offsets[i]
@@ -68,7 +64,7 @@ def average_precision(
                     part += (<double>(seen + 1) + <double>g * spread) / <double>(t + g + 1)
                 total += part * <double>r / <double>tied[j - 1]
                 seen += r
-            out[i] = total / <double>n_good if n_good else 0.0
+            out[i] = total
 
 
 def reciprocal_rank(

@@ -61,6 +61,12 @@ def _features(lists: CandidateLists) -> str:
 
 
 def _labels(lists: CandidateLists) -> str:
+    missed = lists.unretrieved
+    more = "" if missed is None else f"; {count(len(missed.values), 'relevant item')} more in no list"
+    return _label_values(lists) + more
+
+
+def _label_values(lists: CandidateLists) -> str:
     if lists.labels is None:
         return "none"
     judged = lists.labels[~np.isnan(lists.labels)]

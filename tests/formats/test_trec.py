@@ -140,8 +140,9 @@ def test_judgements(tmp_path: Path) -> None:
     assert said == [
         "qrels: judges nothing of 1 query of x.run",
         "qrels: 1 judged query not in x.run; left out (trec_eval -c counts each as 0)",
-        "qrels: 1 relevant document of 1 query not in x.run; measures count only listed ones, trec_eval all",
     ]
+    assert lists.unretrieved.values.tolist() == [1]  # d9 of q2; d8 is not relevant
+    assert lists.unretrieved.offsets.tolist() == [0, 1, 1, 1]
     with pytest.raises(DataError, match="judges no query of"):
         load(path, qrels=path_of(tmp_path, "q9 0 d 1\n", "other"))
 
@@ -166,8 +167,9 @@ def test_faults_of_judgements(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_measures_equal_those_of_trec_eval(tmp_path: Path, seed: int) -> None:
-    """Where every relevant document is in the run, also with unjudged ones and tied scores."""
+@pytest.mark.parametrize("missed", [False, True])
+def test_measures_equal_those_of_trec_eval(tmp_path: Path, seed: int, missed: bool) -> None:
+    """With unjudged documents, tied scores, and relevant documents that the run did not retrieve."""
     rng = random.Random(seed)
     run: dict[str, dict[str, float]] = {}
     judged: dict[str, dict[str, int]] = {}
@@ -177,19 +179,33 @@ def test_measures_equal_those_of_trec_eval(tmp_path: Path, seed: int) -> None:
         run[f"q{q}"] = {d: rng.choice([0.5, 1.25, -3.0, 7.0]) for d in documents}
         judged[f"q{q}"] = {d: rng.randrange(4) for d in documents if rng.random() < 0.8} | {"absent": 0}
         judged[f"q{q}"][documents[0]] = 1
+        if missed:
+            judged[f"q{q}"] |= {f"far{i}": rng.randrange(4) for i in range(rng.randrange(15))}
         ranked = sorted(documents, key=lambda d, q=q: -run[f"q{q}"][d])
         lines += [f"q{q} Q0 {d} {r} {run[f'q{q}'][d]} t" for r, d in enumerate(ranked)]
     qrels = "".join(f"{q} 0 {d} {rel}\n" for q, docs in judged.items() for d, rel in docs.items())
     options = {"qrels": path_of(tmp_path, qrels, "qrels")}
     lists = load(path_of(tmp_path, "\n".join(lines)), **options)
     ours = {"map": "AP", "recip_rank": "RR", "ndcg": "nDCG", "P_5": "P@5", "ndcg_cut_10": "nDCG@10"}
-    theirs = pytrec_eval.RelevanceEvaluator(judged, {"map", "recip_rank", "ndcg", "P.5", "ndcg_cut.10"})
+    ours |= {"map_cut_5": "AP@5", "recall_5": "R@5", "ndcg_cut_5": "nDCG@5"}
+    asked = {"map", "recip_rank", "ndcg", "P.5", "ndcg_cut.5,10", "map_cut.5", "recall.5"}
+    theirs = pytrec_eval.RelevanceEvaluator(judged, asked)
     by_query = theirs.evaluate(run)
     for name, metric in ours.items():
         judge = parse(metric).prepare(lists)
-        per_list = judge.score_from_sums(judge.per_list(lists.base_scores).sum(axis=0))
-        expected = np.mean([by_query[q][name] for q in run])
-        assert np.isclose(per_list, expected, rtol=1e-12, atol=0), metric
+        expected = [by_query[q][name] for q in run]
+        assert judge.per_list(lists.base_scores)[:, 0].tolist() == expected, metric  # to the last bit
+
+
+def test_a_query_whose_relevant_documents_were_all_missed_counts_zero(tmp_path: Path) -> None:
+    qrels = path_of(tmp_path, "q2 0 d2 1\nq1 0 far 3\n", "qrels")
+    lists = load(path_of(tmp_path, RUN), qrels=qrels)
+    for metric, value in (("AP", 0.5), ("nDCG", np.log(2) / np.log(3)), ("R@5", 1.0), ("RR", 0.5)):
+        judge = parse(metric).prepare(lists)
+        assert judge.per_list(lists.base_scores).tolist() == [[pytest.approx(value), 1.0], [0.0, 1.0]]
+    alone = lists.subset([1])
+    assert alone.unretrieved.values.tolist() == [3]
+    assert parse("AP").prepare(alone).per_list(alone.base_scores).tolist() == [[0.0, 1.0]]
 
 
 def test_fusion(tmp_path: Path) -> None:

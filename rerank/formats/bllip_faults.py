@@ -15,7 +15,6 @@ from rerank.wording import count
 
 Bytes = npt.NDArray[np.uint8]
 
-HEADER = "S=<number of sentences>"
 _MEANING = {
     "G": "G=<constituents of the gold tree>",
     "N": "N=<number of parses>",

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from rerank.data.matrix import Sparse
 from rerank.errors import DataNote, FormatError
 from rerank.files import Buffer
-from rerank.formats.bllip_faults import HEADER, fault_error
+from rerank.formats.bllip_faults import fault_error
+from rerank.formats.pages import fresh_array
 from rerank.formats.svmlight_faults import line_of, quoted
 from rerank.native._bllip import FAULTS, fill, scan
 from rerank.wording import count
@@ -21,9 +22,10 @@ Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
 
+_EXPECTED = "S=<number of sentences> alone on the first line"
 _BOM = b"\xef\xbb\xbf"
 _PADDING = 64  # kernels may look at 32 bytes behind a part
-_HEADER_LINE = re.compile(rb"\s*(S=([0-9]{1,18})[ \t\r]*(?:\n|\Z))?")
+_HEADER_LINE = re.compile(rb"[ \t\r\n]*(S=([0-9]{1,18})[ \t\r]*(?:\n|\Z))?")
 
 
 @dataclass
@@ -56,12 +58,12 @@ def parse(data: Buffer, path: str, n_features: int, strict: bool) -> Sentences:
     text = np.frombuffer(data, dtype=np.uint8)
     announced, start = _header(data, path)
     parts = _parts(data, text, start)
-    lines, rows, values, valued = np.sum([part.counts for part in parts], axis=0, dtype=np.int64).tolist()
+    lines, rows, values, valued = (sum(column) for column in zip(*(p.counts for p in parts), strict=True))
     sizes = np.empty(lines, dtype=np.int32)
     edges = np.empty((rows, 3))
     indptr = np.zeros(rows + 1, dtype=np.int64)
-    indices = np.empty(values, dtype=np.int32)
-    column = np.empty(values) if valued else None
+    indices = fresh_array((values,), np.int32)
+    column = fresh_array((values,), np.float64) if valued else None
     width = n_features
     line = row = value = 0
     for part in parts:
@@ -89,16 +91,16 @@ def _header(data: Buffer, path: str) -> tuple[int, int]:
     """The number of sentences that the first line says, and where the lines behind it start."""
     start = len(_BOM) if data[: len(_BOM)] == _BOM else 0
     if len(data) == start:
-        raise FormatError(path, None, "an empty file", f"{HEADER} first")
+        raise FormatError(path, None, "an empty file", _EXPECTED)
     match = _HEADER_LINE.match(data, start)
     if match is not None and match[1]:
         return int(match[2]), match.end()
     place = match.end() if match is not None else start
-    token = bytes(data[place : place + 4096]).split(maxsplit=1)
-    if not token:
-        raise FormatError(path, None, "a file of blanks", f"{HEADER} first")
+    if place == len(data):
+        raise FormatError(path, None, "a file of blanks", _EXPECTED)
     line = line_of(np.frombuffer(data, dtype=np.uint8), place)
-    raise FormatError(path, line, quoted(token[0].decode("utf-8", "backslashreplace")), f"{HEADER} first")
+    token = re.split(rb"[ \t\r\n]", bytes(data[place : place + 4096]), maxsplit=1)[0]
+    raise FormatError(path, line, quoted(token.decode("utf-8", "backslashreplace")), _EXPECTED)
 
 
 def _parts(data: Buffer, text: Bytes, start: int) -> list[_Part]:
@@ -111,9 +113,7 @@ def _parts(data: Buffer, text: Bytes, start: int) -> list[_Part]:
     return [_Part(piece, origin, scan(piece)) for piece, origin in pieces if len(piece)]
 
 
-def _check_sizes(
-    path: str, text: Bytes, sizes: npt.NDArray[np.int32], announced: int, strict: bool
-) -> None:
+def _check_sizes(path: str, text: Bytes, sizes: npt.NDArray[np.int32], announced: int, strict: bool) -> None:
     """Refuse a file cut off or without any parse; tell of sentences without one."""
     if len(sizes) != announced:
         found = count(len(sizes), "sentence")
@@ -126,8 +126,8 @@ def _check_sizes(
     first = int(empty[0]) + 1
     if strict:
         raise FormatError(path, _line_of_sentence(text, first), "a sentence without a parse", "N=1 or more")
-    note = f"{path}: {count(len(empty), 'sentence')} of {len(sizes)} without a parse left out (first: sentence {first})"
-    warnings.warn(note, DataNote, stacklevel=4)
+    note = f"{path}: {count(len(empty), 'sentence')} of {len(sizes)} without a parse left out"
+    warnings.warn(f"{note} (first: sentence {first})", DataNote, stacklevel=4)
 
 
 def _line_of_sentence(text: Bytes, number: int) -> int:

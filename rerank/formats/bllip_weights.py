@@ -71,9 +71,7 @@ def _read_line(source: str, number: int, token: bytes) -> tuple[int, float]:
     return int(digits), weight
 
 
-def write_weights(
-    path: str, names: Sequence[str], weights: Floats, feature_names: str | None = None
-) -> None:
+def write_weights(path: str, names: Sequence[str], weights: Floats, feature_names: str | None = None) -> None:
     """Write weights (n) of the features ``names`` (n), those that are not 0, by rising id.
 
     ``feature_names`` is the extractor's list that says each name's id; without it names are ids. A weight

@@ -66,7 +66,7 @@ def _edges(lists: CandidateLists, path: str) -> Index:
     if counts is None or counts.shape[1] < 3:
         found = ", ".join(lists.counts) or "none"
         raise DataError(f"{path}: bllip needs counts of PARSEVAL (matched, gold, test), found {found}")
-    given = counts[:, [1, 2, 0]]
+    given = np.ascontiguousarray(counts[:, [1, 2, 0]])
     with np.errstate(invalid="ignore"):
         edges = given.astype(np.int64)
     good = (edges == given) & (edges >= 0) & (edges <= _LARGEST_COUNT)
@@ -87,7 +87,7 @@ def _edges(lists: CandidateLists, path: str) -> Index:
 
 def _note_left_out(lists: CandidateLists, edges: Index, named: bool, path: str) -> None:
     left = [name for name in ("item_ids", "texts", "base_scores") if getattr(lists, name) is not None]
-    if lists.labels is not None and not np.array_equal(lists.labels, f_of(edges[:, [2, 0, 1]])):
+    if lists.labels is not None and not np.array_equal(lists.labels, f_of(lists.counts["PARSEVAL"])):
         left.append("labels (but F)")
     if lists.list_ids is not None and any(name != str(i + 1) for i, name in enumerate(lists.list_ids)):
         left.append("list_ids")

@@ -8,7 +8,6 @@ the guess was wrong, so that no result depends on it.
 
 from __future__ import annotations
 
-import mmap
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import numpy.typing as npt
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.strings import StringColumn
 from rerank.errors import DataError, DataNote, FormatError
+from rerank.formats.pages import fresh_array
 from rerank.formats.svmlight_faults import fault_error, line_of, quoted
 from rerank.formats.svmlight_source import Source
 from rerank.native._svmlight import FAULTS, gather, parse_dense, scan
@@ -29,7 +29,6 @@ Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
 
 _SAMPLE = 1 << 18
-_MAPPED_FROM = 1 << 22
 _MOST_STEPS = 8192
 
 
@@ -133,18 +132,9 @@ def _steps(width: int, first: int) -> npt.NDArray[np.uint64]:
 
 
 def _array(n_rows: int, width: int, source: Source) -> npt.NDArray[Any]:
-    """An array with anything in it.
-
-    Large ones get pages of the usual size. numpy asks for huge ones, and the first touch of those, all
-    that a program which loads one file ever does, took from a third to five times as long.
-    """
-    dtype = np.dtype(source.options.dtype)
-    size = n_rows * width * dtype.itemsize
+    """An array with anything in it; DataError where there is no memory for it."""
     try:
-        if size < _MAPPED_FROM or not hasattr(mmap, "MAP_ANONYMOUS"):
-            return np.empty((n_rows, width), dtype=dtype)
-        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        return np.frombuffer(pages, dtype=dtype).reshape(n_rows, width)
+        return fresh_array((n_rows, width), source.options.dtype)
     except (MemoryError, ValueError, OverflowError, OSError):
         raise DataError(
             f"{source.path}: {n_rows} items x {width} features are too many for a dense array"

@@ -63,9 +63,8 @@ def loader(reader: str, path: str) -> Callable[[], Any]:
     return lambda: load(path, format="svmlight", threads=threads)
 
 
-def measure(reader: str, path: str, repeat: int) -> dict[str, list[float] | float]:
+def measure(load: Callable[[], Any], repeat: int) -> dict[str, list[float] | float]:
     """CPU and wall seconds of each load in this process, and its peak in MB over the start."""
-    load = loader(reader, path)
     before = resident()
     cpu: list[float] = []
     wall: list[float] = []
@@ -97,7 +96,7 @@ def main() -> None:
     parser.add_argument("--child", nargs=2, metavar=("READER", "PATH"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
-        print(json.dumps(measure(args.child[0], args.child[1], args.repeat)))
+        print(json.dumps(measure(loader(*args.child), args.repeat)))
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "letor.txt"

@@ -3,57 +3,26 @@
 
     [RERANK_DATA=...] python scripts/bench/sparse.py
 
-With RERANK_DATA the lists are parse-bllip/train.gz (BLLIP's feature file, read here line by line; 45 million
-values); without it lists of that shape are drawn.
+With RERANK_DATA the lists are parse-bllip/train.gz (45 million values); without it lists of that shape are
+drawn.
 """
 
 from __future__ import annotations
 
-import gzip
 import os
 import resource
 import time
-from array import array
 from pathlib import Path
 
 import numpy as np
 
 from rerank.data.lists import CandidateLists, offsets_of
 from rerank.data.matrix import Sparse
+from rerank.formats import load
 from rerank.learners.perceptron import Perceptron
 
 N_FEATURES = 150_611
 SETTINGS = ({"pairs": "best-rest"}, {"pairs": "split"}, {"pairs": "ordinal"}, {"margin": "uneven"})
-
-
-def read_bllip(path: Path) -> CandidateLists:
-    """Lists of ``S=`` / ``G= N= P= W=`` lines; a label is the F of a parse, a bare index has value 1."""
-    sizes, labels, indptr = [], [], [0]
-    indices, values = array("i"), array("d")
-    with gzip.open(path, "rt") as lines:
-        next(lines)
-        for line in lines:
-            head, *rest = line.split(",")
-            gold, number, *first = head.split()
-            candidates = [first, *(part.split() for part in rest if part.strip())]
-            if len(candidates) != int(number[2:]):
-                raise SystemExit(f"{path}: found {len(candidates)} parses, expected {number}")
-            sizes.append(len(candidates))
-            for proposed, right, *features in candidates:
-                total = int(gold[2:]) + int(proposed[2:])
-                labels.append(2 * int(right[2:]) / total if total else 0.0)
-                for feature in features:
-                    index, equals, value = feature.partition("=")
-                    indices.append(int(index))
-                    values.append(float(value) if equals else 1.0)
-                indptr.append(len(indices))
-    rows = Sparse(
-        np.array(indptr, dtype=np.int64),
-        np.frombuffer(indices, dtype=np.int32),
-        np.frombuffer(values),
-        N_FEATURES,
-    )
-    return CandidateLists(offsets_of(sizes), rows, labels=np.array(labels), source=str(path))
 
 
 def draw(n_lists: int = 3056, size: int = 50, width: int = 293) -> CandidateLists:
@@ -71,7 +40,7 @@ def draw(n_lists: int = 3056, size: int = 50, width: int = 293) -> CandidateList
 
 def main() -> None:
     data = os.environ.get("RERANK_DATA")
-    lists = draw() if data is None else read_bllip(Path(data) / "parse-bllip" / "train.gz")
+    lists = draw() if data is None else load(Path(data) / "parse-bllip" / "train.gz", "bllip")
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{lists.source}: {lists!r}, {lists.features.n_values / 1e6:.1f} million values")
     for settings in SETTINGS:

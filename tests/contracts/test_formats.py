@@ -34,6 +34,9 @@ class Holds:
 pytestmark = pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
 
 HOLDS = {
+    "bllip": Holds(
+        writes=False
+    ),  # writes only sets with counts of PARSEVAL: tests/formats/test_bllip_write.py
     "fairseq": Holds(writes=False),
     "flat": Holds(writes=False),  # lists of one length only, see tests/formats/test_flat.py
     "moses": Holds(labels=False, item_ids=False),

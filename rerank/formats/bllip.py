@@ -32,7 +32,8 @@ class Bllip(Format):
     and words, which the file does not say. A label is F = 2 W / (G + P), 0 to 1. BLLIP counts the
     punctuation of each tree as that tree tags it, so that values differ a little from evalb's.
     First-best is the first parse of a list. List ids are numbers of sentences from 1; sentences without
-    a parse (N=0) are left out with a note, or refused (``strict``).
+    a parse (N=0) are left out with a note, so that no recall counts their gold constituents, or refused
+    (``strict``).
 
     Values are relative unless the extractor was told otherwise: from each feature of a list one value
     is taken away, the one that leaves most zeros and ones, so that an absent feature has that value,
@@ -40,8 +41,8 @@ class Bllip(Format):
     values serve as they are; they cannot be made absolute, as the file does not keep the shifts.
     Scaling over the whole training set and trees do see them.
 
-    ``base_scores`` are the first stage's log probabilities (less a constant a list), where
-    the names say that feature 0 is NLogP, the same with its sign changed; else None. The feature stays.
+    ``base_scores`` are the first stage's log probabilities, less a constant a list, where the names say
+    that feature 0 is NLogP, the same with its sign changed; else None. The feature stays.
     """
 
     name: ClassVar[str] = "bllip"

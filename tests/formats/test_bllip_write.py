@@ -102,6 +102,15 @@ def test_a_file_reads_and_writes_the_same_bytes(tmp_path: Path) -> None:
     assert written(tmp_path, load(path)) == text
 
 
+def test_by_way_of_a_store(tmp_path: Path) -> None:
+    """What the file does not say (crossing brackets, words) is NaN there too."""
+    (tmp_path / "in.bllip").write_text(TEXT)
+    save(load(tmp_path / "in.bllip"), str(tmp_path / "parses.store"))
+    again = load(tmp_path / "parses.store")
+    assert np.all(np.isnan(again.counts["PARSEVAL"][:, 3:]))
+    assert written(tmp_path, again).splitlines()[2] == TEXT.splitlines()[2]
+
+
 def test_large_sets_are_written_block_by_block(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     n, width = 3000, 60

@@ -36,7 +36,7 @@ def write_lists(lists: CandidateLists, path: str) -> None:
     if lists.n_features > MOST_FEATURES:
         raise DataError(f"{path}: bllip holds {MOST_FEATURES} features at most, found {lists.n_features}")
     ids, named = ids_of(lists.feature_names, lists.n_features)
-    _note_left_out(lists, edges, named, path)
+    _note_left_out(lists, named, path)
     features = _compressed(lists)
     sizes = np.add.reduceat(
         _PARSE_BOUND + _VALUE_BOUND * np.diff(features.indptr), lists.offsets[:-1], dtype=np.int64
@@ -85,8 +85,10 @@ def _edges(lists: CandidateLists, path: str) -> Index:
     return edges
 
 
-def _note_left_out(lists: CandidateLists, edges: Index, named: bool, path: str) -> None:
-    left = [name for name in ("item_ids", "texts", "base_scores") if getattr(lists, name) is not None]
+def _note_left_out(lists: CandidateLists, named: bool, path: str) -> None:
+    columns = ("item_ids", "texts", "base_scores", "references", "trees", "gold", "unretrieved")
+    given = {name: getattr(lists, name, None) for name in columns}
+    left = [name for name, column in given.items() if column is not None and len(column)]
     if lists.labels is not None and not np.array_equal(lists.labels, f_of(lists.counts["PARSEVAL"])):
         left.append("labels (but F)")
     if lists.list_ids is not None and any(name != str(i + 1) for i, name in enumerate(lists.list_ids)):
@@ -95,10 +97,8 @@ def _note_left_out(lists: CandidateLists, edges: Index, named: bool, path: str) 
         left.append("feature_names")
     if lists.first_best is not None:
         within = lists.list_index[1:] == lists.list_index[:-1]
-        if np.any(np.diff(lists.first_best)[within] >= 0):
+        if np.any(np.diff(lists.first_best)[within] > 0):
             left.append("first_best")
-    if lists.references:
-        left.append("references")
     if lists.rows is not None:
         left.append("the order of the input's lines")
     left += [f"counts of {name}" for name in lists.counts if name != "PARSEVAL"]

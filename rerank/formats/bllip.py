@@ -29,8 +29,9 @@ class Bllip(Format):
     are. Features are always sparse.
 
     counts["PARSEVAL"], float64 (n_items, 5): matched W, gold G, test P, and NaN for crossing brackets
-    and words, which the file does not say. A label is F = 2 W / (G + P), 0 to 1. BLLIP counts the
-    punctuation of each tree as that tree tags it, so that values differ a little from evalb's.
+    and the sentence's length, which the file does not say. A label is F = 2 W / (G + P), 0 to 1. BLLIP
+    goes by each tree's own tags of punctuation, so that values differ a little from evalb's, which goes
+    by gold's.
     First-best is the first parse of a list. List ids are numbers of sentences from 1; sentences without
     a parse (N=0) are left out with a note, so that no recall counts their gold constituents, or refused
     (``strict``).

@@ -15,6 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from reference import bllip as slow
 
+import rerank
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
 from rerank.errors import ConfigError, DataError, DataNote, FormatError
@@ -297,6 +298,16 @@ def test_a_fault_is_told_with_its_line(
         with pytest.raises(FormatError) as caught:
             read(tmp_path, many)
         assert (caught.value.line, caught.value.found, caught.value.expected) == (901, found, expected)
+
+
+def test_parseval_needs_no_trees(tmp_path: Path) -> None:
+    pytest.importorskip("rerank.metrics.parseval")
+    lists = read(tmp_path, SMALL)
+    scores = np.array([0.0, 1, 0, 0, 0, 1])
+    values = rerank.evaluate(lists, scores, ["PARSEVAL", "PARSEVAL.LR", "PARSEVAL.LP"])
+    assert values == pytest.approx({"PARSEVAL": 1400 / 24, "PARSEVAL.LR": 50, "PARSEVAL.LP": 70})
+    with pytest.raises(DataError, match=r"PARSEVAL\.CB needs crossing brackets"):
+        rerank.evaluate(lists, np.zeros(6), ["PARSEVAL.CB"])
 
 
 def test_other_layouts_are_refused(tmp_path: Path) -> None:

@@ -138,13 +138,17 @@ cdef inline Token read_token(Bytes p, Bytes stop, Bytes* name_end, Bytes* token_
 cdef inline bint follows(
     const Table* names, int guess, Bytes p, Bytes stop
 ) noexcept nogil:
-    """Whether the token at ``p`` is the name ``guess`` and its sign, with values behind a blank."""
+    """Whether the token at ``p`` is the name ``guess`` and its sign, with values behind a blank.
+
+    Numbers alone have an empty name and no sign.
+    """
     cdef Py_ssize_t length
     if guess == ABSENT:
         return False
     length = names.bounds[guess + 1] - names.bounds[guess]
     return (
-        stop - p > length
+        length > 0
+        and stop - p > length
         and (p[length] == c'=' or p[length] == c':')
         and (p + length + 1 == stop or is_blank(p[length + 1]))
         and memcmp(p, names.arena + names.bounds[guess], length) == 0

@@ -138,6 +138,14 @@ def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
     assert "\n" not in str(caught.value)
 
 
+def test_a_sign_without_a_name_is_no_name_of_numbers_alone(folder: Path) -> None:
+    content = b"0 ||| a ||| -1 2 ||| 0\n0 ||| b ||| : -1 2 ||| 0\n"
+    assert read_slowly(content)[0] == 2
+    with pytest.raises(FormatError) as caught:
+        read(folder, content)
+    assert caught.value.line == 2
+
+
 @given(
     st.lists(
         st.sampled_from([b"|||", b" ", b"a", b"= ", b"1", b"a=1", b"\n", b"\r", b":", b"-", b"\t"]),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.judge import corpus_value
+from rerank.data.judge import Judge, corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import Guide
 
@@ -18,8 +18,8 @@ Floats = npt.NDArray[np.float64]
 class Rounds:
     """Watches the rounds of a learner.
 
-    After each round the learner calls ``record``; the model of the best round by the dev metric
-    (the earliest of equals) is remembered where ``keep`` is "best".
+    After each round the learner calls ``record``; the model of the best round by the metric on the dev lists
+    (``keep`` "best") or on the training lists ("train") is remembered, the earliest of equals.
     """
 
     def __init__(self, lists: CandidateLists, guide: Guide, keep: str) -> None:
@@ -45,22 +45,27 @@ class Rounds:
             scores = score(state, lists)
             row["dev"] = corpus_value(judge, judge.per_list(scores))
             row["dev_logloss"] = log_loss(lists, scores)
-            value = judge.better * row["dev"]
+        by = self._chooser()
+        if by is not None:
+            value = by[0].better * row[by[1]]
             if self._best is None or value > self._best_value:
                 self._best, self._best_value, self.best_round = state, value, len(self.curve) + 1
         self.curve.append(row)
 
+    def _chooser(self) -> tuple[Judge, str] | None:
+        """The judge that a round is chosen by, and its place in the curve."""
+        if self.keep == "train":
+            return None if self.judge is None else (self.judge, "train")
+        return None if self.dev is None else (self.dev[1], "dev")
+
     def kept(self, last: Any) -> tuple[Any, dict[str, Any]]:
         """The state to keep, and what to note of it in the model."""
         rounds = len(self.curve)
-        if self.keep == "best":
-            note: dict[str, Any] = {"run": rounds, "kept": self.best_round}
-            note["dev"] = self.curve[self.best_round - 1]["dev"]
-            return self._best, note
-        note = {"run": rounds, "kept": rounds}
+        chosen = self.keep != "last"
+        note: dict[str, Any] = {"run": rounds, "kept": self.best_round if chosen else rounds}
         if self.dev is not None and rounds:
-            note["dev"] = self.curve[-1]["dev"]
-        return last, note
+            note["dev"] = self.curve[note["kept"] - 1]["dev"]
+        return self._best if chosen else last, note
 
 
 def log_loss(lists: CandidateLists, scores: Floats) -> float:

@@ -58,6 +58,13 @@ class Dense:
             _matrix.dense_scores(self.values, w, out)
         return out
 
+    def transposed_product(self, c: Floats) -> Floats:
+        """The sum of c times x over all items, float64 (n_features); c is (n_items)."""
+        out = np.zeros(self.n_features)
+        if self.n_values:
+            _matrix.dense_transposed(self.values, c, out)
+        return out
+
     def take(self, rows: Index | slice) -> Dense:
         """The items at ``rows``, in that order."""
         return Dense(np.ascontiguousarray(self.values[rows]))
@@ -138,6 +145,12 @@ class Sparse:
         out = np.zeros(self.n_items)
         if self.n_values:
             _matrix.csr_scores(self.indptr, self.indices, self.data, w, out)
+        return out
+
+    def transposed_product(self, c: Floats) -> Floats:
+        """The sum of c times x over all items, float64 (n_features); c is (n_items)."""
+        out = np.zeros(self.n_features)
+        _matrix.csr_transposed(self.indptr, self.indices, self.data, c, out)
         return out
 
     def take(self, rows: Index | slice) -> Sparse:

@@ -48,6 +48,43 @@ def csr_scores(
             out[i] = csr_dot(&indices[0], values, indptr[i], indptr[i + 1], &w[0])
 
 
+def dense_transposed(const real[:, ::1] X, const double[::1] c, double[::1] out):
+    """OUT out[j] += sum over i of c[i] * X[i, j], in the order of the items.
+
+    IN X (n_items, n_features), n_features > 0, c (n_items); INOUT out (n_features).
+    """
+    cdef Py_ssize_t d = X.shape[1]
+    cdef Py_ssize_t i
+    cdef Py_ssize_t j
+    cdef double factor
+    with nogil:
+        for i in range(X.shape[0]):
+            factor = c[i]
+            if factor != 0.0:
+                for j in range(d):
+                    out[j] += factor * X[i, j]
+
+
+def csr_transposed(
+    const long long[::1] indptr,
+    const int[::1] indices,
+    const double[::1] data,
+    const double[::1] c,
+    double[::1] out,
+):
+    """OUT out[j] += sum over i of c[i] * X[i, j], in the order of the items; data None stands for all ones.
+
+    IN indptr (n_items + 1), indices and data (n_values), c (n_items); INOUT out (n_features).
+    """
+    cdef Py_ssize_t i
+    cdef long long at
+    cdef bint ones = data is None
+    with nogil:
+        for i in range(indptr.shape[0] - 1):
+            for at in range(indptr[i], indptr[i + 1]):
+                out[indices[at]] += c[i] if ones else c[i] * data[at]
+
+
 def csr_fault(const long long[::1] indptr, const int[::1] indices, long long n_features):
     """The first row whose indices are not strictly rising within [0, n_features), or -1.
 

@@ -81,7 +81,8 @@ class Learner(Settings):
 
     def _check(self, lists: CandidateLists, judge: Judge | None, dev: Watched | None) -> None:
         if self.needs_labels and not lists.judged_lists().any():
-            raise FitError(f"{lists.source}: no judged item; learner {self.name} learns from labels")
+            hint = " (--label sBLEU makes them from the references)" if lists.references else ""
+            raise FitError(f"{lists.source}: no judged item; learner {self.name} learns from labels{hint}")
         if self.needs_judge and judge is None:
             raise FitError(f"learner {self.name} chooses by a metric; give one (--metric, metric=)")
         if self.needs_selecting and not isinstance(judge, SelectingJudge):

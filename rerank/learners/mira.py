@@ -23,6 +23,7 @@ from rerank.settings import setting
 
 Index = npt.NDArray[np.int64]
 
+_LARGEST = 1e150
 _VALUES = -1  # the kernel's number of worths that are given
 
 
@@ -57,7 +58,8 @@ class Mira(Learner):
     rounds: int = setting(60, "passes over the lists", ge=1)
     init: Init = setting("auto", INIT_HELP)
     keep: Literal["train", "last", "best"] = setting(
-        "train", "the best round by the metric on the training lists, the last one, or the best on the dev lists"
+        "train",
+        "the best round by the metric on the training lists, the last one, or the best on the dev lists",
     )
     shuffle: bool = setting(True, "visit the lists in a new random order each round")
     seed: int = setting(1, "of the random order", ge=0)
@@ -65,6 +67,7 @@ class Mira(Learner):
     def _fit(self, lists: CandidateLists, guide: Guide) -> Model:
         judge = guide.judge
         assert isinstance(judge, SelectingJudge)  # needs_selecting
+        _check_values(lists)
         worth = _label_worth(lists) if self.value == "sentence" else _background_worth(lists, judge)
         weights, init = initial_weights(lists, guide, self.init)
         state = _State(self, lists, worth, weights)
@@ -93,6 +96,16 @@ def _linear_scores(weights: Floats, lists: CandidateLists) -> Floats:
     return lists.features.scores(weights)
 
 
+def _check_values(lists: CandidateLists) -> None:
+    """Raises FitError where there is nothing to step along, or a step's square is no number."""
+    features = lists.features
+    values = features.values if isinstance(features, Dense) else features.data
+    if features.n_values == 0:
+        raise FitError(f"{lists.source}: all features are 0")
+    if values is not None and max(float(values.max()), -float(values.min())) > _LARGEST:
+        raise FitError(f"{lists.source}: squares of the features overflow; scale them (--scaling)")
+
+
 @dataclass(frozen=True)
 class _Worth:
     """What candidates are worth, as the kernel takes it: stats (n_items, k) and a form of their sums."""
@@ -108,7 +121,7 @@ def _background_worth(lists: CandidateLists, judge: SelectingJudge) -> _Worth:
     form = judge.sum_form
     if form is None:
         raise FitError(
-            f"learner mira: no background for {judge.name}; give labels and --set value=sentence (--label sBLEU)"
+            f"learner mira: no background for {judge.name}; give labels (--label sBLEU), --set value=sentence"
         )
     stats = np.ascontiguousarray(judge.per_item, dtype=np.float64)
     if not _differ(lists, stats):
@@ -154,13 +167,8 @@ class _State:
         self.step = np.empty(width)
 
     def run(self, visits: Index) -> tuple[int, float]:
-        """Visits lists; the number of updates and the sum of their losses.
-
-        Raises FitError where the weights overflow.
-        """
+        """Visits lists; the number of updates and the sum of their losses."""
         features, worth = self.lists.features, self.worth
-        if features.n_values == 0:
-            raise FitError(f"{self.lists.source}: all features are 0")
         common = (
             *(visits, self.lists.offsets, worth.stats, worth.kind, *worth.parameters, worth.factor),
             *(self.learner.c, self.learner.decay, self.background),
@@ -168,12 +176,8 @@ class _State:
         )
         self.visited += len(visits)
         if isinstance(features, Dense):
-            done = _mira.dense_round(features.values, *common)
-        else:
-            done = _mira.csr_round(features.indptr, features.indices, features.data, *common, self.place)
-        if not np.isfinite(self.w).all():
-            raise FitError(f"{self.lists.source}: the weights overflow; scale the features (--scaling)")
-        return done
+            return _mira.dense_round(features.values, *common)
+        return _mira.csr_round(features.indptr, features.indices, features.data, *common, self.place)
 
     def mean(self) -> Floats:
         """Mean of the weights after each visit so far."""

@@ -15,7 +15,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
 from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, Floats, Guide, Learner
-from rerank.learners.initial import INIT_HELP, Init, initial_weights
+from rerank.learners.initial import Init, initial_weights
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.native import _pro
@@ -45,10 +45,17 @@ class Pro(Learner):
     samples: int = setting(5000, "pairs drawn in each list (the paper's Gamma)", ge=1)
     keep_pairs: int = setting(50, "pairs kept of each list (the paper's Xi)", ge=1)
     threshold: float | None = setting(
-        None, "least difference of labels; none = 0.05 of their range", ge=0, allow_inf_nan=False
+        None,
+        "least difference of labels, 5 of sBLEU in the paper; none = 0.05 of the labels' range",
+        ge=0,
+        allow_inf_nan=False,
     )
     l2: float = setting(0.25, "weight of the penalty", ge=0, allow_inf_nan=False)
-    init: Init = setting("zero", f"w0, what the penalty draws to: {INIT_HELP}")
+    init: Init = setting(
+        "auto",
+        "w0, which the penalty draws to: weights given with --init, base = those that give back the first "
+        "stage's scores, even = 1 / number of features each, zero; auto = given, else zero",
+    )
     iterations: int = setting(500, "steps of L-BFGS at most", ge=1)
     seed: int = setting(1, "of the drawn pairs", ge=0)
 
@@ -58,14 +65,12 @@ class Pro(Learner):
         if threshold is None:
             threshold = _GAP * float(np.nanmax(lists.labels) - np.nanmin(lists.labels))
         pairs = self._sample(lists, threshold)
-        init = self.init
-        if init == "zero" and guide.initial is not None:
-            init = "given"
-        start, said = initial_weights(lists, guide, init)
+        default: Init = "zero" if guide.initial is None else "given"
+        start, init = initial_weights(lists, guide, default if self.init == "auto" else self.init)
         items, packed = pairs.packed()
         weights, note = self._minimise(lists.features.take(items), packed, start, lists.source)
         model = LinearModel(lists.names(), weights)
-        model.training.rounds = {**note, "init": said, "threshold": threshold}
+        model.training.rounds = {**note, "init": init, "threshold": threshold}
         if guide.judge is not None:
             scores = lists.features.scores(weights)
             model.training.rounds["train"] = corpus_value(guide.judge, guide.judge.per_list(scores))
@@ -115,8 +120,6 @@ class Pro(Learner):
             options={"maxiter": self.iterations, "maxfun": 20 * self.iterations, "ftol": 1e-13, "gtol": 1e-8},
         )
         weights = loss.weights(found.x)
-        if not np.isfinite(weights).all():
-            raise FitError(f"{source}: the weights overflow; scale the features (--scaling)")
         if found.nit >= self.iterations:
             text = f"{source}: pro stopped after {self.iterations} iterations, before the minimum"
             warnings.warn(text, DataNote, stacklevel=2)
@@ -177,11 +180,7 @@ class PairLoss:
         self.total = float(weight.sum())
         self.l2 = l2 / self.total
         self._slope = np.empty(features.n_items)
-        squares = np.zeros(features.n_features)
-        if isinstance(features, Dense):
-            _pro.dense_squares(features.values, *self.pairs, squares)
-        else:
-            _pro.csr_squares(features.indptr, features.indices, features.data, *self.pairs, squares)
+        squares = _squares(features, *self.pairs)
         self.varies = squares > 0
         self.scale = np.sqrt(np.where(self.varies, squares / self.total, 1.0))
 
@@ -197,3 +196,15 @@ class PairLoss:
         # Where a feature never differs the sums leave rounding, which is no direction to go.
         gradient = np.where(self.varies, gradient + 2.0 * self.l2 * u, 0.0)
         return loss + self.l2 * float(u @ u), gradient
+
+
+def _squares(features: Features, better: Index, worse: Index, weight: Floats) -> Floats:
+    """The sum over pairs of weight * (x - x')², float64 (n_features)."""
+    out = np.zeros(features.n_features)
+    if isinstance(features, Dense):
+        _pro.dense_squares(features.values, better, worse, weight, out)
+    elif features.n_values:
+        width = 2 * int(np.diff(features.indptr).max())
+        arrays = (features.indptr, features.indices, features.data, better, worse, weight, out)
+        _pro.csr_squares(*arrays, np.empty(width, dtype=np.int32), np.empty(width))
+    return out

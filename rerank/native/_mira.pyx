@@ -5,6 +5,7 @@ times the length of the background and of the list (the last column's sum and me
 less is worth about 1 in any list; or it is given, with kind VALUES. NaN keeps a candidate out.
 """
 
+from rerank.native._rows cimport csr_difference
 from rerank.native._rows cimport csr_dot
 from rerank.native._rows cimport dense_dot
 from rerank.native._rows cimport real
@@ -72,34 +73,11 @@ cdef inline void pass_on(
             background[j] = background[j] * decay + row[j]
 
 
-cdef inline Py_ssize_t csr_difference(
-    const int* indices, const double* data, long long x, long long x_last, long long y, long long y_last,
-    int* place, double* step
-) noexcept nogil:
-    """OUT place, step: the features of row x or row y and x - y there; returns how many."""
-    cdef Py_ssize_t n = 0
-    cdef int f
-    cdef double value
-    while x < x_last or y < y_last:
-        value = 0.0
-        f = indices[x] if y == y_last or (x < x_last and indices[x] < indices[y]) else indices[y]
-        if x < x_last and indices[x] == f:
-            value = 1.0 if data == NULL else data[x]
-            x += 1
-        if y < y_last and indices[y] == f:
-            value -= 1.0 if data == NULL else data[y]
-            y += 1
-        place[n] = f
-        step[n] = value
-        n += 1
-    return n
-
-
 def dense_round(
-    const real[:, ::1] X, const long long[::1] visits, const long long[::1] offsets, const double[:, ::1] stats,
-    int kind, double a, double b, double factor, double c, double decay, double[::1] background,
-    double[::1] w, double[::1] drift, double t, double[::1] score, double[::1] worth, double[::1] sums,
-    double[::1] step,
+    const real[:, ::1] X, const long long[::1] visits, const long long[::1] offsets,
+    const double[:, ::1] stats, int kind, double a, double b, double factor, double c, double decay,
+    double[::1] background, double[::1] w, double[::1] drift, double t, double[::1] score,
+    double[::1] worth, double[::1] sums, double[::1] step,
 ):
     """Visits lists in turn; returns the number of updates and the sum of their losses.
 
@@ -188,7 +166,8 @@ def csr_round(
                 x = first + hope
                 y = first + fear
                 size = csr_difference(
-                    &indices[0], values, indptr[x], indptr[x + 1], indptr[y], indptr[y + 1], &place[0], &step[0]
+                    &indices[0], values, indptr[x], indptr[x + 1], indptr[y], indptr[y + 1],
+                    &place[0], &step[0]
                 )
                 for i in range(size):
                     norm += step[i] * step[i]

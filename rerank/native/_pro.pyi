@@ -16,4 +16,6 @@ def csr_squares(
     worse: Index,
     weight: Floats,
     out: Floats,
+    place: npt.NDArray[np.int32],
+    step: Floats,
 ) -> None: ...

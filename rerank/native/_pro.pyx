@@ -7,6 +7,7 @@ feature rows is kept.
 from libc.math cimport exp
 from libc.math cimport log1p
 
+from rerank.native._rows cimport csr_difference
 from rerank.native._rows cimport real
 
 
@@ -43,7 +44,10 @@ def dense_squares(
     const real[:, ::1] X, const long long[::1] better, const long long[::1] worse,
     const double[::1] weight, double[::1] out,
 ):
-    """OUT out (n_features) += sum over pairs of weight * (x of better - x of worse)^2; IN X (n_items, n_features)."""
+    """OUT out += sum over pairs of weight * (x of better - x of worse)^2.
+
+    IN X (n_items, n_features), better, worse, weight (n_pairs); INOUT out (n_features).
+    """
     cdef Py_ssize_t p
     cdef Py_ssize_t j
     cdef double difference
@@ -57,29 +61,23 @@ def dense_squares(
 def csr_squares(
     const long long[::1] indptr, const int[::1] indices, const double[::1] data,
     const long long[::1] better, const long long[::1] worse, const double[::1] weight, double[::1] out,
+    int[::1] place, double[::1] step,
 ):
-    """As dense_squares, of CSR rows; data None stands for all ones."""
+    """As dense_squares, of CSR rows (at least one value); data None stands for all ones.
+
+    Scratch place and step hold the values of two rows.
+    """
     cdef Py_ssize_t p
-    cdef long long x
-    cdef long long y
-    cdef long long x_last
-    cdef long long y_last
-    cdef int f
-    cdef double difference
-    cdef bint ones = data is None
+    cdef Py_ssize_t j
+    cdef Py_ssize_t size
+    cdef const double* values = NULL
+    if data is not None:
+        values = &data[0]
     with nogil:
         for p in range(better.shape[0]):
-            x = indptr[better[p]]
-            x_last = indptr[better[p] + 1]
-            y = indptr[worse[p]]
-            y_last = indptr[worse[p] + 1]
-            while x < x_last or y < y_last:
-                f = indices[x] if y == y_last or (x < x_last and indices[x] < indices[y]) else indices[y]
-                difference = 0.0
-                if x < x_last and indices[x] == f:
-                    difference = 1.0 if ones else data[x]
-                    x += 1
-                if y < y_last and indices[y] == f:
-                    difference -= 1.0 if ones else data[y]
-                    y += 1
-                out[f] += weight[p] * (difference * difference)
+            size = csr_difference(
+                &indices[0], values, indptr[better[p]], indptr[better[p] + 1],
+                indptr[worse[p]], indptr[worse[p] + 1], &place[0], &step[0]
+            )
+            for j in range(size):
+                out[place[j]] += weight[p] * (step[j] * step[j])

@@ -107,3 +107,29 @@ cdef inline int csr_gather(
         n_touched += delta[f] == 0.0
         delta[f] += u if data == NULL else u * data[at]
     return n_touched
+
+
+cdef inline Py_ssize_t csr_difference(
+    const int* indices, const double* data, long long x, long long x_last, long long y, long long y_last,
+    int* place, double* step
+) noexcept nogil:
+    """OUT place, step: the features that either row has and x - y there; returns how many.
+
+    data NULL stands for all ones; room for the values of both rows is needed.
+    """
+    cdef Py_ssize_t n = 0
+    cdef int f
+    cdef double value
+    while x < x_last or y < y_last:
+        value = 0.0
+        f = indices[x] if y == y_last or (x < x_last and indices[x] < indices[y]) else indices[y]
+        if x < x_last and indices[x] == f:
+            value = 1.0 if data == NULL else data[x]
+            x += 1
+        if y < y_last and indices[y] == f:
+            value -= 1.0 if data == NULL else data[y]
+            y += 1
+        place[n] = f
+        step[n] = value
+        n += 1
+    return n

@@ -148,6 +148,9 @@ def test_lists_without_any_label_are_refused_where_labels_are_needed(name):
     if learner.needs_labels:
         with pytest.raises(FitError, match="bare: no judged item"):
             learner.fit(bare)
+    elif learner.needs_judge:
+        with pytest.raises(FitError, match="chooses by a metric; give one"):
+            learner.fit(bare)
     else:
         assert learner.fit(bare).score(bare).shape == (lists.n_items,)
 

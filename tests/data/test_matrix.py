@@ -22,6 +22,22 @@ def test_dense_and_sparse_scores_have_the_same_bits(X, seed):
     assert as_features(csr_array(X)).scores(w).tobytes() == expected.tobytes()
 
 
+@given(matrices, st.integers(0, 2**32))
+def test_transposed_products_are_sums_in_the_order_of_the_items(X, seed):
+    c = np.random.default_rng(seed).integers(-2, 3, len(X)) / 3.0
+    expected = np.array(reference.scores(X.T, c))
+    np.testing.assert_array_equal(Dense(X).transposed_product(c), expected)
+    np.testing.assert_array_equal(as_features(csr_array(X)).transposed_product(c), expected)
+    ones = features("indicators", X)
+    np.testing.assert_array_equal(
+        ones.transposed_product(c), Dense((X != 0).astype(np.float64)).transposed_product(c)
+    )
+    single = Dense(X.astype(np.float32)) if np.abs(X).max() < 1e30 else Dense(X)
+    np.testing.assert_array_equal(
+        single.transposed_product(c), Dense(single.values.astype(np.float64)).transposed_product(c)
+    )
+
+
 @given(matrices)
 def test_indicators_score_as_ones(X):
     w = np.linspace(-1, 1, X.shape[1])

@@ -51,7 +51,9 @@ class SelectSection(Settings):
     """Which metric is watched, and which round is kept by it."""
 
     metric: str | None = setting(None, "metric of the learning curve and of the choice of a round")
-    keep: Literal["last", "best"] | None = setting(None, "the last round, or the best on the dev lists")
+    keep: Literal["last", "best", "train"] | None = setting(
+        None, "the last round, or the best on the dev or the training lists"
+    )
 
 
 class TrainConfig(Settings):

@@ -47,7 +47,9 @@ def train(
     ] = None,
     keep: Annotated[
         str | None,
-        typer.Option("--keep", metavar="last|best", help="The last round, or the best on the dev lists."),
+        typer.Option(
+            "--keep", metavar="last|best|train", help="The last round, or the best on dev or training lists."
+        ),
     ] = None,
     scaling: Annotated[
         str | None,

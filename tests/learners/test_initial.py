@@ -35,6 +35,7 @@ def test_scores_printed_with_few_digits_still_give_them():
     [
         (None, "no first-stage scores"),
         (np.zeros(40), "all equal within their lists"),
+        (np.where(np.arange(40) == 7, np.nan, 1.0), "some items have no first-stage score"),
         (lambda X: X[:, 0] ** 2, "no weighted sum of the features"),
     ],
 )
@@ -53,6 +54,14 @@ def test_features_that_are_the_same_get_the_smallest_weights():
     doubled = CandidateLists.from_arrays(features, group=lists.lengths)
     object.__setattr__(doubled, "base_scores", lists.base_scores)
     np.testing.assert_allclose(base_weights(doubled), [0.5, 0, 0, 0.5], atol=1e-9)
+
+
+def test_features_of_very_different_sizes_are_solved_for_alike():
+    lists = lists_with(lambda X: X @ WEIGHTS)
+    sizes = np.array([1e-9, 1.0, 1e8])
+    scaled = CandidateLists.from_arrays(lists.features.values * sizes, group=lists.lengths)
+    object.__setattr__(scaled, "base_scores", lists.base_scores)
+    np.testing.assert_allclose(base_weights(scaled), WEIGHTS / sizes, rtol=1e-9)
 
 
 def test_given_weights_come_first_and_are_asked_for():

@@ -31,6 +31,9 @@ class DataSection(Settings):
     dev_refs: list[str] = setting([], "references of the development lists")
     test_refs: list[str] = setting([], "references of the test lists")
     label: str | None = setting(None, "metric that makes the labels from references, such as sBLEU")
+    quantise: str | None = setting(
+        None, "make the training labels few: best, above=T, model=FILE, top=P%, kmeans=K, list-kmeans=K"
+    )
     merge: list[str] = setting([], "further training files, joined by list id")
     distinct: bool = setting(False, "keep the first of a list's items of the same text")
     n_best: int = setting(0, "lines of each list where the file does not say it", ge=0)
@@ -138,6 +141,8 @@ def _read_yaml(path: str) -> dict[str, Any]:
                 data[key] = _beside(path, data[key])
             elif isinstance(data.get(key), list):
                 data[key] = [_beside(path, str(name)) for name in data[key]]
+        if str(data.get("quantise")).startswith("model="):
+            data["quantise"] = "model=" + _beside(path, data["quantise"].removeprefix("model="))
     return values
 
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from rerank.config import TrainConfig, learner_settings
 from rerank.data.judge import Judge, Metric
 from rerank.data.lists import CandidateLists
+from rerank.data.quantise import Quantiser, parse_quantiser, quantised
 from rerank.data.scaling import fit_scaling
 from rerank.data.scores import read_scores
 from rerank.errors import ConfigError, DataError, DataNote
@@ -30,8 +31,8 @@ from rerank.metrics.base import parse
 from rerank.metrics.comparison import Comparisons, compare_all
 from rerank.metrics.consensus import consensus
 from rerank.metrics.evaluation import Evaluation
-from rerank.metrics.selecting import SelectingJudge
-from rerank.models.base import Model
+from rerank.metrics.selecting import SelectingJudge, first_largest
+from rerank.models.base import Model, load_model
 from rerank.report.training import training_lines
 from rerank.wording import count
 
@@ -126,7 +127,10 @@ def train_from(config: TrainConfig) -> TrainResult:
         raise ConfigError("data.train: found none, expected a file of training lists (--data FILE)")
     started = time.perf_counter()
     data, train_path = config.data, config.data.train
+    quantiser = None if data.quantise is None else parse_quantiser(data.quantise)
     lists = _load(config, train_path, refs=data.refs, merge=data.merge)
+    if quantiser is not None:
+        lists = with_quantised(lists, quantiser)
     dev = None
     if data.dev is not None:
         _note_same_file("dev", data.dev, "train", train_path)
@@ -134,6 +138,8 @@ def train_from(config: TrainConfig) -> TrainResult:
         dev = _load(config, data.dev, refs=data.dev_refs)
     loaded = time.perf_counter()
     model = fit(learner, lists, dev=dev, metric=config.select.metric, scaling=config.scaling)
+    if quantiser is not None:
+        model.training.data["quantise"] = str(quantiser)
     seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
     return TrainResult(model, config.select.metric, lists, seconds)
 
@@ -184,6 +190,15 @@ def labelled(lists: CandidateLists, metric: str) -> CandidateLists:
         bad = int(np.argmax(np.isnan(values)))
         raise DataError(f"{lists.source}: item {bad + 1} has no {metric} of its own")
     return dataclasses.replace(lists, labels=values)
+
+
+def with_quantised(lists: CandidateLists, quantiser: Quantiser) -> CandidateLists:
+    """The same lists with labels of few levels, by the choices of its model where ``quantiser`` names one."""
+    chosen = None
+    if quantiser.scheme == "model":
+        scores = predict(load_model(quantiser.path), lists)
+        chosen = first_largest(scores, lists.offsets)
+    return quantised(lists, quantiser, chosen)
 
 
 def write_curve(result: TrainResult, path: str) -> None:

@@ -23,25 +23,45 @@ def pairs(
             help="Only these: learner settings such as 'pairs=split split_top=5'; may be repeated.",
         ),
     ] = None,
+    quantise: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--quantise",
+            metavar="HOW",
+            help="Also the pairs of labels made few: best, above=T, model=FILE, top=P%, kmeans=K, "
+            "list-kmeans=K; may be repeated.",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="JSON in place of the table.")] = False,
     *,
     reading: Reading,
 ) -> None:
-    """Say how many pairs each pair relation gives: choose one by it.
+    """Say how many pairs each pair relation gives, and labels quantised: choose by it.
 
     \b
-    rerank pairs train.txt -r pairs=ordinal -r 'pairs=all label_gap=1'
+    rerank pairs train.txt -r pairs=ordinal -r 'pairs=all label_gap=1' --quantise top=30%
     """
     import sys
 
+    from rerank import experiment
+    from rerank.data.pairs import PairRelation
+    from rerank.data.quantise import parse_quantiser
     from rerank.report import pair_counts, record
 
-    chosen = [pair_counts.parse_relation(text) for text in relation or []]
+    relations = [pair_counts.parse_relation(text) for text in relation or []]
+    quantisers = [parse_quantiser(text) for text in quantise or []]
     lists = reading.load(data)
-    relations = chosen or pair_counts.standard_relations(lists)
+    if not quantisers and not relations:
+        quantisers = pair_counts.standard_quantisers(lists)
+    schemes = [
+        pair_counts.Scheme(lists, relation) for relation in relations or pair_counts.standard_relations(lists)
+    ]
+    for quantiser in quantisers:
+        few = experiment.with_quantised(lists, quantiser)
+        schemes += [
+            pair_counts.Scheme(few, relation, quantiser) for relation in relations or [PairRelation()]
+        ]
     if json:
-        keys = ("relation", "pairs", "lists", "mean", "most")
-        rows = [dict(zip(keys, row, strict=True)) for row in pair_counts.pair_rows(lists, relations)]
-        sys.stdout.write(record.to_json(rows))
+        sys.stdout.write(record.to_json([scheme.row() for scheme in schemes]))
     else:
-        print("\n".join(pair_counts.pair_lines(lists, relations)))
+        print("\n".join(pair_counts.pair_lines(schemes)))

@@ -35,6 +35,15 @@ def train(
         str | None,
         typer.Option("--label", metavar="M", help="Make labels by this metric from --refs (sBLEU, ...)."),
     ] = None,
+    quantise: Annotated[
+        str | None,
+        typer.Option(
+            "--quantise",
+            metavar="HOW",
+            help="Few levels in place of the training labels (those of dev stay): best, above=T, model=FILE, "
+            "top=P%, kmeans=K, list-kmeans=K.",
+        ),
+    ] = None,
     dev_refs: Annotated[
         list[str] | None, typer.Option("--dev-refs", metavar="FILE", help="References of the dev lists.")
     ] = None,
@@ -83,6 +92,7 @@ def train(
         "data.dev": dev,
         "data.dev_refs": dev_refs or None,
         "data.label": label,
+        "data.quantise": quantise,
         "data.format": reading.format,
         "data.first_best": reading.first_best,
         **{f"data.{name}": value for name, value in reading.given.items()},

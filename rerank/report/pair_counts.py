@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, get_args
 
 import numpy as np
@@ -11,8 +11,11 @@ import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, RelationName, make_pairs
+from rerank.data.quantise import Quantiser
 from rerank.errors import ConfigError, DataError
 from rerank.registry import did_you_mean
+
+FEW_LABELS = 10  # no more values than this are grades; more are numbers
 
 
 def standard_relations(lists: CandidateLists) -> list[PairRelation]:
@@ -38,7 +41,7 @@ def _label_gaps(lists: CandidateLists) -> list[float]:
     values = np.unique(lists.labels[~np.isnan(lists.labels)])
     if len(values) < 2:
         return []
-    if len(values) <= 10:
+    if len(values) <= FEW_LABELS:
         differences = np.unique(np.subtract.outer(values, values))
         return [float(gap) for gap in differences[(differences > 0) & (differences < differences[-1])]]
     spread = _differences_within(lists)
@@ -100,27 +103,45 @@ def settings_of(relation: PairRelation) -> str:
     return text
 
 
-def pair_rows(
-    lists: CandidateLists, relations: Sequence[PairRelation]
-) -> list[tuple[str, int, int, float, int]]:
-    """(settings, pairs, lists with a pair, mean and largest number of pairs in those lists) of each."""
-    rows = []
-    for relation in relations:
-        pairs = make_pairs(lists, relation)
+@dataclass(frozen=True)
+class Scheme:
+    """A relation over the pairs of ``lists``, whose labels are quantised where ``quantiser`` says how."""
+
+    lists: CandidateLists
+    relation: PairRelation
+    quantiser: Quantiser | None = None
+
+    def row(self) -> dict[str, Any]:
+        """Settings, pairs, lists with a pair, mean and largest number of pairs in those lists."""
+        pairs = make_pairs(self.lists, self.relation)
         counts = pairs.counts
-        mean = float(counts.mean()) if len(counts) else 0.0
-        rows.append((settings_of(relation), pairs.n_pairs, pairs.n_lists, mean, int(counts.max(initial=0))))
-    return rows
+        return {
+            "relation": settings_of(self.relation),
+            "quantise": None if self.quantiser is None else str(self.quantiser),
+            "pairs": pairs.n_pairs,
+            "lists": pairs.n_lists,
+            "mean": float(counts.mean()) if len(counts) else 0.0,
+            "most": int(counts.max(initial=0)),
+        }
 
 
-def pair_lines(lists: CandidateLists, relations: Sequence[PairRelation]) -> list[str]:
-    """The same as an aligned table."""
-    rows = pair_rows(lists, relations)
+def standard_quantisers(lists: CandidateLists) -> list[Quantiser]:
+    """Ways of Duh's Table 4.1 that need no number of the labels' own scale; none of labels that are few."""
+    if lists.labels is None:
+        raise DataError(f"{lists.source}: no labels, so no pairs")
+    if len(np.unique(lists.labels[~np.isnan(lists.labels)])) <= FEW_LABELS:
+        return []
+    return [Quantiser("best"), Quantiser("top", 30.0), Quantiser("kmeans", 3.0)]
+
+
+def pair_lines(schemes: Sequence[Scheme]) -> list[str]:
+    """The rows as an aligned table."""
     cells = [("relation", "pairs", "lists", "mean", "most")]
-    cells += [
-        (name, str(n), f"{used}/{lists.n_lists}", f"{mean:.1f}", str(most))
-        for name, n, used, mean, most in rows
-    ]
+    for scheme in schemes:
+        row = scheme.row()
+        name = row["relation"] if row["quantise"] is None else f"quantise={row['quantise']} {row['relation']}"
+        used = f"{row['lists']}/{scheme.lists.n_lists}"
+        cells.append((name, str(row["pairs"]), used, f"{row['mean']:.1f}", str(row["most"])))
     widths = [max(len(row[i]) for row in cells) for i in range(5)]
     return [
         "  ".join(

@@ -10,8 +10,16 @@ from reference.pairs import pairs_of_list
 
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation
+from rerank.data.quantise import Quantiser, quantised
 from rerank.errors import ConfigError, DataError
-from rerank.report.pair_counts import pair_lines, pair_rows, parse_relation, settings_of, standard_relations
+from rerank.report.pair_counts import (
+    Scheme,
+    pair_lines,
+    parse_relation,
+    settings_of,
+    standard_quantisers,
+    standard_relations,
+)
 from rerank.report.sparkline import sparkline
 
 
@@ -25,15 +33,16 @@ def test_rows_count_the_pairs_of_the_slow_relation():
     labels = rng.integers(0, 4, 43).astype(float)
     lists = some_lists(labels, group)
     for relation in standard_relations(lists):
-        ((name, n, used, mean, most),) = pair_rows(lists, [relation])
+        row = Scheme(lists, relation).row()
         bounds = np.r_[0, np.cumsum(group)]
         slow = [
             len(pairs_of_list(relation, Margin(), labels[a:b].tolist()))
             for a, b in itertools.pairwise(bounds)
         ]
-        assert (n, used, most) == (sum(slow), sum(c > 0 for c in slow), max(slow))
-        assert mean == pytest.approx(sum(slow) / max(1, used))
-        assert parse_relation(name) == relation
+        assert (row["pairs"], row["lists"], row["most"]) == (sum(slow), sum(c > 0 for c in slow), max(slow))
+        assert row["mean"] == pytest.approx(sum(slow) / max(1, row["lists"]))
+        assert parse_relation(row["relation"]) == relation
+        assert row["quantise"] is None
 
 
 def test_few_grades_are_tried_with_each_difference_that_leaves_pairs():
@@ -49,9 +58,16 @@ def test_real_labels_are_tried_with_quartiles_of_their_differences():
     assert 0 < gaps[0] < gaps[-1] < 1
 
 
+def test_real_labels_are_tried_quantised_too_and_grades_are_not():
+    assert standard_quantisers(some_lists(np.arange(10.0), [10])) == []
+    tried = standard_quantisers(some_lists(np.arange(11.0), [11]))
+    assert [str(quantiser) for quantiser in tried] == ["best", "top=30%", "kmeans=3"]
+
+
 def test_labels_all_equal_give_no_pair_and_no_gap():
     lists = some_lists([1, 1], [2])
-    assert all(n == 0 for _, n, *_ in pair_rows(lists, standard_relations(lists)))
+    assert all(Scheme(lists, r).row()["pairs"] == 0 for r in standard_relations(lists))
+    assert standard_quantisers(lists) == []
 
 
 def test_no_labels_is_an_error():
@@ -60,8 +76,11 @@ def test_no_labels_is_an_error():
 
 
 def test_lines_are_aligned():
-    lines = pair_lines(some_lists([2, 1, 0], [3]), [PairRelation(), PairRelation("split", 1, 3)])
+    lists, best = some_lists([2, 1, 0], [3]), Quantiser("best")
+    schemes = [Scheme(lists, PairRelation()), Scheme(lists, PairRelation("split", 1, 3))]
+    lines = pair_lines([*schemes, Scheme(quantised(lists, best), PairRelation(), best)])
     assert len({len(line) for line in lines}) == 1
+    assert lines[3].split() == ["quantise=best", "pairs=ordinal", "2", "1/1", "2.0", "2"]
     assert lines[1].split() == ["pairs=ordinal", "3", "1/1", "3.0", "3"]
 
 

@@ -112,7 +112,8 @@ def _label_of(lists: CandidateLists, chosen: Index) -> Floats:
 
 def _best(lists: CandidateLists, labels: Floats, _: float) -> Floats:
     best = np.fmax.reduceat(labels, lists.offsets[:-1])
-    return (labels == np.repeat(best, lists.lengths)).astype(np.float64)
+    is_best: Floats = (labels == np.repeat(best, lists.lengths)).astype(np.float64)
+    return is_best
 
 
 def _above(_: CandidateLists, labels: Floats, least: float) -> Floats:

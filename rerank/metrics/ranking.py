@@ -1,8 +1,9 @@
-"""Measures of retrieval: AP, RR, P@k, R@k and nDCG in three families, equal to trec_eval's where it has
-them and ties fall as there.
+"""Measures of retrieval: AP, RR, P@k, R@k, Success@k and nDCG in three families, equal to trec_eval's where
+it has them and ties fall as there; and pass@k, which is Success@k as it is known from language models.
 
 Each is a mean over lists. Lists without any judged item are left out; unjudged items of other lists
-count as not relevant. The binary measures take items with label >= ``rel`` (1 unless said).
+count as not relevant. The binary measures take items with label >= ``rel`` (1 unless said); pass@k takes
+every label above 0.
 """
 
 from __future__ import annotations
@@ -35,7 +36,12 @@ BINARY = {
     "RR": _ranking.reciprocal_rank,
     "P": _ranking.hits,
     "R": _ranking.hits,
+    "Success": _ranking.success,
+    "pass": _ranking.success,
 }
+# The least label that counts where none is said; of pass any above 0, and only such items are ever placed.
+DEFAULT_REL = {"pass": 0.0}
+NEED_CUTOFF = ("P", "R", "Success", "pass")
 # ir_measures' dcg=..., and what the families are: gain of a label, divisor at place i.
 DCG = {
     "nDCG": ("log2", "rel", "log2(1+i)"),
@@ -63,7 +69,8 @@ class RankingMetric:
 
     @property
     def name(self) -> str:
-        rel = "" if self.rel == 1 else f"(rel={_number(self.rel)})"
+        default = DEFAULT_REL.get(self.measure, 1.0)
+        rel = "" if self.rel == default else f"(rel={_number(self.rel)})"
         return f"{self.measure}{rel}" + ("" if self.cutoff is None else f"@{self.cutoff}")
 
     def prepare(
@@ -155,7 +162,7 @@ class RankingJudge(ABC):
 
 
 class BinaryJudge(RankingJudge):
-    """AP, RR, P@k, R@k."""
+    """AP, RR, P@k, R@k, Success@k, pass@k."""
 
     @cached_property
     def _good(self) -> npt.NDArray[np.uint8]:
@@ -182,7 +189,7 @@ class BinaryJudge(RankingJudge):
         return out
 
     def _formula(self) -> list[str]:
-        return [f"rel:{_number(self.metric.rel)}"]
+        return [f"rel:{_number(self.metric.rel) if self.metric.rel else '>0'}"]
 
 
 class GainJudge(RankingJudge):
@@ -233,10 +240,11 @@ def _binary(
 ) -> RankingMetric:
     assert inner is None  # only names that end in a dot wrap another metric
     refuse_unknown(parameters, ["rel"])
-    rel = parameters.get("rel", 1.0)
-    if not isinstance(rel, float) or not 0 < rel < float("inf"):
+    default = DEFAULT_REL.get(measure, 1.0)
+    rel = parameters.get("rel", default)
+    if not isinstance(rel, float) or not (0 < rel < float("inf") or rel == default):
         raise ConfigError(f"rel is the least label that counts as relevant, a number above 0, got {rel!r}")
-    if cutoff is None and measure in ("P", "R"):
+    if cutoff is None and measure in NEED_CUTOFF:
         raise ConfigError(f"{measure} needs a cutoff, such as {measure}@10")
     return RankingMetric(measure, cutoff, rel)
 
@@ -258,6 +266,8 @@ FAMILIES.register("AP", "MAP", "map_cut", "average-precision")(partial(_binary, 
 FAMILIES.register("RR", "MRR", "recip_rank", "reciprocal-rank")(partial(_binary, "RR"))
 FAMILIES.register("P", "prec", "precision")(partial(_binary, "P"))
 FAMILIES.register("R", "rec", "recall")(partial(_binary, "R"))
+FAMILIES.register("Success", "hit-rate")(partial(_binary, "Success"))
+FAMILIES.register("pass")(partial(_binary, "pass"))
 FAMILIES.register("nDCG", "ndcg_cut")(partial(_ndcg, "nDCG"))
 FAMILIES.register("nDCG-exp")(partial(_ndcg, "nDCG-exp"))
 FAMILIES.register("nDCG-letor")(partial(_ndcg, "nDCG-letor"))

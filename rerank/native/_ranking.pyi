@@ -17,6 +17,9 @@ def reciprocal_rank(
 def hits(
     rel_offsets: _Long, order: _Long, above: _Int, tied: _Int, good: _Byte, cutoff: int, out: _Double
 ) -> None: ...
+def success(
+    rel_offsets: _Long, order: _Long, above: _Int, tied: _Int, good: _Byte, cutoff: int, out: _Double
+) -> None: ...
 def dcg(
     rel_offsets: _Long,
     order: _Long,

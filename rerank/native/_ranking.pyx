@@ -142,6 +142,51 @@ def hits(
             out[i] = total
 
 
+def success(
+    const long long[::1] rel_offsets,
+    const long long[::1] order,
+    const int[::1] above,
+    const int[::1] tied,
+    const unsigned char[::1] good,
+    long long cutoff,
+    double[::1] out,
+):
+    """OUT out[i]: 1 where a good item is among the first ``cutoff`` of list i, else 0.
+
+    Expected over the orders of tied items: of a group of g with r good ones, of which t come up to the cutoff,
+    all t are bad with chance C(g - r, t) / C(g, t).
+
+    IN good (n_rel), 1 for items that count as relevant; OUT out (n_lists).
+    """
+    cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1
+    cdef Py_ssize_t i
+    cdef long long j
+    cdef long long end
+    cdef long long t
+    cdef long long g
+    cdef long long r
+    cdef long long first
+    cdef double none
+    with nogil:
+        for i in range(n_lists):
+            end = rel_offsets[i + 1]
+            j = rel_offsets[i]
+            out[i] = 0.0
+            while j < end and not good[order[j]]:
+                j += 1
+            if j < end and above[j] < cutoff:
+                first = above[j]
+                g = tied[j]
+                r = 0
+                while j < end and above[j] == first:
+                    r += good[order[j]]
+                    j += 1
+                none = 1.0
+                for t in range(min(g - r + 1, cutoff - first)):
+                    none *= <double>(g - r - t) / <double>(g - t)
+                out[i] = 1.0 - none
+
+
 def dcg(
     const long long[::1] rel_offsets,
     const long long[::1] order,

@@ -40,7 +40,7 @@ def of_order(measure: str, cutoff: int | None, rel: float, none: float = 0.0) ->
             best = sorted((label for label in labels if label > 0), reverse=True)
             ideal = dcg(measure, best, k)
             return dcg(measure, labels, k) / ideal if ideal else none
-        good = [label >= rel for label in labels]
+        good = [label > 0 if measure == "pass" else label >= rel for label in labels]
         if not any(good):
             return none
         places = [place for place, is_good in enumerate(good, start=1) if is_good]
@@ -49,6 +49,8 @@ def of_order(measure: str, cutoff: int | None, rel: float, none: float = 0.0) ->
             return sum(found) / len(places)
         if measure == "RR":
             return 1.0 / places[0] if places[0] <= k else 0.0
+        if measure in ("Success", "pass"):
+            return float(places[0] <= k)
         top = sum(place <= k for place in places)
         return top / k if measure == "P" else top / len(places)
 

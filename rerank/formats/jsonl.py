@@ -12,18 +12,22 @@ A candidate a line, of the list that it names::
 The keys of the first line say which. Of a list: its id ("id"; of a candidate's line one of "list",
 "list_id", "prompt_id", "query_id", "qid", "task_id", "request_id", or "id", which is then said), the
 array of candidates ("candidates", vLLM's "outputs", OpenAI's "choices", "responses", "completions",
-"hypotheses", "nbest"), "references" (an array, as long for every list) or "reference" (a string).
+"hypotheses", "nbest"), "references" (an array, as long for every list) or "reference" (a string), and
+"prompt", which is for those who read the file.
 
 Of a candidate, which is an object or just its text:
 
-- "text" (or "generated_text"), "id" (or "item_id", "docid", "doc_id"): all candidates have one, or none.
-- "label" (or "is_correct", "correct", "relevance"): a number, true = 1, false = 0; null or absent = unjudged.
+- "text" (or "generated_text", "completion", "response"), "id" (or "item_id", "docid", "doc_id"): all
+  candidates have one, or none.
+- "label" (or "is_correct", "correct", "passed", "relevance"): a number, true = 1, false = 0; null or
+  absent = unjudged.
 - "features": an object of names and numbers. A null needs missing=nan; a name that other candidates
   have and this one lacks is 0, or NaN under missing=nan, and that is counted and said.
 - "score": the first stage's score (``base_scores``). Without "features" it is a feature as well.
 - "token_logprobs" or "logprobs": numbers, objects with a "logprob", or OpenAI's objects of them; they
   become features logprob_sum, logprob_mean, logprob_min, n_tokens.
-- Any other key with a number, true or false ("cumulative_logprob", "reward", ...) is a feature.
+- Any other key with a number, true or false ("cumulative_logprob", "reward", ...) is a feature; then no
+  later candidate has anything but such a value or null under it.
 - "rank" and "index" say what the order of the candidates says already; of several keys for one thing,
   the first that the file has counts. These and keys with other values are ignored, and counted in a note.
 

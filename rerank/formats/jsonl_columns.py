@@ -69,6 +69,8 @@ class Columns:
                 kind = type(value)
                 if kind is float or kind is int or kind is bool:
                     extra[key] = number_of(value, where + key, False)
+                elif value is not None and key in self.cells.names:
+                    raise MisfitError(where + key, described(value), "a number, as candidates before have")
                 else:
                     self.ignore(key)
                 continue

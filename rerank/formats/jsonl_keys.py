@@ -14,14 +14,15 @@ CANDIDATES = ("candidates", "outputs", "choices", "responses", "completions", "h
 LISTS = ("list", "list_id", "prompt_id", "query_id", "qid", "task_id", "request_id")
 ITEM_KEYS: dict[str, tuple[str, ...]] = {
     "id": ("id", "item_id", "docid", "doc_id"),
-    "text": ("text", "generated_text"),
-    "label": ("label", "is_correct", "correct", "relevance"),
+    "text": ("text", "generated_text", "completion", "response"),
+    "label": ("label", "is_correct", "correct", "passed", "relevance"),
     "score": ("score",),
     "features": ("features",),
     "logprobs": ("token_logprobs", "logprobs"),
 }
 ORDER = ("rank", "index")  # say a place, which the order of the candidates says already
 REFERENCES = ("references", "reference")
+ABOUT = ("prompt",)  # what a list is about: for readers of the file
 
 
 class MisfitError(Exception):

@@ -16,6 +16,7 @@ from rerank.formats.base import ReadOptions
 from rerank.formats.growing import Grouping, Strings, each_line, quoted
 from rerank.formats.jsonl_columns import Columns, references_of
 from rerank.formats.jsonl_keys import (
+    ABOUT,
     CANDIDATES,
     LISTS,
     REFERENCES,
@@ -97,7 +98,7 @@ def _reader(first: dict[str, Any], source: str, options: ReadOptions) -> _Lists 
     if not keys or not any(
         of.get(key, "spare") != "spare" or isinstance(value, int | float)
         for key, value in first.items()
-        if key not in (*LISTS, "id", wanted)
+        if key not in (*LISTS, *ABOUT, "id", wanted)
     ):
         raise MisfitError(
             "",
@@ -119,7 +120,7 @@ class _Lists:
         self.columns = Columns(source, options)
         self.candidates = candidates
         self.list_key = list_key
-        self.known = {candidates, *REFERENCES} | ({list_key} if list_key else set())
+        self.known = {candidates, *REFERENCES, *ABOUT} | ({list_key} if list_key else set())
         self.ids = Strings()
         self.lines: dict[str, int] = {}
         self.lengths = array("q")
@@ -185,7 +186,7 @@ class _Items:
         self.grouping = Grouping(source, options.strict)
         self.list_key = list_key
         self.columns.roles.of[list_key] = "list"
-        self.columns.roles.of.update(dict.fromkeys(REFERENCES, "reference"))
+        self.columns.roles.of.update(dict.fromkeys((*REFERENCES, *ABOUT), "of the list"))
         if list_key == "id" and options.list_column is None:
             note = f"{source}: lists are told apart by the key 'id' (list_column names another)"
             warnings.warn(note, DataNote, stacklevel=4)

@@ -125,8 +125,7 @@ def test_what_vllm_and_hugging_face_hold(tmp_path: Path) -> None:
     with pytest.warns(DataNote) as notes:
         lists = read(tmp_path, line)
     assert [str(note.message).partition("set.jsonl: ")[2] for note in notes] == [
-        "ignored keys: 'prompt' (1), 'finished' (1), 'index' (2), 'token_ids' (2), 'finish_reason' (2), "
-        "'stop_reason' (2)"
+        "ignored keys: 'finished' (1), 'index' (2), 'token_ids' (2), 'finish_reason' (2), 'stop_reason' (2)"
     ]
     assert list(lists.list_ids) == ["r0"]
     row = dict(zip(lists.feature_names, lists.features.to_dense()[0].tolist(), strict=True))
@@ -152,6 +151,26 @@ def test_what_vllm_and_hugging_face_hold(tmp_path: Path) -> None:
         assert read(tmp_path, {"candidates": [{"text": "x", "logprobs": ["?"]}]}).n_features == 0
     lists = read(tmp_path, {"id": 1, "responses": ["a", "b", "a"]})
     assert list(lists.texts) == ["a", "b", "a"]
+
+
+def test_samples_of_a_language_model_a_line_each(tmp_path: Path) -> None:
+    sample = {"task_id": "T/0", "prompt": "2+2?", "completion": " 4", "logprob": -0.5, "passed": True}
+    lists = quietly(
+        tmp_path, sample, {**sample, "completion": " 5", "passed": False}, {**sample, "task_id": "b"}
+    )
+    assert (lists.lengths.tolist(), lists.labels.tolist()) == ([2, 1], [1, 0, 1])
+    assert lists.feature_names == ["logprob"]
+    assert list(lists.texts) == [" 4", " 5", " 4"]
+    assert fault(tmp_path, sample, {**sample, "passed": "yes"}) == (
+        "set.jsonl:2: found the string 'yes' at passed, expected a number or null"
+    )
+    assert fault(tmp_path, sample, {"task_id": "T/0", "passed": True}) == (
+        "set.jsonl:2: found no text at text, expected one, as the candidates before have"
+    )
+    assert fault(tmp_path, sample, {**sample, "logprob": "-0.5"}) == (
+        "set.jsonl:2: found the string '-0.5' at logprob, expected a number, as candidates before have"
+    )
+    assert fault(tmp_path, {"prompt": 3, "completion": "x"}).endswith("and a text, label, score or feature")
 
 
 def test_a_label_under_a_second_name_is_no_feature(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ CANDIDATES = ("candidates", "outputs", "choices", "responses", "completions", "h
 LISTS = ("list", "list_id", "prompt_id", "query_id", "qid", "task_id", "request_id")
 ALIASES = {
     "id": ("id", "item_id", "docid", "doc_id"),
-    "text": ("text", "generated_text"),
-    "label": ("label", "is_correct", "correct", "relevance"),
+    "text": ("text", "generated_text", "completion", "response"),
+    "label": ("label", "is_correct", "correct", "passed", "relevance"),
     "score": ("score",),
     "features": ("features",),
     "logprobs": ("token_logprobs", "logprobs"),
@@ -102,6 +102,8 @@ class Twin:
             out["id"] = name(out["raw id"])
         known = {key for keys in ALIASES.values() for key in keys} | {"rank", "index"}
         extra = {k: number(v) for k, v in item.items() if k not in known and isinstance(v, NUMBER)}
+        others = {k: v for k, v in item.items() if k in self.names and k not in known}
+        need(all(v is None or isinstance(v, NUMBER) for v in others.values()))
         own = out.get("raw features")
         if own is not None:
             need(isinstance(own, dict))
@@ -162,7 +164,7 @@ def read(data: bytes) -> Twin:
                 if shape == "items":
                     known = {key for names in ALIASES.values() for key in names}
                     need(bool(keys))
-                    rest = [key for key in entry if key not in (*LISTS, "id")]
+                    rest = [key for key in entry if key not in (*LISTS, "id", "prompt")]
                     need(any(key in known or isinstance(entry[key], NUMBER) for key in rest))
                     list_key = keys[0]
                 else:
@@ -191,7 +193,7 @@ def one(twin: Twin, entry: dict[str, Any], shape: str, list_key: str | None, can
         said = "references" in entry or "reference" in entry
         key = name(entry[list_key])
         found = references(entry) if said or key not in twin.lists else None
-        twin.add(key, found, [twin.candidate(entry, (list_key, "references", "reference"))])
+        twin.add(key, found, [twin.candidate(entry, (list_key, "references", "reference", "prompt"))])
         return
     assert candidates is not None
     need(isinstance(entry.get(candidates), list))

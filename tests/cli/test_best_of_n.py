@@ -1,0 +1,55 @@
+"""Best of N, from the configuration to the table: data/best-of-n as it lies in the repository."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from rerank import load, load_model
+
+from .conftest import ROOT
+
+TEST = ROOT / "data" / "best-of-n" / "test.jsonl"
+
+
+@pytest.fixture
+def judged(rerank, tmp_path):
+    """What eval says of pass@1, 4, 8 after training by the configuration, and what was said on the way."""
+    rerank("train", ROOT / "configs" / "best-of-n.yaml", "--out", tmp_path / "model")
+    said = rerank("predict", tmp_path / "model", TEST, "--out", tmp_path / "scores").err
+    metrics = [part for k in (1, 4, 8) for part in ("--metric", f"pass@{k}")]
+    result = rerank("eval", TEST, tmp_path / "scores", *metrics, "--json")
+    return json.loads(result.out), said + result.err
+
+
+def test_learnt_weights_are_better_than_the_first_answer_and_than_each_score(judged):
+    found, _ = judged
+    (system,) = found["systems"]
+    value = system["metrics"]["pass@1"]["value"]
+    lists = load(TEST)
+    labels = lists.labels.reshape(-1, 8)
+    assert found["metrics"]["pass@1"]["first_best"] == pytest.approx(labels[:, 0].mean())
+    for name in lists.names():
+        chosen = lists.features.column(lists.column_of(name)).reshape(-1, 8).argmax(axis=1)
+        assert value > labels[np.arange(len(labels)), chosen].mean(), name
+    assert value > found["metrics"]["pass@1"]["first_best"]
+
+
+def test_the_random_row_is_the_unbiased_estimator_and_the_oracle_its_ceiling(judged):
+    found, _ = judged
+    right = load(TEST).labels.reshape(-1, 8).sum(axis=1).astype(int)
+    for k in (1, 4, 8):
+        expected = [1 - math.comb(8 - c, k) / math.comb(8, k) for c in right.tolist()]
+        assert found["metrics"][f"pass@{k}"]["random"] == pytest.approx(np.mean(expected))
+        assert found["metrics"][f"pass@{k}"]["oracle"] == pytest.approx((right > 0).mean())
+    (system,) = found["systems"]
+    assert system["metrics"]["pass@8"]["value"] == found["metrics"]["pass@8"]["oracle"]
+
+
+def test_nothing_in_the_files_is_ignored(judged, tmp_path):
+    _, said = judged
+    assert "note:" not in said
+    assert set(load_model(str(tmp_path / "model")).feature_names) == {"logprob", "n_tokens", "orm", "prm"}

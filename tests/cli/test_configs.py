@@ -24,6 +24,17 @@ def write_long_lists(path, *, graded):
     FORMATS.get("svmlight")().write(lists, str(path))
 
 
+def write_texts(folder):
+    """Two lists of 30 texts with two features, and their references: the options that read them."""
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(["a", "b", "c", "d"], 7)) for _ in range(62)]
+    features = [f"lm= {x:.3f} {y:.3f}" for x, y in rng.standard_normal((60, 2))]
+    lines = [f"{k // 30} ||| {texts[k]} ||| {features[k]} ||| 0\n" for k in range(60)]
+    (folder / "long.nbest").write_text("".join(lines))
+    (folder / "long.ref").write_text("".join(f"{text}\n" for text in texts[60:]))
+    return ["--data", folder / "long.nbest", "--refs", folder / "long.ref"]
+
+
 def test_there_are_configurations():
     assert len(CONFIGS) >= 9
 
@@ -39,9 +50,14 @@ def test_a_configuration_is_read(path, monkeypatch):
 def test_a_configuration_trains(path, rerank, tmp_path, monkeypatch):
     monkeypatch.setenv("RERANK_DATA", "/data")
     config = read_config(str(path))
-    long_lists = tmp_path / "long.letor"
-    write_long_lists(long_lists, graded=config.learner["name"] != "perceptron")
-    given = ["train", path, "--data", long_lists, "--set", "rounds=2", "--out", tmp_path / "model"]
+    in_rounds = "rounds" in type(learner_of(config)).model_fields
+    given = ["train", path, "--out", tmp_path / "model", *(["--set", "rounds=2"] if in_rounds else [])]
+    if config.data.refs:
+        given += write_texts(tmp_path)
+    else:
+        long_lists = tmp_path / "long.letor"
+        write_long_lists(long_lists, graded=config.learner["name"] != "perceptron")
+        given += ["--data", long_lists]
     if config.data.dev is not None:
         given += ["--dev", long_lists]
     if config.data.feature_names is not None:
@@ -49,7 +65,9 @@ def test_a_configuration_trains(path, rerank, tmp_path, monkeypatch):
         names.write_text("a\nb\nc\n")
         given += ["--feature-names", names]
     rerank(*given)
-    assert load_model(str(tmp_path / "model")).training.settings["rounds"] == 2
+    training = load_model(str(tmp_path / "model")).training
+    assert training.learner == config.learner["name"]
+    assert not in_rounds or training.settings["rounds"] == 2
 
 
 def test_ohsumed_with_the_configuration(shared_data, monkeypatch):

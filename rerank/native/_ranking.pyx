@@ -7,6 +7,35 @@ is its expectation over the orders of the tied (McSherry & Najork 2008), in clos
 """
 
 
+cdef struct Group:
+    long long above
+    long long size
+    long long good
+
+
+cdef inline Group _first_group(
+    const long long[::1] order,
+    const int[::1] above,
+    const int[::1] tied,
+    const unsigned char[::1] good,
+    long long begin,
+    long long end,
+) noexcept nogil:
+    """The tie group of the first good item among begin..end-1; its ``good`` is 0 where there is none."""
+    cdef Group group
+    cdef long long j = begin
+    group.above = group.size = group.good = 0
+    while j < end and not good[order[j]]:
+        j += 1
+    if j < end:
+        group.above = above[j]
+        group.size = tied[j]
+    while j < end and above[j] == group.above:
+        group.good += good[order[j]]
+        j += 1
+    return group
+
+
 def average_precision(
     const long long[::1] rel_offsets,
     const long long[::1] order,
@@ -85,32 +114,21 @@ def reciprocal_rank(
     """
     cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1
     cdef Py_ssize_t i
-    cdef long long j
-    cdef long long end
     cdef long long t
-    cdef long long g
-    cdef long long r
-    cdef long long first
+    cdef Group group
     cdef double none_yet
+    cdef double share
     cdef double total
     with nogil:
         for i in range(n_lists):
-            end = rel_offsets[i + 1]
-            j = rel_offsets[i]
+            group = _first_group(order, above, tied, good, rel_offsets[i], rel_offsets[i + 1])
             total = 0.0
-            while j < end and not good[order[j]]:
-                j += 1
-            if j < end and above[j] < cutoff:
-                first = above[j]
-                g = tied[j]
-                r = 0
-                while j < end and above[j] == first:
-                    r += good[order[j]]
-                    j += 1
+            if group.good and group.above < cutoff:
                 none_yet = 1.0
-                for t in range(min(g - r + 1, cutoff - first)):
-                    total += none_yet * (<double>r / <double>(g - t)) / <double>(first + t + 1)
-                    none_yet *= <double>(g - t - r) / <double>(g - t)
+                for t in range(min(group.size - group.good + 1, cutoff - group.above)):
+                    share = <double>group.good / <double>(group.size - t)
+                    total += none_yet * share / <double>(group.above + t + 1)
+                    none_yet *= <double>(group.size - t - group.good) / <double>(group.size - t)
             out[i] = total
 
 
@@ -153,38 +171,24 @@ def success(
 ):
     """OUT out[i]: 1 where a good item is among the first ``cutoff`` of list i, else 0.
 
-    Expected over the orders of tied items: of a group of g with r good ones, of which t come up to the cutoff,
-    all t are bad with chance C(g - r, t) / C(g, t).
+    Expected over the orders of tied items: of a group of g with r good ones, the first t are all bad with
+    chance C(g - r, t) / C(g, t).
 
     IN good (n_rel), 1 for items that count as relevant; OUT out (n_lists).
     """
     cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1
     cdef Py_ssize_t i
-    cdef long long j
-    cdef long long end
     cdef long long t
-    cdef long long g
-    cdef long long r
-    cdef long long first
+    cdef Group group
     cdef double none
     with nogil:
         for i in range(n_lists):
-            end = rel_offsets[i + 1]
-            j = rel_offsets[i]
-            out[i] = 0.0
-            while j < end and not good[order[j]]:
-                j += 1
-            if j < end and above[j] < cutoff:
-                first = above[j]
-                g = tied[j]
-                r = 0
-                while j < end and above[j] == first:
-                    r += good[order[j]]
-                    j += 1
-                none = 1.0
-                for t in range(min(g - r + 1, cutoff - first)):
-                    none *= <double>(g - r - t) / <double>(g - t)
-                out[i] = 1.0 - none
+            group = _first_group(order, above, tied, good, rel_offsets[i], rel_offsets[i + 1])
+            none = 1.0
+            if group.good and group.above < cutoff:
+                for t in range(min(group.size - group.good + 1, cutoff - group.above)):
+                    none *= <double>(group.size - t - group.good) / <double>(group.size - t)
+            out[i] = 1.0 - none
 
 
 def dcg(

@@ -110,3 +110,10 @@ def test_the_same_run_prints_the_same(text_sets, tmp_path, capsys):
 def test_a_set_that_is_absent_is_told(tmp_path, capsys):
     assert nbest_curves.main(["--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
     assert "dev.nbest.gz: no such file" in capsys.readouterr().err
+
+
+def test_the_real_lists(shared_data, tmp_path, capsys):
+    said = run(shared_data, tmp_path, capsys, "--sets", "moses-europarl")
+    assert "moses-europarl test: 50 lists of up to 100; BLEU(lc=1) 11.49 first-best" in said
+    pairs = {name: int(cells[0]) for name, cells in rows_of(said, "setting ").items()}
+    assert pairs == dict(zip(SETTINGS, (4748, 40743, 132480), strict=True))

@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import rerank
+from rerank.config import read_config
+from rerank.experiment import labelled
 from rerank.metrics.base import parse
 from rerank.metrics.evaluation import evaluate
 
@@ -70,8 +72,6 @@ def test_a_model_learnt_from_the_dev_lists_with_the_settings_of_its_configuratio
     assert model.training.rounds["metric"] == "WER"
     folder = text_sets / "asr-pocketsphinx"
     dev = rerank.load(folder / "dev.nbest.gz", format="moses", refs=[str(folder / "dev.ref.gz")])
-    from rerank.experiment import labelled
-
     expected = rerank.train(labelled(dev, "WER"), metric="WER", scaling="zscore", seed=1)
     assert dict(model.explain()) == dict(expected.explain())
 
@@ -98,3 +98,17 @@ def test_a_step_that_fails_ends_it(text_sets, tmp_path):
     failed = make(tmp_path / "out", f"RERANK_DATA={text_sets}", "LEARNER=nobody", code=2)
     assert "unknown learner 'nobody'" in failed.stderr
     assert "oracle" not in failed.stdout
+
+
+def test_the_makefile_and_the_configurations_agree(monkeypatch, text_sets):
+    monkeypatch.setenv("RERANK_DATA", str(text_sets))
+    text = (ROOT / "scripts" / "tuning.mk").read_text()
+    (default,) = re.findall(r"^LEARNER \?= (\S+)$", text, re.MULTILINE)
+    for name, metric in METRICS.items():
+        (path,) = re.findall(rf"^config\.{name} := \$\(CONFIGS\)/(\S+)$", text, re.MULTILINE)
+        config = read_config(str(ROOT / "configs" / path))
+        assert config.learner == {"name": default}
+        assert f"\nmetric.{name} := {metric}\n" in text
+        assert config.select.metric == metric
+        assert config.data.train == str(text_sets / name / "dev.nbest.gz")
+        assert config.data.test_refs == [str(text_sets / name / "test.ref.gz")]

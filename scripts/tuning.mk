@@ -1,6 +1,6 @@
 # Tune on dev, judge on test: N-best lists of translations (BLEU) and of transcripts (WER).
 #
-#   make -f scripts/tuning.mk RERANK_DATA=... [LEARNER=...] [SETS="asr-pocketsphinx ..."] [OUT=tuned]
+#   make -f scripts/tuning.mk RERANK_DATA=... [LEARNER=...] [SCALING=...] [SETS="asr-pocketsphinx ..."] [OUT=tuned]
 #
 # A set is a folder of RERANK_DATA with {dev,test}.{nbest,ref}.gz in Moses' form. Each step is a file in
 # OUT/SET/, made again when what it comes from is newer: dev.store and test.store (convert), LEARNER.model
@@ -8,6 +8,8 @@
 
 RERANK ?= rerank
 LEARNER ?= perceptron
+# MIRA's steps are made for features as decoders write them; the perceptrons want equal scales.
+SCALING ?= $(if $(filter mira,$(LEARNER)),none,zscore)
 OUT ?= tuned
 SETS ?= syscomb-wmt10 moses-europarl asr-pocketsphinx
 
@@ -39,7 +41,8 @@ $(OUT)/%.store: $(RERANK_DATA)/%.nbest.gz $(RERANK_DATA)/%.ref.gz
 	$(RERANK) convert $< $@ --format moses --refs $(word 2,$^)
 
 $(OUT)/%/$(LEARNER).model: $(OUT)/%/dev.store $$(config.$$*)
-	$(RERANK) train $(word 2,$^) --learner $(LEARNER) --data $< --format store --set data.refs=[] --out $@
+	$(RERANK) train $(word 2,$^) --learner $(LEARNER) --scaling $(SCALING) --data $< --format store \
+	    --set data.refs=[] --out $@
 
 $(OUT)/%/$(LEARNER).scores: $(OUT)/%/$(LEARNER).model $(OUT)/%/test.store
 	$(RERANK) predict $^ --out $@

@@ -53,7 +53,12 @@ class Mira(Learner):
     value: Literal["background", "sentence"] = setting(
         "background", "worth of a candidate: the metric over a background and it, or its label"
     )
-    c: float = setting(0.01, "largest step", gt=0, allow_inf_nan=False)
+    c: float = setting(
+        0.01,
+        "largest step; 0.01 is for features as decoders write them, scaled ones (zscore) want about 1",
+        gt=0,
+        allow_inf_nan=False,
+    )
     decay: float = setting(0.999, "what a list leaves of the background", ge=0, le=1)
     rounds: int = setting(60, "passes over the lists", ge=1)
     init: Init = setting("auto", INIT_HELP)

@@ -128,10 +128,11 @@ class BracketRatio(RatioJudge):
         return SumForm("ratio", (self.scale, 0.0))
 
 
-def f_measure(counts: Floats) -> Floats:
-    """F of each item (n_items), 0 to 1, from its counts; 0 where there is no bracket."""
+def paper_score(counts: Floats) -> Floats:
+    """F / 100 * gold of each item (n_items), from its counts; 0 where nothing is produced."""
     both = counts[:, 1] + counts[:, 2]
-    out: Floats = np.divide(2.0 * counts[:, 0], both, out=np.zeros(len(counts)), where=both > 0)
+    twice = 2.0 * counts[:, 0] * counts[:, 1]
+    out: Floats = np.divide(twice, both, out=np.zeros(len(counts)), where=both > 0)
     return out
 
 
@@ -141,11 +142,11 @@ RATIOS: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {
     "LP": lambda c: (c[:, 0], c[:, 2]),
 }
 MEANS: dict[str, Callable[[Floats], Floats]] = {
-    "EX": lambda c: 100.0 * ((c[:, 0] == c[:, 1]) & (c[:, 0] == c[:, 2])),
+    "EX": lambda c: np.where((c[:, 0] == c[:, 1]) & (c[:, 0] == c[:, 2]), 100.0, 0.0),
     "CB": lambda c: c[:, CROSSING],
-    "0CB": lambda c: 100.0 * (c[:, CROSSING] == 0),
-    "2CB": lambda c: 100.0 * (c[:, CROSSING] <= 2),
-    "score": lambda c: np.multiply(f_measure(c), c[:, 1]),
+    "0CB": lambda c: np.where(c[:, CROSSING] == 0, 100.0, 0.0),
+    "2CB": lambda c: np.where(c[:, CROSSING] <= 2, 100.0, 0.0),
+    "score": paper_score,
 }
 
 
@@ -178,10 +179,11 @@ class Parseval(SelectingMetric):
         if self.measure in RATIOS:
             per_item = np.column_stack(RATIOS[self.measure](counts))
             per_item[~np.repeat(judged, lists.lengths)] = 0.0
-            return BracketRatio(self.name, signature, stage, per_item, judged=judged)
+            return BracketRatio(self.name, signature, stage, per_item, judged=judged, counts={NAME: counts})
+        values = MEANS[self.measure](counts)
         better = -1 if self.measure == "CB" else 1
         return MeanJudge(
-            self.name, signature, stage, MEANS[self.measure](counts), better=better, judged=judged
+            self.name, signature, stage, values, better=better, judged=judged, counts={NAME: counts}
         )
 
     def _signature(self, lists: CandidateLists) -> str:

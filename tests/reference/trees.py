@@ -110,3 +110,17 @@ def trees(labels=_LABELS, tags=("NN", "DT", ",", ".", "``", "-NONE-", ":"), stri
         return st.tuples(st.sampled_from(list(labels)), st.lists(child, min_size=1, max_size=4))
 
     return st.recursive(tagged, lambda child: phrase(st.one_of(child, child, word)), max_leaves=max_leaves)
+
+
+@st.composite
+def parses(draw, strings, labels=("S", "NP", "VP", "ADVP", "PRT", "NP-SBJ", "TOP", "X")):
+    """A random parse of these words: any tags, any brackets that nest, now and then a trace."""
+    tags = st.sampled_from(["NN", "VB", ",", ".", "``", ":", "NN-X"])
+    nodes = [(draw(tags), [string]) for string in strings]
+    for _ in range(draw(st.integers(0, 2))):
+        nodes.insert(draw(st.integers(0, len(nodes))), ("-NONE-", ["*"]))
+    for _ in range(draw(st.integers(0, 8))):
+        first = draw(st.integers(0, len(nodes) - 1))
+        last = draw(st.integers(first, len(nodes) - 1))
+        nodes[first : last + 1] = [(draw(st.sampled_from(labels)), nodes[first : last + 1])]
+    return "S1", nodes

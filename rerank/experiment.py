@@ -155,7 +155,11 @@ def with_consensus(lists: CandidateLists, by: Sequence[str], statistic: str) -> 
 
 
 def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
-    """What to judge by where no metric is named: BLEU with references, else measures of ranking."""
+    """What to judge by where no metric is named, for lists without labels PARSEVAL with gold trees and BLEU
+    with references, else measures of ranking.
+    """
+    if lists.labels is None and (lists.gold is not None or "PARSEVAL" in lists.counts):
+        return ("PARSEVAL",)
     if lists.labels is None and (lists.references or "BLEU" in lists.counts):
         return ("BLEU",)
     return ("AP", "RR", "nDCG@10")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
-from rerank.native import _trees
+from rerank.native import _brackets, _trees
 from rerank.native._names import Names
 from rerank.registry import did_you_mean
 
@@ -38,15 +38,19 @@ class Forest:
     vocabulary : StringColumn of distinct strings, labels and words together.
 
     The children of node i begin at i + 1, the next sibling of node j stands at j + sizes[j]. The arrays are
-    checked once, here: DataError names the first tree that is none.
+    checked here: DataError names the first tree that is none. ``check=False`` is for those who have made them
+    from arrays that were checked.
     """
 
     offsets: Index
     symbols: Ints
     sizes: Ints
     vocabulary: StringColumn
+    check: InitVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, check: bool) -> None:
+        if not check:
+            return
         for name, array, dtype in (
             ("offsets", self.offsets, np.int64),
             ("symbols", self.symbols, np.int32),
@@ -113,7 +117,7 @@ class Forest:
         symbols, sizes = (np.empty(offsets[-1], dtype=np.int32) for _ in range(2))
         _trees.take(self.symbols, self.offsets, which, offsets, symbols)
         _trees.take(self.sizes, self.offsets, which, offsets, sizes)
-        return Forest(offsets, symbols, sizes, self.vocabulary)
+        return Forest(offsets, symbols, sizes, self.vocabulary, check=False)
 
     def to_strings(self) -> StringColumn:
         """Each tree in brackets on one line, ``(S (NP (DT the) (NN dog)) ...)``; "" for a missing parse."""
@@ -155,6 +159,17 @@ class Forest:
         return before[self.offsets], self.symbols[words]
 
 
+def other_words(trees: Forest, gold: Forest, lists: Index) -> int:
+    """The first tree whose words are not those of its list's gold tree, traces left out; -1 where none is.
+
+    lists are the bounds of lists of trees, int64 (n_lists + 1); the forests share their symbols (both are of
+    one TreeReader). A missing parse has no words to differ.
+    """
+    trace = trees.symbol_of(TRACE)
+    forests = trees.offsets, trees.symbols, trees.sizes, gold.offsets, gold.symbols, gold.sizes
+    return _trees.other_words(lists, *forests, trace)
+
+
 class BracketError(DataError):
     """Text that is no tree in brackets: the ``tree`` (from 0), what was ``found`` and ``expected``."""
 
@@ -166,6 +181,13 @@ class BracketError(DataError):
 
     def __reduce__(self) -> tuple[type[BracketError], tuple[int, str, str]]:
         return BracketError, (self.tree, self.found, self.expected)
+
+
+def check_strip(strip: Collection[str]) -> None:
+    """Raise ConfigError at a name that TreeReader cannot strip."""
+    for name in strip:
+        if name not in STRIP:
+            raise ConfigError(f"strip: unknown {name!r}; {did_you_mean(name, STRIP)}")
 
 
 class TreeReader:
@@ -183,13 +205,11 @@ class TreeReader:
     """
 
     def __init__(self, strip: Collection[str] = ()) -> None:
-        for name in strip:
-            if name not in STRIP:
-                raise ConfigError(f"strip: unknown {name!r}; {did_you_mean(name, STRIP)}")
+        check_strip(strip)
         self._strip = sum(STRIP[name] for name in set(strip))
         self._names = Names()
         self._vocabulary = StringColumn.from_strings([])
-        self._recent = np.zeros(_trees.RECENT, dtype=np.uint64), np.zeros(_trees.RECENT, dtype=np.int32)
+        self._recent = np.zeros(_brackets.RECENT, dtype=np.uint64), np.zeros(_brackets.RECENT, dtype=np.int32)
 
     @property
     def vocabulary(self) -> StringColumn:
@@ -228,16 +248,17 @@ class TreeReader:
             np.frombuffer(symbols, dtype=np.int32),
             np.frombuffer(sizes, dtype=np.int32),
             self.vocabulary,
+            check=False,
         )
 
     def _read(self, text: npt.NDArray[np.uint8], spans: Index, first: int, rooms: Ints, ends: Index) -> int:
         """One portion, whose first tree is number ``first``; gives its nodes."""
         state = np.zeros(2, dtype=np.int64)
         while True:
-            code, place = _trees.read(
+            code, place = _brackets.read(
                 text, spans, self._names, *self._recent, self._strip, state, rooms[0], rooms[1], ends
             )
-            fault = _trees.FAULTS[code]
+            fault = _brackets.FAULTS[code]
             if fault == "none":
                 return int(state[1])
             if fault != "no room":

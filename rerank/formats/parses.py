@@ -8,7 +8,7 @@
 
 A block is the gold tree, then a line for each parse, log base 2 of its probability, blanks and the tree; an
 empty line ends it, at the end of the file or not. Without a gold tree in any block the file is one of new
-sentences. Trees are in Penn brackets, see rerank.data.trees.TreeReader: empty outer brackets are read through,
+sentences. Trees are in Penn brackets (see rerank.data.trees.TreeReader): empty outer ones are read through,
 S1 and TOP stay; a parse that is lacking, () or (()) is a missing one, whose F is 0.
 """
 

@@ -1,7 +1,7 @@
 """Lines of N-best parses: empty, a gold tree, or a log probability and a tree."""
 
 from libc.math cimport isinf
-from libc.string cimport memchr, memcpy
+from libc.string cimport memchr, memcpy, memset
 
 from rerank.native._number cimport number
 
@@ -13,7 +13,8 @@ cdef enum Kind:
 KINDS = {"empty": EMPTY, "gold": GOLD, "parse": PARSE}
 
 cdef enum:
-    AHEAD = 32  # bytes that ``number`` may look at
+    AHEAD = 32  # bytes behind a number that ``number`` may look at
+    LONGEST = 256  # bytes of a number
 
 
 cdef inline bint is_blank(unsigned char c) noexcept nogil:
@@ -23,20 +24,24 @@ cdef inline bint is_blank(unsigned char c) noexcept nogil:
 cdef inline const unsigned char* number_end(
     const unsigned char* p, const unsigned char* end, const unsigned char* limit, double* value
 ) noexcept nogil:
-    """Where the number at p ends, at ``end`` or a blank; NULL where there is no finite one."""
-    cdef unsigned char[2 * AHEAD] padded
-    cdef const unsigned char* behind
-    if limit - p < AHEAD:
-        for k in range(2 * AHEAD):
-            padded[k] = 0
-        memcpy(padded, p, limit - p)
-        behind = number(padded, value)
-        behind = p + (behind - padded) if behind != NULL else NULL
-    else:
-        behind = number(p, value)
-    if behind == NULL or behind > end or (behind < end and not is_blank(behind[0])) or isinf(value[0]):
+    """Where the number at p ends, at ``end`` or a blank; NULL where there is none that is finite.
+
+    What lies near ``limit``, where readable memory ends, is read from a copy with room behind it.
+    """
+    cdef unsigned char[LONGEST + AHEAD] padded
+    cdef const unsigned char* start = p
+    cdef const unsigned char* text = p
+    while p < end and not is_blank(p[0]):
+        p += 1
+    if p - start > LONGEST:
         return NULL
-    return behind
+    if limit - p < AHEAD:
+        memset(padded, 0, sizeof(padded))
+        memcpy(padded, start, p - start)
+        text = padded
+    if number(text, value) != text + (p - start) or isinf(value[0]):
+        return NULL
+    return p
 
 
 def scan(

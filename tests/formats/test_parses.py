@@ -144,6 +144,7 @@ FAULTS = {
     "nan": (f"{GOLD}\nnan\t{GOLD}", ":2: found 'nan"),
     "infinite": (f"{GOLD}\n-inf\t{GOLD}", ":2: found '-inf"),
     "huge": (f"{GOLD}\n1e999\t{GOLD}", ":2: found '1e999"),
+    "long": (f"{GOLD}\n1.{'0' * 300}\t{GOLD}", ":2: found '1.0"),
     "stuck": (f"{GOLD}\n-1{GOLD}", r":2: found '-1\(S1"),
     "stuck at the end": ("(A b)\n-1x", ":2: found '-1x'"),
     "text": (f"{GOLD}\n-1\tabc", ":2: found 'abc', expected a tree in brackets"),
@@ -201,6 +202,32 @@ def test_the_content_tells_the_format(text, known):
     assert FORMATS.get("parses").recognises(text.encode()) is known
     if known:
         assert detect("x.nbest.gz", text.encode()) == ("parses", "content")
+
+
+@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@given(
+    st.lists(st.sampled_from([*"(((())))ab \t\n\n-19.", "(S ", "\n-1\t(", "\x00", "é"]), max_size=40).map(
+        "".join
+    )
+)
+def test_any_text_is_read_or_refused_with_its_line(tmp_path_factory, text):
+    path = path_of(tmp_path_factory.mktemp("any"), text)
+    line = 1
+    try:
+        lists = load(path)
+    except FormatError as error:
+        line = error.line
+    else:
+        assert len(lists.trees) == lists.n_items
+    assert line is None or 1 <= line <= text.count("\n") + 1
+
+
+@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.parametrize("more", ["", "9" * 60, ".5", "e-3"])
+def test_a_number_at_the_very_end_of_a_mapped_file(tmp_path, more):
+    text = f"(A b)\n-1\t(A b)\n-1{more}"
+    text = " " * (20 * 4096 - len(text)) + text
+    assert read(tmp_path, text).base_scores.tolist() == [-1.0, float(f"-1{more}")]
 
 
 @st.composite

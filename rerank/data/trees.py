@@ -90,10 +90,12 @@ class Forest:
             return NotImplemented
         if not (np.array_equal(self.offsets, other.offsets) and np.array_equal(self.sizes, other.sizes)):
             return False
-        if self.vocabulary == other.vocabulary:
-            return np.array_equal(self.symbols, other.symbols)
-        mine = np.array(list(self.vocabulary), dtype=object)[self.symbols]
-        return bool(np.all(mine == np.array(list(other.vocabulary), dtype=object)[other.symbols]))
+        numbers: dict[str, int] = {}
+        mine, theirs = (
+            np.array([numbers.setdefault(s, len(numbers)) for s in forest.vocabulary], dtype=np.int64)
+            for forest in (self, other)
+        )
+        return np.array_equal(mine[self.symbols], theirs[other.symbols])
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
-from rerank.native import _brackets, _trees
+from rerank.native import _brackets, _strings, _trees
 from rerank.native._names import Names
 from rerank.registry import did_you_mean
 
@@ -117,8 +117,8 @@ class Forest:
         offsets = np.zeros(len(which) + 1, dtype=np.int64)
         np.cumsum(self.lengths()[which], out=offsets[1:])
         symbols, sizes = (np.empty(offsets[-1], dtype=np.int32) for _ in range(2))
-        _trees.take(self.symbols, self.offsets, which, offsets, symbols)
-        _trees.take(self.sizes, self.offsets, which, offsets, sizes)
+        _strings.take(self.symbols, self.offsets, which, offsets, symbols)
+        _strings.take(self.sizes, self.offsets, which, offsets, sizes)
         return Forest(offsets, symbols, sizes, self.vocabulary, check=False)
 
     def to_strings(self) -> StringColumn:

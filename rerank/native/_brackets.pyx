@@ -5,6 +5,7 @@ At the first fault the kernel stops and says which one, where; words are made of
 
 from libc.string cimport memcpy, memmove
 
+from rerank.native._blanks cimport is_blank
 from rerank.native._names cimport FULL, Names, Table, find_or_add, is_name
 from rerank.native._tokens cimport BY_EIGHT, FIRST_BYTES, FIRST_SET, MULTIPLIER, ONES, bytes_at, word
 
@@ -37,10 +38,6 @@ cdef struct Symbols:
     int* numbers  # its symbol
     int strip
     bytes_at limit  # where readable memory ends
-
-
-cdef inline bint is_blank(unsigned char c) noexcept nogil:
-    return c == 0x20 or 0x09 <= c <= 0x0D
 
 
 cdef inline bint is_text(unsigned char c) noexcept nogil:

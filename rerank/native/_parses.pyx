@@ -3,6 +3,7 @@
 from libc.math cimport isinf
 from libc.string cimport memchr, memcpy, memset
 
+from rerank.native._blanks cimport is_blank
 from rerank.native._number cimport number
 
 cdef enum Kind:
@@ -15,10 +16,6 @@ KINDS = {"empty": EMPTY, "gold": GOLD, "parse": PARSE}
 cdef enum:
     AHEAD = 32  # bytes behind a number that ``number`` may look at
     LONGEST = 256  # bytes of a number
-
-
-cdef inline bint is_blank(unsigned char c) noexcept nogil:
-    return c == 0x20 or 0x09 <= c <= 0x0D
 
 
 cdef inline const unsigned char* number_end(

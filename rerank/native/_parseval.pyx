@@ -26,6 +26,12 @@ cdef struct Tree:
     u64 n_classes
 
 
+cdef struct Bracket:
+    int label
+    int start  # the first of its words, of those that are kept
+    int end  # behind the last
+
+
 cdef struct Room:
     int* before  # kept words before each node, and in all
     unsigned char* keep  # whether each word of gold, traces not counted, is kept
@@ -112,6 +118,20 @@ cdef inline bint place_parse(const Tree* tree, Room* room) noexcept nogil:
     return w == room.n_words
 
 
+cdef inline int next_bracket(const Tree* tree, const Room* room, int i, Bracket* bracket) noexcept nogil:
+    """The first node from i on that is a bracket which counts, tree.n where there is none."""
+    bracket.label = bracket.start = bracket.end = 0
+    while i < tree.n:
+        if tree.sizes[i] > 2:
+            bracket.label = tree.classes[tree.symbols[i]]
+            bracket.start = room.before[i]
+            bracket.end = room.before[i + tree.sizes[i]]
+            if bracket.label >= 0 and bracket.start < bracket.end:
+                break
+        i += 1
+    return i
+
+
 cdef inline u64 slot_of(const Room* room, u64 key) noexcept nogil:
     """The slot of a bracket, or the free one where it would stand."""
     cdef u64 slot = key * <u64>0x9E3779B97F4A7C15
@@ -121,10 +141,8 @@ cdef inline u64 slot_of(const Room* room, u64 key) noexcept nogil:
     return slot
 
 
-cdef inline u64 key_of(
-    const Tree* tree, const Room* room, int label, int start, int end
-) noexcept nogil:
-    return (<u64>start * room.n_places + <u64>end) * tree.n_classes + <u64>label
+cdef inline u64 key_of(const Tree* tree, const Room* room, const Bracket* b) noexcept nogil:
+    return (<u64>b.start * room.n_places + <u64>b.end) * tree.n_classes + <u64>b.label
 
 
 cdef int add_gold(const Tree* tree, Room* room) noexcept nogil:
@@ -134,11 +152,9 @@ cdef int add_gold(const Tree* tree, Room* room) noexcept nogil:
     smallest: a bracket from s to e crosses one of them if and only if the smallest around s ends before e,
     or the smallest around e starts behind s.
     """
+    cdef Bracket b
     cdef int i
     cdef int p
-    cdef int start
-    cdef int end
-    cdef int label
     cdef int n_brackets = 0
     cdef u64 key
     cdef u64 slot
@@ -146,57 +162,43 @@ cdef int add_gold(const Tree* tree, Room* room) noexcept nogil:
         room.smallest_end[p] = INT_MAX
         room.largest_start[p] = -1
     memset(room.keys, 255, (room.mask + 1) * sizeof(u64))  # every slot is FREE
-    for i in range(tree.n):
-        if tree.sizes[i] <= 2:
-            continue
-        label = tree.classes[tree.symbols[i]]
-        start = room.before[i]
-        end = room.before[i + tree.sizes[i]]
-        if label < 0 or start == end:
-            continue
+    i = next_bracket(tree, room, 0, &b)
+    while i < tree.n:
         n_brackets += 1
-        key = key_of(tree, room, label, start, end)
+        key = key_of(tree, room, &b)
         slot = slot_of(room, key)
         if room.keys[slot] == FREE:
             room.keys[slot] = key
             room.counts[slot] = 0
             room.parses[slot] = -1
         room.counts[slot] += 1
-        for p in range(start + 1, end):
-            room.smallest_end[p] = end
-            room.largest_start[p] = start
+        for p in range(b.start + 1, b.end):
+            room.smallest_end[p] = b.end
+            room.largest_start[p] = b.start
+        i = next_bracket(tree, room, i + 1, &b)
     return n_brackets
 
 
 cdef void count_parse(const Tree* tree, Room* room, int parse, double* out) noexcept nogil:
     """OUT out[0], [2], [3]: matched brackets, those of the parse, those of them that cross a gold one."""
-    cdef int i
-    cdef int start
-    cdef int end
-    cdef int label
+    cdef Bracket b
+    cdef int i = next_bracket(tree, room, 0, &b)
     cdef int n_matched = 0
     cdef int n_brackets = 0
     cdef int n_crossing = 0
     cdef u64 slot
-    for i in range(tree.n):
-        if tree.sizes[i] <= 2:
-            continue
-        label = tree.classes[tree.symbols[i]]
-        start = room.before[i]
-        end = room.before[i + tree.sizes[i]]
-        if label < 0 or start == end:
-            continue
+    while i < tree.n:
         n_brackets += 1
-        n_crossing += room.smallest_end[start] < end or room.largest_start[end] > start
-        slot = slot_of(room, key_of(tree, room, label, start, end))
-        if room.keys[slot] == FREE:
-            continue
-        if room.parses[slot] != parse:
-            room.parses[slot] = parse
-            room.found[slot] = 0
-        if room.found[slot] < room.counts[slot]:
-            room.found[slot] += 1
-            n_matched += 1
+        n_crossing += room.smallest_end[b.start] < b.end or room.largest_start[b.end] > b.start
+        slot = slot_of(room, key_of(tree, room, &b))
+        if room.keys[slot] != FREE:
+            if room.parses[slot] != parse:
+                room.parses[slot] = parse
+                room.found[slot] = 0
+            if room.found[slot] < room.counts[slot]:
+                room.found[slot] += 1
+                n_matched += 1
+        i = next_bracket(tree, room, i + 1, &b)
     out[0] = n_matched
     out[2] = n_brackets
     out[3] = n_crossing

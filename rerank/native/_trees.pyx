@@ -107,26 +107,6 @@ def other_words(
     return found
 
 
-def take(
-    const int[::1] values,
-    const long long[::1] offsets,
-    const long long[::1] index,
-    const long long[::1] out_offsets,
-    int[::1] out,
-):
-    """OUT out[out_offsets[k]:out_offsets[k + 1]] = the values of tree index[k].
-
-    IN values (n_nodes), offsets (T + 1), index (m), out_offsets (m + 1); OUT out (out_offsets[m]).
-    """
-    cdef Py_ssize_t k
-    cdef long long length
-    with nogil:
-        for k in range(index.shape[0]):
-            length = out_offsets[k + 1] - out_offsets[k]
-            if length:
-                memcpy(&out[out_offsets[k]], &values[offsets[index[k]]], length * sizeof(int))
-
-
 cdef inline void copy(unsigned char* p, bytes_at string, long long length, bint wide) noexcept nogil:
     """OUT p[:length]; ``wide`` says that 8 bytes may be read and written."""
     if wide and length <= 8:

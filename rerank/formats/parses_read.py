@@ -17,6 +17,7 @@ from rerank.files import read_bytes, shown
 from rerank.formats.base import ReadOptions
 from rerank.formats.growing import quoted
 from rerank.formats.references import read_lines
+from rerank.native._moses import count_lines
 from rerank.native._parses import KINDS, scan
 from rerank.wording import count
 
@@ -89,7 +90,7 @@ def _scanned(path: str) -> Lines:
         text = text[len(_BOM) :]
     if len(text) == 0:
         raise FormatError(source, None, "an empty file", f"lines of {_LINE}")
-    n_lines = int(np.count_nonzero(text == ord("\n"))) + (text[-1] != ord("\n"))
+    n_lines = count_lines(text) + int(text[-1] != ord("\n"))
     kinds, values = np.empty(n_lines, dtype=np.int8), np.empty(n_lines)
     spans = np.empty((n_lines, 2), dtype=np.int64)
     bad = scan(text, kinds, values, spans)

@@ -38,6 +38,7 @@ class DataSection(Settings):
     distinct: bool = setting(False, "keep the first of a list's items of the same text")
     n_best: int = setting(0, "lines of each list where the file does not say it", ge=0)
     qrels: str | None = setting(None, "TREC judgements that become labels")
+    strip: list[str] = setting([], "what is left out of trees: traces, functions")
     list_column: str | None = setting(None, "column of list ids")
     label_column: str | None = setting(None, "column of labels")
     id_column: str | None = setting(None, "column of item ids")

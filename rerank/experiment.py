@@ -155,7 +155,11 @@ def with_consensus(lists: CandidateLists, by: Sequence[str], statistic: str) -> 
 
 
 def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
-    """What to judge by where no metric is named: BLEU with references, else measures of ranking."""
+    """What to judge by where no metric is named, for lists without labels PARSEVAL with gold trees and BLEU
+    with references, else measures of ranking.
+    """
+    if lists.labels is None and (lists.gold is not None or "PARSEVAL" in lists.counts):
+        return ("PARSEVAL",)
     if lists.labels is None and (lists.references or "BLEU" in lists.counts):
         return ("BLEU",)
     return ("AP", "RR", "nDCG@10")
@@ -179,8 +183,9 @@ def _load(config: TrainConfig, path: str, **own: Any) -> CandidateLists:
 def labelled(lists: CandidateLists, metric: str) -> CandidateLists:
     """The same lists with a metric's value of each item on its own as label, larger always better.
 
-    Measures of errors (WER, TER) are negated. Raises ConfigError for a metric of whole rankings,
-    DataError where texts, references or a value are missing.
+    Measures of errors (WER, TER) are negated. Counts that the metric keeps (PARSEVAL's) stay with the set.
+    Raises ConfigError for a metric of whole rankings, DataError where texts, references, trees or a value
+    are missing.
     """
     judge = parse(metric).prepare(lists)
     if not isinstance(judge, SelectingJudge):
@@ -189,7 +194,7 @@ def labelled(lists: CandidateLists, metric: str) -> CandidateLists:
     if np.isnan(values).any():
         bad = int(np.argmax(np.isnan(values)))
         raise DataError(f"{lists.source}: item {bad + 1} has no {metric} of its own")
-    return dataclasses.replace(lists, labels=values)
+    return dataclasses.replace(lists, labels=values, counts={**lists.counts, **judge.counts})
 
 
 def with_quantised(lists: CandidateLists, quantiser: Quantiser) -> CandidateLists:

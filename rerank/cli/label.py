@@ -14,20 +14,23 @@ from rerank.cli.options import Reading, reads
 @verb
 @reads
 def label(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Lists with texts; - is standard input.")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="Lists with texts or parses; - is standard input.")
+    ],
     metric: Annotated[
         str,
-        typer.Option("--metric", "-m", metavar="M", help="sBLEU, WER, TER, chrF ..."),
+        typer.Option("--metric", "-m", metavar="M", help="sBLEU, WER, TER, chrF, PARSEVAL.score ..."),
     ],
     out: Annotated[str, typer.Option("--out", "-o", metavar="OUT", help="Where to; - is standard output.")],
     to: To = None,
     *,
     reading: Reading,
 ) -> None:
-    """Write the lists with labels made from references; errors count negative: larger is better.
+    """Write the lists with labels made from references or gold trees; errors count negative.
 
     \b
     rerank label dev.nbest --refs dev.ref --metric sBLEU --out dev.store
+    rerank label dev.parses --metric PARSEVAL.score --out dev.store
     """
     from rerank import experiment
     from rerank.formats.saving import format_for, save

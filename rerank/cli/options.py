@@ -68,6 +68,15 @@ def _options(
     qrels: Annotated[
         str | None, typer.Option("--qrels", metavar="FILE", help="TREC judgements that become labels (trec).")
     ] = None,
+    strip: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--strip", metavar="traces|functions", help="Leave out of trees; repeat for both (parses)."
+        ),
+    ] = None,
+    ids: Annotated[
+        str | None, typer.Option("--ids", metavar="FILE", help="Ids of the lists, one a line (parses).")
+    ] = None,
     list_column: Annotated[
         str | None,
         typer.Option("--list-column", metavar="NAME", help="The column of list ids."),

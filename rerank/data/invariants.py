@@ -37,6 +37,8 @@ def check_columns(lists: CandidateLists) -> None:
         ("item_ids", lists.item_ids, n_items),
         ("rows", lists.rows, n_items),
         ("texts", lists.texts, n_items),
+        ("trees", lists.trees, n_items),
+        ("gold", lists.gold, n_lists),
         ("list_ids", lists.list_ids, n_lists),
         ("unretrieved", lists.unretrieved, n_lists),
         *((f"references[{r}]", column, n_lists) for r, column in enumerate(lists.references)),

@@ -14,6 +14,7 @@ from rerank.data.invariants import check_columns
 from rerank.data.matrix import Dense, Features, as_features
 from rerank.data.ragged import Ragged
 from rerank.data.strings import StringColumn
+from rerank.data.trees import Forest
 from rerank.errors import DataError
 
 Floats = npt.NDArray[np.float64]
@@ -37,6 +38,7 @@ class CandidateLists:
     feature_names : names by column; None = "1", "2", ...
     texts : StringColumn (n_items), the candidates' strings.
     references : one StringColumn (n_lists) for each reference.
+    trees, gold : Forest (n_items), the candidates' parses, and (n_lists), the right ones.
     counts : metric name to float64 (n_items, k), statistics that a metric sums.
     unretrieved : Ragged (n_lists), labels > 0 of relevant items that are known but stand in no list, as
         those that a TREC run missed; measures of retrieval count them as never found.
@@ -56,6 +58,8 @@ class CandidateLists:
     feature_names: Sequence[str] | None = None
     texts: StringColumn | None = None
     references: tuple[StringColumn, ...] = ()
+    trees: Forest | None = None
+    gold: Forest | None = None
     counts: Mapping[str, Floats] = field(default_factory=dict)
     unretrieved: Ragged | None = None
     source: str = "arrays"
@@ -303,6 +307,8 @@ class CandidateLists:
             feature_names=self.feature_names,
             texts=None if self.texts is None else self.texts.take(items),
             references=tuple(column.take(which) for column in self.references),
+            trees=None if self.trees is None else self.trees.take(items),
+            gold=None if self.gold is None else self.gold.take(which),
             counts={name: column[items] for name, column in self.counts.items()},
             unretrieved=None if self.unretrieved is None else self.unretrieved.take(which),
             source=self.source,

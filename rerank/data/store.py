@@ -24,6 +24,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.ragged import Ragged
 from rerank.data.strings import StringColumn
+from rerank.data.trees import Forest
 from rerank.errors import DataError, FormatError
 
 FORMAT = "rerank-store"
@@ -93,13 +94,19 @@ def _arrays_of(lists: CandidateLists) -> Iterator[tuple[str, AnyArray]]:
         if column is not None:
             yield name, column
     names = None if lists.feature_names is None else StringColumn.from_strings(lists.feature_names)
-    strings = {
+    strings: dict[str, StringColumn | None] = {
         "feature_names": names,
         "list_ids": lists.list_ids,
         "item_ids": lists.item_ids,
         "texts": lists.texts,
         **{f"references.{r}": column for r, column in enumerate(lists.references)},
     }
+    for name, forest in (("trees", lists.trees), ("gold", lists.gold)):
+        if forest is not None:
+            yield f"{name}.offsets", forest.offsets
+            yield f"{name}.symbols", forest.symbols
+            yield f"{name}.sizes", forest.sizes
+            strings[f"{name}.vocabulary"] = forest.vocabulary
     for name, text in strings.items():
         if text is not None:
             yield f"{name}.bytes", text.data
@@ -223,12 +230,23 @@ class _Reader:
     def column(self, name: str, dtype: str) -> AnyArray | None:
         return self.array(name, dtype, self.n_items) if name in self.arrays else None
 
-    def strings(self, name: str, length: int) -> StringColumn | None:
+    def strings(self, name: str, length: int | None) -> StringColumn | None:
         if f"{name}.bytes" not in self.arrays and f"{name}.offsets" not in self.arrays:
             return None
+        n_offsets = None if length is None else length + 1
         return StringColumn(
-            self.array(f"{name}.bytes", "|u1", None), self.array(f"{name}.offsets", "<i8", length + 1)
+            self.array(f"{name}.bytes", "|u1", None), self.array(f"{name}.offsets", "<i8", n_offsets)
         )
+
+    def forest(self, name: str, length: int) -> Forest | None:
+        if f"{name}.offsets" not in self.arrays:
+            return None
+        vocabulary = self.strings(f"{name}.vocabulary", None)
+        if vocabulary is None:
+            raise self.fault(META, f"no array {name}.vocabulary.bytes", f"the symbols of {name}")
+        symbols = self.array(f"{name}.symbols", "<i4", None)
+        sizes = self.array(f"{name}.sizes", "<i4", len(symbols))
+        return Forest(self.array(f"{name}.offsets", "<i8", length + 1), symbols, sizes, vocabulary)
 
     def reference(self, r: int) -> StringColumn:
         column = self.strings(f"references.{r}", self.n_lists)
@@ -271,6 +289,8 @@ class _Reader:
                 feature_names=None if names is None else list(names),
                 texts=self.strings("texts", self.n_items),
                 references=tuple(self.reference(r) for r in range(self.size("references"))),
+                trees=self.forest("trees", self.n_items),
+                gold=self.forest("gold", self.n_lists),
                 counts=self.counts(),
                 unretrieved=self.unretrieved(),
                 source=str(self.path),

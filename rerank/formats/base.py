@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 from rerank.data.lists import CandidateLists
+from rerank.data.trees import check_strip
 from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.files import plain_suffix, read_bytes, read_head, shown
 from rerank.registry import Registry
@@ -40,8 +41,10 @@ class ReadOptions:
     list_column, label_column, id_column, text_column : names of the column (or JSON key) that says the list,
         the label, the item's id, its text; None = the names that the format knows.
     qrels : path of TREC judgements ("query 0 document label" a line) that become labels.
+    ids : path of ids of lists, one a line.
+    strip : what is left out of trees: "traces", "functions" (tags) or both, see rerank.data.trees.TreeReader.
 
-    ``refs`` and ``merge`` take one path as well as several. Raises ConfigError for a value that is none
+    ``refs``, ``merge`` and ``strip`` take one as well as several. Raises ConfigError for a value that is none
     of these.
     """
 
@@ -61,13 +64,16 @@ class ReadOptions:
     id_column: str | None = None
     text_column: str | None = None
     qrels: str | None = None
+    ids: str | None = None
+    strip: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("refs", "merge"):
+        for name in ("refs", "merge", "strip"):
             object.__setattr__(self, name, _paths(getattr(self, name)))
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ConfigError(f"{name}: got {getattr(self, name)!r}, expected {' or '.join(choices)}")
+        check_strip(self.strip)
         if self.threads < 0:
             raise ConfigError(f"threads: got {self.threads}, expected 0 (as many as fit) or more")
         if self.n_best < 0:

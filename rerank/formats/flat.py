@@ -68,7 +68,7 @@ class Flat(Format):
                 f"{lists.list_id(i)!r} has {lengths[i]}"
             )
         _check_texts(lists.texts, path)
-        columns = ("labels", "base_scores", "list_ids", "item_ids", "references", "counts")
+        columns = ("labels", "base_scores", "list_ids", "item_ids", "references", "trees", "gold", "counts")
         left = [name for name in columns if getattr(lists, name) is not None and len(getattr(lists, name))]
         left += ["features"] if lists.n_features else []
         if left:

@@ -66,6 +66,7 @@ def _note_left_out(lists: CandidateLists, path: str) -> None:
         left.append("rows (the lines of a list that stood apart come together)")
     if lists.counts:
         left.append("counts")
+    left += [name for name in ("trees", "gold") if getattr(lists, name) is not None]
     if lists.unretrieved is not None:
         left.append("unretrieved")
     if left:

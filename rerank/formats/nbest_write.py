@@ -141,7 +141,7 @@ def _check_missing(lists: CandidateLists, items: Index, path: str) -> None:
 
 
 def _note_left_out(lists: CandidateLists, path: str) -> None:
-    columns = ["labels", "item_ids", "references", "counts", "unretrieved"]
+    columns = ["labels", "item_ids", "references", "trees", "gold", "counts", "unretrieved"]
     left = [name for name in columns if getattr(lists, name) is not None and len(getattr(lists, name))]
     if lists.first_best is not None and _reorders(lists, lists.first_best):
         left.append("first_best")

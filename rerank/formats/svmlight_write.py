@@ -106,7 +106,17 @@ def _check_item_ids(ids: StringColumn, path: str) -> None:
 
 
 def _note_left_out(lists: CandidateLists, path: str) -> None:
-    columns = ("base_scores", "first_best", "feature_names", "texts", "references", "counts", "unretrieved")
+    columns = (
+        "base_scores",
+        "first_best",
+        "feature_names",
+        "texts",
+        "references",
+        "trees",
+        "gold",
+        "counts",
+        "unretrieved",
+    )
     left = [name for name in columns if getattr(lists, name) is not None and len(getattr(lists, name))]
     if left:
         warnings.warn(f"{path}: svmlight holds no {', '.join(left)}; left out", DataNote, stacklevel=3)

@@ -83,7 +83,7 @@ def _check_once(lists: CandidateLists, queries: StringColumn, ids: StringColumn,
 
 
 def _note_left_out(lists: CandidateLists, path: str) -> None:
-    columns = ("labels", "texts", "references", "counts")
+    columns = ("labels", "texts", "references", "trees", "gold", "counts")
     left = [name for name in columns if getattr(lists, name) is not None and len(getattr(lists, name))]
     scores = lists.base_scores
     alone = scores is not None and lists.n_features == 1

@@ -140,6 +140,7 @@ class SelectingJudge(ABC):
     per_item : float64 (n_items, k), what is summed if the item is chosen; rows of lists that are not
         judged are zero.
     judged : bool (n_lists), all lists unless said.
+    counts : what it was counted from, as a set's ``counts`` keep it, where that is more than per_item.
     """
 
     digits = 2
@@ -153,12 +154,14 @@ class SelectingJudge(ABC):
         *,
         better: int = 1,
         judged: Mask | None = None,
+        counts: Mapping[str, Floats] | None = None,
     ) -> None:
         self.name = name
         self.signature = signature
         self.stage = stage
         self.per_item = per_item
         self.better = better
+        self.counts: Mapping[str, Floats] = {} if counts is None else counts
         self.judged: Mask = np.ones(stage.lists.n_lists, dtype=bool) if judged is None else judged
 
     @abstractmethod
@@ -290,12 +293,13 @@ class MeanJudge(RatioJudge):
         better: int = 1,
         judged: Mask | None = None,
         digits: int = 2,
+        counts: Mapping[str, Floats] | None = None,
     ) -> None:
         per_item = np.ones((len(values), 2))
         per_item[:, 0] = values
         if judged is not None:
             per_item[~np.repeat(judged, stage.lists.lengths)] = 0.0
-        super().__init__(name, signature, stage, per_item, better=better, judged=judged)
+        super().__init__(name, signature, stage, per_item, better=better, judged=judged, counts=counts)
         self.digits = digits
 
     def best_of(self, items: Index, offsets: Index) -> Index:

@@ -1,6 +1,7 @@
 """Numbered sets of byte strings; see _names.pxd."""
 
 from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy
 
 _FIRST_ROOM = 64
 
@@ -73,3 +74,14 @@ cdef class Names:
         cdef const long long* bounds = self.table.bounds
         cdef const char* arena = <const char*>self.table.arena
         return [arena[bounds[i]:bounds[i + 1]] for i in range(self.table.n)]
+
+    @property
+    def n_bytes(self):
+        """The length of all of them together."""
+        return self.table.bounds[self.table.n]
+
+    def copy_to(self, unsigned char[::1] data, long long[::1] offsets):
+        """OUT data (n_bytes), offsets (n + 1): string i is data[offsets[i]:offsets[i + 1]]."""
+        memcpy(&offsets[0], self.table.bounds, (self.table.n + 1) * sizeof(long long))
+        if data.shape[0]:
+            memcpy(&data[0], self.table.arena, data.shape[0])

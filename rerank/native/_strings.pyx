@@ -6,16 +6,22 @@ from rerank.native._names cimport hash_of
 from rerank.native._number cimport u64
 
 
+ctypedef fused element:
+    unsigned char
+    int
+
+
 def take(
-    const unsigned char[::1] data,
+    const element[::1] data,
     const long long[::1] offsets,
     const long long[::1] index,
     const long long[::1] out_offsets,
-    unsigned char[::1] out,
+    element[::1] out,
 ):
-    """OUT out[out_offsets[k]:out_offsets[k + 1]] = string index[k].
+    """OUT out[out_offsets[k]:out_offsets[k + 1]] = string, or tree, index[k].
 
-    IN data (n_bytes), offsets (n + 1), index (m), out_offsets (m + 1); OUT out (out_offsets[m]).
+    IN data (bytes of strings, numbers of nodes), offsets (n + 1), index (m), out_offsets (m + 1); OUT out
+    (out_offsets[m]).
     """
     cdef Py_ssize_t k
     cdef long long length
@@ -23,7 +29,7 @@ def take(
         for k in range(index.shape[0]):
             length = out_offsets[k + 1] - out_offsets[k]
             if length:
-                memcpy(&out[out_offsets[k]], &data[offsets[index[k]]], length)
+                memcpy(&out[out_offsets[k]], &data[offsets[index[k]]], length * sizeof(element))
 
 
 def mark_repeated(

@@ -8,6 +8,7 @@ import numpy as np
 
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.trees import Forest
 from rerank.report.columns import columns
 from rerank.wording import count
 
@@ -36,7 +37,9 @@ def describe(lists: CandidateLists) -> Contents:
         ("labels", _labels(lists)),
         ("ids", _ids(lists)),
     ]
-    if lists.texts is not None:
+    if lists.trees is not None:
+        facts.append(("trees", _trees(lists.trees, lists.gold)))
+    elif lists.texts is not None:
         facts.append(("texts", _texts(lists)))
     if lists.base_scores is not None:
         facts.append(("scores", f"{lists.base_scores.min():.6g} to {lists.base_scores.max():.6g}"))
@@ -93,11 +96,19 @@ def _texts(lists: CandidateLists) -> str:
     return f"{text}; {count(len(lists.references), 'reference')}" if lists.references else text
 
 
+def _trees(trees: Forest, gold: Forest | None) -> str:
+    missing = int(np.count_nonzero(trees.lengths() == 0))
+    words = trees.words()[0][-1] / max(len(trees) - missing, 1)
+    text = f"{len(trees)}, {words:.1f} words on average"
+    text += f", {missing} missing" if missing else ""
+    return text + ("; no gold" if gold is None else f"; {count(len(gold), 'gold tree')}")
+
+
 def _odd_texts(lists: CandidateLists) -> list[str | None]:
     """Texts that are empty or stand several times in their list."""
     if lists.texts is None:
         return []
-    empty = int((lists.texts.lengths() == 0).sum())
+    empty = int((lists.texts.lengths() == 0).sum()) if lists.trees is None else 0
     doubled = int(np.count_nonzero(lists.texts.repeated(lists.offsets)))
     return [
         f"{count(empty, 'empty text')}" if empty else None,

@@ -44,6 +44,7 @@ HOLDS = {
     "jsonl": Holds(unjudged=True, rows=False),
     "table": Holds(unjudged=True),
     "trec": Holds(writes=False),  # writes only sets with first-stage scores: tests/formats/test_trec.py
+    "parses": Holds(writes=False),  # writes only sets with trees: tests/formats/test_parses.py
     "store": Holds(unjudged=True, folder=True),
 }
 
@@ -201,6 +202,8 @@ def test_an_option_is_honoured_or_refused(tmp_path: Path, name: str) -> None:
         "id_column": "id",
         "text_column": "text",
         "qrels": "qrels",
+        "ids": "ids",
+        "strip": ("traces",),
     }
     for option, value in changes.items():
         if option not in FORMATS.get(name).honours:

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from rerank.data.lists import CandidateLists, offsets_of
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.strings import StringColumn
+from rerank.data.trees import Forest
 from rerank.errors import DataError
 
 
@@ -108,6 +109,8 @@ def test_no_items_are_refused():
         ({"item_ids": StringColumn.from_strings("abc")}, "item_ids has 3 entries, expected 10"),
         ({"texts": StringColumn.from_strings("abc")}, "texts has 3 entries, expected 10"),
         ({"list_ids": StringColumn.from_strings("abc")}, "list_ids has 3 entries, expected 4"),
+        ({"trees": Forest.from_strings([])}, "trees has 0 entries, expected 10"),
+        ({"gold": Forest.from_strings([""])}, "gold has 1 entries, expected 4"),
         ({"references": (StringColumn.from_strings("abc"),)}, r"references\[0\] has 3 entries, expected 4"),
         ({"rows": np.arange(9)}, "rows has 9 entries"),
         ({"rows": np.arange(10, dtype=np.int32)}, "rows must be a contiguous int64"),
@@ -189,6 +192,8 @@ def test_a_subset_holds_every_column_of_its_lists(chosen, layout):
         assert np.array_equal(getattr(part, name), getattr(lists, name)[items], equal_nan=True)
     assert list(part.item_ids) == [lists.item_ids[i] for i in items]
     assert list(part.texts) == [lists.texts[i] for i in items]
+    assert [part.trees[k] for k in range(len(items))] == [lists.trees[i] for i in items]
+    assert [part.gold[k] for k in range(len(chosen))] == [lists.gold[i] for i in chosen]
     assert list(part.list_ids) == [lists.list_ids[i] for i in chosen]
     assert list(part.references[1]) == [lists.references[1][i] for i in chosen]
     assert np.array_equal(part.counts["WER"], lists.counts["WER"][items])

@@ -212,6 +212,15 @@ FAULTS = {
         "counts.0.npy: found <f8 .*what meta",
     ),
     "half a column": (lambda p: forget(p, "texts.offsets"), "texts.offsets.npy: found <i8"),
+    "half a forest": (lambda p: forget(p, "trees.sizes"), "trees.sizes.npy: found <i4"),
+    "no vocabulary": (
+        lambda p: [forget(p, f"gold.vocabulary.{kind}") for kind in ("bytes", "offsets")],
+        "meta.json: found no array gold.vocabulary.bytes, expected the symbols of gold",
+    ),
+    "symbols": (
+        lambda p: claim(p, "gold.symbols", np.full(12, 99, np.int32)),
+        "s: found trees: the nodes of tree 0 form none, expected columns that fit",
+    ),
     "value": (lambda p: claim(p, "labels", np.full(10, np.inf)), "s: found labels holds an infinite value"),
     "lists": (
         lambda p: claim(p, "offsets", np.array([0, 3, 3, 8, 10])),

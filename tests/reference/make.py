@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, as_features
 from rerank.data.strings import StringColumn
+from rerank.data.trees import Forest
 
 LAYOUTS = ("dense", "float32", "sparse", "indicators")
 
@@ -47,6 +48,10 @@ def full_lists(layout="dense", lengths=(3, 1, 4, 2), n_features=5, seed=0):
         feature_names=[f"f{j}" for j in range(n_features)],
         texts=strings(n, "text"),
         references=(strings(len(lengths), "a"), strings(len(lengths), "b")),
+        trees=Forest.from_strings(
+            f"(S (NP n{i})" + " (VP v)" * (i % 3) + ")" if i % 4 else "" for i in range(n)
+        ),
+        gold=Forest.from_strings(f"(S (NP n{i}))" for i in range(len(lengths))),
         counts={"WER": rng.random((n, 2)), "BLEU": rng.random((n, 10))},
         source="made",
     )

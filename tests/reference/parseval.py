@@ -1,0 +1,69 @@
+"""PARSEVAL counts straight from their definition; slow and meant to be obviously right.
+
+Trees are pairs of a label and children, as in reference.trees.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+PUNCTUATION = {",", ":", "``", "''", "."}
+DELETED = {"TOP", "S1", "-NONE-", *PUNCTUATION}
+
+
+def tagged(tree, tag=None):
+    """(tag, word) of every word; the tag is None of one that has brothers or sisters."""
+    out = []
+    for child in tree[1]:
+        alone = len(tree[1]) == 1
+        out += [(tree[0] if alone else None, child)] if isinstance(child, str) else tagged(child)
+    return out
+
+
+def words(tree):
+    """(tag, word) without traces."""
+    return [] if tree is None else [pair for pair in tagged(tree) if pair[0] != "-NONE-"]
+
+
+def brackets(tree, kept):
+    """(label, first word, last word behind) of every bracket; ``kept`` says which words are counted."""
+    found = []
+
+    def walk(node, place):
+        """The place behind the node in words that are no traces."""
+        if isinstance(node, str):
+            return place + 1
+        label, children = node
+        if len(children) == 1 and isinstance(children[0], str):
+            return place + (label != "-NONE-")
+        end = place
+        for child in children:
+            end = walk(child, end)
+        bare = re.sub("(?s)[-=].*", "", label)
+        span = sum(kept[:place]), sum(kept[:end])
+        if label and bare not in DELETED and span[0] < span[1]:
+            found.append(({"PRT": "ADVP"}.get(bare, bare), *span))
+        return end
+
+    if tree is not None:
+        walk(tree, 0)
+    return found
+
+
+def cross(a, b):
+    shared = max(a[1], b[1]) < min(a[2], b[2])
+    a_in_b = b[1] <= a[1] and a[2] <= b[2]
+    b_in_a = a[1] <= b[1] and b[2] <= a[2]
+    return shared and not a_in_b and not b_in_a
+
+
+def counts(gold, parse):
+    """[matched, gold, test, crossing, length]; ValueError where the words are not as many."""
+    kept = [tag not in DELETED for tag, _ in words(gold)]
+    if parse is not None and len(words(parse)) != len(kept):
+        raise ValueError
+    right, found = brackets(gold, kept), brackets(parse, kept)
+    matched = (Counter(right) & Counter(found)).total()
+    crossing = sum(any(cross(bracket, other) for other in right) for bracket in found)
+    return [matched, len(right), len(found), crossing, len(kept)]

@@ -87,7 +87,7 @@ def _edges(lists: CandidateLists, path: str) -> Index:
 
 def _note_left_out(lists: CandidateLists, named: bool, path: str) -> None:
     columns = ("item_ids", "texts", "base_scores", "references", "trees", "gold", "unretrieved")
-    given = {name: getattr(lists, name, None) for name in columns}
+    given = {name: getattr(lists, name) for name in columns}
     left = [name for name, column in given.items() if column is not None and len(column)]
     if lists.labels is not None and not np.array_equal(lists.labels, f_of(lists.counts["PARSEVAL"])):
         left.append("labels (but F)")

@@ -128,8 +128,11 @@ def test_a_closed_pipe_ends_quietly_with_141(files):
 
 def test_control_c_ends_quietly_with_130(files):
     endless = ("--set", "rounds=100000000", "--set", "tau=1e300", "--out", "m")
-    with shell("train", "--data", "train.letor", *endless) as process:
-        time.sleep(1.5)
+    pipe = files / "pipe.letor"
+    os.mkfifo(pipe)
+    with shell("train", "--data", "pipe.letor", "--format", "svmlight", *endless) as process:
+        pipe.write_bytes((files / "train.letor").read_bytes())  # returns when it is being read
+        time.sleep(1.0)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -301,7 +301,6 @@ def test_a_fault_is_told_with_its_line(
 
 
 def test_parseval_needs_no_trees(tmp_path: Path) -> None:
-    pytest.importorskip("rerank.metrics.parseval")
     lists = read(tmp_path, SMALL)
     scores = np.array([0.0, 1, 0, 0, 0, 1])
     values = rerank.evaluate(lists, scores, ["PARSEVAL", "PARSEVAL.LR", "PARSEVAL.LP"])

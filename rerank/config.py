@@ -6,8 +6,9 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+import pydantic
 import yaml
 
 from rerank.errors import ConfigError, FormatError
@@ -58,6 +59,9 @@ class SelectSection(Settings):
     keep: Literal["last", "best", "train"] | None = setting(
         None, "the last round, or the best on the dev or the training lists"
     )
+    keep_margin: Annotated[float, pydantic.Field(ge=0)] | Literal["auto", "none"] = setting(
+        "none", "lead over the first-best that takes its place; auto = tuned on the dev lists"
+    )
 
 
 class TrainConfig(Settings):
@@ -69,6 +73,7 @@ class TrainConfig(Settings):
     select: SelectSection = setting(SelectSection(), "metric to watch and to keep a round by")
     metrics: list[str] = setting([], "metrics to report")
     seed: int | None = setting(None, "seed of a learner that has one", ge=0)
+    seeds: int = setting(1, "runs with consecutive seeds, of which one is kept", ge=1)
 
 
 PATH_KEYS = ["train", "dev", "test", "feature_names", "refs", "dev_refs", "test_refs", "merge", "qrels"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import pydantic
 import yaml
@@ -59,9 +60,23 @@ class SelectSection(Settings):
     keep: Literal["last", "best", "train"] | None = setting(
         None, "the last round, or the best on the dev or the training lists"
     )
-    keep_margin: Annotated[float, pydantic.Field(ge=0)] | Literal["auto", "none"] = setting(
+    keep_margin: float | Literal["auto", "none"] = setting(
         "none", "lead over the first-best that takes its place; auto = tuned on the dev lists"
     )
+
+    @pydantic.field_validator("keep_margin", mode="before")
+    @classmethod
+    def _margin(cls, value: Any) -> Any:
+        if value in ("auto", "none"):
+            return value
+        try:
+            margin = math.nan if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError):
+            margin = math.nan
+        if not margin >= 0:
+            expected = "auto, none, inf or a number of at least 0"
+            raise ValueError(f"select.keep_margin: found {value!r}, expected {expected}")
+        return margin
 
 
 class TrainConfig(Settings):

@@ -64,9 +64,10 @@ class Prepared:
             model.training.rounds["metric"] = self.train.judge.name
         if keep_margin is not None:
             _set_margin(model, keep_margin, dev)
-        for part in (self.train, dev):
-            if part is not None:
-                _note_gain(model, part)
+        by_dev = keep_margin == "auto" or model.training.settings.get("keep") == "best"
+        _note_gain(model, self.train, "fit")
+        if dev is not None:
+            _note_gain(model, dev, "choice" if by_dev else "none")
         return model
 
     @property
@@ -148,13 +149,14 @@ def _scores(model: Model, lists: CandidateLists) -> Floats:
     return model.with_keep_margin(lists, model.score_aligned(lists))
 
 
-def _note_gain(model: Model, part: Part) -> None:
+def _note_gain(model: Model, part: Part, use: str) -> None:
     """Notes the gain over first-best by a metric of single candidates."""
     first_best = part.lists.first_best
     if first_best is None or not isinstance(part.judge, SelectingJudge):
         return
     before = part.judge.per_list(first_best)
-    found = gain(part.name, "first-best", part.judge, before, part.judge.per_list(_scores(model, part.lists)))
+    after = part.judge.per_list(_scores(model, part.lists))
+    found = gain(part.name, use, "first-best", part.judge, before, after)
     if found is not None:
         model.training.gains.append(found.as_json())
 
@@ -200,6 +202,9 @@ def fit_seeds(prepared: Prepared, learner: Learner, n: int, keep_margin: Margin 
     chosen = worst_first[-1] if prepared.dev is not None else worst_first[(n - 1) // 2]
     found = Runs(dict(zip(seeds, models, strict=True)), part.name, variance(judge, rows), seeds[chosen])
     found.model.training.seeds = _record(found)
+    for one in found.model.training.gains:
+        if one["part"] == "dev":
+            one["use"] = "choice"
     return found
 
 

@@ -19,11 +19,14 @@ LEVEL = 0.95
 class Gain:
     """A model against ``over`` ("first-best" or "initial weights") on the lists of ``part`` (train or dev).
 
+    use : what the lists were to the model: "fit" (learnt from), "choice" (a round, a margin or a seed was
+        chosen by them) or "none"; the gain promises less for other lists where there was one.
     before, after : the metric's values. gain : their difference, positive where ``after`` is better.
     low, high : ends of the gain's percentile interval by paired bootstrap, None where it has none.
     """
 
     part: str
+    use: str
     over: str
     metric: str
     before: float
@@ -41,7 +44,7 @@ class Gain:
         return asdict(self)
 
 
-def gain(part: str, over: str, judge: Judge, before: Floats, after: Floats) -> Gain | None:
+def gain(part: str, use: str, over: str, judge: Judge, before: Floats, after: Floats) -> Gain | None:
     """The gain of one ranking over another from their statistics (n_lists, k); None without two values.
 
     Both are resampled by the same draws of the lists that can be judged.
@@ -55,7 +58,7 @@ def gain(part: str, over: str, judge: Judge, before: Floats, after: Floats) -> G
     ends = interval(judge.better * (new - old), LEVEL) or (None, None)
     difference = judge.better * (values[1] - values[0])
     lists = int(np.count_nonzero(judged))
-    return Gain(part, over, judge.name, values[0], values[1], difference, ends[0], ends[1], lists)
+    return Gain(part, use, over, judge.name, values[0], values[1], difference, ends[0], ends[1], lists)
 
 
 def judged_lists(judge: Judge, n_lists: int) -> np.ndarray[Any, np.dtype[np.bool_]]:

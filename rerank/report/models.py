@@ -42,7 +42,8 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     parts, training = _parts(model), model.training
     rows = [("model", parts["kind"]), ("learner", parts["learner"] or "unknown")]
     rows += [(name, _flat(parts[name])) for name in ("settings", "scaling", "data", "rounds") if parts[name]]
-    rows += [("margin", line.removeprefix("keep margin ")) for line in margin_lines(model)]
+    if model.keep_margin is not None:
+        rows.append(("margin", "; ".join(margin_lines(model)).removeprefix("keep margin ")))
     rows += [("gain", gain_line(gain)) for gain in training.gains]
     if training.seeds:
         rows.append(("seeds", _flat(training.seeds)))

@@ -10,6 +10,7 @@ from typing import TextIO
 
 from rerank.metrics.evaluation import FIRST_BEST, Evaluation, MetricInfo, MetricResult
 from rerank.metrics.significance import holm
+from rerank.report.variance import variance_lines
 
 WIDTH = 100
 SIGNIFICANT = 0.05
@@ -84,6 +85,9 @@ def _lines(evaluation: Evaluation, width: int) -> list[tuple[str, str]]:
     out: list[tuple[str, str]] = []
     for grid in _grids(evaluation, width):
         out += [*grid.lines(), ("", "")]
+    for name, variance in (evaluation.replicas or {}).items():
+        info = evaluation.metrics[name]
+        out += [(line, "") for line in variance_lines(variance, "", info.digits)] + [("", "")]
     return out + [(note, "dim") for note in _notes(evaluation)]
 
 
@@ -133,6 +137,8 @@ def _columns(evaluation: Evaluation, info: MetricInfo, detailed: bool) -> dict[s
         if detailed:
             columns["p Wilcoxon"] = [*blank, *(p_text(result.p_wilcoxon) for result in results)]
             columns["won/tied/lost"] = [*blank, *map(_lists, results)]
+    if results and detailed and all(result.switched is not None for result in results):
+        columns["switched"] = [*blank, *(str(result.switched) for result in results)]
     return columns
 
 
@@ -177,6 +183,10 @@ def _notes(evaluation: Evaluation) -> list[str]:
     notes = [size]
     if any(info.first_best is not None for info in evaluation.metrics.values()) and evaluation.systems:
         notes.append("gap: share of the way from first-best to oracle")
+    if any(
+        result.switched is not None for results in evaluation.systems.values() for result in results.values()
+    ):
+        notes.append("switched: lists where another item than the first-best is chosen")
     if evaluation.systems:
         percent = f"{100 * evaluation.level:.6g}%"
         how = f"{evaluation.samples} resamples of the lists, seed {evaluation.seed}"

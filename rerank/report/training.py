@@ -13,6 +13,8 @@ from rerank.report.sparkline import sparkline
 from rerank.report.variance import variance_lines
 from rerank.wording import count
 
+_USES = {"fit": " (fitted to them)", "choice": " (chosen on them)", "none": ""}
+
 
 def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> list[str]:
     """Lines for a person: what was learnt from ``lists``, how the watched ``metric`` went, what it gained."""
@@ -47,7 +49,7 @@ def margin_lines(model: Model) -> list[str]:
     if known["unvalued"]:
         line += f", {known['unvalued']} have no {metric} of their own"
     value, without = (number(known[key], known["value"], known["without"]) for key in ("value", "without"))
-    return [f"{line}; dev {metric} {value}, without it {without} ({known['leading']} switch)"]
+    return [line, f"dev {metric} {value}, without the margin {without} ({known['leading']} switch)"]
 
 
 def seed_lines(found: Variance, seeds: Mapping[str, Any]) -> list[str]:
@@ -57,12 +59,14 @@ def seed_lines(found: Variance, seeds: Mapping[str, Any]) -> list[str]:
 
 
 def gain_line(gain: Mapping[str, Any]) -> str:
-    """A gain of the training record with its interval."""
+    """A gain of the training record with its interval, and what the lists were to the model."""
     before, after, difference, low, high = (
         number(gain[key], gain["before"], gain["after"]) for key in ("before", "after", "gain", "low", "high")
     )
     values = f"{gain['part']} {gain['metric']}: {gain['over']} {before}, now {after}"
-    return f"{values}, gain {difference} [{low}, {high}] over {count(gain['lists'], 'list')}"
+    return (
+        f"{values}, gain {difference} [{low}, {high}] over {count(gain['lists'], 'list')}{_USES[gain['use']]}"
+    )
 
 
 def decimals(*values: float | None) -> int:

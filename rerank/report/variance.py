@@ -11,28 +11,30 @@ from rerank.wording import count
 def variance_lines(found: Variance, where: str, digits: int) -> list[str]:
     """A paragraph of a few lines: values, both standard deviations, and what they mean."""
     low, high = (f"{end:.{digits}f}" for end in (min(found.values), max(found.values)))
-    ends = ""
+    values = f"{count(len(found.values), 'run')}: {where}{found.metric} {low} to {high}"
+    mean = f"mean {found.mean:.{digits}f}"
     if found.ci is not None:
-        ends = " [{:.{d}f}, {:.{d}f}]".format(*found.ci, d=digits)
-    head = f"{count(len(found.values), 'run')}: {where}{found.metric} {low} to {high}, "
-    lines = [f"{head}mean {found.mean:.{digits}f}{ends} ({100 * found.level:g}% over resampled lists)"]
+        mean += " [{:.{d}f}, {:.{d}f}] over resampled lists".format(*found.ci, d=digits)
     # One decimal more than values are shown with: a deviation of 0.004 is not none.
-    sd = f"standard deviation {found.sd_seeds:.{digits + 1}f} between seeds"
-    lines.append(f"{sd}, {found.sd_lists:.{digits + 1}f} over resampled lists: {_verdict(found)}")
+    seeds, lists = (f"{sd:.{digits + 1}f}" for sd in (found.sd_seeds, found.sd_lists))
+    lines = [
+        f"{values}, {mean}",
+        f"standard deviation {seeds} between runs, {lists} over resampled lists",
+        _verdict(found),
+    ]
     if found.sd_seeds > 0:
-        alone = f"{found.within_seeds:.{digits}f} between two single runs may be the seeds' alone"
-        whole = f"one run's value holds to ±{found.of_one_run:.{digits}f} on other such lists"
-        lines.append(f"a difference below {alone}; {whole}")
+        alone = f"two single runs less than {found.within_seeds:.{digits}f} apart may differ by seed alone"
+        lines.append(f"{alone}; one run's value holds to ±{found.of_one_run:.{digits}f}")
     return lines
 
 
 def _verdict(found: Variance) -> str:
     if math.isnan(found.sd_lists):
-        return "too few lists to compare them"
+        return "too few lists to weigh the seed against them"
     if found.sd_seeds == 0:
         return "every seed gives the same value"
     if found.sd_seeds < found.sd_lists / 2:
-        return "the choice of the seed matters less than that of the lists"
+        return "the choice of the seed matters less than the choice of the lists"
     if found.sd_seeds <= 2 * found.sd_lists:
-        return "the choice of the seed matters about as much as that of the lists: tell means over seeds"
-    return "the choice of the seed matters more than that of the lists: tell means over seeds"
+        return "the choice of the seed matters about as much as that of the lists: report means over seeds"
+    return "the choice of the seed matters more than the choice of the lists: report means over seeds"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from rerank.data.leads import first_largest, leads_of
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, FitError
 from rerank.experiment import fit, make_learner
@@ -84,6 +85,18 @@ def test_a_saved_model_scores_as_before(name, scaling, tmp_path):
     np.testing.assert_array_equal(again.score(lists), model.score(lists))
     assert vars(again.training) == vars(model.training)
     assert again.explain() == model.explain()
+
+
+def test_a_tuned_margin_keeps_the_first_best_unless_led_by_more(name):
+    lists, dev = (some_lists(seed).with_first_best("input") for seed in (1, 2))
+    learner = make_learner(name, settings_of(name))
+    model = fit(learner, lists, dev=dev, metric="label@1", keep_margin="auto")
+    scores = model.raw_score(dev)
+    leads = leads_of(dev, scores)
+    expected = np.where(leads.lead > model.keep_margin, leads.rival, leads.first)
+    kept = model.score(dev)
+    assert np.isfinite(kept).all()
+    np.testing.assert_array_equal(first_largest(kept, dev.offsets), expected)
 
 
 def test_training_does_not_change_its_input(name):

@@ -65,9 +65,9 @@ class Prepared:
         if keep_margin is not None:
             _set_margin(model, keep_margin, dev)
         by_dev = keep_margin == "auto" or model.training.settings.get("keep") == "best"
-        _note_gain(model, self.train, "fit")
+        _note_gains(model, self.train, "fit")
         if dev is not None:
-            _note_gain(model, dev, "choice" if by_dev else "none")
+            _note_gains(model, dev, "choice" if by_dev else "none")
         return model
 
     @property
@@ -149,16 +149,21 @@ def _scores(model: Model, lists: CandidateLists) -> Floats:
     return model.with_keep_margin(lists, model.score_aligned(lists))
 
 
-def _note_gain(model: Model, part: Part, use: str) -> None:
-    """Notes the gain over first-best by a metric of single candidates."""
-    first_best = part.lists.first_best
-    if first_best is None or not isinstance(part.judge, SelectingJudge):
+def _note_gains(model: Model, part: Part, use: str) -> None:
+    """Notes the gains over first-best and the initial weights by a metric of single candidates."""
+    lists, judge = part.lists, part.judge
+    if not isinstance(judge, SelectingJudge):
         return
-    before = part.judge.per_list(first_best)
-    after = part.judge.per_list(_scores(model, part.lists))
-    found = gain(part.name, use, "first-best", part.judge, before, after)
-    if found is not None:
-        model.training.gains.append(found.as_json())
+    before: dict[str, Floats | None] = {"first-best": lists.first_best}
+    if model.initial is not None and model.initial.any():
+        before["initial weights"] = lists.features.scores(model.initial)
+    for over, scores in before.items():
+        if scores is None:
+            continue
+        own = judge.per_list(_scores(model, lists))
+        found = gain(part.name, use, over, judge, judge.per_list(scores), own)
+        if found is not None:
+            model.training.gains.append(found.as_json())
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,12 @@ from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError, FormatError
 from rerank.experiment import fit, make_learner
 from rerank.fitting import fit_seeds, prepare
+from rerank.learners.base import Learner
 from rerank.learners.keep_first import tune_margin
 from rerank.metrics.base import parse
 from rerank.metrics.gains import gain
 from rerank.models.base import load_model
+from rerank.models.linear import LinearModel
 from rerank.report.models import model_json, model_lines
 
 
@@ -119,6 +121,28 @@ def test_gains_over_first_best_are_noted_for_both_sets():
         assert found["after"] == corpus_value(judge, own)
         assert found["low"] < found["gain"] == found["after"] - found["before"] < found["high"]
         assert found == gain(found["part"], found["use"], "first-best", judge, first, own).as_json()
+
+
+class Tuner(Learner):
+    """Takes a second feature beside the one it starts from."""
+
+    name = "tuner"
+
+    def _fit(self, lists, guide):
+        model = LinearModel(lists.names(), np.array([2.0, 0.5, 0.0, 0.0]))
+        model.initial = np.array([1.0, 0.0, 0.0, 0.0])
+        return model
+
+
+def test_gains_over_the_initial_weights_of_a_tuner_are_noted_as_well():
+    model = fit(Tuner(), TRAIN, dev=DEV, metric="label@1", scaling="zscore")
+    assert [(g["part"], g["over"]) for g in model.training.gains] == [
+        (part, over) for part in ("train", "dev") for over in ("first-best", "initial weights")
+    ]
+    judge = parse("label@1").prepare(DEV)
+    alone = corpus_value(judge, judge.per_list(DEV.features.column(0)))  # a z-score keeps the order
+    assert model.training.gains[3]["before"] == alone
+    assert model.training.gains[3]["after"] == model.training.gains[2]["after"] != alone
 
 
 def test_dev_lists_that_chose_something_are_not_unseen():

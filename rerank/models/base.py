@@ -55,7 +55,8 @@ class Model(ABC):
     ``feature_names`` are the features by column as the model knows them; data with other columns is
     brought into that order by name (by position where either has no names), absent features are 0.
     ``keep_margin``, in units of the scores, keeps a list's first-best on top unless another item leads it by
-    more (see data.leads.with_margin); None where the model has none.
+    more (see data.leads.with_margin); None where the model has none. ``initial`` are the weights (n_features)
+    that a tuner started from, None where it says none; they are not saved.
     """
 
     kind: ClassVar[str]
@@ -64,6 +65,7 @@ class Model(ABC):
         self.feature_names = feature_names
         self.scaling: Scaling | None = None
         self.keep_margin: float | None = None
+        self.initial: Floats | None = None
         self.training = Training()
         self.curve: list[dict[str, float]] = []
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from rerank import parallel
 from rerank.data.judge import Judge, Metric, SelectingJudge, corpus_value
-from rerank.data.leads import checked_margin
+from rerank.data.leads import checked_margin, first_best_items
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import Scaling, fit_scaling
 from rerank.errors import ConfigError, DataNote
@@ -48,7 +48,7 @@ class Prepared:
         """The learner's model with its keep margin, and in its training record all that is known of it."""
         dev = self.dev
         if keep_margin is not None:
-            _check_margin(keep_margin, dev)
+            _check_margin(keep_margin, self.train, dev)
         watched = None if dev is None or dev.judge is None else (dev.lists, dev.judge)
         model = learner.fit(self.train.lists, judge=self.train.judge, dev=watched)
         model.scaling = self.scaling
@@ -112,17 +112,19 @@ def _note_feature_of_metric(lists: CandidateLists, metric: str) -> None:
             warnings.warn(f"{text}; is it known at prediction?", DataNote, stacklevel=4)
 
 
-def _check_margin(keep_margin: float | Literal["auto"], dev: Part | None) -> None:
+def _check_margin(keep_margin: float | Literal["auto"], train: Part, dev: Part | None) -> None:
     """Refuses a margin that cannot be set, before anything is learnt."""
     if keep_margin != "auto":
         checked_margin(keep_margin)
-        return
-    if dev is None:
+    elif dev is None:
         raise ConfigError("keep_margin=auto is tuned on development lists: give some (--dev, dev=)")
-    if not isinstance(dev.judge, SelectingJudge):
+    elif not isinstance(dev.judge, SelectingJudge):
         name = "none" if dev.judge is None else dev.judge.name
         text = f"needs a metric of single candidates (BLEU, WER, label@1), {name} judges rankings"
         raise ConfigError(f"keep_margin=auto {text}")
+    for part in (train, dev):
+        if part is not None:
+            first_best_items(part.lists)
 
 
 def _set_margin(model: Model, keep_margin: float | Literal["auto"], dev: Part | None) -> None:
@@ -154,13 +156,15 @@ def _note_gains(model: Model, part: Part, use: str) -> None:
     lists, judge = part.lists, part.judge
     if not isinstance(judge, SelectingJudge):
         return
-    before: dict[str, Floats | None] = {"first-best": lists.first_best}
+    before: dict[str, Floats] = {}
+    if lists.first_best is not None:
+        before["first-best"] = lists.first_best
     if model.initial is not None and model.initial.any():
         before["initial weights"] = lists.features.scores(model.initial)
+    if not before:
+        return
+    own = judge.per_list(_scores(model, lists))
     for over, scores in before.items():
-        if scores is None:
-            continue
-        own = judge.per_list(_scores(model, lists))
         found = gain(part.name, use, over, judge, judge.per_list(scores), own)
         if found is not None:
             model.training.gains.append(found.as_json())

@@ -101,6 +101,8 @@ def test_what_cannot_be_tuned_is_said_before_anything_is_learnt():
         fitted(keep_margin=-1.0)
     with pytest.raises(DataError, match=r"set 2: .*--first-best"):
         fitted(dev=replace(DEV, first_best=None), keep_margin="auto")
+    with pytest.raises(DataError, match=r"set 1: .*--first-best"):
+        fit(Tuner(), replace(TRAIN, first_best=None), keep_margin=0.1)
 
 
 def test_the_public_function_takes_a_margin():

@@ -60,10 +60,22 @@ def leads_of(lists: CandidateLists, scores: Floats) -> Leads:
     return Leads(first, rival, lead)
 
 
+def differ(lists: CandidateLists, a: Index, b: Index) -> npt.NDArray[np.bool_]:
+    """Where two choices of an item for each list (n_lists) differ: bool (n_lists).
+
+    Where the items have texts these must differ: nobody sees which of two equal lines was chosen.
+    """
+    different: npt.NDArray[np.bool_] = a != b
+    if lists.texts is not None:
+        pairs = np.stack([a, b], axis=1).ravel()
+        bounds = np.arange(0, len(pairs) + 1, 2, dtype=np.int64)
+        different &= ~lists.texts.take(pairs).repeated(bounds)[1::2]
+    return different
+
+
 def switched(lists: CandidateLists, scores: Floats) -> npt.NDArray[np.bool_]:
-    """Whether ``scores`` (n_items) choose another item than the first stage: bool (n_lists)."""
-    chosen: npt.NDArray[np.bool_] = first_largest(scores, lists.offsets) != first_best_items(lists)
-    return chosen
+    """Lists where ``scores`` (n_items) choose something else than the first stage, as ``differ`` says."""
+    return differ(lists, first_largest(scores, lists.offsets), first_best_items(lists))
 
 
 def checked_margin(margin: float) -> float:

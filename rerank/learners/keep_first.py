@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.judge import SelectingJudge, corpus_value
-from rerank.data.leads import Leads, leads_of
+from rerank.data.leads import Leads, differ, leads_of
 from rerank.data.lists import CandidateLists
 from rerank.errors import DataError
 
@@ -27,7 +27,8 @@ class KeepMargin:
 
     margin : in units of the scores; inf keeps every first-best.
     value, without : the metric with the margin, and without one.
-    lists, leading : lists, and those where another item leads the first-best.
+    lists, leading : lists, and those where something else leads the first-best (another text where there are
+        texts, see data.leads.differ).
     switched : lists where it leads by more than the margin, and so is chosen. By the metric of the two items
         on their own, ``gained`` are better for it and ``lost`` worse; ``unvalued`` have no such value.
     """
@@ -86,8 +87,9 @@ def _between(low: float, high: float) -> float:
 def _applied(
     lists: CandidateLists, judge: SelectingJudge, scores: Floats, leads: Leads, margin: float
 ) -> KeepMargin:
-    switched = leads.lead > margin
-    chosen = np.where(switched, leads.rival, leads.first)
+    different = differ(lists, leads.rival, leads.first)
+    chosen = np.where(leads.lead > margin, leads.rival, leads.first)
+    switched = different & (leads.lead > margin)
     before, after = (
         np.asarray(judge.score_from_sums(judge.per_item[items[switched]])) for items in (leads.first, chosen)
     )
@@ -97,7 +99,7 @@ def _applied(
         value=corpus_value(judge, judge.per_item[chosen]),
         without=corpus_value(judge, judge.per_list(scores)),
         lists=lists.n_lists,
-        leading=int(np.count_nonzero(leads.lead)),
+        leading=int(np.count_nonzero(different)),
         switched=int(np.count_nonzero(switched)),
         gained=int(np.count_nonzero(gains > 1e-9)),
         lost=int(np.count_nonzero(gains < -1e-9)),

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.judge import corpus_value
+from rerank.data.leads import differ
 from rerank.data.lists import CandidateLists, Floats
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import Metric, ReportJudge, parse_all, prepare_all, statistics
@@ -42,7 +43,7 @@ class MetricInfo:
 class MetricResult:
     """A system's value, its percentile interval, the share of the gap between first-best and oracle that
     it closes, how it compares to the baseline, and for metrics of one chosen item the lists where that is
-    another than first-best's; None where there is nothing to say."""
+    something else than first-best; None where there is nothing to say."""
 
     value: float
     ci: tuple[float, float] | None
@@ -228,11 +229,11 @@ def _result(
 
 
 def _switched(judge: ReportJudge, scores: npt.ArrayLike) -> int | None:
-    """Judged lists where another item is chosen than the first stage's; None where nothing is chosen."""
+    """Judged lists where something else is chosen than by the first stage; None where nothing is chosen."""
     stage = judge.stage
     if not isinstance(stage, Selection) or stage.first_best is None:
         return None
-    return int(np.count_nonzero((stage.place(scores) != stage.first_best) & judge.judged))
+    return int(np.count_nonzero(differ(stage.lists, stage.place(scores), stage.first_best) & judge.judged))
 
 
 def _statistics(judges: Sequence[ReportJudge], name: str, scores: npt.ArrayLike) -> list[Floats]:

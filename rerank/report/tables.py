@@ -83,12 +83,14 @@ def print_table(evaluation: Evaluation, stream: TextIO | None = None) -> None:
 
 def _lines(evaluation: Evaluation, width: int) -> list[tuple[str, str]]:
     out: list[tuple[str, str]] = []
-    for grid in _grids(evaluation, width):
+    grids = _grids(evaluation, width)
+    for grid in grids:
         out += [*grid.lines(), ("", "")]
     for name, variance in (evaluation.replicas or {}).items():
         info = evaluation.metrics[name]
         out += [(line, "") for line in variance_lines(variance, "", info.digits)] + [("", "")]
-    return out + [(note, "dim") for note in _notes(evaluation)]
+    switches = any(column == "switched" for grid in grids for _, column in grid.heads)
+    return out + [(note, "dim") for note in _notes(evaluation, switches)]
 
 
 def _line(cells: Sequence[str], columns: Sequence[tuple[int, int]]) -> str:
@@ -175,7 +177,7 @@ def _lists(result: MetricResult) -> str:
     return "-" if result.wins is None else f"{result.wins}/{result.ties}/{result.losses}"
 
 
-def _notes(evaluation: Evaluation) -> list[str]:
+def _notes(evaluation: Evaluation, switches: bool) -> list[str]:
     size = f"{evaluation.n_lists} lists, {evaluation.n_items} items"
     if evaluation.unjudged:
         size += f"; left out for want of a judged item: {evaluation.unjudged}"
@@ -183,10 +185,8 @@ def _notes(evaluation: Evaluation) -> list[str]:
     notes = [size]
     if any(info.first_best is not None for info in evaluation.metrics.values()) and evaluation.systems:
         notes.append("gap: share of the way from first-best to oracle")
-    if any(
-        result.switched is not None for results in evaluation.systems.values() for result in results.values()
-    ):
-        notes.append("switched: lists where another item than the first-best is chosen")
+    if switches:
+        notes.append("switched: lists whose choice is not first-best (where items have texts: not its text)")
     if evaluation.systems:
         percent = f"{100 * evaluation.level:.6g}%"
         how = f"{evaluation.samples} resamples of the lists, seed {evaluation.seed}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from reference import keep_first as twin
 
 from rerank.data.leads import first_largest, leads_of, margin_of, switched, with_margin
 from rerank.data.lists import CandidateLists
+from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
 
 
@@ -50,6 +53,14 @@ def test_the_margin_is_added_to_the_first_best_alone():
     scores = np.array([1.0, 2.0, 0.0, 5.0, 4.0])
     np.testing.assert_array_equal(with_margin(lists, scores, 0.5), [1.5, 2.0, 0.0, 5.5, 4.0])
     np.testing.assert_array_equal(scores, [1.0, 2.0, 0.0, 5.0, 4.0])
+
+
+def test_the_same_text_is_no_other_choice():
+    lists = lists_of([2, 2, 1])
+    scores = np.array([0.0, 1.0, 0.0, 1.0, 0.0])
+    assert switched(lists, scores).tolist() == [True, True, False]
+    texts = StringColumn.from_strings(["so", "so", "so", "", ""])
+    assert switched(replace(lists, texts=texts), scores).tolist() == [False, True, False]
 
 
 def test_a_lead_of_the_margin_itself_does_not_switch():

@@ -44,7 +44,9 @@ def test_the_sweep_is_brute_force(metric, seed, spread):
     kept = with_margin(lists, scores, found.margin)
     assert corpus_value(judge, judge.per_list(kept)) == pytest.approx(value, rel=1e-12)
     assert found.without == corpus_value(judge, judge.per_list(scores))
-    assert found.switched == sum(lead > margin for lead in twin.leads(lists, scores))
+    assert found.switched == twin.switched(lists, scores, margin)
+    assert found.leading == twin.switched(lists, scores, 0.0)
+    assert found.gained + found.lost + found.unvalued <= found.switched
     assert judge.better * (value - corpus_value(judge, judge.per_list(lists.first_best))) >= -1e-9
 
 

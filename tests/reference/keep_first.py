@@ -19,6 +19,7 @@ def first_best(lists):
 def chosen(lists, scores, margin):
     """The item of each list that a margin leaves or puts on top."""
     out = []
+    scores = scores.tolist()
     for i, first in enumerate(first_best(lists)):
         best = max(range(lists.offsets[i], lists.offsets[i + 1]), key=lambda j: (scores[j], -j))
         out.append(best if scores[best] - scores[first] > margin else first)
@@ -29,6 +30,14 @@ def leads(lists, scores):
     """How far the best item of each list leads the first-best."""
     best = chosen(lists, scores, 0.0)
     return [scores[j] - scores[f] for j, f in zip(best, first_best(lists), strict=True)]
+
+
+def switched(lists, scores, margin):
+    """Lists where another item is chosen than the first stage's, and another text if there are texts."""
+    pairs = zip(chosen(lists, scores, margin), first_best(lists), strict=True)
+    if lists.texts is None:
+        return sum(a != b for a, b in pairs)
+    return sum(lists.texts[a] != lists.texts[b] for a, b in pairs)
 
 
 def best_margin(lists, judge, scores):

@@ -64,10 +64,11 @@ class Prepared:
             model.training.rounds["metric"] = self.train.judge.name
         if keep_margin is not None:
             _set_margin(model, keep_margin, dev)
-        by_dev = keep_margin == "auto" or model.training.settings.get("keep") == "best"
         _note_gains(model, self.train, "fit")
         if dev is not None:
-            _note_gains(model, dev, "choice" if by_dev else "none")
+            by_dev = keep_margin == "auto" or model.training.settings.get("keep") == "best"
+            same = dev.lists.fingerprint() == self.train.lists.fingerprint()
+            _note_gains(model, dev, "fit" if same else "choice" if by_dev else "none")
         return model
 
     @property
@@ -212,7 +213,7 @@ def fit_seeds(prepared: Prepared, learner: Learner, n: int, keep_margin: Margin 
     found = Runs(dict(zip(seeds, models, strict=True)), part.name, variance(judge, rows), seeds[chosen])
     found.model.training.seeds = _record(found)
     for one in found.model.training.gains:
-        if one["part"] == "dev":
+        if one["part"] == "dev" and one["use"] == "none":
             one["use"] = "choice"
     return found
 

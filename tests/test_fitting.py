@@ -150,6 +150,7 @@ def test_gains_over_the_initial_weights_of_a_tuner_are_noted_as_well():
 def test_dev_lists_that_chose_something_are_not_unseen():
     assert fitted(keep_margin="auto").training.gains[1]["use"] == "choice"
     assert fitted(settings={"keep": "best"}).training.gains[1]["use"] == "choice"
+    assert fitted(dev=TRAIN).training.gains[1]["use"] == "fit"
 
 
 def test_without_first_best_or_with_a_ranking_metric_there_is_no_gain():

@@ -51,7 +51,9 @@ class Leads:
 
 
 def leads_of(lists: CandidateLists, scores: Floats) -> Leads:
-    """The leads over first-best under ``scores`` (n_items); DataError where the lists have no first-best."""
+    """The leads over first-best under ``scores`` (n_items); DataError at a NaN, or without a first-best."""
+    if np.isnan(scores).any():
+        raise DataError(f"{lists.source}: item {int(np.argmax(np.isnan(scores))) + 1} has the score NaN")
     first = first_best_items(lists)
     top = first_largest(scores, lists.offsets)
     rival = np.where(scores[top] > scores[first], top, first)
@@ -103,7 +105,7 @@ def with_margin(lists: CandidateLists, scores: Floats, margin: float) -> Floats:
     The margin is added to the score of each first-best, in units of the scores, and nothing else changes.
     Where that sum would tie with an item that does not lead by more, it becomes the next number above; where
     rounding would lift it up to one that does, the next below. With an infinite margin each first-best has
-    its list's best score plus 1. All stays finite. Raises DataError where the lists have no first-best.
+    its list's best score plus 1. All stays finite. Raises DataError at a NaN, or without a first-best.
     """
     checked_margin(margin)
     leads = leads_of(lists, scores)

@@ -100,6 +100,11 @@ def test_without_a_first_stage_it_is_said_how_to_give_one():
         with_margin(lists, np.zeros(2), 0.0)
 
 
+def test_a_score_that_is_no_number_is_refused():
+    with pytest.raises(DataError, match="some lists: item 2 has the score NaN"):
+        with_margin(lists_of([2]), np.array([0.0, np.nan]), 0.0)
+
+
 @pytest.mark.parametrize("margin", [-1e-9, -np.inf, np.nan])
 def test_a_margin_is_a_number_of_at_least_0(margin):
     with pytest.raises(ConfigError, match="keep margin: found"):

@@ -56,7 +56,7 @@ class Model(ABC):
     brought into that order by name (by position where either has no names), absent features are 0.
     ``keep_margin``, in units of the scores, keeps a list's first-best on top unless another item leads it by
     more (see data.leads.with_margin); None where the model has none. ``initial`` are the weights (n_features)
-    that a tuner started from, None where it says none; they are not saved.
+    that a tuner started from, None where there were none; they are not saved.
     """
 
     kind: ClassVar[str]

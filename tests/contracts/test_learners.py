@@ -181,6 +181,10 @@ def test_weights_that_a_learner_does_not_take_are_refused(name):
     if not learner.accepts_initial:
         with pytest.raises(FitError, match="takes no initial weights"):
             learner.fit(lists, judge=judge, initial=np.ones(lists.n_features))
+        return
+    start = np.array([0.5, -1.0, 0.0, 1.0, 0.0, 2.0]) / 100  # far from good: there is much to learn
+    model = learner.fit(lists, judge=judge, initial=start.copy())
+    np.testing.assert_array_equal(model.initial, start)  # and nothing moved it
 
 
 def test_rounds_leave_a_curve_and_the_best_can_be_kept(name):

@@ -153,7 +153,10 @@ def _scores(model: Model, lists: CandidateLists) -> Floats:
 
 
 def _note_gains(model: Model, part: Part, use: str) -> None:
-    """Notes the gains over first-best and the initial weights by a metric of single candidates."""
+    """Notes the gains over first-best, the initial weights, and on dev over the model without its margin.
+
+    These are of metrics of single candidates alone.
+    """
     lists, judge = part.lists, part.judge
     if not isinstance(judge, SelectingJudge):
         return
@@ -162,6 +165,8 @@ def _note_gains(model: Model, part: Part, use: str) -> None:
         before["first-best"] = lists.first_best
     if model.initial is not None and model.initial.any():
         before["initial weights"] = lists.features.scores(model.initial)
+    if model.keep_margin is not None and part.name == "dev":
+        before["no margin"] = model.score_aligned(lists)
     if not before:
         return
     own = judge.per_list(_scores(model, lists))

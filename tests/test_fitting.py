@@ -115,8 +115,9 @@ def test_gains_over_first_best_are_noted_for_both_sets():
     assert [(g["part"], g["use"], g["over"]) for g in model.training.gains] == [
         ("train", "fit", "first-best"),
         ("dev", "none", "first-best"),
+        ("dev", "none", "no margin"),
     ]
-    for lists, found in zip((TRAIN, DEV), model.training.gains, strict=True):
+    for lists, found in zip((TRAIN, DEV), model.training.gains[:2], strict=True):
         judge = parse("label@1").prepare(lists)
         first, own = judge.per_list(lists.first_best), judge.per_list(model.score(lists))
         assert found["before"] == corpus_value(judge, first)
@@ -145,6 +146,13 @@ def test_gains_over_the_initial_weights_of_a_tuner_are_noted_as_well():
     alone = corpus_value(judge, judge.per_list(DEV.features.column(0)))  # a z-score keeps the order
     assert model.training.gains[3]["before"] == alone
     assert model.training.gains[3]["after"] == model.training.gains[2]["after"] != alone
+
+
+def test_the_gain_of_the_margin_itself_is_noted_on_dev():
+    model = fitted(keep_margin="auto")
+    found = model.training.gains[2]
+    assert (found["before"], found["after"]) == (model.training.keep["without"], model.training.keep["value"])
+    assert found["low"] <= found["gain"] <= found["high"]
 
 
 def test_dev_lists_that_chose_something_are_not_unseen():

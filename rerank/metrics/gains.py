@@ -17,7 +17,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Gain:
-    """A model against ``over`` ("first-best" or "initial weights") on the lists of ``part`` (train or dev).
+    """A model against ``over`` (first-best, initial weights, no margin) on the lists of ``part``.
 
     use : what the lists were to the model: "fit" (learnt from), "choice" (a round, a margin or a seed was
         chosen by them) or "none"; the gain promises less for other lists where there was one.

@@ -8,7 +8,7 @@ from typing import Any
 
 from rerank.models.base import Model
 from rerank.report.columns import columns
-from rerank.report.training import gain_line, margin_lines
+from rerank.report.training import gain_line, margin_line
 
 
 def _parts(model: Model) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     rows = [("model", parts["kind"]), ("learner", parts["learner"] or "unknown")]
     rows += [(name, _flat(parts[name])) for name in ("settings", "scaling", "data", "rounds") if parts[name]]
     if model.keep_margin is not None:
-        rows.append(("margin", "; ".join(margin_lines(model)).removeprefix("keep margin ")))
+        rows.append(("margin", margin_line(model).removeprefix("keep margin ")))
     rows += [("gain", gain_line(gain)) for gain in training.gains]
     if training.seeds:
         rows.append(("seeds", _flat(training.seeds)))

@@ -29,27 +29,27 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
         lines += [text, *_curve_lines(model, metric)]
     elif "train" in rounds:
         lines.append(f"train {metric} {rounds['train']:.4f}")
-    return [*lines, *margin_lines(model), *map(gain_line, model.training.gains)]
+    if model.keep_margin is not None:
+        lines.append(margin_line(model))
+    return [*lines, *map(gain_line, model.training.gains)]
 
 
-def margin_lines(model: Model) -> list[str]:
-    """The keep margin, and what it does on the dev lists where there are some; nothing without one."""
+def margin_line(model: Model) -> str:
+    """The model's keep margin, and what it does on the dev lists where there are some."""
     margin, known = model.keep_margin, model.training.keep
-    if margin is None:
-        return []
+    assert margin is not None
     line = f"keep margin {margin:.6g}" + (" (tuned)" if known.get("tuned") else "")
     if margin == math.inf:
         line += ", so that every first-best is kept"
     if not known:
-        return [line]
-    metric = model.training.rounds["metric"]
+        return line
     line += f": {known['switched']} of {count(known['lists'], 'dev list')} switch"
+    line += f" ({known['leading']} without it)"
     if known["switched"]:
         line += f", {known['gained']} gain and {known['lost']} lose"
     if known["unvalued"]:
-        line += f", {known['unvalued']} have no {metric} of their own"
-    value, without = (number(known[key], known["value"], known["without"]) for key in ("value", "without"))
-    return [line, f"dev {metric} {value}, without the margin {without} ({known['leading']} switch)"]
+        line += f", {known['unvalued']} have no {model.training.rounds['metric']} of their own"
+    return line
 
 
 def seed_lines(found: Variance, seeds: Mapping[str, Any]) -> list[str]:

@@ -28,7 +28,7 @@ def test_what_train_and_show_say(rerank, trained, golden):
     shown = json.loads(rerank("show", "model", "--json").out)
     assert shown["keep_margin"] == load_model("model").keep_margin
     assert shown["keep"]["tuned"] is True
-    assert [gain["part"] for gain in shown["gains"]] == ["train", "dev"]
+    assert [gain["part"] for gain in shown["gains"]] == ["train", "dev", "dev"]
 
 
 def chosen(path):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import pydantic
 import yaml
 
 from rerank.errors import ConfigError, FormatError
@@ -58,6 +60,23 @@ class SelectSection(Settings):
     keep: Literal["last", "best", "train"] | None = setting(
         None, "the last round, or the best on the dev or the training lists"
     )
+    keep_margin: float | Literal["auto", "none"] = setting(
+        "none", "lead over the first-best that takes its place; auto = tuned on the dev lists"
+    )
+
+    @pydantic.field_validator("keep_margin", mode="before")
+    @classmethod
+    def _margin(cls, value: Any) -> Any:
+        if value in ("auto", "none"):
+            return value
+        try:
+            margin = math.nan if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError):
+            margin = math.nan
+        if not margin >= 0:
+            expected = "auto, none, inf or a number of at least 0"
+            raise ValueError(f"select.keep_margin: found {value!r}, expected {expected}")
+        return margin
 
 
 class TrainConfig(Settings):
@@ -69,6 +88,7 @@ class TrainConfig(Settings):
     select: SelectSection = setting(SelectSection(), "metric to watch and to keep a round by")
     metrics: list[str] = setting([], "metrics to report")
     seed: int | None = setting(None, "seed of a learner that has one", ge=0)
+    seeds: int = setting(1, "runs with consecutive seeds, of which one is kept", ge=1)
 
 
 PATH_KEYS = ["train", "dev", "test", "feature_names", "refs", "dev_refs", "test_refs", "merge", "qrels"]

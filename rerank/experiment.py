@@ -17,13 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.config import TrainConfig, learner_settings
-from rerank.data.judge import Judge, Metric
+from rerank.data.judge import Metric
+from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
 from rerank.data.quantise import Quantiser, parse_quantiser, quantised
-from rerank.data.scaling import fit_scaling
 from rerank.data.scores import read_scores
 from rerank.errors import ConfigError, DataError, DataNote
 from rerank.files import write_lines
+from rerank.fitting import Margin, Runs, fit_seeds, prepare
 from rerank.formats import ReadOptions, load
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics import evaluation
@@ -31,9 +32,9 @@ from rerank.metrics.base import parse
 from rerank.metrics.comparison import Comparisons, compare_all
 from rerank.metrics.consensus import consensus
 from rerank.metrics.evaluation import Evaluation
-from rerank.metrics.selecting import SelectingJudge, first_largest
+from rerank.metrics.selecting import SelectingJudge
 from rerank.models.base import Model, load_model
-from rerank.report.training import training_lines
+from rerank.report.training import seed_lines, training_lines
 from rerank.wording import count
 
 Floats = npt.NDArray[np.float64]
@@ -49,10 +50,16 @@ class TrainResult:
     metric: str | None
     lists: CandidateLists
     seconds: dict[str, float] = field(default_factory=dict)
+    runs: Runs | None = None
 
     def summary(self) -> list[str]:
         """Lines for a person: what was learnt from what."""
-        return training_lines(self.model, self.lists, self.metric)
+        lines = training_lines(self.model, self.lists, self.metric)
+        return (
+            lines
+            if self.runs is None
+            else [*lines, *seed_lines(self.runs.variance, self.model.training.seeds)]
+        )
 
 
 def make_learner(name: str, settings: Mapping[str, Any], where: str | None = None) -> Learner:
@@ -67,51 +74,13 @@ def fit(
     dev: CandidateLists | None = None,
     metric: str | Metric | None = None,
     scaling: str = "none",
+    keep_margin: Margin = None,
 ) -> Model:
-    """Scale, bring the dev columns in line, prepare judges, fit; the model holds its scaling.
+    """Scale, bring the dev columns in line, prepare judges, fit; the model holds its scaling and keep margin.
 
     Raises ConfigError where dev lists are given without a metric, and whatever the parts raise.
     """
-    if dev is not None and metric is None:
-        raise ConfigError("development lists are watched by a metric: give one (--metric, metric=)")
-    chosen = parse(metric) if isinstance(metric, str) else metric
-    if chosen is not None:
-        _note_feature_of_metric(lists, chosen.name)
-    fitted = None if scaling == "none" else fit_scaling(scaling, lists)
-    names = lists.names()
-    train = lists if fitted is None else fitted.apply(lists)
-    judge: Judge | None = None if chosen is None else chosen.prepare(train)
-    watched = None
-    if dev is not None and chosen is not None:
-        dev = dev.with_columns(names)
-        if fitted is not None:
-            dev = fitted.apply(dev)
-        watched = (dev, chosen.prepare(dev))
-    model = learner.fit(train, judge=judge, dev=watched)
-    model.scaling = fitted
-    model.training.learner = learner.name
-    model.training.settings = learner.get_params()
-    model.training.data = {
-        "fingerprint": lists.fingerprint(),
-        "lists": lists.n_lists,
-        "items": lists.n_items,
-        **model.training.data,
-    }
-    if chosen is not None:
-        model.training.rounds["metric"] = chosen.name
-    return model
-
-
-def _note_feature_of_metric(lists: CandidateLists, metric: str) -> None:
-    """Says it where a feature bears the name of the metric: whoever learns from it learns the answer."""
-
-    def bare(name: str) -> str:
-        return "".join(filter(str.isalnum, name)).lower()
-
-    for name in lists.feature_names or ():
-        if bare(name) == bare(metric):
-            text = f"{lists.source}: feature {name!r} bears the name of the metric {metric}"
-            warnings.warn(f"{text}; is it known at prediction?", DataNote, stacklevel=3)
+    return prepare(lists, dev, metric, scaling).fit(learner, keep_margin)
 
 
 def learner_of(config: TrainConfig) -> Learner:
@@ -137,11 +106,18 @@ def train_from(config: TrainConfig) -> TrainResult:
         _note_same_file("dev", data.dev, "test", data.test)
         dev = _load(config, data.dev, refs=data.dev_refs)
     loaded = time.perf_counter()
-    model = fit(learner, lists, dev=dev, metric=config.select.metric, scaling=config.scaling)
+    metric, margin = config.select.metric, config.select.keep_margin
+    prepared = prepare(lists, dev, metric, config.scaling)
+    keep_margin: Margin = None if margin == "none" else margin
+    runs = None
+    if config.seeds > 1:
+        runs = fit_seeds(prepared, learner, config.seeds, keep_margin)
+    model = prepared.fit(learner, keep_margin) if runs is None else runs.model
     if quantiser is not None:
-        model.training.data["quantise"] = str(quantiser)
+        for one in (model,) if runs is None else runs.models.values():
+            one.training.data["quantise"] = str(quantiser)
     seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
-    return TrainResult(model, config.select.metric, lists, seconds)
+    return TrainResult(model, metric, lists, seconds, runs)
 
 
 def with_consensus(lists: CandidateLists, by: Sequence[str], statistic: str) -> CandidateLists:
@@ -204,6 +180,15 @@ def with_quantised(lists: CandidateLists, quantiser: Quantiser) -> CandidateList
         scores = predict(load_model(quantiser.path), lists)
         chosen = first_largest(scores, lists.offsets)
     return quantised(lists, quantiser, chosen)
+
+
+def save_models(result: TrainResult, path: str) -> None:
+    """Writes the model, or with {seed} in the path that of every run."""
+    if result.runs is None or "{seed}" not in path:
+        result.model.save(path)
+        return
+    for seed, model in result.runs.models.items():
+        model.save(path.replace("{seed}", str(seed)))
 
 
 def write_curve(result: TrainResult, path: str) -> None:
@@ -291,15 +276,18 @@ def train(
     dev: CandidateLists | None = None,
     metric: str | None = None,
     scaling: str | None = None,
+    keep_margin: Margin = None,
     **settings: Any,
 ) -> Model:
     """A model of ``lists`` (CandidateLists with labels).
 
     ``learner`` is a name of ``rerank list learners`` and ``settings`` are its own; ``metric`` is
     watched on ``dev`` after each round, and ``keep="best"`` keeps the best round by it; ``scaling`` is
-    fitted on ``lists`` and becomes part of the model. Raises ConfigError, DataError or FitError.
+    fitted on ``lists`` and becomes part of the model; ``keep_margin`` is how far another item must lead the
+    first-best to take its place, "auto" tunes it on ``dev``. Raises ConfigError, DataError or FitError.
     """
-    return fit(make_learner(learner, settings), lists, dev=dev, metric=metric, scaling=scaling or "none")
+    made = make_learner(learner, settings)
+    return fit(made, lists, dev=dev, metric=metric, scaling=scaling or "none", keep_margin=keep_margin)
 
 
 def evaluate(lists: CandidateLists, scores: npt.ArrayLike, metrics: Sequence[str]) -> dict[str, float]:

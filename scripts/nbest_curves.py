@@ -32,6 +32,7 @@ from text_lists.watching import Curve, LogLoss, Recorded
 
 import rerank
 from rerank import CandidateLists, RerankError
+from rerank.data.leads import first_largest
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.data.quantise import Quantiser, quantised
 from rerank.data.scaling import fit_scaling
@@ -39,7 +40,6 @@ from rerank.experiment import with_quantised
 from rerank.files import write_lines
 from rerank.learners.perceptron import Perceptron
 from rerank.metrics.base import ReportJudge, parse
-from rerank.metrics.selecting import first_largest
 from rerank.metrics.significance import bootstrap_sums
 from rerank.report.pair_counts import settings_of, standard_relations
 from rerank.report.sparkline import sparkline

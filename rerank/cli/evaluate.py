@@ -45,6 +45,13 @@ def evaluate(
             "--no-relevant", metavar="zero|skip|one", help="The value of a list without a relevant item."
         ),
     ] = "zero",
+    replicas: Annotated[
+        bool,
+        typer.Option(
+            "--replicas",
+            help="The score files are runs of one system with other seeds: say how far apart they are.",
+        ),
+    ] = False,
     per_list: Annotated[
         str | None, typer.Option("--per-list", metavar="FILE", help="Write every list's values (TSV).")
     ] = None,
@@ -77,6 +84,7 @@ def evaluate(
         no_relevant=no_relevant,
         samples=samples,
         seed=seed,
+        replicas=replicas,
     )
     if per_list is not None:
         write_lines(per_list, (line.rstrip("\n") for line in record.per_list_tsv(result.per_list())))

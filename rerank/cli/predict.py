@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli.common import verb
+from rerank.cli.common import say, verb
 from rerank.cli.options import Reading, reads
 
 
@@ -30,6 +30,14 @@ def predict(
     tag: Annotated[
         str, typer.Option("--tag", metavar="NAME", help="Name of the run, for --as run.")
     ] = "rerank",
+    keep_margin: Annotated[
+        str | None,
+        typer.Option(
+            "--keep-margin",
+            metavar="M|none",
+            help="In place of the model's: the first-best stays unless led by more than M.",
+        ),
+    ] = None,
     *,
     reading: Reading,
 ) -> None:
@@ -39,19 +47,29 @@ def predict(
     rerank predict model test.txt > scores.txt
     """
     from rerank import experiment
+    from rerank.data.leads import margin_of, switched
+    from rerank.errors import ConfigError
     from rerank.files import write_lines
     from rerank.formats import format_of
     from rerank.models.base import load_model
     from rerank.report import predictions
+    from rerank.wording import count
 
     writer = predictions.writer(as_)
     format = reading.format or format_of(data)
     scorer = load_model(model)
     grades = as_ == "grades"
+    if keep_margin is not None:
+        if grades:
+            raise ConfigError("--keep-margin changes which item is chosen, not the labels of --as grades")
+        scorer.keep_margin = margin_of(keep_margin)
     if grades:
         experiment.grader(scorer)  # refuses models without grades before the data is read
     lists = reading.load(data)
     scores = experiment.predict(scorer, lists, strict=bool(reading.given.get("strict")), grades=grades)
+    if scorer.keep_margin is not None and not grades:
+        many = int(switched(lists, scores).sum())
+        say(f"keep margin {scorer.keep_margin:.6g}: {many} of {count(lists.n_lists, 'list')} switch")
     if as_ == "nbest":
         predictions.write_reordered(lists, scores, format, out)
     else:

@@ -60,6 +60,14 @@ def train(
             "--keep", metavar="last|best|train", help="The last round, or the best on dev or training lists."
         ),
     ] = None,
+    keep_margin: Annotated[
+        str | None,
+        typer.Option(
+            "--keep-margin",
+            metavar="auto|M",
+            help="The first-best stays unless led by more than M; auto = tuned on dev.",
+        ),
+    ] = None,
     scaling: Annotated[
         str | None,
         typer.Option(
@@ -67,6 +75,15 @@ def train(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of all randomness.")] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds",
+            metavar="N",
+            help="Train with N seeds from this one on; keep the best run on dev, without dev the median "
+            "one. {seed} in MODEL writes every run.",
+        ),
+    ] = None,
     curve: Annotated[
         str | None,
         typer.Option(
@@ -99,17 +116,21 @@ def train(
         "learner.name": learner,
         "select.metric": metric,
         "select.keep": keep,
+        "select.keep_margin": keep_margin,
         "scaling": scaling,
         "seed": seed,
+        "seeds": seeds,
     }
     settings = read_config(
         config, set_ or [], {key: value for key, value in given.items() if value is not None}
     )
     if out is None:
         raise ConfigError("no model file to write: give --out MODEL")
+    if "{seed}" in out and settings.seeds < 2:
+        raise ConfigError("--out: {seed} is for several runs: give --seeds N, 2 or more")
     result = experiment.train_from(settings)
     if curve is not None:
         experiment.write_curve(result, curve)
-    result.model.save(out)
+    experiment.save_models(result, out)
     for line in result.summary():
         say(line)

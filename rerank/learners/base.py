@@ -77,7 +77,10 @@ class Learner(Settings):
         ):
             if weights is not None and not taken:
                 raise FitError(f"learner {self.name} takes no {name}")
-        return self._fit(lists, Guide(judge, dev, list_weights, pair_weights, initial))
+        model = self._fit(lists, Guide(judge, dev, list_weights, pair_weights, initial))
+        if model.initial is None:
+            model.initial = initial
+        return model
 
     def _check(self, lists: CandidateLists, judge: Judge | None, dev: Watched | None) -> None:
         if self.needs_labels and not lists.judged_lists().any():

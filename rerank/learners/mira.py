@@ -74,8 +74,8 @@ class Mira(Learner):
         assert isinstance(judge, SelectingJudge)  # needs_selecting
         _check_values(lists)
         worth = _label_worth(lists) if self.value == "sentence" else _background_worth(lists, judge)
-        weights, init = initial_weights(lists, guide, self.init)
-        state = _State(self, lists, worth, weights)
+        start, init = initial_weights(lists, guide, self.init)
+        state = _State(self, lists, worth, start.copy())
         watch = Rounds(lists, guide, self.keep)
         rng = np.random.default_rng(self.seed)
         updates = 0
@@ -92,6 +92,7 @@ class Mira(Learner):
             )
         kept, note = watch.kept(state.mean())
         model = LinearModel(lists.names(), kept)
+        model.initial = start
         model.curve = watch.curve
         model.training.rounds = {**note, "init": init}
         return model

@@ -70,6 +70,7 @@ class Pro(Learner):
         items, packed = pairs.packed()
         weights, note = self._minimise(lists.features.take(items), packed, start, lists.source)
         model = LinearModel(lists.names(), weights)
+        model.initial = start
         model.training.rounds = {**note, "init": init, "threshold": threshold}
         if guide.judge is not None:
             scores = lists.features.scores(weights)

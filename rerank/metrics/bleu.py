@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from rerank._version import __version__
 from rerank.data.judge import SumForm
+from rerank.data.leads import first_largest
 from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
@@ -25,7 +26,6 @@ from rerank.metrics.selecting import (
     SelectingJudge,
     SelectingMetric,
     TextStatistics,
-    first_largest,
     flag,
     no_cutoff,
     reference_count,

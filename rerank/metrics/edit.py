@@ -25,13 +25,13 @@ import numpy.typing as npt
 
 from rerank._version import __version__
 from rerank.data.judge import SumForm
+from rerank.data.leads import first_largest
 from rerank.data.strings import StringColumn
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
 from rerank.metrics.selecting import (
     RatioJudge,
     SelectingMetric,
     TextStatistics,
-    first_largest,
     flag,
     no_cutoff,
     reference_count,

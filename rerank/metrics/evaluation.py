@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rerank.data.judge import corpus_value
+from rerank.data.leads import differ
 from rerank.data.lists import CandidateLists, Floats
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import Metric, ReportJudge, parse_all, prepare_all, statistics
-from rerank.metrics.significance import SEED, Comparison, bootstrap_sums, compare, interval
+from rerank.metrics.resampled import Resampled
+from rerank.metrics.selecting import Selection
+from rerank.metrics.significance import SEED
+from rerank.metrics.variance import Variance
 from rerank.registry import did_you_mean
 
 FIRST_BEST = "first_best"
@@ -38,7 +42,8 @@ class MetricInfo:
 @dataclass(frozen=True)
 class MetricResult:
     """A system's value, its percentile interval, the share of the gap between first-best and oracle that
-    it closes, and how it compares to the baseline; None where there is nothing to say."""
+    it closes, how it compares to the baseline, and for metrics of one chosen item the lists where that is
+    something else than first-best; None where there is nothing to say."""
 
     value: float
     ci: tuple[float, float] | None
@@ -48,6 +53,7 @@ class MetricResult:
     wins: int | None = None
     ties: int | None = None
     losses: int | None = None
+    switched: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +67,8 @@ class Evaluation:
     baseline : name of the system that the others are tested against, "first_best", or None.
     list_values : (system or "first_best", canonical metric name) to per-list values (n_lists), NaN where
         a list does not count.
+    replicas : canonical metric name to the variance of the systems (but the baseline) as runs of one system;
+        None where they are not.
     """
 
     n_lists: int
@@ -74,6 +82,7 @@ class Evaluation:
     seed: int
     list_ids: Sequence[str]
     list_values: Mapping[tuple[str, str], Floats]
+    replicas: Mapping[str, Variance] | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The evaluation as plain values for JSON; what is absent or no number is None."""
@@ -90,7 +99,7 @@ class Evaluation:
             {"name": name, "metrics": {metric: _plain(result) for metric, result in results.items()}}
             for name, results in self.systems.items()
         ]
-        return {
+        record = {
             "lists": self.n_lists,
             "items": self.n_items,
             "unjudged": self.unjudged,
@@ -99,6 +108,9 @@ class Evaluation:
             "metrics": metrics,
             "systems": systems,
         }
+        if self.replicas is not None:
+            record["replicas"] = {name: variance.as_json() for name, variance in self.replicas.items()}
+        return record
 
     def per_list(self, name: str | None = None) -> Iterator[tuple[str, str, str, float]]:
         """Rows (list id, system, metric, value) of one system, or of all and first-best; lists that do not
@@ -126,12 +138,14 @@ def evaluate(
     samples: int = 1000,
     level: float = 0.95,
     seed: int = SEED,
+    replicas: bool = False,
 ) -> Evaluation:
     """Judge ``systems``, name to scores (n_items, in the order of the items, larger is better).
 
     Each system is tested against ``baseline``, the name of one of them; without it against the first
     stage's own ranking where the lists have one. ``samples`` resamples of the judged lists, drawn by
-    ``seed``, give the intervals of ``level`` and the bootstrap's p-values.
+    ``seed``, give the intervals of ``level`` and the bootstrap's p-values. With ``replicas`` the systems but
+    the baseline are runs of one system that differ by seed: two at least.
 
     Raises ConfigError at unknown names or settings, DataError where scores do not fit or nothing is
     judged.
@@ -140,6 +154,9 @@ def evaluate(
         raise ConfigError(f"unknown baseline {baseline!r}; {did_you_mean(baseline, systems)}")
     if FIRST_BEST in systems:
         raise ConfigError(f"{FIRST_BEST!r} names the first stage's ranking; call the system something else")
+    runs = [name for name in systems if name != baseline]
+    if replicas and len(runs) < 2:
+        raise ConfigError(f"replicas: found {len(runs)}, expected two or more score files of one system")
     typed = parse_all(metrics)
     judges = prepare_all(lists, typed.values(), ties=ties, no_relevant=no_relevant)
     judged = np.logical_or.reduce([judge.judged for judge in judges])
@@ -159,10 +176,12 @@ def evaluate(
         metrics=infos,
         systems={
             name: {
-                info.name: _result(table, name, m, info, against, level)
+                info.name: replace(
+                    _result(table, name, m, info, against, level), switched=_switched(judges[m], scores)
+                )
                 for m, info in enumerate(infos.values())
             }
-            for name in systems
+            for name, scores in systems.items()
         },
         baseline=against,
         samples=samples,
@@ -174,6 +193,9 @@ def evaluate(
             for name in rows
             for m, info in enumerate(infos.values())
         },
+        replicas={judge.name: table.variance(runs, m, level) for m, judge in enumerate(judges)}
+        if replicas
+        else None,
     )
 
 
@@ -198,63 +220,20 @@ def values(
     }
 
 
-class Resampled:
-    """Statistics of several rankings by the same judges, and their sums over the same resampled lists.
-
-    rows : ranking name to its per_list by judge.
-    judged : the lists that are drawn from, bool (n_lists).
-    """
-
-    def __init__(
-        self,
-        judges: Sequence[ReportJudge],
-        rows: Mapping[str, list[Floats]],
-        judged: npt.NDArray[np.bool_],
-        samples: int,
-        seed: int,
-    ) -> None:
-        self.judges = judges
-        self.rows = rows
-        if not rows:
-            return
-        columns = [per_list[judged] for row in rows.values() for per_list in row]
-        sums = bootstrap_sums(np.concatenate(columns, axis=1), samples, seed)
-        parts = iter(np.split(sums, np.cumsum([column.shape[1] for column in columns])[:-1], axis=1))
-        self._sampled = {
-            name: [np.asarray(judge.score_from_sums(next(parts))) for judge in judges] for name in rows
-        }
-
-    def value(self, name: str, m: int) -> float:
-        """Corpus value of a ranking by judge m."""
-        return corpus_value(self.judges[m], self.rows[name][m])
-
-    def list_values(self, name: str, m: int) -> Floats:
-        """Each list's value on its own (n_lists), NaN where it does not count."""
-        judge = self.judges[m]
-        return np.where(judge.judged, judge.score_from_sums(self.rows[name][m]), np.nan)
-
-    def interval(self, name: str, m: int, level: float) -> tuple[float, float] | None:
-        """Percentile interval of a ranking's value by judge m."""
-        return interval(self._sampled[name][m], level)
-
-    def compare(self, a: str, b: str, m: int) -> Comparison:
-        """Ranking a tested against ranking b by judge m."""
-        return compare(
-            self.list_values(a, m),
-            self.list_values(b, m),
-            self.judges[m].better,
-            self.value(a, m) - self.value(b, m),
-            self._sampled[a][m],
-            self._sampled[b][m],
-        )
-
-
 def _result(
     table: Resampled, name: str, m: int, info: MetricInfo, against: str | None, level: float
 ) -> MetricResult:
     value = table.value(name, m)
     tests = {} if against is None or against == name else asdict(table.compare(name, against, m))
     return MetricResult(value, table.interval(name, m, level), _gap(value, info), **tests)
+
+
+def _switched(judge: ReportJudge, scores: npt.ArrayLike) -> int | None:
+    """Judged lists where something else is chosen than by the first stage; None where nothing is chosen."""
+    stage = judge.stage
+    if not isinstance(stage, Selection) or stage.first_best is None:
+        return None
+    return int(np.count_nonzero(differ(stage.lists, stage.place(scores), stage.first_best) & judge.judged))
 
 
 def _statistics(judges: Sequence[ReportJudge], name: str, scores: npt.ArrayLike) -> list[Floats]:
@@ -290,6 +269,8 @@ def _plain(result: MetricResult) -> dict[str, Any]:
     plain = asdict(result)
     plain["value"] = _number(result.value)
     plain["ci"] = None if result.ci is None else list(result.ci)
+    if result.switched is None:
+        del plain["switched"]
     return plain
 
 

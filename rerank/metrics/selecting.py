@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.judge import SumForm, corpus_value
+from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists, Floats, Index
 from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
@@ -56,16 +57,6 @@ class Selection:
 def selection(preparation: Preparation) -> Selection:
     """The stage that all selecting judges of ``preparation`` share: ``preparation.shared(selection)``."""
     return Selection(preparation.lists)
-
-
-def first_largest(values: npt.NDArray[np.floating], offsets: Index) -> Index:
-    """The place of the largest value of each segment, the earliest of equals: int64 (n_segments).
-
-    values is (n) without NaN, offsets (n_segments + 1) strictly rising from 0 to n.
-    """
-    largest = np.maximum.reduceat(values, offsets[:-1])
-    places = np.flatnonzero(values == np.repeat(largest, np.diff(offsets)))
-    return places[np.searchsorted(places, offsets[:-1])].astype(np.int64, copy=False)
 
 
 class SelectingMetric(ABC):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank._version import __version__
+from rerank.data.leads import with_margin
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
 from rerank.data.scaling import Scaling
@@ -42,6 +44,9 @@ class Training:
     data: dict[str, Any] = field(default_factory=dict)
     dev: dict[str, Any] = field(default_factory=dict)
     rounds: dict[str, Any] = field(default_factory=dict)
+    keep: dict[str, Any] = field(default_factory=dict)
+    gains: list[dict[str, Any]] = field(default_factory=list)
+    seeds: dict[str, Any] = field(default_factory=dict)
 
 
 class Model(ABC):
@@ -49,6 +54,9 @@ class Model(ABC):
 
     ``feature_names`` are the features by column as the model knows them; data with other columns is
     brought into that order by name (by position where either has no names), absent features are 0.
+    ``keep_margin``, in units of the scores, keeps a list's first-best on top unless another item leads it by
+    more (see data.leads.with_margin); None where the model has none. ``initial`` are the weights (n_features)
+    that a tuner started from, None where there were none; they are not saved.
     """
 
     kind: ClassVar[str]
@@ -56,6 +64,8 @@ class Model(ABC):
     def __init__(self, feature_names: list[str]) -> None:
         self.feature_names = feature_names
         self.scaling: Scaling | None = None
+        self.keep_margin: float | None = None
+        self.initial: Floats | None = None
         self.training = Training()
         self.curve: list[dict[str, float]] = []
 
@@ -85,7 +95,18 @@ class Model(ABC):
         return [names[j] for j in unknown]
 
     def score(self, lists: CandidateLists) -> Floats:
-        """A score for each item, float64 (n_items), in the order of the items of ``lists``."""
+        """A score for each item, float64 (n_items), in the order of the items of ``lists``.
+
+        With a keep margin, DataError where the lists have no first stage's order.
+        """
+        return self.with_keep_margin(lists, self.raw_score(lists))
+
+    def with_keep_margin(self, lists: CandidateLists, scores: Floats) -> Floats:
+        """Raw scores (n_items) with the model's keep margin, where it has one."""
+        return scores if self.keep_margin is None else with_margin(lists, scores, self.keep_margin)
+
+    def raw_score(self, lists: CandidateLists) -> Floats:
+        """The scores (n_items) as if there were no keep margin."""
         lists = lists.with_columns(self.feature_names)
         if self.scaling is not None:
             lists = self.scaling.apply(lists)
@@ -101,6 +122,9 @@ class Model(ABC):
             "training": vars(self.training),
             "feature_names": self.feature_names,
             "scaling": None,
+            "keep_margin": "inf"
+            if self.keep_margin == math.inf
+            else self.keep_margin,  # JSON has no infinity
         }
         if self.scaling is not None:
             meta["scaling"] = self.scaling.to_meta()
@@ -157,6 +181,10 @@ def _rebuild(owner: type[Model], meta: dict[str, Any], arrays: Arrays) -> Model:
     if meta["scaling"] is not None:
         members = {n.removeprefix("scaling."): a for n, a in arrays.items() if n.startswith("scaling.")}
         model.scaling = Scaling.restore(meta["scaling"], members)
+    if meta.get("keep_margin") is not None:
+        model.keep_margin = float(meta["keep_margin"])
+        if not model.keep_margin >= 0:
+            raise DataError(f"a keep margin of {model.keep_margin}")
     return model
 
 

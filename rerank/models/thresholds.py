@@ -39,8 +39,11 @@ class ThresholdModel(Model):
         return lists.features.scores(self.weights)
 
     def grades(self, lists: CandidateLists) -> Floats:
-        """The predicted label of each item, float64 (n_items); columns and scaling as ``score``."""
-        return self.labels[np.searchsorted(self.thresholds, self.score(lists), side="right")]
+        """The predicted label of each item, float64 (n_items); columns and scaling as ``score``.
+
+        A keep margin changes choices, not grades.
+        """
+        return self.labels[np.searchsorted(self.thresholds, self.raw_score(lists), side="right")]
 
     def arrays(self) -> Arrays:
         return {"weights": self.weights, "thresholds": self.thresholds, "labels": self.labels}

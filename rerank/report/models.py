@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from rerank.models.base import Model
 from rerank.report.columns import columns
+from rerank.report.training import gain_line, margin_line
 
 
 def _parts(model: Model) -> dict[str, Any]:
@@ -18,6 +20,10 @@ def _parts(model: Model) -> dict[str, Any]:
         "scaling": model.scaling.name if model.scaling is not None else "none",
         "data": training.data,
         "rounds": training.rounds,
+        "keep_margin": "inf" if model.keep_margin == math.inf else model.keep_margin,
+        "keep": training.keep,
+        "gains": training.gains,
+        "seeds": training.seeds,
     }
 
 
@@ -33,9 +39,14 @@ def model_json(model: Model, top: int | None = None) -> str:
 
 def model_lines(model: Model, top: int | None = None) -> list[str]:
     """The same as aligned text, heaviest weights first."""
-    parts = _parts(model)
+    parts, training = _parts(model), model.training
     rows = [("model", parts["kind"]), ("learner", parts["learner"] or "unknown")]
     rows += [(name, _flat(parts[name])) for name in ("settings", "scaling", "data", "rounds") if parts[name]]
+    if model.keep_margin is not None:
+        rows.append(("margin", margin_line(model).removeprefix("keep margin ")))
+    rows += [("gain", gain_line(gain)) for gain in training.gains]
+    if training.seeds:
+        rows.append(("seeds", _flat(training.seeds)))
     weights = model.explain()
     known = set(model.feature_names)
     weighted = sum(name in known for name, _ in weights)
@@ -61,4 +72,6 @@ def _plain(value: Any) -> str:
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return " ".join(map(_plain, value))
     return f"{value:.6g}" if isinstance(value, float) else str(value)

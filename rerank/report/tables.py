@@ -10,6 +10,7 @@ from typing import TextIO
 
 from rerank.metrics.evaluation import FIRST_BEST, Evaluation, MetricInfo, MetricResult
 from rerank.metrics.significance import holm
+from rerank.report.variance import variance_lines
 
 WIDTH = 100
 SIGNIFICANT = 0.05
@@ -82,9 +83,14 @@ def print_table(evaluation: Evaluation, stream: TextIO | None = None) -> None:
 
 def _lines(evaluation: Evaluation, width: int) -> list[tuple[str, str]]:
     out: list[tuple[str, str]] = []
-    for grid in _grids(evaluation, width):
+    grids = _grids(evaluation, width)
+    for grid in grids:
         out += [*grid.lines(), ("", "")]
-    return out + [(note, "dim") for note in _notes(evaluation)]
+    for name, variance in (evaluation.replicas or {}).items():
+        info = evaluation.metrics[name]
+        out += [(line, "") for line in variance_lines(variance, "", info.digits)] + [("", "")]
+    switches = any(column == "switched" for grid in grids for _, column in grid.heads)
+    return out + [(note, "dim") for note in _notes(evaluation, switches)]
 
 
 def _line(cells: Sequence[str], columns: Sequence[tuple[int, int]]) -> str:
@@ -133,6 +139,8 @@ def _columns(evaluation: Evaluation, info: MetricInfo, detailed: bool) -> dict[s
         if detailed:
             columns["p Wilcoxon"] = [*blank, *(p_text(result.p_wilcoxon) for result in results)]
             columns["won/tied/lost"] = [*blank, *map(_lists, results)]
+    if results and detailed and all(result.switched is not None for result in results):
+        columns["switched"] = [*blank, *(str(result.switched) for result in results)]
     return columns
 
 
@@ -169,7 +177,7 @@ def _lists(result: MetricResult) -> str:
     return "-" if result.wins is None else f"{result.wins}/{result.ties}/{result.losses}"
 
 
-def _notes(evaluation: Evaluation) -> list[str]:
+def _notes(evaluation: Evaluation, switches: bool) -> list[str]:
     size = f"{evaluation.n_lists} lists, {evaluation.n_items} items"
     if evaluation.unjudged:
         size += f"; left out for want of a judged item: {evaluation.unjudged}"
@@ -177,6 +185,8 @@ def _notes(evaluation: Evaluation) -> list[str]:
     notes = [size]
     if any(info.first_best is not None for info in evaluation.metrics.values()) and evaluation.systems:
         notes.append("gap: share of the way from first-best to oracle")
+    if switches:
+        notes.append("switched: lists whose choice is not first-best (where items have texts: not its text)")
     if evaluation.systems:
         percent = f"{100 * evaluation.level:.6g}%"
         how = f"{evaluation.samples} resamples of the lists, seed {evaluation.seed}"

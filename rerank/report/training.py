@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any
+
 from rerank.data.lists import CandidateLists
+from rerank.metrics.variance import Variance
 from rerank.models.base import Model
 from rerank.report.sparkline import sparkline
+from rerank.report.variance import variance_lines
 from rerank.wording import count
+
+_USES = {"fit": " (fitted to them)", "choice": " (chosen on them)", "none": ""}
 
 
 def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> list[str]:
-    """Lines for a person: what was learnt from ``lists``, and how the watched ``metric`` went."""
+    """Lines for a person: what was learnt from ``lists``, how the watched ``metric`` went, what it gained."""
     lines = [_size_line(model, lists)]
     rounds = model.training.rounds
     if "run" in rounds:
@@ -21,7 +29,54 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
         lines += [text, *_curve_lines(model, metric)]
     elif "train" in rounds:
         lines.append(f"train {metric} {rounds['train']:.4f}")
-    return lines
+    if model.keep_margin is not None:
+        lines.append(margin_line(model))
+    return [*lines, *map(gain_line, model.training.gains)]
+
+
+def margin_line(model: Model) -> str:
+    """The model's keep margin, and what it does on the dev lists where there are some."""
+    margin, known = model.keep_margin, model.training.keep
+    assert margin is not None
+    line = f"keep margin {margin:.6g}" + (" (tuned)" if known.get("tuned") else "")
+    if margin == math.inf:
+        line += ", so that every first-best is kept"
+    if not known:
+        return line
+    line += f": {known['switched']} of {count(known['lists'], 'dev list')} switch"
+    line += f" ({known['leading']} without it)"
+    if known["switched"]:
+        line += f", {known['gained']} gain and {known['lost']} lose"
+    if known["unvalued"]:
+        line += f", {known['unvalued']} have no {model.training.rounds['metric']} of their own"
+    return line
+
+
+def seed_lines(found: Variance, seeds: Mapping[str, Any]) -> list[str]:
+    """What several runs say, and which of them was kept; ``seeds`` is the training record's."""
+    lines = variance_lines(found, f"{seeds['on']} ", decimals(*found.values))
+    return [*lines, f"kept seed {seeds['chosen']}, the {seeds['by']} run on {seeds['on']}"]
+
+
+def gain_line(gain: Mapping[str, Any]) -> str:
+    """A gain of the training record with its interval, and what the lists were to the model."""
+    before, after, difference, low, high = (
+        number(gain[key], gain["before"], gain["after"]) for key in ("before", "after", "gain", "low", "high")
+    )
+    values = f"{gain['part']} {gain['metric']}: {gain['over']} {before}, now {after}"
+    return (
+        f"{values}, gain {difference} [{low}, {high}] over {count(gain['lists'], 'list')}{_USES[gain['use']]}"
+    )
+
+
+def decimals(*values: float | None) -> int:
+    """Decimals for values of a metric that does not say: 4 within -1 to 1, else 2."""
+    return 4 if all(value is None or abs(value) <= 1 for value in values) else 2
+
+
+def number(value: float | None, *others: float | None) -> str:
+    """A value with the decimals of its fellows, "-" where there is none."""
+    return "-" if value is None else f"{value:z.{decimals(*others)}f}"
 
 
 def _size_line(model: Model, lists: CandidateLists) -> str:

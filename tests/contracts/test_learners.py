@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from rerank.data.leads import first_largest, leads_of
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, FitError
 from rerank.experiment import fit, make_learner
@@ -84,6 +85,18 @@ def test_a_saved_model_scores_as_before(name, scaling, tmp_path):
     np.testing.assert_array_equal(again.score(lists), model.score(lists))
     assert vars(again.training) == vars(model.training)
     assert again.explain() == model.explain()
+
+
+def test_a_tuned_margin_keeps_the_first_best_unless_led_by_more(name):
+    lists, dev = (some_lists(seed).with_first_best("input") for seed in (1, 2))
+    learner = make_learner(name, settings_of(name))
+    model = fit(learner, lists, dev=dev, metric="label@1", keep_margin="auto")
+    scores = model.raw_score(dev)
+    leads = leads_of(dev, scores)
+    expected = np.where(leads.lead > model.keep_margin, leads.rival, leads.first)
+    kept = model.score(dev)
+    assert np.isfinite(kept).all()
+    np.testing.assert_array_equal(first_largest(kept, dev.offsets), expected)
 
 
 def test_training_does_not_change_its_input(name):
@@ -168,6 +181,10 @@ def test_weights_that_a_learner_does_not_take_are_refused(name):
     if not learner.accepts_initial:
         with pytest.raises(FitError, match="takes no initial weights"):
             learner.fit(lists, judge=judge, initial=np.ones(lists.n_features))
+        return
+    start = np.array([0.5, -1.0, 0.0, 1.0, 0.0, 2.0]) / 100  # far from good: there is much to learn
+    model = learner.fit(lists, judge=judge, initial=start.copy())
+    np.testing.assert_array_equal(model.initial, start)  # and nothing moved it
 
 
 def test_rounds_leave_a_curve_and_the_best_can_be_kept(name):

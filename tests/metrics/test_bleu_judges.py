@@ -14,6 +14,7 @@ from reference import bleu_twins as twin
 from reference.translations import DEGENERATE, bleu_rows, drawn_groups, lists_of
 
 from rerank.data.judge import corpus_value
+from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists, offsets_of
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import Preparation, parse
@@ -22,7 +23,6 @@ from rerank.metrics.bleu import (
     sentence_bleu,
 )
 from rerank.metrics.evaluation import evaluate
-from rerank.metrics.selecting import first_largest
 
 
 @pytest.fixture(scope="module")

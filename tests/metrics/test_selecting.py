@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rerank.data.judge import Judge as JudgeProtocol
 from rerank.data.judge import SelectingJudge as SelectingProtocol
 from rerank.data.judge import corpus_value
+from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists, offsets_of
 from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
@@ -26,7 +27,6 @@ from rerank.metrics.selecting import (
     SelectingMetric,
     Selection,
     TextStatistics,
-    first_largest,
     flag,
     no_cutoff,
     reference_count,

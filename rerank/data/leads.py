@@ -1,0 +1,121 @@
+"""Which item of each list is chosen, and by how much it leads the first stage's own choice.
+
+With a keep margin m >= 0 the first-best stays chosen unless another item's score leads its own by more than
+m: an item that leads by m exactly does not take its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.errors import ConfigError, DataError
+
+_LARGEST = np.finfo(np.float64).max
+
+
+def first_largest(values: npt.NDArray[np.floating], offsets: Index) -> Index:
+    """The place of the largest value of each segment, the earliest of equals: int64 (n_segments).
+
+    values is (n) without NaN, offsets (n_segments + 1) strictly rising from 0 to n.
+    """
+    largest = np.maximum.reduceat(values, offsets[:-1])
+    places = np.flatnonzero(values == np.repeat(largest, np.diff(offsets)))
+    return places[np.searchsorted(places, offsets[:-1])].astype(np.int64, copy=False)
+
+
+def first_best_items(lists: CandidateLists) -> Index:
+    """The item of each list that the first stage chose, int64 (n_lists); DataError where it has no order."""
+    if lists.first_best is None:
+        raise DataError(
+            f"{lists.source}: a keep margin needs the first stage's order; give --first-best input|FEATURE"
+        )
+    return first_largest(lists.first_best, lists.offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class Leads:
+    """Each list's first-best and the item that leads it; three columns (n_lists).
+
+    first : int64, the item that the first stage chose.
+    rival : int64, the item with the largest score, the earliest of equals; ``first`` where none is above it.
+    lead : float64, the rival's score less the first-best's: 0 where they are one, else positive.
+    """
+
+    first: Index
+    rival: Index
+    lead: Floats
+
+
+def leads_of(lists: CandidateLists, scores: Floats) -> Leads:
+    """The leads over first-best under ``scores`` (n_items); DataError at a NaN, or without a first-best."""
+    if np.isnan(scores).any():
+        raise DataError(f"{lists.source}: item {int(np.argmax(np.isnan(scores))) + 1} has the score NaN")
+    first = first_best_items(lists)
+    top = first_largest(scores, lists.offsets)
+    rival = np.where(scores[top] > scores[first], top, first)
+    with np.errstate(over="ignore"):
+        lead = scores[rival] - scores[first]
+    return Leads(first, rival, lead)
+
+
+def differ(lists: CandidateLists, a: Index, b: Index) -> npt.NDArray[np.bool_]:
+    """Where two choices of an item for each list (n_lists) differ: bool (n_lists).
+
+    Where the items have texts these must differ: nobody sees which of two equal lines was chosen.
+    """
+    different: npt.NDArray[np.bool_] = a != b
+    if lists.texts is not None:
+        pairs = np.stack([a, b], axis=1).ravel()
+        bounds = np.arange(0, len(pairs) + 1, 2, dtype=np.int64)
+        different &= ~lists.texts.take(pairs).repeated(bounds)[1::2]
+    return different
+
+
+def switched(lists: CandidateLists, scores: Floats) -> npt.NDArray[np.bool_]:
+    """Lists where ``scores`` (n_items) choose something else than the first stage, as ``differ`` says."""
+    return differ(lists, first_largest(scores, lists.offsets), first_best_items(lists))
+
+
+def checked_margin(margin: float) -> float:
+    """The margin itself; ConfigError where it is negative or NaN."""
+    if not margin >= 0:
+        raise ConfigError(f"keep margin: found {margin}, expected a number of at least 0, inf or none")
+    return margin
+
+
+def margin_of(text: str) -> float | None:
+    """A margin as typed, None for "none"; ConfigError where it is something else."""
+    if text == "none":
+        return None
+    try:
+        return checked_margin(float(text))
+    except ValueError:
+        raise ConfigError(
+            f"keep margin: found {text!r}, expected a number of at least 0, inf or none"
+        ) from None
+
+
+def with_margin(lists: CandidateLists, scores: Floats, margin: float) -> Floats:
+    """Scores (n_items) whose best item is the first-best unless another one leads it by more than ``margin``.
+
+    The margin is added to the score of each first-best, in units of the scores, and nothing else changes.
+    Where that sum would tie with an item that does not lead by more, it becomes the next number above; where
+    rounding would lift it up to one that does, the next below. With an infinite margin each first-best has
+    its list's best score plus 1. All stays finite. Raises DataError at a NaN, or without a first-best.
+    """
+    checked_margin(margin)
+    leads = leads_of(lists, scores)
+    first, top = leads.first, scores[leads.rival]
+    others = scores.copy()
+    others[first] = -np.inf
+    highest = np.maximum.reduceat(others, lists.offsets[:-1])
+    with np.errstate(over="ignore"):
+        raised = top + 1.0 if np.isinf(margin) else scores[first] + margin
+    above = np.where(highest >= raised, np.nextafter(highest, np.inf), raised)
+    below = np.minimum(raised, np.nextafter(top, -np.inf))
+    others[first] = np.minimum(np.where(leads.lead <= margin, above, below), _LARGEST)
+    return others

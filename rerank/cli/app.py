@@ -21,6 +21,7 @@ from rerank.cli import (
     split,
     train,
     validate,
+    weights,
 )
 from rerank.cli.common import EXIT_INTERRUPTED, EXIT_USAGE, say
 
@@ -62,6 +63,7 @@ app.command("append")(append.append)
 app.command("split")(split.split)
 app.command("label")(label.label)
 app.add_typer(features.app, name="features")
+app.add_typer(weights.app, name="weights")
 app.command("list")(listing.list_)
 
 

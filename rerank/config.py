@@ -32,6 +32,7 @@ class DataSection(Settings):
     refs: list[str] = setting([], "references of the training lists, a file each")
     dev_refs: list[str] = setting([], "references of the development lists")
     test_refs: list[str] = setting([], "references of the test lists")
+    init: str | None = setting(None, "weights to start from: a linear model or a file of weights")
     label: str | None = setting(None, "metric that makes the labels from references, such as sBLEU")
     quantise: str | None = setting(
         None, "make the training labels few: best, above=T, model=FILE, top=P%, kmeans=K, list-kmeans=K"
@@ -89,9 +90,13 @@ class TrainConfig(Settings):
     metrics: list[str] = setting([], "metrics to report")
     seed: int | None = setting(None, "seed of a learner that has one", ge=0)
     seeds: int = setting(1, "runs with consecutive seeds, of which one is kept", ge=1)
+    jobs: int = setting(1, "workers; 0 = one a core; the model is the same for any number", ge=0)
 
 
-PATH_KEYS = ["train", "dev", "test", "feature_names", "refs", "dev_refs", "test_refs", "merge", "qrels"]
+PATH_KEYS = [
+    *("train", "dev", "test", "feature_names", "init", "qrels"),
+    *("refs", "dev_refs", "test_refs", "merge"),
+]
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -101,7 +106,8 @@ def read_config(
     """The settings of a YAML file (None = defaults), then ``base``, then ``key=value`` overrides.
 
     Relative paths in the file are relative to the file; ``${NAME}`` takes an environment variable.
-    A key without a dot that is no section is a setting of the learner. Raises ConfigError or
+    A key without a dot that is no section is a setting of the learner, but for ``metric``, which is
+    select.metric, as learner.metric is. Raises ConfigError or
     FormatError with file and key.
     """
     values = {} if path is None else _read_yaml(path)
@@ -115,12 +121,21 @@ def read_config(
             )
         parts = key.strip().split(".")
         if len(parts) == 1 and parts[0] not in TrainConfig.model_fields:
-            parts = ["learner", *parts]
+            parts = ["select" if parts == ["metric"] else "learner", *parts]
         _put(values, parts, _parse_value(value, text), f"--set {text}")
     learner = values.setdefault("learner", {})
     if isinstance(learner, dict):
         learner.setdefault("name", DEFAULT_LEARNER)
+        _move_metric(learner, values)
     return TrainConfig.checked(values, path or "settings")
+
+
+def _move_metric(learner: dict[str, Any], values: dict[str, Any]) -> None:
+    """Takes learner.metric, another spelling of select.metric, to its place."""
+    metric = learner.pop("metric", None)
+    select = values.setdefault("select", {})
+    if metric is not None and isinstance(select, dict) and select.setdefault("metric", metric) != metric:
+        raise ConfigError(f"select.metric is {select['metric']!r} but learner.metric is {metric!r}: give one")
 
 
 def learner_settings(config: TrainConfig, known: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,6 +34,8 @@ from rerank.metrics.consensus import consensus
 from rerank.metrics.evaluation import Evaluation
 from rerank.metrics.selecting import SelectingJudge
 from rerank.models.base import Model, load_model
+from rerank.models.weights import NamedWeights, load_weights
+from rerank.parallel import using
 from rerank.report.training import seed_lines, training_lines
 from rerank.wording import count
 
@@ -75,12 +77,14 @@ def fit(
     metric: str | Metric | None = None,
     scaling: str = "none",
     keep_margin: Margin = None,
+    initial: NamedWeights | None = None,
 ) -> Model:
     """Scale, bring the dev columns in line, prepare judges, fit; the model holds its scaling and keep margin.
 
-    Raises ConfigError where dev lists are given without a metric, and whatever the parts raise.
+    ``initial`` are weights of the raw features to start from. Raises ConfigError where dev lists are given
+    without a metric, and whatever the parts raise.
     """
-    return prepare(lists, dev, metric, scaling).fit(learner, keep_margin)
+    return prepare(lists, dev, metric, scaling, initial).fit(learner, keep_margin)
 
 
 def learner_of(config: TrainConfig) -> Learner:
@@ -107,12 +111,14 @@ def train_from(config: TrainConfig) -> TrainResult:
         dev = _load(config, data.dev, refs=data.dev_refs)
     loaded = time.perf_counter()
     metric, margin = config.select.metric, config.select.keep_margin
-    prepared = prepare(lists, dev, metric, config.scaling)
+    initial = None if data.init is None else load_weights(data.init)
+    prepared = prepare(lists, dev, metric, config.scaling, initial)
     keep_margin: Margin = None if margin == "none" else margin
     runs = None
-    if config.seeds > 1:
-        runs = fit_seeds(prepared, learner, config.seeds, keep_margin)
-    model = prepared.fit(learner, keep_margin) if runs is None else runs.model
+    with using(config.jobs):
+        if config.seeds > 1:
+            runs = fit_seeds(prepared, learner, config.seeds, keep_margin)
+        model = prepared.fit(learner, keep_margin) if runs is None else runs.model
     if quantiser is not None:
         for one in (model,) if runs is None else runs.models.values():
             one.training.data["quantise"] = str(quantiser)
@@ -192,10 +198,12 @@ def save_models(result: TrainResult, path: str) -> None:
 
 
 def write_curve(result: TrainResult, path: str) -> None:
-    """The learning curve as TSV, one row a round, and the seconds in ``timing.NAME`` beside it."""
-    curve = result.model.curve
+    """The learning curve as TSV, a row a round or restart, and the seconds in ``timing.NAME`` beside it."""
+    curve = result.model.curve or result.model.training.rounds.get("restarts", [])
     if not curve:
-        raise ConfigError(f"--curve: learner {result.model.training.learner!r} has no rounds, so no curve")
+        raise ConfigError(
+            f"--curve: learner {result.model.training.learner!r} has no rounds or restarts, so no curve"
+        )
     columns = list(curve[0])
     rows = ["\t".join(columns), *("\t".join(_cell(row[name]) for name in columns) for row in curve)]
     write_lines(path, rows)
@@ -205,7 +213,9 @@ def write_curve(result: TrainResult, path: str) -> None:
         write_lines(os.path.join(folder, f"timing.{name}"), timing)
 
 
-def _cell(value: float) -> str:
+def _cell(value: float | None) -> str:
+    if value is None:
+        return "nan"
     return str(int(value)) if isinstance(value, int) or float(value).is_integer() else repr(float(value))
 
 

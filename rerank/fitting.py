@@ -21,6 +21,7 @@ from rerank.metrics.base import parse
 from rerank.metrics.gains import gain
 from rerank.metrics.variance import Variance, number_or_none, variance
 from rerank.models.base import Model
+from rerank.models.weights import NamedWeights, initial_for
 
 Floats = npt.NDArray[np.float64]
 Margin = float | Literal["auto"] | None
@@ -43,6 +44,7 @@ class Prepared:
     train: Part
     dev: Part | None
     scaling: Scaling | None
+    initial: Floats | None = None
 
     def fit(self, learner: Learner, keep_margin: Margin = None) -> Model:
         """The learner's model with its keep margin, and in its training record all that is known of it."""
@@ -50,7 +52,8 @@ class Prepared:
         if keep_margin is not None:
             _check_margin(keep_margin, self.train, dev)
         watched = None if dev is None or dev.judge is None else (dev.lists, dev.judge)
-        model = learner.fit(self.train.lists, judge=self.train.judge, dev=watched)
+        train, initial = self.train, self.initial
+        model = learner.fit(train.lists, judge=train.judge, dev=watched, initial=initial)
         model.scaling = self.scaling
         model.training.learner = learner.name
         model.training.settings = learner.get_params()
@@ -78,9 +81,13 @@ class Prepared:
 
 
 def prepare(
-    lists: CandidateLists, dev: CandidateLists | None, metric: str | Metric | None, scaling: str
+    lists: CandidateLists,
+    dev: CandidateLists | None,
+    metric: str | Metric | None,
+    scaling: str,
+    initial: NamedWeights | None = None,
 ) -> Prepared:
-    """Fits the scaling, brings the dev columns in line, prepares the judges.
+    """Fits the scaling, brings the dev columns and the weights to start from in line, prepares the judges.
 
     Raises ConfigError where dev lists are given without a metric, and whatever the parts raise.
     """
@@ -96,9 +103,9 @@ def prepare(
         return Part(name, ready, None if chosen is None else chosen.prepare(ready))
 
     train = part("train", lists)
-    return Prepared(
-        lists, train, None if dev is None else part("dev", dev.with_columns(lists.names())), fitted
-    )
+    watched = None if dev is None else part("dev", dev.with_columns(lists.names()))
+    start = None if initial is None else initial_for(initial, lists, fitted)
+    return Prepared(lists, train, watched, fitted, start)
 
 
 def _note_feature_of_metric(lists: CandidateLists, metric: str) -> None:

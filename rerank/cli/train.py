@@ -74,6 +74,14 @@ def train(
             "--scaling", metavar="NAME", help="Scaling of the features; see 'rerank list scalings'."
         ),
     ] = None,
+    init: Annotated[
+        str | None,
+        typer.Option("--init", metavar="FILE", help="Weights to start from: a linear model, a weights file."),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", metavar="N", help="Workers; 0 = one a core. The model is the same."),
+    ] = None,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Seed of all randomness.")] = None,
     seeds: Annotated[
         int | None,
@@ -89,7 +97,7 @@ def train(
         typer.Option(
             "--curve",
             metavar="FILE",
-            help="Write the learning curve (TSV); the seconds go to timing.NAME beside it.",
+            help="Write the learning curve or the restarts (TSV); the seconds go to timing.NAME beside it.",
         ),
     ] = None,
     *,
@@ -110,6 +118,7 @@ def train(
         "data.dev_refs": dev_refs or None,
         "data.label": label,
         "data.quantise": quantise,
+        "data.init": init,
         "data.format": reading.format,
         "data.first_best": reading.first_best,
         **{f"data.{name}": value for name, value in reading.given.items()},
@@ -120,6 +129,7 @@ def train(
         "scaling": scaling,
         "seed": seed,
         "seeds": seeds,
+        "jobs": jobs,
     }
     settings = read_config(
         config, set_ or [], {key: value for key, value in given.items() if value is not None}

@@ -8,6 +8,7 @@ from typing import Any
 
 from rerank.models.base import Model
 from rerank.report.columns import columns
+from rerank.report.restarts import spread_lines
 from rerank.report.training import gain_line, margin_line
 
 
@@ -41,6 +42,7 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     """The same as aligned text, heaviest weights first."""
     parts, training = _parts(model), model.training
     rows = [("model", parts["kind"]), ("learner", parts["learner"] or "unknown")]
+    parts["rounds"] = {name: value for name, value in training.rounds.items() if not isinstance(value, list)}
     rows += [(name, _flat(parts[name])) for name in ("settings", "scaling", "data", "rounds") if parts[name]]
     if model.keep_margin is not None:
         rows.append(("margin", margin_line(model).removeprefix("keep margin ")))
@@ -58,6 +60,8 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
         lines += ["", *(f"{name:<{widest}}  {weight: .6g}" for name, weight in shown)]
     if len(shown) < len(weights):
         lines.append(f"... and {len(weights) - len(shown)} more")
+    if len(training.rounds.get("restarts", ())) > 1:
+        lines += ["", *spread_lines(training.rounds, [name for name, _ in shown])]
     return lines
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from rerank.data.lists import CandidateLists
 from rerank.metrics.variance import Variance
 from rerank.models.base import Model
+from rerank.report.restarts import restart_lines
 from rerank.report.sparkline import sparkline
 from rerank.report.variance import variance_lines
 from rerank.wording import count
@@ -27,6 +28,8 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
         if "dev" in rounds:
             text += f"; dev {metric} {rounds['dev']:.4f}"
         lines += [text, *_curve_lines(model, metric)]
+    elif "restarts" in rounds:
+        lines += restart_lines(rounds, metric)
     elif "train" in rounds:
         lines.append(f"train {metric} {rounds['train']:.4f}")
     if model.keep_margin is not None:

@@ -1,0 +1,119 @@
+"""Tuning from the command line: weights in and out, workers, the restarts that are told."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from rerank import load_model
+
+NBEST = """\
+0 ||| the cat sat ||| lm= -4 tm= -2 -1 ||| -6
+0 ||| the cat sat down ||| lm= -5 tm= -1 -3 ||| -6.5
+0 ||| a cat ||| lm= -3 tm= -5 -2 ||| -8
+1 ||| it rains in the town ||| lm= -7 tm= -3 -1 ||| -10
+1 ||| it rains in town ||| lm= -8 tm= -2.5 -1 ||| -10.5
+2 ||| yes ||| lm= -1 tm= -1 0 ||| -2
+2 |||  ||| lm= 0 tm= -9 0 ||| -9
+"""
+TRAIN = ("train", "--data", "dev.nbest", "-f", "moses", "--refs", "dev.ref", "--learner", "mert")
+
+
+@pytest.fixture
+def nbest(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dev.nbest").write_text(NBEST)
+    (tmp_path / "dev.ref").write_text("the cat sat down\nit rains in town\nyes\n")
+    (tmp_path / "moses.ini").write_text("[feature]\nx\n\n[weight]\nlm= 1\ntm= 0.5 0.25\n")
+    return tmp_path
+
+
+def test_what_is_tuned_is_told(rerank, nbest):
+    result = rerank(*TRAIN, "--metric", "BLEU", "--out", "model", "--curve", "restarts.tsv")
+    first, second, third = result.err.splitlines()
+    assert first == "rerank: mert: 3 lists, 7 items, 3 features"
+    assert second.startswith("rerank: train BLEU 100.0000 (from BLEU ")
+    assert second.endswith((", initial weights: base)", ", initial weights: even)"))
+    assert third.startswith("rerank: 21 restarts: best 100.0000, median 100.0000, worst ")
+    rows = [line.split("\t") for line in (nbest / "restarts.tsv").read_text().splitlines()]
+    assert rows[0] == ["restart", "start", "train", "steps", "searches"]
+    assert [row[0] for row in rows[1:]] == [str(i) for i in range(21)]
+    shown = rerank("show", "model").out
+    assert "weights of the better half of 21 restarts" in shown
+    found = json.loads(rerank("show", "model", "--json").out)
+    assert len(found["rounds"]["restarts"]) == 21
+    assert found["rounds"]["metric"] == "BLEU"
+
+
+def test_no_improvement_is_told(rerank, nbest):
+    rerank(*TRAIN, "--metric", "BLEU", "--out", "model")
+    result = rerank(*TRAIN, "--metric", "BLEU", "--init", "model", "--out", "again")
+    assert (
+        "rerank: no improvement over the initial weights (BLEU 100.0000, initial weights: given)"
+        in result.err
+    )
+    np.testing.assert_array_equal(load_model("again").weights, load_model("model").weights)
+
+
+def test_the_metric_is_named_in_three_ways(rerank, nbest):
+    (nbest / "mert.yaml").write_text(
+        "data: {train: dev.nbest, format: moses, refs: [dev.ref]}\nlearner: {name: mert, metric: BLEU}\n"
+    )
+    rerank(*TRAIN, "--metric", "BLEU", "--out", "a")
+    rerank(*TRAIN, "--set", "metric=BLEU", "--out", "b")
+    rerank("train", "mert.yaml", "--out", "c")
+    assert (nbest / "a").read_bytes() == (nbest / "b").read_bytes() == (nbest / "c").read_bytes()
+    result = rerank("train", "mert.yaml", "--metric", "WER", "--out", "c", code=2)
+    assert result.err == "rerank: select.metric is 'WER' but learner.metric is 'BLEU': give one\n"
+
+
+def test_the_same_bytes_for_any_number_of_jobs(rerank, nbest):
+    for jobs in (1, 2, 3, 0):
+        rerank(*TRAIN, "--metric", "WER", "--jobs", jobs, "--out", f"model{jobs}")
+    assert len({(nbest / f"model{jobs}").read_bytes() for jobs in (1, 2, 3, 0)}) == 1
+    assert "jobs: found -1" in rerank(*TRAIN, "-m", "WER", "--jobs", -1, "--out", "x", code=2).err
+
+
+def test_weights_come_from_files(rerank, nbest):
+    settings = ("--metric", "WER", "--set", "restarts=0", "--set", "perturbations=0")
+    (nbest / "run.yaml").write_text("data: {init: moses.ini}\n")
+    rerank(*TRAIN, *settings, "--init", "moses.ini", "--out", "a")
+    rerank("train", "run.yaml", *TRAIN[1:], *settings, "--out", "b")
+    rerank("weights", "import", "moses.ini", "--out", "start")
+    rerank(*TRAIN, *settings, "--init", "start", "--out", "c")
+    assert (nbest / "a").read_bytes() == (nbest / "b").read_bytes() == (nbest / "c").read_bytes()
+    assert load_model("a").training.rounds["from"] == "given"
+    result = rerank(
+        *TRAIN, *settings, "--init", "moses.ini", "--scaling", "list-zscore", "--out", "x", code=2
+    )
+    assert result.err.startswith("rerank: initial weights moses.ini: scaling list-zscore is no fixed factor")
+    result = rerank(
+        *TRAIN[:-1], "perceptron", "--label", "sBLEU", "--init", "moses.ini", "--out", "x", code=2
+    )
+    assert result.err == "rerank: learner perceptron takes no initial weights\n"
+    assert "no such file" in rerank(*TRAIN, *settings, "--init", "nowhere", "--out", "x", code=2).err
+
+
+@pytest.mark.parametrize("scaling", ["none", "zscore"])
+def test_weights_go_back_into_moses_ini(rerank, nbest, scaling):
+    rerank(*TRAIN, "--metric", "BLEU", "--scaling", scaling, "--out", "model")
+    rerank("weights", "export", "model", "--as", "moses-ini", "--ini", "moses.ini", "--out", "tuned.ini")
+    lines = (nbest / "tuned.ini").read_text().splitlines()
+    assert lines[:4] == ["[feature]", "x", "", "[weight]"]
+    rerank("weights", "import", "tuned.ini", "--out", "back")
+    for name in ("model", "back"):
+        rerank("predict", name, "dev.nbest", "-f", "moses", "--as", "best", "--out", f"{name}.txt")
+    assert (nbest / "model.txt").read_text() == "the cat sat down\nit rains in town\nyes\n"
+    assert (nbest / "back.txt").read_text() == (nbest / "model.txt").read_text()
+    out = rerank("weights", "export", "model", "--as", "tsv", "--out", "-").out
+    assert [line.split("\t")[0] for line in out.splitlines()] == ["lm", "tm_0", "tm_1"]
+
+
+def test_what_cannot_be_exported_says_so(rerank, nbest):
+    rerank(*TRAIN, "--metric", "BLEU", "--scaling", "list-zscore", "--out", "model")
+    result = rerank("weights", "export", "model", "--as", "tsv", "--out", "-", code=2)
+    assert result.err.startswith("rerank: model: scaling list-zscore is no fixed factor")
+    result = rerank("weights", "export", "dev.nbest", "--as", "tsv", "--out", "-", code=2)
+    assert "expected a model file written by rerank" in result.err

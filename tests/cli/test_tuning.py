@@ -32,7 +32,7 @@ def nbest(tmp_path, monkeypatch):
 
 def test_what_is_tuned_is_told(rerank, nbest):
     result = rerank(*TRAIN, "--metric", "BLEU", "--out", "model", "--curve", "restarts.tsv")
-    first, second, third = result.err.splitlines()
+    first, second, third, *_ = result.err.splitlines()
     assert first == "rerank: mert: 3 lists, 7 items, 3 features"
     assert second.startswith("rerank: train BLEU 100.0000 (from BLEU ")
     assert second.endswith((", initial weights: base)", ", initial weights: even)"))

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""MERT with 20 restarts: dev and test values, CPU seconds and memory; growth with the number of items.
+
+    python scripts/bench/mert.py [--set FOLDER] [--metric BLEU] [--seeds 3] [--moses PATH/TO/mert]
+
+A folder holds {dev,test}.nbest and {dev,test}.ref, packed or not; without one, lists are generated. With
+--moses, Moses' mert runs on the same dev lists: it reads feature and score files that are written for it,
+starts from the first stage's weights and draws its restarts from [-1, 1]. "search" is our CPU time without
+loading and counting; "process" is all of a process, Python's start and the reading of text included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+import rerank
+from rerank.data.lists import CandidateLists
+from rerank.learners.base import Guide
+from rerank.learners.initial import initial_weights
+from rerank.learners.mert import Mert
+from rerank.metrics.base import parse
+from rerank.metrics.selecting import SelectingJudge
+
+Floats = npt.NDArray[np.float64]
+RESTARTS = 20
+
+
+def load(folder: Path, part: str) -> tuple[CandidateLists, Path, Path]:
+    nbest, refs = (next(folder.glob(f"{part}.{kind}*")) for kind in ("nbest", "ref"))
+    return rerank.load(str(nbest), "moses", refs=str(refs)), nbest, refs
+
+
+def write_set(folder: Path, n_lists: int = 1000, n_best: int = 16, n_features: int = 16) -> None:
+    """Lists whose better candidates are told by noisy features."""
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(5000)]
+    weights = 1 / np.arange(1, len(words) + 1)
+    weights /= weights.sum()
+    signs = rng.normal(size=n_features)
+    for part in ("dev", "test"):
+        with open(folder / f"{part}.nbest", "w") as out, open(folder / f"{part}.ref", "w") as ref:
+            for i in range(n_lists):
+                reference = rng.choice(words, rng.integers(8, 35), p=weights)
+                ref.write(" ".join(reference) + "\n")
+                for wrong in rng.uniform(0.2, 0.7, n_best):
+                    keep = rng.random(len(reference)) > wrong
+                    text = " ".join(np.where(keep, reference, rng.choice(words, len(reference), p=weights)))
+                    values = signs * wrong + rng.normal(size=n_features)
+                    shown = " ".join(f"{value:.4f}" for value in values)
+                    out.write(f"{i} ||| {text} ||| f= {shown} ||| {-values[0]:.4f}\n")
+
+
+def judged(lists: CandidateLists, metric: str) -> SelectingJudge:
+    judge = parse(metric).prepare(lists)
+    assert isinstance(judge, SelectingJudge), f"{metric} judges rankings"
+    return judge
+
+
+def ours(sets: Sequence[CandidateLists], metric: str, seed: int) -> tuple[float, float, float]:
+    """Dev value, test value, CPU seconds of the fit alone."""
+    dev, test = (judged(lists, metric) for lists in sets)
+    started = time.process_time()
+    model = Mert(restarts=RESTARTS, seed=seed).fit(sets[0], judge=dev)
+    took = time.process_time() - started
+    scores = [model.score(lists) for lists in sets]
+    return _value(dev, scores[0]), _value(test, scores[1]), took
+
+
+def _value(judge: SelectingJudge, scores: Floats) -> float:
+    return float(judge.score_from_sums(judge.per_list(scores).sum(axis=0)))
+
+
+# A small process between us and the one that is measured: a child starts with its parent's peak.
+_LAUNCH = """
+import resource, subprocess, sys
+with open("said", "wb") as said:
+    code = subprocess.run(sys.argv[1:], stdout=said, stderr=said).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+"""
+
+
+def measured(command: Sequence[str], folder: Path) -> tuple[float, float]:
+    """CPU seconds and peak MB of a process that is run in a folder."""
+    launch = [sys.executable, "-S", "-c", _LAUNCH, *command]
+    told = subprocess.run(launch, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
+    code, seconds, peak = map(float, told.split())
+    if code:
+        sys.exit(f"{command[0]}: {(folder / 'said').read_text()[-500:]}")
+    return seconds, peak
+
+
+def our_process(nbest: Path, refs: Path, metric: str, seed: int, folder: Path) -> tuple[float, float]:
+    command = [
+        sys.executable,
+        "-m",
+        "rerank",
+        "train",
+        "--data",
+        str(nbest),
+        "-f",
+        "moses",
+        "--refs",
+        str(refs),
+    ]
+    command += ["--learner", "mert", "--metric", metric, "--seed", str(seed), "--out", str(folder / "model")]
+    return measured(command, folder)
+
+
+def write_for_moses(lists: CandidateLists, judge: SelectingJudge, metric: str, folder: Path) -> None:
+    """The files that mert reads: features, statistics, and where to start and to draw from."""
+    stats = judge.per_item
+    if metric == "BLEU":  # (correct, total) of each order in turn, then the reference's length
+        stats = np.column_stack([stats[:, [n, n + 4]] for n in range(4)] + [stats[:, 9]])
+    X = lists.features.to_dense()
+    heads = {
+        "feats": ("FEATURES", " ".join(f"f{j}" for j in range(X.shape[1]))),
+        "scores": ("SCORES", metric),
+    }
+    for name, values in (("feats", X), ("scores", stats)):
+        kind, tail = heads[name]
+        with open(folder / f"dev.{name}", "w") as out:
+            for i in range(lists.n_lists):
+                rows = values[lists.offsets[i] : lists.offsets[i + 1]]
+                out.write(f"{kind}_TXT_BEGIN_0 {i} {len(rows)} {rows.shape[1]} {tail}\n")
+                out.writelines(" ".join(f"{v:.12g}" for v in row) + "\n" for row in rows)
+                out.write(f"{kind}_TXT_END_0\n")
+    start = initial_weights(lists, Guide(), "auto")[0]
+    start = start / np.abs(start).sum()
+    lines = (start, -np.ones_like(start), np.ones_like(start))
+    (folder / "init.opt").write_text("".join(" ".join(f"{v:.9g}" for v in row) + "\n" for row in lines))
+
+
+def moses(
+    program: str, sets: Sequence[CandidateLists], metric: str, seed: int, folder: Path
+) -> tuple[float, float, float, float]:
+    """Dev value, test value, CPU seconds and peak MB of Moses' mert on the files in ``folder``."""
+    command = [program, "-d", str(sets[0].n_features), "--sctype", metric, "--scconfig", "case:true"]
+    command += ["--ffile", "dev.feats", "--scfile", "dev.scores", "--ifile", "init.opt"]
+    seconds, peak = measured([*command, "-n", str(RESTARTS), "-r", str(seed)], folder)
+    weights = np.array((folder / "weights.txt").read_text().split(), dtype=float)
+    found = [
+        _value(judged(lists, metric), lists.with_columns(sets[0].names()).features.scores(weights))
+        for lists in sets
+    ]
+    return found[0], found[1], seconds, peak
+
+
+def row(name: str, values: Sequence[Sequence[float]]) -> None:
+    """A line of the table: means over seeds, and ranges of the values."""
+    columns = np.array(values, dtype=float).T
+    dev, test = (f"{c.mean():6.2f} ({c.min():.2f} to {c.max():.2f})" for c in columns[:2])
+    rest = " ".join(f"{c.mean():9.2f}" for c in columns[2:])
+    print(f"{name:<12} {dev:>24} {test:>24} {rest}")
+
+
+def print_growth() -> None:
+    """CPU seconds of a fit of two restarts against the number of items."""
+    rng = np.random.default_rng(1)
+    print(f"\n{'items':>9} {'s':>7} {'µs a search and 1,000 items':>28}")
+    for n_lists in (500, 2000, 8000, 32000):
+        X = rng.normal(size=(n_lists * 20, 10))
+        y = X @ rng.normal(size=10) + 3 * rng.normal(size=len(X))
+        lists = CandidateLists.from_arrays(X, y, group=[20] * n_lists)
+        judge = judged(lists, "label@1")
+        started = time.process_time()
+        model = Mert(restarts=1, perturbations=0).fit(lists, judge=judge)
+        took = time.process_time() - started
+        searches = sum(end["searches"] for end in model.training.rounds["restarts"])
+        print(f"{len(X):9,d} {took:7.2f} {1e9 * took / searches / len(X):28.2f}")
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument("--set", type=Path)
+    arguments.add_argument("--metric", default="BLEU")
+    arguments.add_argument("--seeds", type=int, default=3)
+    arguments.add_argument("--moses")
+    given = arguments.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        source = (given.set or folder).resolve()
+        if given.set is None:
+            write_set(folder)
+        (dev, nbest, refs), (test, _, _) = load(source, "dev"), load(source, "test")
+        test = test.with_columns(dev.names())
+        print(f"{dev}; {given.metric}, {RESTARTS} restarts, {given.seeds} seeds")
+        print(f"{'':<12} {'dev':>24} {'test':>24} {'search s':>9} {'process s':>9} {'peak MB':>9}")
+        seeds = range(1, given.seeds + 1)
+        rows = [
+            (*ours((dev, test), given.metric, seed), *our_process(nbest, refs, given.metric, seed, folder))
+            for seed in seeds
+        ]
+        row("rerank", rows)
+        if given.moses:
+            program = str(Path(given.moses).resolve())
+            write_for_moses(dev, judged(dev, given.metric), given.metric, folder)
+            peers = [moses(program, (dev, test), given.metric, seed, folder) for seed in seeds]
+            row("Moses mert", [(a, b, np.nan, seconds, peak) for a, b, seconds, peak in peers])
+    print_growth()
+
+
+if __name__ == "__main__":
+    main()

@@ -209,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tau", type=float, default=1.0)
     parser.add_argument("--dimension", type=float, default=1.0, help="of the curves")
     parser.add_argument("--average", choices=("last", "average"), default="last", help="of the curves")
-    parser.add_argument("--chooser", default="best-feature", help="learner whose choice is the border")
+    parser.add_argument("--chooser", default="mert", help="learner whose choice is the border")
     parser.add_argument("--samples", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args(arguments)

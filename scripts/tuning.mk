@@ -7,7 +7,7 @@
 # (train), LEARNER.scores (predict), LEARNER.txt (eval: beside the scores stand first-best, random and oracle).
 
 RERANK ?= rerank
-LEARNER ?= perceptron
+LEARNER ?= mert
 # MIRA's steps are made for features as decoders write them; the perceptrons want equal scales.
 SCALING ?= $(if $(filter mira,$(LEARNER)),none,zscore)
 OUT ?= tuned

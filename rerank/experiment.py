@@ -9,7 +9,7 @@ import dataclasses
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,9 +20,11 @@ from rerank.config import TrainConfig, learner_settings
 from rerank.data.judge import Metric
 from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
 from rerank.data.quantise import Quantiser, parse_quantiser, quantised
 from rerank.data.scores import read_scores
 from rerank.errors import ConfigError, DataError, DataNote
+from rerank.features.parse import ParseFeatures, ParseSettings, choose
 from rerank.files import write_lines
 from rerank.fitting import Margin, Runs, fit_seeds, prepare
 from rerank.formats import ReadOptions, load
@@ -134,6 +136,49 @@ def with_consensus(lists: CandidateLists, by: Sequence[str], statistic: str) -> 
     if len(columns) < len(by):
         raise ConfigError("a similarity is given twice")
     return lists.with_added(columns)
+
+
+@dataclass
+class FeaturisedParses:
+    """One set of parses with the tree features ``chosen`` on the first set; see features.parse.Rows."""
+
+    path: str
+    lists: CandidateLists
+    chosen: ParseFeatures
+    known: int
+    unknown: int
+
+
+def with_parse_features(
+    paths: Sequence[str],
+    read: Callable[[str], CandidateLists],
+    settings: ParseSettings,
+    *,
+    keep_trees: bool = False,
+    alone: bool = False,
+) -> Iterator[FeaturisedParses]:
+    """The sets at ``paths``, each read and given the tree features of the first; see features.parse.
+
+    With gold trees, or saved counts, labels are the paper's Score of each parse and ``counts`` keep
+    PARSEVAL's. Trees, gold trees and texts go unless ``keep_trees``. With ``alone`` the features
+    that were read, such as the log probability, go as well; ``base_scores`` stay. One set is held at a time.
+    """
+    chosen: ParseFeatures | None = None
+    for path in paths:
+        lists = read(path)
+        if chosen is None:
+            chosen = choose(lists, settings)
+        if lists.gold is not None or "PARSEVAL" in lists.counts:
+            lists = labelled(lists, "PARSEVAL.score")
+        if alone:
+            lists = lists.with_features(Dense(np.empty((lists.n_items, 0))), None)
+        rows = chosen.rows(lists)
+        if not keep_trees:
+            lists = dataclasses.replace(lists, trees=None, gold=None, texts=None)
+        featurised = FeaturisedParses(path, rows.onto(lists), chosen, rows.known, rows.unknown)
+        del lists, rows
+        yield featurised
+        del featurised
 
 
 def default_metrics(lists: CandidateLists) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import typer
 from rerank.cli.common import say, verb
 from rerank.cli.convert import To
 from rerank.cli.options import Reading, reads
+from rerank.cli.parse_features import parse
 
 
 @verb
@@ -46,6 +47,7 @@ app = typer.Typer(
     help="Features computed from the candidates themselves.", no_args_is_help=True, rich_markup_mode=None
 )
 app.command("consensus")(consensus)
+app.command("parse")(parse)
 
 
 @app.callback()

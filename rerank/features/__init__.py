@@ -1,0 +1,1 @@
+"""Features computed from what candidates are: their parse trees."""

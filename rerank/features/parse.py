@@ -1,0 +1,288 @@
+"""Features of parse trees: the eleven types of Collins & Koo (2005, section 5.2) and their second pass.
+
+A constituent with its children is a rule, one child its head (see heads.py). A feature's name is its type and
+its parts, for VP -> PP VBD NP NP SBAR under S -> NP VP:
+
+    rule VP PP VBD NP NP SBAR                       bigram right VP NP SBAR
+    grandparent-rule S VP PP VBD NP NP SBAR         grandparent-bigram right S VP NP SBAR
+    two-level-rule (S NP VP) VP PP VBD NP NP SBAR   two-level-bigram (S NP VP) right VP NP SBAR
+    trigram VP PP VBD! NP                           lexical-bigram right VP NP story SBAR that
+    head-modifier right S VP VBD NP adj=1           distance VP VBD SBAR >=2
+    pp NP NP PP NP president of U.S.                pp NP NP PP NP of U.S.
+
+In the second pass ("lexicalised") a label whose head word is of a closed class bears it, as in
+``rule VP PP(on) VBD NP NP SBAR(that)``; rules in which that changes nothing have no second feature.
+
+Where the paper is silent: a tag over its word is no rule. The root stands under TOP and has no two-level
+features. Bigrams go outwards from the head to STOP; a side without a modifier has none. The argument of a PP
+is what stands right behind its preposition; a PP whose head is a phrase has none. A distance is the number
+of words between two head words. Words of punctuation but for comma and colon are left out, as the paper's
+parser did; a word counts as closed-class by its tag; words are taken as they are written.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, field_validator
+
+from rerank import parallel
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense, Sparse
+from rerank.data.strings import StringColumn
+from rerank.data.trees import Forest
+from rerank.errors import DataError
+from rerank.features.heads import HeadTable, bare_label, default_heads
+from rerank.native._treefeatures import Trees, hash_strings
+from rerank.native._treefeatures_names import spell
+from rerank.native._treefeatures_sets import Columns, Counts
+from rerank.registry import did_you_mean
+from rerank.settings import Settings
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
+
+# In the order of the kernel's numbers; those up to trigram have a second pass.
+TYPES = (
+    "rule",
+    "bigram",
+    "grandparent-rule",
+    "grandparent-bigram",
+    "lexical-bigram",
+    "two-level-rule",
+    "two-level-bigram",
+    "trigram",
+    "head-modifier",
+    "pp",
+    "distance",
+)
+LEXICALISED = "lexicalised"
+CLOSED_CLASS = (
+    *("CC", "DT", "EX", "IN", "MD", "PDT", "POS", "PRP", "PRP$", "RP", "TO", "WDT", "WP", "WP$", "WRB"),
+    *("AUX", "AUXG"),
+)
+LEFT_OUT = (".", "``", "''")
+PREPOSITIONAL = "PP"
+
+_CLOSED, _LEFT_OUT, _PREPOSITIONAL = 1, 2, 4  # as in the kernel
+_PORTION = 1 << 20  # indices made at a time
+_KEY_BITS = 64
+
+
+class ParseSettings(Settings):
+    """What features of parse trees are made."""
+
+    cutoff: int = Field(5, ge=1, description="Sentences in whose parses a feature must occur.")
+    types: tuple[str, ...] = Field((*TYPES, LEXICALISED), description="Types of features.")
+    values: Literal["indicators", "counts"] = Field(
+        "indicators", description="Whether a feature occurs in a parse, or how often."
+    )
+    closed_class: tuple[str, ...] = Field(
+        CLOSED_CLASS, description="Tags whose words, as heads, become part of labels in the second pass."
+    )
+    left_out: tuple[str, ...] = Field(LEFT_OUT, description="Tags whose words are left out (punctuation).")
+    heads: HeadTable = Field(default_factory=default_heads, description="Which child is the head.")
+
+    @field_validator("types")
+    @classmethod
+    def _known(cls, types: tuple[str, ...]) -> tuple[str, ...]:
+        known = (*TYPES, LEXICALISED)
+        for name in types:
+            if name not in known:
+                raise ValueError(f"types: unknown {name!r}; {did_you_mean(name, known)}")
+        if not set(types) & set(TYPES):
+            raise ValueError(f"types: found {', '.join(types) or 'none'}, expected one of {', '.join(TYPES)}")
+        return types
+
+
+@dataclass(frozen=True, eq=False)
+class ParseFeatures:
+    """Features chosen on a training set, by type and then by first appearance.
+
+    names : StringColumn (n), a type and its parts.
+    keys : uint64 (n, 2), what they are found by.
+    types : int8 (n), a place in TYPES, + 11 in the second pass.
+    sentences : int32 (n), training sentences in whose parses each occurs.
+    seen : int64 (22), features before the cutoff, by type.
+    """
+
+    settings: ParseSettings
+    names: StringColumn
+    keys: Words
+    types: npt.NDArray[np.int8]
+    sentences: Ints
+    seen: Index
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def by_type(self) -> dict[str, tuple[int, int]]:
+        """Features (seen, kept) of each type, ``rule+`` being those of the second pass."""
+        kept = np.bincount(self.types, minlength=len(self.seen))
+        names = [*TYPES, *(f"{name}+" for name in TYPES)]
+        pairs = zip(self.seen.tolist(), kept.tolist(), strict=True)
+        return {name: pair for name, pair in zip(names, pairs, strict=True) if pair[0]}
+
+    def apply(self, lists: CandidateLists) -> CandidateLists:
+        """The lists with these features behind their own, dense ones; what else occurs in trees is dropped.
+
+        Raises DataError where the lists have no trees, or features that are sparse already.
+        """
+        return self.rows(lists).onto(lists)
+
+    def rows(self, lists: CandidateLists) -> Rows:
+        """The same in two steps, so that trees can go before the features take their place."""
+        if not isinstance(lists.features, Dense):
+            raise DataError(f"{lists.source}: has sparse features already, expected parses as they were read")
+        return Rows(self, trees_of(lists), lists.offsets, lists.n_features)
+
+
+def choose(lists: CandidateLists, settings: ParseSettings | None = None) -> ParseFeatures:
+    """The features of the parses of at least ``settings.cutoff`` lists.
+
+    Raises DataError where the lists have no trees, or no feature is left.
+    """
+    settings = settings or ParseSettings.checked({}, "parse features")
+    trees = trees_of(lists)
+    arguments = _arguments(trees, settings)
+    parts = [(arguments, lists.offsets, first, last) for first, last in _ranges(lists.n_lists)]
+    counts, *others = parallel.each(_count, parts, threads=True)
+    for other in others:
+        counts.merge(other)
+    keys, sentences, seen = counts.kept(settings.cutoff)
+    if len(keys) == 0:
+        raise DataError(f"{lists.source}: no feature occurs in the parses of {settings.cutoff} lists")
+    names = _names(arguments, trees, seen)
+    order = np.argsort(seen[:, 3], kind="stable")
+    names = names.take(order)
+    twice = names.repeated(np.array([0, len(names)], dtype=np.int64))
+    if np.any(twice):
+        raise DataError(f"{lists.source}: two features are called {names[int(np.argmax(twice))]!r}")
+    types = seen[order, 3].astype(np.int8)
+    return ParseFeatures(settings, names, keys[order], types, sentences[order], counts.by_type())
+
+
+def trees_of(lists: CandidateLists) -> Forest:
+    """The trees of the items; DataError where there are none."""
+    if lists.trees is None:
+        raise DataError(f"{lists.source}: items have no trees, expected parses")
+    return lists.trees
+
+
+_Arguments = tuple[object, ...]
+
+
+def _arguments(trees: Forest, settings: ParseSettings) -> _Arguments:
+    """What a kernel's Trees is made from."""
+    strings = list(trees.vocabulary)
+    hashes = np.empty((len(strings), 2), dtype=np.uint64)
+    hash_strings(trees.vocabulary.data, trees.vocabulary.offsets, hashes)
+    facts = np.zeros(len(strings), dtype=np.uint8)
+    marks = (
+        (_CLOSED, set(settings.closed_class), strings),
+        (_LEFT_OUT, set(settings.left_out), strings),
+        (_PREPOSITIONAL, {PREPOSITIONAL}, [bare_label(string) for string in strings]),
+    )
+    for bit, members, labels in marks:
+        facts[[i for i, label in enumerate(labels) if label in members]] |= bit
+    heads = settings.heads.compiled(strings)
+    types = sum(1 << TYPES.index(name) for name in set(settings.types) if name != LEXICALISED)
+    return (
+        trees.offsets,
+        trees.symbols,
+        trees.sizes,
+        hashes,
+        facts,
+        heads.arrays(),
+        types,
+        LEXICALISED in settings.types,
+        _KEY_BITS,
+    )
+
+
+def _ranges(n: int) -> list[tuple[int, int]]:
+    """0..n in as many parts as there are workers, none empty."""
+    bounds = np.linspace(0, n, min(parallel.jobs(), n) + 1).astype(np.int64).tolist()
+    return list(itertools.pairwise(bounds))
+
+
+def _count(arguments: _Arguments, offsets: Index, first: int, last: int) -> Counts:
+    counts = Counts()
+    counts.count(Trees(*arguments), offsets, first, last)  # type: ignore[arg-type]
+    return counts
+
+
+def _names(arguments: _Arguments, trees: Forest, seen: Ints) -> StringColumn:
+    types = StringColumn.from_strings(TYPES)
+    strings = trees.vocabulary
+    walker = Trees(*arguments)  # type: ignore[arg-type]
+    return StringColumn(*spell(walker, seen, strings.data, strings.offsets, types.data, types.offsets))
+
+
+class Rows:
+    """Chosen features of the parses of some lists.
+
+    known, unknown : features of sentences (of any of its parses) that were chosen and that were not, summed.
+    """
+
+    def __init__(self, chosen: ParseFeatures, trees: Forest, offsets: Index, lead: int) -> None:
+        self._chosen = chosen
+        self._lead = lead
+        self._lengths = np.zeros(len(trees), dtype=np.int64)
+        self._counts = chosen.settings.values == "counts"
+        arguments = _arguments(trees, chosen.settings)
+        columns = Columns(chosen.keys)
+        tasks = [(columns, arguments, offsets, first, last) for first, last in _ranges(len(offsets) - 1)]
+        parts = parallel.each(self._fill, tasks, threads=True)
+        self._indices, self._values = parts[0][:2]
+        for indices, values, *_ in parts[1:]:
+            self._indices += indices
+            self._values += values
+        self.known = sum(part[2] for part in parts)
+        self.unknown = sum(part[3] for part in parts)
+
+    def onto(self, lists: CandidateLists) -> CandidateLists:
+        """The lists these rows were made of, with them as features behind their own; only once."""
+        own = lists.features
+        indptr = np.zeros(lists.n_items + 1, dtype=np.int64)
+        np.cumsum(self._lengths, out=indptr[1:])
+        indices = np.frombuffer(self._indices, dtype=np.int32)
+        data: Floats | None = None
+        if self._counts:
+            data = np.frombuffer(self._values, dtype=np.float64)
+        elif self._lead:
+            data = np.ones(len(indices))
+        for j in range(self._lead):
+            assert data is not None
+            data[indptr[:-1] + j] = own.column(j)
+        names = [*(lists.names() if self._lead else ()), *self._chosen.names]
+        return lists.with_features(Sparse(indptr, indices, data, len(names)), names)
+
+    def _fill(
+        self, columns: Columns, arguments: _Arguments, offsets: Index, first: int, last: int
+    ) -> tuple[bytearray, bytearray, int, int]:
+        """Indices, values where they are counts, known, unknown."""
+        walker = Trees(*arguments)  # type: ignore[arg-type]
+        indices, values = bytearray(), bytearray()
+        room = np.empty(_PORTION, dtype=np.int32)
+        numbers = np.empty(_PORTION) if self._counts else None
+        known = unknown = 0
+        while first < last:
+            first, used, old, new, needed = columns.fill(
+                walker, offsets, first, last, self._lead, room, numbers, self._lengths
+            )
+            indices += room[:used].data
+            if numbers is not None:
+                values += numbers[:used].data
+            if needed > len(room):
+                room = np.empty(needed, dtype=np.int32)
+                numbers = np.empty(needed) if self._counts else None
+            known += old
+            unknown += new
+        return indices, values, known, unknown

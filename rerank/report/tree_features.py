@@ -1,0 +1,60 @@
+"""What features of parse trees were made, as a table and as a record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rerank.data.lists import CandidateLists
+from rerank.features.parse import TYPES, ParseFeatures, ParseSettings
+
+SECOND = "+"  # of types: those of the second pass
+
+
+def type_lines(chosen: ParseFeatures) -> list[str]:
+    """A line for each type: features seen and kept, in the first pass and with closed-class heads."""
+    by_type = chosen.by_type()
+    rows: list[tuple[str, ...]] = [("type", "seen", "kept", "lexicalised", "kept")]
+    totals = [0, 0, 0, 0]
+    for name in TYPES:
+        pairs = [by_type.get(name, (0, 0)), by_type.get(name + SECOND, (0, 0))]
+        if any(seen for seen, _ in pairs):
+            numbers = [n for pair in pairs for n in pair]
+            shown = [str(n) if seen else "" for seen, kept in pairs for n in (seen, kept)]
+            rows.append((name, *shown))
+            totals = [total + n for total, n in zip(totals, numbers, strict=True)]
+    rows.append(("all", *map(str, totals)))
+    widths = [max(len(row[i]) for row in rows) for i in range(5)]
+    return [
+        "  ".join(
+            [f"{row[0]:<{widths[0]}}", *(f"{c:>{w}}" for c, w in zip(row[1:], widths[1:], strict=True))]
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def record_of(chosen: ParseFeatures, sets: list[dict[str, Any]]) -> dict[str, Any]:
+    """Settings, features by type (those of the second pass with a +) and what each set knew of them."""
+    return {
+        "settings": settings_of(chosen.settings),
+        "features": len(chosen),
+        "types": {name: {"seen": seen, "kept": kept} for name, (seen, kept) in chosen.by_type().items()},
+        "sets": sets,
+    }
+
+
+def set_record(lists: CandidateLists) -> dict[str, int]:
+    """The sizes of one set."""
+    return {"lists": lists.n_lists, "items": lists.n_items, "values": lists.features.n_values}
+
+
+def settings_of(settings: ParseSettings) -> dict[str, Any]:
+    """The settings with the head table written out."""
+    heads = settings.heads
+    return {
+        "cutoff": settings.cutoff,
+        "types": list(settings.types),
+        "values": settings.values,
+        "closed_class": list(settings.closed_class),
+        "left_out": list(settings.left_out),
+        "heads": heads.lines(),
+    }

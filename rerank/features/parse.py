@@ -33,6 +33,7 @@ from pydantic import Field, field_validator
 from rerank import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
+from rerank.data.pages import fresh_array
 from rerank.data.strings import StringColumn
 from rerank.data.trees import Forest
 from rerank.errors import DataError
@@ -257,7 +258,8 @@ class Rows:
         if self._counts:
             data = np.frombuffer(self._values, dtype=np.float64)
         elif self._lead:
-            data = np.ones(len(indices))
+            data = fresh_array((len(indices),), np.float64)
+            data.fill(1.0)
         for j in range(self._lead):
             assert data is not None
             data[indptr[:-1] + j] = own.column(j)

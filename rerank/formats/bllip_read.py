@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.matrix import Sparse
+from rerank.data.pages import fresh_array
 from rerank.errors import DataNote, FormatError
 from rerank.files import Buffer
 from rerank.formats.bllip_faults import fault_error
-from rerank.formats.pages import fresh_array
 from rerank.formats.svmlight_faults import line_of, quoted
 from rerank.native._bllip import FAULTS, fill, scan
 from rerank.wording import count

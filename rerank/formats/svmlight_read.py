@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.matrix import Dense, Features, Sparse
+from rerank.data.pages import fresh_array
 from rerank.data.strings import StringColumn
 from rerank.errors import DataError, DataNote, FormatError
-from rerank.formats.pages import fresh_array
 from rerank.formats.svmlight_faults import fault_error, line_of, quoted
 from rerank.formats.svmlight_source import Source
 from rerank.native._svmlight import FAULTS, gather, parse_dense, scan

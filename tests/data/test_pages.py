@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rerank.formats.pages import fresh_array
+from rerank.data.pages import fresh_array
 
 
 @pytest.mark.parametrize("shape", [(0,), (3,), (0, 5), (7, 2), (1 << 20,), (1 << 12, 1 << 8)])

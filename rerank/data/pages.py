@@ -1,4 +1,4 @@
-"""Memory for what a reader reads."""
+"""Memory for large columns that are made once."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from typing import Any, Literal
 import pydantic
 import yaml
 
-from rerank.errors import ConfigError, FormatError
+from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.files import os_error
 from rerank.settings import Settings, setting
 
@@ -107,10 +108,12 @@ def read_config(
 
     Relative paths in the file are relative to the file; ``${NAME}`` takes an environment variable.
     A key without a dot that is no section is a setting of the learner, but for ``metric``, which is
-    select.metric, as learner.metric is. Raises ConfigError or
-    FormatError with file and key.
+    select.metric, as learner.metric is. Where ``base`` names another learner than the file, the file's
+    settings of its own learner are left out, and a DataNote says so. Raises ConfigError or FormatError with
+    file and key.
     """
     values = {} if path is None else _read_yaml(path)
+    _leave_other_learner(values, (base or {}).get("learner.name"), path)
     for key, value in (base or {}).items():
         _put(values, key.split("."), value, "option")
     for text in overrides:
@@ -128,6 +131,18 @@ def read_config(
         learner.setdefault("name", DEFAULT_LEARNER)
         _move_metric(learner, values)
     return TrainConfig.checked(values, path or "settings")
+
+
+def _leave_other_learner(values: dict[str, Any], name: Any, path: str | None) -> None:
+    """Drops the settings of the file's learner where another one, ``name``, takes its place."""
+    own = values.get("learner")
+    if name is None or not isinstance(own, dict) or own.get("name", DEFAULT_LEARNER) == name:
+        return
+    left = sorted(own.keys() - {"name", "metric"})
+    values["learner"] = {key: value for key, value in own.items() if key not in left}
+    if left:
+        text = f"{path}: settings of learner {own.get('name', DEFAULT_LEARNER)} ({', '.join(left)})"
+        warnings.warn(f"{text} are left out for learner {name}", DataNote, stacklevel=4)
 
 
 def _move_metric(learner: dict[str, Any], values: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from rerank import CandidateLists, load_model
 from rerank.config import read_config
+from rerank.errors import DataNote
 from rerank.experiment import learner_of, train_from
 from rerank.formats import FORMATS
 
@@ -68,6 +69,17 @@ def test_a_configuration_trains(path, rerank, tmp_path, monkeypatch):
     training = load_model(str(tmp_path / "model")).training
     assert training.learner == config.learner["name"]
     assert not in_rounds or training.settings["rounds"] == 2
+
+
+def test_another_learner_takes_none_of_the_settings_of_the_files(tmp_path):
+    path = tmp_path / "run.yaml"
+    path.write_text("learner: {name: perceptron, tau: 3, metric: AP}\nseed: 4\n")
+    with pytest.warns(DataNote, match=r"run.yaml: settings of learner perceptron \(tau\) are left out"):
+        config = read_config(str(path), base={"learner.name": "prank"})
+    assert config.learner == {"name": "prank"}
+    assert (config.select.metric, config.seed) == ("AP", 4)
+    assert read_config(str(path), base={"learner.name": "perceptron"}).learner["tau"] == 3
+    assert read_config(str(path), ["learner.name=prank"]).learner == {"name": "prank", "tau": 3}
 
 
 def test_ohsumed_with_the_configuration(shared_data, monkeypatch):

@@ -7,7 +7,7 @@ lists or explains settings reads that declaration.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import pydantic
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -15,15 +15,38 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rerank.errors import ConfigError
 from rerank.registry import did_you_mean
 
+# What pydantic's types of faults expect, in our words; {names} are of the fault's context.
+_EXPECTED = {
+    "greater_than_equal": "{ge:g} or more",
+    "greater_than": "more than {gt:g}",
+    "less_than_equal": "{le:g} or less",
+    "less_than": "less than {lt:g}",
+    "finite_number": "a finite number",
+    "literal_error": "{expected}",
+    "string_type": "text",
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    **dict.fromkeys(("list_type", "tuple_type"), "a list"),
+    **dict.fromkeys(("dict_type", "model_type"), "keys and values"),
+}
+
 
 class Settings(BaseModel):
-    """Checked, unchangeable settings. A wrong one raises ConfigError that says key, found, expected."""
+    """Checked, unchangeable settings. A wrong one raises ConfigError that says key, found, expected.
+
+    The word none is no value where a setting takes none and no text, as help and ``rerank list`` spell it.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
     def __init__(self, **settings: Any) -> None:
+        given = {
+            name: None if isinstance(value, str) and value == "none" and self._takes_none(name) else value
+            for name, value in settings.items()
+        }
         try:
-            super().__init__(**settings)
+            super().__init__(**given)
         except ValidationError as error:
             raise ConfigError("; ".join(explain(error, type(self)))) from None
 
@@ -34,6 +57,13 @@ class Settings(BaseModel):
             return cls(**values)
         except ConfigError as error:
             raise ConfigError(f"{where}: {error}") from None
+
+    @classmethod
+    def _takes_none(cls, name: str) -> bool:
+        """Whether the setting may be None and no text."""
+        field = cls.model_fields.get(name)
+        types = () if field is None else get_args(field.annotation)
+        return type(None) in types and str not in types
 
     def get_params(self) -> dict[str, Any]:
         """Every setting by name, as scikit-learn's estimators answer."""
@@ -51,9 +81,22 @@ def explain(error: ValidationError, owner: type[BaseModel]) -> list[str]:
         elif fault["type"] == "value_error":
             lines.append(str(fault["ctx"]["error"]))
         else:
-            message = fault["msg"][0].lower() + fault["msg"][1:]
-            lines.append(f"{path}: found {fault['input']!r}, expected: {message}")
+            lines.append(f"{path}: found {_found(fault['input'])}, expected {_expected(fault)}")
     return list(dict.fromkeys(lines))
+
+
+def _found(value: Any) -> str:
+    """A value as it can be typed."""
+    return _value_text(value) if value is None or isinstance(value, bool) else repr(value)
+
+
+def _expected(fault: Mapping[str, Any]) -> str:
+    """What a fault of pydantic's expects."""
+    known = _EXPECTED.get(fault["type"])
+    if known is None:
+        message: str = fault["msg"]
+        return message[0].lower() + message[1:]
+    return known.format_map(fault.get("ctx", {}))
 
 
 def _is_branch(part: int | str) -> bool:
@@ -94,7 +137,8 @@ def _type_text(field: pydantic.fields.FieldInfo) -> str:
         for name, sign in (("ge", ">="), ("gt", ">"), ("le", "<="), ("lt", "<"))
         if getattr(limit, name, None) is not None
     ]
-    return " ".join([text, *limits])
+    name, alternative, none = text.partition(" | none")
+    return " ".join([name, *limits]) + alternative + none
 
 
 def _value_text(value: Any) -> str:

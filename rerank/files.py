@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import lzma
 import mmap
@@ -21,6 +22,7 @@ from rerank.errors import FormatError, RerankError
 Buffer = bytes | bytearray | mmap.mmap
 
 STDIN = "<stdin>"
+STDOUT = "<stdout>"
 BLOCK = 1 << 20
 COMPRESSED_BLOCK = 1 << 16
 MAPPED_FROM = 1 << 16
@@ -224,12 +226,39 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
 
     Written beside the target and renamed; what was there stays until then and keeps its mode. The
     suffix .gz, .bz2, .xz or .zst compresses (the same content gives the same bytes); ``-`` is standard
-    output; a device or a pipe is written as it is. Raises RerankError where the target cannot be written.
+    output; a device or a pipe is written as it is. Raises RerankError where the target cannot be written,
+    or the disk is full.
     """
-    if path == "-":
+    if path == "-":  # its errors stay as they are: the command line tells those of all that is printed
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    try:
+        with _target(path) as file:
+            yield file
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise os_error(path, error) from None
+
+
+def check_target(path: str) -> None:
+    """Raises RerankError where ``atomic_write`` could not begin: to be called before long work."""
+    if path == "-":
+        return
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    if os.path.isdir(target):
+        raise os_error(path, IsADirectoryError())
+    if not os.path.isdir(folder):
+        raise _no_folder(path)
+    if not os.access(target if os.path.exists(target) else folder, os.W_OK):
+        raise os_error(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+
+
+@contextmanager
+def _target(path: str) -> Iterator[IO[bytes]]:
+    """A file at ``path`` when the block ends; raises OSError where it cannot be written to its end."""
     target = os.path.realpath(path)
     try:
         mode = os.stat(target).st_mode
@@ -267,12 +296,15 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
             out.write(b"\n")
 
 
+def _no_folder(path: str) -> RerankError:
+    return RerankError(f"{path}: no folder {os.path.dirname(path)!r} to write to")
+
+
 def _opened(path: str, name: str, flags: int) -> IO[bytes]:
     try:
         return os.fdopen(os.open(name, flags | getattr(os, "O_BINARY", 0), 0o666), "wb")
     except FileNotFoundError:
-        folder = os.path.dirname(path)
-        raise RerankError(f"{path}: no folder {folder!r} to write to") from None
+        raise _no_folder(path) from None
     except OSError as error:
         raise os_error(path, error) from None
 

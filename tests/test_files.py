@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rerank.errors import FormatError, RerankError
-from rerank.files import atomic_write, plain_suffix, read_bytes, read_head
+from rerank.files import atomic_write, check_target, plain_suffix, read_bytes, read_head
 
 CONTENT = b"1 qid:1 1:0.5\n" * 20000
 
@@ -186,3 +186,33 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         with pytest.raises(RerankError) as caught, atomic_write(str(path)):
             pytest.fail("the block must not run")
         assert str(caught.value) == f"{path}: {message}"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is full")
+def test_a_full_disk_is_told() -> None:
+    with (
+        pytest.raises(RerankError, match=r"^/dev/full: no space left on device$"),
+        atomic_write("/dev/full") as out,
+    ):
+        out.write(CONTENT)
+
+
+def test_targets_are_checked_without_writing(tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    old.write_bytes(b"x")
+    for path in (str(old), str(tmp_path / "new"), "new", "-", "/dev/null"):
+        check_target(path)
+    for path, message in {
+        str(tmp_path): r"is a folder, expected a file$",
+        str(tmp_path / "none" / "new"): r"none/new: no folder '.*none' to write to$",
+    }.items():
+        with pytest.raises(RerankError, match=message):
+            check_target(path)
+    assert (list(tmp_path.iterdir()), old.read_bytes()) == ([old], b"x")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_target_without_permission_is_told_before_it_is_written(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(RerankError, match=r"new: permission denied$"):
+        check_target(str(tmp_path / "new"))

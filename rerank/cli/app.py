@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -23,7 +24,7 @@ from rerank.cli import (
     validate,
     weights,
 )
-from rerank.cli.common import EXIT_INTERRUPTED, EXIT_USAGE, say
+from rerank.cli.common import EXIT_INTERRUPTED, EXIT_USAGE, output_error, say
 
 app = typer.Typer(
     name="rerank",
@@ -71,8 +72,11 @@ def run() -> int:
     """Runs the command line of this process; returns the exit code."""
     try:
         code: Any = app(standalone_mode=False)
+        sys.stdout.flush()
     except typer.Abort:
         return EXIT_INTERRUPTED
+    except OSError as error:  # of help and --version; verbs tell their own
+        return output_error(error)
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise

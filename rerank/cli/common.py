@@ -26,6 +26,20 @@ def say(text: str) -> None:
     print(f"rerank: {text}", file=sys.stderr)
 
 
+def output_error(error: OSError) -> int:
+    """Tells why standard output takes no more, but for a closed pipe; returns the exit code.
+
+    What is still buffered goes nowhere: a second error at exit would be noise.
+    """
+    from rerank.files import STDOUT, os_error
+
+    closed = isinstance(error, BrokenPipeError)
+    if not closed:
+        say(str(os_error(STDOUT, error)))
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT_PIPE if closed else EXIT_USAGE
+
+
 def verb(function: F) -> F:
     """Gives a command the package's manners: one line for an error, no traceback, the right exit code."""
 
@@ -40,10 +54,8 @@ def verb(function: F) -> F:
         except RerankError as error:
             say(str(error).replace("\n", " "))
             raise typer.Exit(EXIT_USAGE) from None
-        except BrokenPipeError:
-            # What is still buffered has nowhere to go; a second error at exit would be noise.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(EXIT_PIPE) from None
+        except OSError as error:  # files have errors of their own: this is of what was printed
+            raise typer.Exit(output_error(error)) from None
         except MemoryError:
             say("out of memory")
             raise typer.Exit(EXIT_USAGE) from None

@@ -11,6 +11,7 @@ import io
 import json
 import math
 import zipfile
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
 from rerank.data.scaling import Scaling
 from rerank.errors import DataError, FormatError
-from rerank.files import atomic_write, os_error
+from rerank.files import atomic_write, read_bytes, shown
 from rerank.registry import Registry
 
 FORMAT_VERSION = 1
@@ -129,13 +130,16 @@ class Model(ABC):
         if self.scaling is not None:
             meta["scaling"] = self.scaling.to_meta()
             arrays |= {f"scaling.{name}": array for name, array in self.scaling.arrays().items()}
-        with atomic_write(path) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        whole = io.BytesIO()  # an archive is written by going back: no pipe or compressor can do that
+        with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
             text = json.dumps(meta, ensure_ascii=False, indent=1, allow_nan=False)
             _add(archive, "meta.json", text.encode("utf-8", "surrogateescape"))
             for name in sorted(arrays):
                 member = io.BytesIO()
                 np.lib.format.write_array(member, np.ascontiguousarray(arrays[name]), allow_pickle=False)
                 _add(archive, f"{name}.npy", member.getvalue())
+        with atomic_write(path) as out:
+            out.write(whole.getbuffer())
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
@@ -145,13 +149,15 @@ def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 
 def load_model(path: str) -> Model:
-    """The model saved at ``path``.
+    """The model saved at ``path``; ``-`` is standard input.
 
     Raises FormatError where the file is no model of this package, or of a version it cannot read.
     """
     expected = "a model file written by rerank"
+    content = bytes(read_bytes(path))
+    path = shown(path)
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
             meta = json.loads(archive.read("meta.json").decode("utf-8", "surrogateescape"))
             arrays = {
                 name.removesuffix(".npy"): np.lib.format.read_array(
@@ -161,9 +167,7 @@ def load_model(path: str) -> Model:
                 if name.endswith(".npy")
             }
         version, kind = meta["format"], meta["kind"]
-    except OSError as error:
-        raise os_error(path, error) from None
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, TypeError):
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, TypeError):
         raise FormatError(path, None, "something else, or a damaged file", expected) from None
     if version != FORMAT_VERSION:
         raise FormatError(path, None, f"model format {version}", f"format {FORMAT_VERSION}")

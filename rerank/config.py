@@ -54,6 +54,11 @@ class DataSection(Settings):
     layout: Literal["auto", "dense", "sparse"] = setting("auto", "how features are kept in memory")
     strict: bool = setting(False, "refuse what is otherwise mended and said")
 
+    def files(self) -> list[str]:
+        """The files that lists are read from."""
+        single = (self.train, self.dev, self.test)
+        return [*filter(None, single), *self.refs, *self.dev_refs, *self.test_refs, *self.merge]
+
 
 class SelectSection(Settings):
     """Which metric is watched, and which round is kept by it."""
@@ -98,6 +103,8 @@ PATH_KEYS = [
     *("train", "dev", "test", "feature_names", "init", "qrels"),
     *("refs", "dev_refs", "test_refs", "merge"),
 ]
+# Keys of the section select that --set knows without it; its keep is a setting of learners too.
+_OF_SELECT = ("metric", "keep_margin")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -107,10 +114,10 @@ def read_config(
     """The settings of a YAML file (None = defaults), then ``base``, then ``key=value`` overrides.
 
     Relative paths in the file are relative to the file; ``${NAME}`` takes an environment variable.
-    A key without a dot that is no section is a setting of the learner, but for ``metric``, which is
-    select.metric, as learner.metric is. Where ``base`` names another learner than the file, the file's
-    settings of its own learner are left out, and a DataNote says so. Raises ConfigError or FormatError with
-    file and key.
+    A key without a dot that is no section is a setting of the learner, but for ``metric`` and
+    ``keep_margin``, which are select's; learner.metric is select.metric too. Where ``base`` names another
+    learner than the file, the file's settings of its own learner are left out, and a DataNote says so.
+    Raises ConfigError or FormatError with file and key.
     """
     values = {} if path is None else _read_yaml(path)
     _leave_other_learner(values, (base or {}).get("learner.name"), path)
@@ -124,7 +131,7 @@ def read_config(
             )
         parts = key.strip().split(".")
         if len(parts) == 1 and parts[0] not in TrainConfig.model_fields:
-            parts = ["select" if parts == ["metric"] else "learner", *parts]
+            parts = ["select" if parts[0] in _OF_SELECT else "learner", *parts]
         _put(values, parts, _parse_value(value, text), f"--set {text}")
     learner = values.setdefault("learner", {})
     if isinstance(learner, dict):

@@ -102,6 +102,8 @@ def train_from(config: TrainConfig) -> TrainResult:
         raise ConfigError("data.train: found none, expected a file of training lists (--data FILE)")
     started = time.perf_counter()
     data, train_path = config.data, config.data.train
+    if data.init is not None and not learner.accepts_initial:
+        raise ConfigError(f"learner {learner.name} takes no initial weights (--init, data.init)")
     quantiser = None if data.quantise is None else parse_quantiser(data.quantise)
     lists = _load(config, train_path, refs=data.refs, merge=data.merge)
     if quantiser is not None:
@@ -202,6 +204,9 @@ def _load(config: TrainConfig, path: str, **own: Any) -> CandidateLists:
     data = config.data
     options = {name: getattr(data, name) for name in type(data).model_fields if name in READ_OPTIONS}
     lists = load(path, data.format, **{**options, "merge": (), **own})
+    bare = lists.labels is None and not lists.references and not lists.counts
+    if data.refs and bare and lists.texts is not None:  # or the metric would ask for --refs, which is given
+        raise ConfigError(f"{lists.source}: no references of the dev lists; give them with --dev-refs FILE")
     if data.first_best is not None:
         lists = lists.with_first_best(data.first_best)
     return lists if data.label is None else labelled(lists, data.label)

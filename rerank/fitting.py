@@ -146,7 +146,7 @@ def _set_margin(model: Model, keep_margin: float | Literal["auto"], dev: Part | 
             found = apply_margin(dev.lists, dev.judge, scores, keep_margin)
     if found is None:
         assert keep_margin != "auto"
-        model.keep_margin = keep_margin
+        model.keep_margin = checked_margin(keep_margin)
         return
     model.keep_margin = found.margin
     known = asdict(found) | {"value": number_or_none(found.value), "without": number_or_none(found.without)}

@@ -97,8 +97,9 @@ def test_what_cannot_be_tuned_is_said_before_anything_is_learnt():
         fitted(dev=None, keep_margin="auto")
     with pytest.raises(ConfigError, match=r"needs a metric of single candidates .* nDCG@5 judges rankings"):
         fitted("nDCG@5", keep_margin="auto")
-    with pytest.raises(ConfigError, match="found -1"):
-        fitted(keep_margin=-1.0)
+    for wrong in (-1.0, float("nan"), "3", "none", [1], True):
+        with pytest.raises(ConfigError, match=r"keep margin: found .*, expected a number of at least 0"):
+            fitted(keep_margin=wrong)
     with pytest.raises(DataError, match=r"set 2: .*--first-best"):
         fitted(dev=replace(DEV, first_best=None), keep_margin="auto")
     with pytest.raises(DataError, match=r"set 1: .*--first-best"):
@@ -108,6 +109,7 @@ def test_what_cannot_be_tuned_is_said_before_anything_is_learnt():
 def test_the_public_function_takes_a_margin():
     model = experiment.train(TRAIN, dev=DEV, metric="label@1", keep_margin="auto", rounds=2)
     assert model.keep_margin == fitted(keep_margin="auto").keep_margin
+    assert type(fitted(keep_margin=np.float32(0.5)).keep_margin) is float
 
 
 def test_gains_over_first_best_are_noted_for_both_sets():

@@ -20,7 +20,7 @@ def evaluate(
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", "-m", metavar="M", help="AP, RR, P@5, nDCG@10 ...; may be repeated."),
+        typer.Option("--metric", "-m", metavar="M", help="AP, nDCG@10, BLEU, WER ...; may be repeated."),
     ] = None,
     baseline: Annotated[
         str | None,

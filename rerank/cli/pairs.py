@@ -36,7 +36,7 @@ def pairs(
     *,
     reading: Reading,
 ) -> None:
-    """Say how many pairs each pair relation gives, and labels quantised: choose by it.
+    """Count the pairs that pair relations give, of the labels as they are and quantised.
 
     \b
     rerank pairs train.txt -r pairs=ordinal -r 'pairs=all label_gap=1' --quantise top=30%

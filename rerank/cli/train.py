@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rerank.cli.common import say, verb
 from rerank.cli.options import Reading, reads
+
+if TYPE_CHECKING:
+    from rerank.config import TrainConfig
 
 
 @verb
@@ -52,7 +56,7 @@ def train(
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option("--metric", "-m", metavar="M", help="Metric to watch and to keep a round by."),
+        typer.Option("--metric", "-m", metavar="M", help="Metric to tune for, to watch, to keep a round by."),
     ] = None,
     keep: Annotated[
         str | None,
@@ -64,7 +68,7 @@ def train(
         str | None,
         typer.Option(
             "--keep-margin",
-            metavar="auto|M",
+            metavar="auto|M|none",
             help="The first-best stays unless led by more than M; auto = tuned on dev.",
         ),
     ] = None,
@@ -134,13 +138,41 @@ def train(
     settings = read_config(
         config, set_ or [], {key: value for key, value in given.items() if value is not None}
     )
-    if out is None:
+    if not out:
         raise ConfigError("no model file to write: give --out MODEL")
-    if "{seed}" in out and settings.seeds < 2:
-        raise ConfigError("--out: {seed} is for several runs: give --seeds N, 2 or more")
+    _check_outputs(settings, out, curve)
     result = experiment.train_from(settings)
     if curve is not None:
         experiment.write_curve(result, curve)
     experiment.save_models(result, out)
     for line in result.summary():
         say(line)
+
+
+def _check_outputs(settings: TrainConfig, out: str, curve: str | None) -> None:
+    """Refuses outputs that cannot be written, or would take each other's or the lists' place."""
+    from rerank.errors import ConfigError
+    from rerank.files import check_target
+
+    if "{seed}" in out and settings.seeds < 2:
+        raise ConfigError("--out: {seed} is for several runs: give --seeds N, 2 or more")
+    if "{seed}" not in os.path.dirname(out):
+        check_target(out)
+    read = (path for path in settings.data.files() if path != "-")
+    taken = {_place(path): f"{path} is one of the input files" for path in read}
+    if _place(out) in taken:
+        raise ConfigError(f"--out: {taken[_place(out)]}")
+    if curve is None:
+        return
+    if "{seed}" in curve:
+        raise ConfigError("--curve: {seed} is for --out alone; the curve is that of the run that is kept")
+    check_target(curve)
+    timing = os.path.join(os.path.dirname(curve), f"timing.{os.path.basename(curve)}")
+    taken |= {_place(out): f"{out} is the model (--out)"}
+    for path in (curve, timing):
+        if _place(path) in taken:
+            raise ConfigError(f"--curve: {taken[_place(path)]}")
+
+
+def _place(path: str) -> str:
+    return path if path == "-" else os.path.realpath(path)

@@ -49,7 +49,7 @@ def export(
     ] = None,
     feature_names: Names = None,
 ) -> None:
-    """Write the weights of a linear model for another tool, those of raw features.
+    """Write a linear model's weights of the raw features.
 
     \b
     rerank weights export model --as moses-ini --ini moses.ini --out tuned.ini
@@ -57,8 +57,11 @@ def export(
     from rerank.formats.weights import WeightOptions, write_weights
     from rerank.models.weights import load_linear, weights_of
 
-    named = weights_of(load_linear(model), model)
+    found = load_linear(model)
+    named = weights_of(found, model)
     write_weights(out, named.names, named.weights, to, WeightOptions(feature_names, ini))
+    if found.keep_margin is not None:
+        say(f"note: {model}: its keep margin {found.keep_margin:.6g} is no weight, so it is left out")
 
 
 app = typer.Typer(

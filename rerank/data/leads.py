@@ -81,10 +81,11 @@ def switched(lists: CandidateLists, scores: Floats) -> npt.NDArray[np.bool_]:
 
 
 def checked_margin(margin: float) -> float:
-    """The margin itself; ConfigError where it is negative or NaN."""
-    if not margin >= 0:
-        raise ConfigError(f"keep margin: found {margin}, expected a number of at least 0, inf or none")
-    return margin
+    """The margin itself as a plain float; ConfigError where it is no number, negative or NaN."""
+    known = isinstance(margin, int | float | np.number) and not isinstance(margin, bool)
+    if not known or not margin >= 0:
+        raise ConfigError(f"keep margin: found {margin!r}, expected a number of at least 0, inf or none")
+    return float(margin)
 
 
 def margin_of(text: str) -> float | None:

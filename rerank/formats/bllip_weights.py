@@ -103,7 +103,9 @@ def _ids(
         ids, known = ids_of(names, len(names))
         if not known:
             name = next((name for name in names if not name.isdigit()), names[0])
-            raise DataError(f"{path}: feature {name!r} has no id; give the list of names that says it")
+            raise DataError(
+                f"{path}: feature {name!r} has no id; give the names by id (--feature-names FILE)"
+            )
         return ids[kept]
     places = {name: j for j, name in enumerate(read_feature_names(feature_names, first=0))}
     unknown = next((names[j] for j in kept.tolist() if names[j] not in places), None)

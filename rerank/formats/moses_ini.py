@@ -56,7 +56,7 @@ class MosesIni(WeightsFormat):
 
     name = "moses-ini"
     summary = "the [weight] section of a moses.ini"
-    honours = frozenset({"old"})
+    honours = frozenset({"ini"})
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:
@@ -70,16 +70,16 @@ class MosesIni(WeightsFormat):
         return names, np.array([w for entry in entries for w in entry.weights])
 
     def write(self, path: str, names: Sequence[str], weights: Floats, options: WeightOptions) -> None:
-        """A section [weight] alone, or the file ``options.old`` with these weights and all else as it is.
+        """A section [weight] alone, or the file ``options.ini`` with these weights and all else as it is.
 
         Weights of the old file that have no new value stay, and new ones that it has no place for follow at
         the end of its [weight]; both are noted.
         """
         given = dict(zip(names, weights.tolist(), strict=True))
-        if options.old is None:
+        if options.ini is None:
             write_lines(path, ["[weight]", *_new_lines(given, path)])
             return
-        lines, source = _lines(options.old), shown(options.old)
+        lines, source = _lines(options.ini), shown(options.ini)
         entries = _entries(lines, source)
         text = [line.decode("utf-8", "surrogateescape") for line in lines]
         for entry in entries:

@@ -26,11 +26,11 @@ class WeightOptions:
     """What some formats need beside the file; one that has no use for an option refuses it.
 
     feature_names : path of a list of names that says each feature's id (bllip).
-    old : path of a file whose other content is kept when weights are written (moses-ini).
+    ini : path of a file whose other content is kept when weights are written (moses-ini).
     """
 
     feature_names: str | None = None
-    old: str | None = None
+    ini: str | None = None
 
 
 class WeightsFormat(ABC):
@@ -62,7 +62,9 @@ def read_weights(
 ) -> tuple[list[str], Floats]:
     """Names (n) and weights (n) of a file, its format by content where none is given; tsv else."""
     if format is None:
-        head = b"" if path == "-" else read_head(path)
+        head = read_head(path)
+        if head.startswith(b"PK\x03\x04"):
+            raise FormatError(shown(path), None, "a model or another archive", "a file of weights")
         known = [name for name in WEIGHTS.names() if WEIGHTS.get(name).recognises(head)]
         format = known[0] if known else "tsv"
     return _checked(format, options).read(path, options or WeightOptions())
@@ -83,7 +85,7 @@ def _checked(format: str, options: WeightOptions | None) -> WeightsFormat:
     found = WEIGHTS.get(format)()
     for name, value in vars(options or WeightOptions()).items():
         if value is not None and name not in found.honours:
-            raise ConfigError(f"weights of format {found.name} have no use for {name.replace('_', '-')}")
+            raise ConfigError(f"weights of format {found.name} have no use for --{name.replace('_', '-')}")
     return found
 
 

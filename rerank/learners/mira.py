@@ -127,7 +127,7 @@ def _background_worth(lists: CandidateLists, judge: SelectingJudge) -> _Worth:
     form = judge.sum_form
     if form is None:
         raise FitError(
-            f"learner mira: no background for {judge.name}; give labels (--label sBLEU), --set value=sentence"
+            f"learner mira: no background for {judge.name}; use labels (--label sBLEU, --set value=sentence)"
         )
     stats = np.ascontiguousarray(judge.per_item, dtype=np.float64)
     if not _differ(lists, stats):

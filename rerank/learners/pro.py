@@ -97,6 +97,8 @@ class Pro(Learner):
         if not found:
             begin = lists.offsets[:-1]
             most = np.nanmax(np.fmax.reduceat(labels, begin) - np.fmin.reduceat(labels, begin))
+            if most == 0:
+                raise FitError(f"{lists.source}: no list has two different labels")
             raise FitError(
                 f"{lists.source}: no drawn pair differs by {threshold:g} in its labels "
                 f"(the most in any list is {most:g}); see threshold and samples"
@@ -112,7 +114,8 @@ class Pro(Learner):
         if not np.isfinite(loss.scale).all():
             raise FitError(f"{source}: squares of the features overflow; scale them (--scaling)")
         if not loss.varies.any():
-            raise FitError(f"{source}: the features do not differ in any pair")
+            text = "the features do not differ in any pair (or by less than 1e-150: scale them, --scaling)"
+            raise FitError(f"{source}: {text}")
         found = scipy.optimize.minimize(
             loss,
             np.zeros(len(start)),
@@ -121,6 +124,8 @@ class Pro(Learner):
             options={"maxiter": self.iterations, "maxfun": 20 * self.iterations, "ftol": 1e-13, "gtol": 1e-8},
         )
         weights = loss.weights(found.x)
+        if not (np.isfinite(found.fun) and np.isfinite(weights).all()):
+            raise FitError(f"{source}: the loss overflows; are the initial weights too large?")
         if found.nit >= self.iterations:
             text = f"{source}: pro stopped after {self.iterations} iterations, before the minimum"
             warnings.warn(text, DataNote, stacklevel=2)

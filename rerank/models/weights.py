@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-import zipfile
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy.typing as npt
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import Scaling
 from rerank.errors import ConfigError, DataNote
-from rerank.files import shown
+from rerank.files import read_head, shown
 from rerank.formats.weights import WeightOptions, read_weights
 from rerank.models.base import load_model
 from rerank.models.linear import LinearModel
@@ -45,7 +44,7 @@ def load_weights(path: str, format: str | None = None, options: WeightOptions | 
 
     Raises ConfigError for a model that is not linear, FormatError where the file is neither.
     """
-    if format is None and path != "-" and zipfile.is_zipfile(path):
+    if format is None and read_head(path).startswith(b"PK\x03\x04"):
         return weights_of(load_linear(path), path)
     names, weights = read_weights(path, format, options)
     return NamedWeights(names, weights, shown(path))

@@ -16,7 +16,9 @@ def variance_lines(found: Variance, where: str, digits: int) -> list[str]:
     if found.ci is not None:
         mean += " [{:.{d}f}, {:.{d}f}] over resampled lists".format(*found.ci, d=digits)
     # One decimal more than values are shown with: a deviation of 0.004 is not none.
-    seeds, lists = (f"{sd:.{digits + 1}f}" for sd in (found.sd_seeds, found.sd_lists))
+    seeds, lists = (
+        "unknown" if math.isnan(sd) else f"{sd:.{digits + 1}f}" for sd in (found.sd_seeds, found.sd_lists)
+    )
     lines = [
         f"{values}, {mean}",
         f"standard deviation {seeds} between runs, {lists} over resampled lists",
@@ -24,7 +26,8 @@ def variance_lines(found: Variance, where: str, digits: int) -> list[str]:
     ]
     if found.sd_seeds > 0:
         alone = f"two single runs less than {found.within_seeds:.{digits}f} apart may differ by seed alone"
-        lines.append(f"{alone}; one run's value holds to ±{found.of_one_run:.{digits}f}")
+        known = not math.isnan(found.sd_lists)
+        lines.append(alone + (f"; one run's value holds to ±{found.of_one_run:.{digits}f}" if known else ""))
     return lines
 
 

@@ -95,7 +95,7 @@ def test_a_bad_file_is_told_with_its_line(tmp_path, text, said):
 
 def test_options_that_mean_nothing_are_refused(tmp_path):
     path = written(tmp_path, "a\t1\n")
-    with pytest.raises(ConfigError, match="weights of format tsv have no use for feature-names"):
+    with pytest.raises(ConfigError, match="weights of format tsv have no use for --feature-names"):
         read_weights(path, "tsv", WeightOptions(feature_names="names"))
     with pytest.raises(ConfigError, match="unknown weights format 'ini'"):
         read_weights(path, "ini")
@@ -117,7 +117,7 @@ def test_moses_ini_of_the_old_kind(tmp_path):
 def test_moses_ini_is_written_into_an_old_one(tmp_path, text):
     old, new = written(tmp_path, text), str(tmp_path / "new")
     names, weights = read_weights(old)
-    options = WeightOptions(old=old)
+    options = WeightOptions(ini=old)
     write_weights(new, names, weights * 3, "moses-ini", options)
     again = read_weights(new)
     assert again[0] == names
@@ -131,7 +131,7 @@ def test_moses_ini_is_written_into_an_old_one(tmp_path, text):
 def test_weights_without_a_place_and_places_without_a_weight_are_noted(tmp_path):
     old, new = written(tmp_path, INI), str(tmp_path / "new")
     with pytest.warns(DataNote) as notes:
-        write_weights(new, [*NAMES, "WordPenalty0"], np.arange(5.0), "moses-ini", WeightOptions(old=old))
+        write_weights(new, [*NAMES, "WordPenalty0"], np.arange(5.0), "moses-ini", WeightOptions(ini=old))
     said = [str(note.message) for note in notes]
     assert said[0].endswith("the model has no UnknownWordPenalty0; its weight stays")
     assert said[1].endswith("no place for WordPenalty0; added to [weight]")
@@ -155,7 +155,7 @@ def test_weights_without_a_place_and_places_without_a_weight_are_noted(tmp_path)
 def test_another_number_of_weights_is_refused(tmp_path, names, said):
     old = written(tmp_path, INI.replace("UnknownWordPenalty0= 1\n", ""))
     with pytest.raises(DataError, match=said):
-        write_weights(str(tmp_path / "new"), names, np.ones(len(names)), "moses-ini", WeightOptions(old=old))
+        write_weights(str(tmp_path / "new"), names, np.ones(len(names)), "moses-ini", WeightOptions(ini=old))
 
 
 def test_a_section_alone_groups_what_belongs_together(tmp_path):

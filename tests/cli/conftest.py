@@ -17,6 +17,17 @@ TINY = ROOT / "data" / "spelling-tiny"
 GOLDEN = ROOT / "tests" / "golden"
 
 
+NBEST = """\
+0 ||| the cat sat ||| lm= -4 tm= -2 -1 ||| -6
+0 ||| the cat sat down ||| lm= -5 tm= -1 -3 ||| -6.5
+0 ||| a cat ||| lm= -3 tm= -5 -2 ||| -8
+1 ||| it rains in the town ||| lm= -7 tm= -3 -1 ||| -10
+1 ||| it rains in town ||| lm= -8 tm= -2.5 -1 ||| -10.5
+2 ||| yes ||| lm= -1 tm= -1 0 ||| -2
+2 |||  ||| lm= 0 tm= -9 0 ||| -9
+"""
+
+
 @dataclass
 class Result:
     code: int
@@ -51,6 +62,16 @@ def work(tmp_path, monkeypatch):
     for path in TINY.iterdir():
         (tmp_path / path.name).symlink_to(path)
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def nbest(tmp_path, monkeypatch):
+    """A folder to work in, with dev.nbest, its dev.ref, and a moses.ini of its features."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dev.nbest").write_text(NBEST)
+    (tmp_path / "dev.ref").write_text("the cat sat down\nit rains in town\nyes\n")
+    (tmp_path / "moses.ini").write_text("[feature]\nx\n\n[weight]\nlm= 1\ntm= 0.5 0.25\n")
     return tmp_path
 
 

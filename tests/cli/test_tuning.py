@@ -9,25 +9,7 @@ import pytest
 
 from rerank import load_model
 
-NBEST = """\
-0 ||| the cat sat ||| lm= -4 tm= -2 -1 ||| -6
-0 ||| the cat sat down ||| lm= -5 tm= -1 -3 ||| -6.5
-0 ||| a cat ||| lm= -3 tm= -5 -2 ||| -8
-1 ||| it rains in the town ||| lm= -7 tm= -3 -1 ||| -10
-1 ||| it rains in town ||| lm= -8 tm= -2.5 -1 ||| -10.5
-2 ||| yes ||| lm= -1 tm= -1 0 ||| -2
-2 |||  ||| lm= 0 tm= -9 0 ||| -9
-"""
 TRAIN = ("train", "--data", "dev.nbest", "-f", "moses", "--refs", "dev.ref", "--learner", "mert")
-
-
-@pytest.fixture
-def nbest(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "dev.nbest").write_text(NBEST)
-    (tmp_path / "dev.ref").write_text("the cat sat down\nit rains in town\nyes\n")
-    (tmp_path / "moses.ini").write_text("[feature]\nx\n\n[weight]\nlm= 1\ntm= 0.5 0.25\n")
-    return tmp_path
 
 
 def test_what_is_tuned_is_told(rerank, nbest):

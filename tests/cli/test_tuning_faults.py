@@ -12,15 +12,6 @@ import pytest
 import rerank as package
 from rerank import load_model
 
-NBEST = """\
-0 ||| the cat sat ||| lm= -4 tm= -2 -1 ||| -6
-0 ||| the cat sat down ||| lm= -5 tm= -1 -3 ||| -6.5
-0 ||| a cat ||| lm= -3 tm= -5 -2 ||| -8
-1 ||| it rains in the town ||| lm= -7 tm= -3 -1 ||| -10
-1 ||| it rains in town ||| lm= -8 tm= -2.5 -1 ||| -10.5
-2 ||| yes ||| lm= -1 tm= -1 0 ||| -2
-2 |||  ||| lm= 0 tm= -9 0 ||| -9
-"""
 DATA = ("train", "--data", "dev.nbest", "-f", "moses", "--refs", "dev.ref")
 MERT = (*DATA, "-m", "BLEU", "-l", "mert", "-s", "restarts=2")
 PRO = (*DATA, "-m", "BLEU", "-l", "pro", "--label", "sBLEU")
@@ -67,23 +58,20 @@ WRONG = [
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch, rerank):
+def files(nbest, rerank):
     """Lists, weights and models to go wrong with."""
-    monkeypatch.chdir(tmp_path)
-    lines = [line.split("lm=")[0] for line in NBEST.splitlines()]
+    lines = [line.split("lm=")[0] for line in (nbest / "dev.nbest").read_text().splitlines()]
     for name, text in {
-        "dev.nbest": NBEST,
-        "dev.ref": "the cat sat down\nit rains in town\nyes\n",
         "tiny.nbest": "".join(f"{line}lm= {k}e-300 ||| 0\n" for k, line in enumerate(lines)),
         "equal.nbest": "".join(f"{i} ||| yes ||| lm= {k} ||| 0\n" for i in range(3) for k in range(2)),
         "huge": "lm\t1e300\ntm_0\t-1e308\ntm_1\t0\n",
         "archive": "PK\x03\x04 cut off",
     }.items():
-        (tmp_path / name).write_text(text)
-    (tmp_path / "folder").mkdir()
+        (nbest / name).write_text(text)
+    (nbest / "folder").mkdir()
     rerank(*PRO, "-l", "perceptron", "-s", "average=voted", "--out", "voted")
     rerank(*MERT, "--keep-margin", "0.5", "--out", "kept")
-    return tmp_path
+    return nbest
 
 
 @pytest.mark.parametrize(("arguments", "message"), WRONG, ids=[" ".join(a[-4:]) for a, _ in WRONG])

@@ -39,6 +39,7 @@ from rerank.metrics.base import ReportJudge, parse
 from rerank.metrics.selecting import SelectingJudge
 from rerank.metrics.significance import SEED, bootstrap_p, bootstrap_sums, holm
 from rerank.models.linear import LinearModel
+from rerank.wording import count
 
 SCALINGS = {"perceptron": "zscore", "pro": "zscore", "mira": "none", "mert": "zscore"}
 FIRST, MERT = "first-best", "mert"
@@ -186,6 +187,16 @@ def run(task: Task, folder: Path, seeds: int, samples: int) -> None:
     print(claims(results, judges[1].better))
 
 
+def legend(seeds: int, samples: int) -> list[str]:
+    """What the columns are."""
+    return [
+        f"values: means over {count(seeds, 'seed')}; sd: between them, on test; CPU s: of one fit",
+        f"p: paired bootstrap, two-sided, of means over seeds; {count(samples, 'resample')} of the test lists;",
+        f"   * p < {LEVEL} after Holm's correction for all tests of the set",
+        "mert+margin: learnt from every other dev list, keep margin tuned on the rest",
+    ]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; returns the exit status."""
     parser = argparse.ArgumentParser(
@@ -206,6 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for i, name in enumerate(asked.sets):
                 print("\n" * (i > 0), end="")
                 run(TASKS[name], Path(asked.data) / name, asked.seeds, asked.samples)
+            print("\n" + "\n".join(legend(asked.seeds, asked.samples)))
     except (RerankError, OSError) as error:
         print(f"tuners_table.py: {error}", file=sys.stderr)
         return 2

@@ -45,6 +45,8 @@ def test_values_are_means_over_seeds_of_what_train_and_eval_say(text_sets, parts
     assert tuple(sorted(found)) == tuple(sorted(NAMES))
     metric, (dev, test) = TASKS[name].metric, parts[name]
     assert f"{name}: {metric} (" in said
+    assert "means over 2 seeds" in said
+    assert "50 resamples of the test lists" in said
     for learner, scaling in tuners_table.SCALINGS.items():
         models = [rerank.train(dev, learner, metric=metric, scaling=scaling, seed=seed) for seed in (1, 2)]
         values = [

@@ -191,8 +191,8 @@ def legend(seeds: int, samples: int) -> list[str]:
     """What the columns are."""
     return [
         f"values: means over {count(seeds, 'seed')}; sd: between them, on test; CPU s: of one fit",
-        f"p: paired bootstrap, two-sided, of means over seeds; {count(samples, 'resample')} of the test lists;",
-        f"   * p < {LEVEL} after Holm's correction for all tests of the set",
+        f"p: two-sided paired bootstrap of these means, {count(samples, 'resample')} of the test lists;",
+        f"   Holm's correction for all tests of the set; * p < {LEVEL}",
         "mert+margin: learnt from every other dev list, keep margin tuned on the rest",
     ]
 

@@ -24,7 +24,7 @@ from rerank.cli import (
     validate,
     weights,
 )
-from rerank.cli.common import EXIT_INTERRUPTED, EXIT_USAGE, output_error, say
+from rerank.cli.common import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_USAGE, output_error, say
 
 app = typer.Typer(
     name="rerank",
@@ -75,6 +75,8 @@ def run() -> int:
         sys.stdout.flush()
     except typer.Abort:
         return EXIT_INTERRUPTED
+    except SystemExit:  # typer's end where the pipe that takes its help is closed
+        return EXIT_PIPE
     except OSError as error:  # of help and --version; verbs tell their own
         return output_error(error)
     except Exception as error:

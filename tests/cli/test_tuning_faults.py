@@ -151,6 +151,12 @@ def test_a_full_disk_is_told(rerank, files):
     rerank(*MERT, "--out", "/dev/null")
 
 
+@pytest.mark.parametrize("command", ["--help", "--version", "show kept", "weights export kept --as tsv -o -"])
+def test_a_pipe_that_is_closed_before_anything_is_said(files, command):
+    done = shell(f"(sleep 0.5; rerank {command}; echo $? > code) | true", files)
+    assert ((files / "code").read_text(), done.stderr) == ("141\n", b"")
+
+
 def test_streams_that_are_closed(files):
     done = shell("rerank predict voted dev.nbest -f moses >&-", files)
     assert done.returncode == 2

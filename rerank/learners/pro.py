@@ -8,7 +8,6 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.optimize
 
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
@@ -113,7 +112,9 @@ class Pro(Learner):
             raise FitError(f"{source}: squares of the features overflow; scale them (--scaling)")
         if not loss.varies.any():
             raise FitError(f"{source}: the features do not differ in any pair")
-        found = scipy.optimize.minimize(
+        from scipy import optimize  # takes longer to load than other learners to fit
+
+        found = optimize.minimize(
             loss,
             np.zeros(len(start)),
             jac=True,

@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 # How far weights are thrown, as a share of their length: measured on lists of translations and transcripts.
 _RESTART, _PERTURBATION = 0.6, 0.15
 _PERTURBED = 3  # so many of the best restarts
-# The share of l2 that a step must gain: the penalty slopes everywhere, and thousands of steps would creep down.
+# The share of l2 that a step must gain: the penalty slopes everywhere, thousands of steps would creep down.
 _CREEP = 1e-3
 
 
@@ -42,8 +42,8 @@ class Mert(Learner):
     overfit.
 
     The best weights on few lists are too good to be true elsewhere. average=10 keeps the mean of the ten
-    best restarts' weights u (below) instead, unless it is no better than the initial weights: on training
-    lists it is lower than the best, on others mostly higher.
+    best restarts' weights u (below) instead, unless it is no better than the initial weights: lower on the
+    training lists, on others mostly higher. smooth has done neither good nor harm to what we tried it on.
 
     l2 keeps near to the initial weights: it takes l2 * |u - u0|^2 from the metric (in its own units, 0 to
     100 for BLEU), u and u0 being the weights times each feature's spread, scaled to length 1.
@@ -68,6 +68,9 @@ class Mert(Learner):
     min_gain: float = setting(1e-6, "what a step must gain, in the metric's units", ge=0, allow_inf_nan=False)
     l2: float = setting(
         0.0, "penalty on leaving the direction of the initial weights", ge=0, allow_inf_nan=False
+    )
+    smooth: int = setting(
+        0, "lines show means over so many intervals on either side (Cer et al. 2008); 0 = exact", ge=0
     )
     average: int = setting(1, "mean of the weights of so many of the best restarts; 1 = the best", ge=1)
     seed: int = setting(1, "of starts, directions and their order", ge=0)
@@ -136,7 +139,8 @@ class Mert(Learner):
         return _end(climb, ends[0].start, ends[0].begun)
 
     def _at_rest(self, problem: LineProblem, near: Floats) -> Climb:
-        return Climb(problem, near, l2=self.l2, min_gain=self.min_gain + _CREEP * self.l2)
+        least = self.min_gain + _CREEP * self.l2
+        return Climb(problem, near, l2=self.l2, min_gain=least, smooth=self.smooth)
 
     def _climb(self, climb: Climb, rng: np.random.Generator) -> None:
         random = len(climb.problem.varying) if self.directions != "coordinate" else 0

@@ -6,6 +6,8 @@ functions and for types only count as well.
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -169,3 +171,13 @@ def test_the_walk_finds_what_it_should(file, text, expected, tmp_path):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     assert faults(tmp_path / "rerank") == expected
+
+
+def test_what_is_slow_to_load_waits_until_it_is_used():
+    """scipy's linalg and optimize take longer to load than most learners to fit."""
+    code = (
+        "import sys, rerank; from rerank.learners.base import LEARNERS; LEARNERS.names(); print(*sys.modules)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "rerank.learners.mert" in loaded.split()
+    assert not {"scipy.linalg", "scipy.optimize", "scipy.stats", "scipy.sparse"} & set(loaded.split())

@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
@@ -22,7 +21,7 @@ INIT_HELP = (
 
 # Scores printed with few digits are still linear in the features when they are fitted this well.
 _FITS = 1e-3
-_MOST_FEATURES = 300
+_MOST_FEATURES = 200  # more, and LAPACK's bits would depend on the number of threads
 # Directions of the features that are this much weaker than the strongest are none.
 _RANK = 1e-12
 _BLOCK = 65_536
@@ -54,8 +53,9 @@ def base_weights(lists: CandidateLists) -> Floats | str:
     """Weights whose scores differ from the first stage's by a constant a list, or why there are none.
 
     Least squares within lists, the smallest such weights; they hold where the residual's root mean square is
-    within a thousandth of the scores' own within their lists. More than 300 features are not tried. No sum
-    goes through BLAS, so that the weights have the same bits on any number of threads.
+    within a thousandth of the scores' own within their lists. More than 200 features are not tried. No sum
+    goes through BLAS, and the eigenvectors of so few through one thread of it, so that the weights have the
+    same bits on any number of threads.
     """
     if lists.base_scores is None:
         return "the lists have no first-stage scores"
@@ -73,7 +73,7 @@ def base_weights(lists: CandidateLists) -> Floats | str:
     scale = np.sqrt((X**2).mean(axis=0))
     scale[scale == 0] = 1.0
     X /= scale
-    values, vectors = scipy.linalg.eigh(_gram(X))
+    values, vectors = np.linalg.eigh(_gram(X))
     kept = values > _RANK * max(values[-1], 0.0)
     solution = np.zeros(lists.n_features)
     residual = y

@@ -8,7 +8,6 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-import scipy.optimize
 
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
@@ -116,7 +115,9 @@ class Pro(Learner):
         if not loss.varies.any():
             text = "the features do not differ in any pair (or by less than 1e-150: scale them, --scaling)"
             raise FitError(f"{source}: {text}")
-        found = scipy.optimize.minimize(
+        from scipy import optimize  # takes longer to load than other learners to fit
+
+        found = optimize.minimize(
             loss,
             np.zeros(len(start)),
             jac=True,

@@ -269,22 +269,27 @@ cdef class LineSearch:
         return choice.objective, choice.lower, choice.upper
 
     def intervals(self):
-        """Every interval for any other metric: ends float64 (m, 2) and summed statistics (m, k)."""
+        """Every interval wider than rounding: ends float64 (m, 2), rising, and summed statistics (m, k)."""
         cdef Py_ssize_t i
         cdef Py_ssize_t c
+        cdef Py_ssize_t found = 0
         cdef double lower = -INFINITY
+        cdef double upper
         cdef double[:, ::1] ends = np.empty((self.n_breaks + 1, 2))
         cdef double[:, ::1] totals = np.empty((self.n_breaks + 1, self.stats.shape[1]))
         with nogil:
             for i in range(self.n_breaks + 1):
-                ends[i, 0] = lower
-                ends[i, 1] = self.gamma[self.rank[i]] if i < self.n_breaks else INFINITY
-                lower = ends[i, 1]
-                for c in range(totals.shape[1]):
-                    totals[i, c] = self.sums[c]
+                upper = self.gamma[self.rank[i]] if i < self.n_breaks else INFINITY
+                if wide(lower, upper, self.unit):
+                    ends[found, 0] = lower
+                    ends[found, 1] = upper
+                    for c in range(totals.shape[1]):
+                        totals[found, c] = self.sums[c]
+                    found += 1
                 if i < self.n_breaks:
                     self.pass_over(self.before[self.rank[i]], self.after[self.rank[i]])
-        return np.asarray(ends), np.asarray(totals)
+                    lower = upper
+        return np.asarray(ends)[:found], np.asarray(totals)[:found]
 
 
 def best_of(const double[:, ::1] ends, const double[::1] values, double unit, int better, penalty):
@@ -297,8 +302,7 @@ def best_of(const double[:, ::1] ends, const double[::1] values, double unit, in
     choice.lower = choice.upper = 0.0
     with nogil:
         for i in range(values.shape[0]):
-            if wide(ends[i, 0], ends[i, 1], unit):
-                consider(better * values[i], ends[i, 0], ends[i, 1], unit, &price, &choice)
+            consider(better * values[i], ends[i, 0], ends[i, 1], unit, &price, &choice)
     return choice.objective, choice.lower, choice.upper
 
 

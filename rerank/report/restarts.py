@@ -17,9 +17,10 @@ def restart_lines(rounds: Mapping[str, Any], metric: str | None) -> list[str]:
     if not rounds["improved"]:
         lines = [f"no improvement over the initial weights ({start}){dev}"]
     else:
-        lines = [f"train {metric} {_value(rounds['train'])} (from {start}){dev}"]
+        mean = f", mean of the {rounds['averaged']} best restarts" if rounds["averaged"] > 1 else ""
+        lines = [f"train {metric} {_value(rounds['train'])}{mean} (from {start}){dev}"]
     reached = [row["train"] for row in rounds["restarts"] if row["train"] is not None]
-    best = rounds["train"]
+    best = rounds["best"]
     if len(reached) > 1 and best is not None:
         near = sum(abs(value - best) <= NEAR for value in reached)
         ordered = sorted(reached, key=lambda value: abs(value - best))

@@ -33,6 +33,7 @@ from rerank.metrics.selecting import SelectingJudge
 
 Floats = npt.NDArray[np.float64]
 RESTARTS = 20
+MEAN = 10
 
 
 def load(folder: Path, part: str) -> tuple[CandidateLists, Path, Path]:
@@ -66,11 +67,13 @@ def judged(lists: CandidateLists, metric: str) -> SelectingJudge:
     return judge
 
 
-def ours(sets: Sequence[CandidateLists], metric: str, seed: int) -> tuple[float, float, float]:
+def ours(
+    sets: Sequence[CandidateLists], metric: str, seed: int, average: int = 1
+) -> tuple[float, float, float]:
     """Dev value, test value, CPU seconds of the fit alone."""
     dev, test = (judged(lists, metric) for lists in sets)
     started = time.process_time()
-    model = Mert(restarts=RESTARTS, seed=seed).fit(sets[0], judge=dev)
+    model = Mert(restarts=RESTARTS, seed=seed, average=average).fit(sets[0], judge=dev)
     took = time.process_time() - started
     scores = [model.score(lists) for lists in sets]
     return _value(dev, scores[0]), _value(test, scores[1]), took
@@ -205,6 +208,8 @@ def main() -> None:
             for seed in seeds
         ]
         row("rerank", rows)
+        means = [(*ours((dev, test), given.metric, seed, MEAN), np.nan, np.nan) for seed in seeds]
+        row(f"  average={MEAN}", means)
         if given.moses:
             program = str(Path(given.moses).resolve())
             write_for_moses(dev, judged(dev, given.metric), given.metric, folder)

@@ -22,6 +22,12 @@ def test_what_is_tuned_is_told(rerank, nbest):
     rows = [line.split("\t") for line in (nbest / "restarts.tsv").read_text().splitlines()]
     assert rows[0] == ["restart", "start", "train", "steps", "searches"]
     assert [row[0] for row in rows[1:]] == [str(i) for i in range(21)]
+    gain = result.err.splitlines()[-1]
+    assert gain.startswith("rerank: train BLEU: initial weights ")
+    assert gain.endswith("over 3 lists (fitted to them)")
+    averaged = rerank(*TRAIN, "--metric", "BLEU", "--set", "average=4", "--out", "mean").err.splitlines()
+    assert ", mean of the 4 best restarts (from BLEU " in averaged[1]
+    assert averaged[2] == third
     shown = rerank("show", "model").out
     assert "weights of the better half of 21 restarts" in shown
     found = json.loads(rerank("show", "model", "--json").out)

@@ -1,5 +1,9 @@
 """Where tuners start."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -77,3 +81,33 @@ def test_given_weights_come_first_and_are_asked_for():
     with pytest.raises(FitError, match="init=given: no initial weights"):
         initial_weights(lists, Guide(), "given")
     assert initial_weights(lists, Guide(), "auto")[1] == "base"
+
+
+_MANY = """
+import numpy as np
+from rerank.data.lists import CandidateLists
+from rerank.learners.initial import base_weights
+rng = np.random.default_rng(2)
+for rank in (150, 200):
+    X = rng.normal(size=(1500, rank)) @ rng.normal(size=(rank, 200))
+    lists = CandidateLists.from_arrays(X, group=[30] * 50)
+    object.__setattr__(lists, "base_scores", np.round(X @ rng.normal(size=200), 1))
+    print(base_weights(lists).tobytes().hex())
+"""
+
+
+def test_the_same_bits_on_any_number_of_threads():
+    found = set()
+    for threads in "1", "2", "4":
+        names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+        known = os.environ | dict.fromkeys(names, threads)
+        found.add(
+            subprocess.run([sys.executable, "-c", _MANY], env=known, capture_output=True, check=True).stdout
+        )
+    assert len(found) == 1
+
+
+def test_more_features_are_not_tried():
+    assert base_weights(lists_with(np.arange(40.0), n=201)) == (
+        "201 features are too many to solve for (at most 200)"
+    )

@@ -14,6 +14,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.errors import FitError
 from rerank.experiment import fit
+from rerank.learners.line_problem import LineProblem
 from rerank.learners.mert import Mert
 from rerank.metrics.base import parse
 from rerank.metrics.evaluation import values
@@ -31,9 +32,10 @@ def fitted(lists, metric="label@1", *, initial=None, list_weights=None, **settin
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("directions", ["coordinate", "random", "both"])
-def test_the_value_told_is_that_of_the_models_scores(metric, directions):
+@pytest.mark.parametrize("smooth", [0, 3])
+def test_the_value_told_is_that_of_the_models_scores(metric, directions, smooth):
     lists = drawn(3, n_lists=15)
-    model = fitted(lists, metric, directions=directions)
+    model = fitted(lists, metric, directions=directions, smooth=smooth)
     rounds = model.training.rounds
     better = parse(metric).prepare(lists).better
     if rounds["train"] is None:
@@ -149,7 +151,7 @@ def test_the_same_bytes_for_any_number_of_jobs(jobs, tmp_path):
     lists = drawn(6, n_lists=20)
     for name, n in (("one", 1), ("more", jobs)):
         with using(n):
-            fit(Mert(**QUICK), lists, metric="BLEU").save(str(tmp_path / name))
+            fit(Mert(**QUICK, average=3, smooth=2), lists, metric="BLEU").save(str(tmp_path / name))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "more").read_bytes()
 
 
@@ -176,6 +178,55 @@ def test_the_penalty_keeps_near_to_the_initial_weights():
     assert angles[2] > 0.999
     with pytest.raises(FitError, match="l2 keeps near to the initial weights, and these are zero"):
         fitted(lists, init="zero", l2=1.0)
+
+
+def test_the_mean_of_the_best_restarts():
+    """Their weights times the features' scales, each of length 1; kept where better than the start alone."""
+    kept = set()
+    for seed in range(16):
+        lists = drawn(seed, n_lists=8)
+        initial = np.array([1.0, 0.5, -0.5])
+        if seed % 2:  # from where one climb ends the mean is seldom better
+            initial = fitted(lists, "WER", initial=initial, restarts=0).weights
+        judge = parse("WER").prepare(lists)
+        problem = LineProblem(lists, judge, None)
+        ends = Mert(**QUICK)._search(problem, initial * problem.scale)
+        ends.sort(key=lambda end: -end.objective)
+        units = [end.weights * problem.scale for end in ends[:3]]
+        mean = sum(unit / np.linalg.norm(unit) for unit in units) / problem.scale
+        model = fitted(lists, "WER", initial=initial, average=3)
+        rounds = model.training.rounds
+        assert rounds["best"] == ends[0].value
+        assert rounds["train"] <= rounds["initial"]
+        assert rounds["train"] == pytest.approx(values(lists, model.score(lists), ["WER"])["WER"])
+        if rounds["averaged"] == 3:
+            np.testing.assert_allclose(model.weights, mean / np.abs(mean).sum(), rtol=1e-12)
+        else:
+            np.testing.assert_array_equal(model.weights, ends[0].weights if rounds["improved"] else initial)
+            at_mean = values(lists, lists.features.scores(mean), ["WER"])["WER"]
+            assert at_mean >= rounds["initial"]
+        kept.add((rounds["averaged"], rounds["improved"]))
+    assert kept == {(3, True), (1, True), (1, False)}
+    with pytest.raises(FitError, match="learner mert: average=6 of 5 restarts"):
+        fitted(lists, "WER", average=6)
+
+
+def test_the_start_is_known_to_the_model():
+    initial = np.array([1.0, 0.5, -0.5])
+    np.testing.assert_array_equal(fitted(drawn(1), "WER", initial=initial).initial, initial)
+
+
+def test_a_penalty_makes_no_climb_creep():
+    """The penalty slopes everywhere: were any gain enough, steps would be ten times as many."""
+    rng = np.random.default_rng(10)
+    X = rng.normal(size=(3000, 15))
+    y = X @ rng.normal(size=15) + 3 * rng.normal(size=3000)
+    lists = CandidateLists.from_arrays(X, y, group=[100] * 30)
+    plain, penalised = (
+        sum(row["steps"] for row in fitted(lists, initial=np.ones(15), l2=l2).training.rounds["restarts"])
+        for l2 in (0.0, 0.3)
+    )
+    assert penalised < 6 * plain
 
 
 def test_dev_lists_are_watched():

@@ -43,7 +43,7 @@ class Mert(Learner):
 
     The best weights on few lists are too good to be true elsewhere. average=10 keeps the mean of the ten
     best restarts' weights u (below) instead, unless it is no better than the initial weights: lower on the
-    training lists, on others mostly higher. smooth has done neither good nor harm to what we tried it on.
+    training lists, on others mostly higher. smooth gained nothing in our trials.
 
     l2 keeps near to the initial weights: it takes l2 * |u - u0|^2 from the metric (in its own units, 0 to
     100 for BLEU), u and u0 being the weights times each feature's spread, scaled to length 1.

@@ -9,7 +9,7 @@ import dataclasses
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,28 +18,22 @@ import numpy.typing as npt
 
 from rerank.config import TrainConfig, learner_settings
 from rerank.data.judge import Metric
-from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense
-from rerank.data.quantise import Quantiser, parse_quantiser, quantised
+from rerank.data.quantise import parse_quantiser
 from rerank.data.scores import read_scores
-from rerank.errors import ConfigError, DataError, DataNote
-from rerank.features.parse import ParseFeatures, ParseSettings, choose
+from rerank.derive import labelled, with_quantised
+from rerank.errors import ConfigError, DataNote
 from rerank.files import write_lines
 from rerank.fitting import Margin, Runs, fit_seeds, prepare
 from rerank.formats import ReadOptions, load
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics import evaluation
-from rerank.metrics.base import parse
 from rerank.metrics.comparison import Comparisons, compare_all
-from rerank.metrics.consensus import consensus
 from rerank.metrics.evaluation import Evaluation
-from rerank.metrics.selecting import SelectingJudge
-from rerank.models.base import Model, load_model
+from rerank.models.base import Model
 from rerank.models.weights import NamedWeights, load_weights
 from rerank.parallel import using
 from rerank.report.training import seed_lines, training_lines
-from rerank.wording import count
 
 Floats = npt.NDArray[np.float64]
 
@@ -130,59 +124,6 @@ def train_from(config: TrainConfig) -> TrainResult:
     return TrainResult(model, metric, lists, seconds, runs)
 
 
-def with_consensus(lists: CandidateLists, by: Sequence[str], statistic: str) -> CandidateLists:
-    """The same lists with a feature consensus.WHAT.STATISTIC for each of ``by``; see metrics.consensus."""
-    columns = {}
-    for what in by:
-        columns[f"consensus.{what}.{statistic}"] = consensus(lists, what, statistic)
-    if len(columns) < len(by):
-        raise ConfigError("a similarity is given twice")
-    return lists.with_added(columns)
-
-
-@dataclass
-class FeaturisedParses:
-    """One set of parses with the tree features ``chosen`` on the first set; see features.parse.Rows."""
-
-    path: str
-    lists: CandidateLists
-    chosen: ParseFeatures
-    known: int
-    unknown: int
-
-
-def with_parse_features(
-    paths: Sequence[str],
-    read: Callable[[str], CandidateLists],
-    settings: ParseSettings,
-    *,
-    keep_trees: bool = False,
-    alone: bool = False,
-) -> Iterator[FeaturisedParses]:
-    """The sets at ``paths``, each read and given the tree features of the first; see features.parse.
-
-    With gold trees, or saved counts, labels are the paper's Score of each parse and ``counts`` keep
-    PARSEVAL's. Trees, gold trees and texts go unless ``keep_trees``. With ``alone`` the features
-    that were read, such as the log probability, go as well; ``base_scores`` stay. One set is held at a time.
-    """
-    chosen: ParseFeatures | None = None
-    for path in paths:
-        lists = read(path)
-        if chosen is None:
-            chosen = choose(lists, settings)
-        if lists.gold is not None or "PARSEVAL" in lists.counts:
-            lists = labelled(lists, "PARSEVAL.score")
-        if alone:
-            lists = lists.with_features(Dense(np.empty((lists.n_items, 0))), None)
-        rows = chosen.rows(lists)
-        if not keep_trees:
-            lists = dataclasses.replace(lists, trees=None, gold=None, texts=None)
-        featurised = FeaturisedParses(path, rows.onto(lists), chosen, rows.known, rows.unknown)
-        del lists, rows
-        yield featurised
-        del featurised
-
-
 def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
     """What to judge by where no metric is named, for lists without labels PARSEVAL with gold trees and BLEU
     with references, else measures of ranking.
@@ -210,32 +151,6 @@ def _load(config: TrainConfig, path: str, **own: Any) -> CandidateLists:
     if data.first_best is not None:
         lists = lists.with_first_best(data.first_best)
     return lists if data.label is None else labelled(lists, data.label)
-
-
-def labelled(lists: CandidateLists, metric: str) -> CandidateLists:
-    """The same lists with a metric's value of each item on its own as label, larger always better.
-
-    Measures of errors (WER, TER) are negated. Counts that the metric keeps (PARSEVAL's) stay with the set.
-    Raises ConfigError for a metric of whole rankings, DataError where texts, references, trees or a value
-    are missing.
-    """
-    judge = parse(metric).prepare(lists)
-    if not isinstance(judge, SelectingJudge):
-        raise ConfigError(f"metric {metric!r} judges rankings; labels need one of single candidates (sBLEU)")
-    values = judge.better * judge.item_values()
-    if np.isnan(values).any():
-        bad = int(np.argmax(np.isnan(values)))
-        raise DataError(f"{lists.source}: item {bad + 1} has no {metric} of its own")
-    return dataclasses.replace(lists, labels=values, counts={**lists.counts, **judge.counts})
-
-
-def with_quantised(lists: CandidateLists, quantiser: Quantiser) -> CandidateLists:
-    """The same lists with labels of few levels, by the choices of its model where ``quantiser`` names one."""
-    chosen = None
-    if quantiser.scheme == "model":
-        scores = predict(load_model(quantiser.path), lists)
-        chosen = first_largest(scores, lists.offsets)
-    return quantised(lists, quantiser, chosen)
 
 
 def save_models(result: TrainResult, path: str) -> None:
@@ -267,31 +182,6 @@ def _cell(value: float | None) -> str:
     if value is None:
         return "nan"
     return str(int(value)) if isinstance(value, int) or float(value).is_integer() else repr(float(value))
-
-
-def grader(model: Model) -> Callable[[CandidateLists], Floats]:
-    """The model's ``grades``: lists to predicted labels (n_items); ConfigError where it has none."""
-    grades: Callable[[CandidateLists], Floats] | None = getattr(model, "grades", None)
-    if grades is None:
-        raise ConfigError(f"--as grades: a model of kind {model.kind} predicts no grades")
-    return grades
-
-
-def predict(model: Model, lists: CandidateLists, *, strict: bool = False, grades: bool = False) -> Floats:
-    """Scores of the items (n_items), or with ``grades`` the labels that the model predicts.
-
-    Features that the model does not know are counted and ignored. Raises DataError for those under
-    ``strict``, ConfigError where the model has no grades.
-    """
-    answer = grader(model) if grades else model.score
-    unknown = model.unknown_features(lists)
-    if unknown:
-        some = ", ".join(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
-        text = f"{lists.source}: {count(len(unknown), 'feature')} that the model does not know ({some})"
-        if strict:
-            raise DataError(text)
-        warnings.warn(f"{text}, ignored", DataNote, stacklevel=2)
-    return answer(lists)
 
 
 def evaluate_files(

@@ -36,7 +36,7 @@ from rerank.data.leads import first_largest
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.data.quantise import Quantiser, quantised
 from rerank.data.scaling import fit_scaling
-from rerank.experiment import with_quantised
+from rerank.derive import with_quantised
 from rerank.files import write_lines
 from rerank.learners.perceptron import Perceptron
 from rerank.metrics.base import ReportJudge, parse

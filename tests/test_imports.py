@@ -32,8 +32,11 @@ MAY_IMPORT = {
     "learners": {"models", "similarity", "features"} | BELOW,
     "transductive": {"learners", "models", "similarity", "features"} | BELOW,
     "report": {"transductive", "learners", "models", "similarity"} | MIDDLE | BELOW,
+    "derive": {"models", "similarity"} | MIDDLE | BELOW,
     "fitting": {"learners", "models", "similarity"} | MIDDLE | BELOW,
-    "experiment": {"fitting", "report", "transductive", "learners", "models", "similarity"} | MIDDLE | BELOW,
+    "experiment": {"derive", "fitting", "report", "transductive", "learners", "models", "similarity"}
+    | MIDDLE
+    | BELOW,
 }
 MAY_IMPORT[ROOT] = {"experiment", *MAY_IMPORT["experiment"]}
 MAY_IMPORT["cli"] = {ROOT, *MAY_IMPORT[ROOT]}

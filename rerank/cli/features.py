@@ -33,12 +33,12 @@ def consensus(
     \b
     rerank features consensus dev.nbest --by ngram1 --by WER --out dev.store
     """
-    from rerank import experiment
+    from rerank import derive
     from rerank.formats.saving import format_for, save
     from rerank.wording import count
 
     target = to or format_for(out)
-    lists = experiment.with_consensus(reading.load(data), by, statistic)
+    lists = derive.with_consensus(reading.load(data), by, statistic)
     save(lists, out, target)
     say(f"{count(lists.n_items, 'item')} with {count(len(by), 'feature')} more to {out} ({target})")
 

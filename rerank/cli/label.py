@@ -32,12 +32,12 @@ def label(
     rerank label dev.nbest --refs dev.ref --metric sBLEU --out dev.store
     rerank label dev.parses --metric PARSEVAL.score --out dev.store
     """
-    from rerank import experiment
+    from rerank import derive
     from rerank.formats.saving import format_for, save
     from rerank.wording import count
 
     target = to or format_for(out)
-    lists = experiment.labelled(reading.load(data), metric)
+    lists = derive.labelled(reading.load(data), metric)
     save(lists, out, target)
     labels = lists.labels
     assert labels is not None

@@ -43,7 +43,7 @@ def pairs(
     """
     import sys
 
-    from rerank import experiment
+    from rerank import derive
     from rerank.data.pairs import PairRelation
     from rerank.data.quantise import parse_quantiser
     from rerank.report import pair_counts, record
@@ -57,7 +57,7 @@ def pairs(
         pair_counts.Scheme(lists, relation) for relation in relations or pair_counts.standard_relations(lists)
     ]
     for quantiser in quantisers:
-        few = experiment.with_quantised(lists, quantiser)
+        few = derive.with_quantised(lists, quantiser)
         schemes += [
             pair_counts.Scheme(few, relation, quantiser) for relation in relations or [PairRelation()]
         ]

@@ -64,7 +64,7 @@ def parse(
     \b
     rerank features parse train.nbest --apply dev.nbest --apply test.nbest --out parses
     """
-    from rerank import experiment, parallel
+    from rerank import derive, parallel
     from rerank.data.store import write_store
     from rerank.features.heads import default_heads, read_heads
     from rerank.features.parse import ParseSettings
@@ -79,7 +79,7 @@ def parse(
     stores = stores_of([train, *(apply or [])], out)
     sets: list[dict[str, Any]] = []
     with parallel.using(jobs):
-        for made in experiment.with_parse_features(
+        for made in derive.with_parse_features(
             list(stores), reading.load, settings, keep_trees=keep_trees, alone=alone
         ):
             if not sets:

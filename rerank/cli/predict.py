@@ -46,12 +46,12 @@ def predict(
     \b
     rerank predict model test.txt > scores.txt
     """
-    from rerank import experiment
     from rerank.data.leads import margin_of, switched
     from rerank.errors import ConfigError
     from rerank.files import write_lines
     from rerank.formats import format_of
     from rerank.models.base import load_model
+    from rerank.models.predicting import grader, predicted
     from rerank.report import predictions
     from rerank.wording import count
 
@@ -64,9 +64,9 @@ def predict(
             raise ConfigError("--keep-margin changes which item is chosen, not the labels of --as grades")
         scorer.keep_margin = margin_of(keep_margin)
     if grades:
-        experiment.grader(scorer)  # refuses models without grades before the data is read
+        grader(scorer)  # refuses models without grades before the data is read
     lists = reading.load(data)
-    scores = experiment.predict(scorer, lists, strict=bool(reading.given.get("strict")), grades=grades)
+    scores = predicted(scorer, lists, strict=bool(reading.given.get("strict")), grades=grades)
     if scorer.keep_margin is not None and not grades:
         many = int(switched(lists, scores).sum())
         say(f"keep margin {scorer.keep_margin:.6g}: {many} of {count(lists.n_lists, 'list')} switch")

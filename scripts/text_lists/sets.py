@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 import rerank
 from rerank import CandidateLists
-from rerank.experiment import labelled
+from rerank.derive import labelled
 from rerank.metrics.significance import interval
 
 Floats = npt.NDArray[np.float64]

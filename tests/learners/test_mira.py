@@ -13,10 +13,11 @@ from reference.mira import mira as slow_mira
 from rerank.data.lists import CandidateLists
 from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataNote, FitError
-from rerank.experiment import fit, make_learner, predict
+from rerank.experiment import fit, make_learner
 from rerank.learners.mira import Mira
 from rerank.metrics.base import parse
 from rerank.metrics.evaluation import values
+from rerank.models.predicting import predicted
 
 METRICS = ["BLEU", "WER", "label@1"]
 
@@ -205,4 +206,4 @@ def test_system_combination_gains_what_the_paper_s_method_gains(system_combinati
     train, test = system_combination
     model = fit(Mira(rounds=20), train, metric="BLEU")
     assert values(train, model.score(train), ["BLEU"])["BLEU"] > 19.5
-    assert values(test, predict(model, test), ["BLEU"])["BLEU"] > 18.8
+    assert values(test, predicted(model, test), ["BLEU"])["BLEU"] > 18.8

@@ -13,10 +13,12 @@ from scipy.optimize import check_grad
 
 from rerank.data.lists import CandidateLists
 from rerank.data.strings import StringColumn
+from rerank.derive import labelled
 from rerank.errors import ConfigError, DataNote, FitError
-from rerank.experiment import fit, labelled, make_learner, predict
+from rerank.experiment import fit, make_learner
 from rerank.learners.pro import PairLoss, Pro, clearest
 from rerank.metrics.evaluation import values
+from rerank.models.predicting import predicted
 from rerank.native import _pro
 
 
@@ -211,4 +213,4 @@ def test_system_combination_gains_what_the_paper_s_method_gains(system_combinati
     train, test = system_combination
     model = fit(Pro(threshold=5.0), labelled(train, "sBLEU"), metric="BLEU")
     assert values(train, model.score(train), ["BLEU"])["BLEU"] > 19.5
-    assert values(test, predict(model, test), ["BLEU"])["BLEU"] > 18.8
+    assert values(test, predicted(model, test), ["BLEU"])["BLEU"] > 18.8

@@ -16,8 +16,8 @@ from rerank.data.judge import SelectingJudge, corpus_value
 from rerank.data.lists import CandidateLists, offsets_of
 from rerank.data.matrix import Dense
 from rerank.data.trees import Forest
+from rerank.derive import labelled
 from rerank.errors import ConfigError, DataError
-from rerank.experiment import labelled
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.evaluation import evaluate
 from rerank.metrics.parseval import counts_of

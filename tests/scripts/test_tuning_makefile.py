@@ -14,7 +14,7 @@ import pytest
 
 import rerank
 from rerank.config import read_config
-from rerank.experiment import labelled
+from rerank.derive import labelled
 from rerank.metrics.base import parse
 from rerank.metrics.evaluation import evaluate
 

@@ -141,6 +141,10 @@ def test_the_same_stores_whatever_the_jobs(rerank, parses):
         (["--types", ""], "parse: types: found none, expected one of rule"),
         (["--cutoff", "0"], "parse: cutoff: found 0, expected"),
         (["--cutoff", "3"], "train.nbest: no feature occurs in the parses of 3 lists"),
+        (
+            ["--cutoff", "99999999999999999999"],
+            "no feature occurs in the parses of 99999999999999999999 lists",
+        ),
         (["--values", "binary"], "parse: values: found 'binary', expected"),
         (["--heads", "absent"], "absent: no such file or folder"),
         (["--heads", "train.nbest"], "train.nbest:1: found '(S', expected left or right, then labels"),
@@ -152,6 +156,36 @@ def test_wrong_use_is_told_in_one_line(rerank, parses, options, message):
     result = features(rerank, *(["--cutoff", 1] if "--cutoff" not in options else []), *options, code=2)
     assert message in result.err.splitlines()[-1]
     assert not (parses / "out" / "features.json").exists()
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_set_that_fails_leaves_everything_as_it_was(rerank, parses, before):
+    if before:
+        features(rerank, "--cutoff", 1)
+    files = {p: p.read_bytes() for p in (parses / "out").rglob("*") if p.is_file()}
+    (parses / "cut.nbest").write_text(NEW + NEW[:-5])
+    result = features(rerank, "--cutoff", 2, "--apply", "cut.nbest", code=2)
+    assert "cut.nbest:4: found brackets that are not closed" in result.err
+    assert {p: p.read_bytes() for p in (parses / "out").rglob("*") if p.is_file()} == files
+    assert (parses / "out").exists() is before
+
+
+def test_an_interrupted_run_leaves_nothing(rerank, parses, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rerank.report.tree_features.record_of", stopped)
+    features(rerank, "--cutoff", 1, code=130)
+    assert not (parses / "out").exists()
+
+
+def test_what_is_no_store_stays(rerank, parses):
+    kept = parses / "out" / "new.store" / "mine.txt"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("mine")
+    result = features(rerank, "--cutoff", 1, "--apply", "new.nbest", code=2)
+    assert "new.store: found a directory that is not a store" in result.err
+    assert [p for p in (parses / "out").rglob("*") if p.is_file()] == [kept]
 
 
 def test_lists_without_trees_are_told(rerank, parses):

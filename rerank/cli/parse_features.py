@@ -41,7 +41,9 @@ def parse(
     closed_class: Annotated[
         str | None,
         typer.Option(
-            "--closed-class", metavar="TAGS", help="Tags whose words the second pass adds to labels."
+            "--closed-class",
+            metavar="TAGS",
+            help="Tags whose words the second pass adds to labels [DT, IN ...].",
         ),
     ] = None,
     left_out: Annotated[
@@ -90,8 +92,6 @@ def parse(
         for made in derive.with_parse_features(
             list(stores), reading.load, settings, keep_trees=keep_trees, alone=alone
         ):
-            if not sets:
-                print("\n".join(tree_features.type_lines(made.chosen)))
             lists, store = made.lists, stores[made.path]
             name = os.path.basename(store)
             write_store(lists, os.path.join(stage, name))
@@ -106,6 +106,7 @@ def parse(
             del made, lists
         text = record.to_json(tree_features.record_of(chosen, sets))
         write_lines(os.path.join(stage, "features.json"), text.splitlines())
+    print("\n".join(tree_features.type_lines(chosen)))
     for line in said:
         say(line)
 
@@ -135,11 +136,14 @@ def stores_of(paths: Sequence[str], folder: str) -> dict[str, str]:
 def placed_together(folder: str) -> Iterator[str]:
     """A folder whose stores and files move to ``folder`` when the block ends, none of them if it raises.
 
-    ``folder`` is made where it is not there; RerankError where it cannot be.
+    ``folder`` is made where it is not there. RerankError where it cannot be, or a file not written.
     """
     from rerank.data.store import move_store
+    from rerank.errors import ConfigError
     from rerank.files import os_error
 
+    if not folder:
+        raise ConfigError("out: found no name, expected that of a folder")
     there = os.path.isdir(folder)
     stage = os.path.join(folder, f".{secrets.token_hex(6)}.part")
     try:
@@ -148,12 +152,15 @@ def placed_together(folder: str) -> Iterator[str]:
         raise os_error(folder, error) from None
     try:
         yield stage
-        for name in sorted(os.listdir(stage)):
+        # Files first: only they can be refused here, stores were looked at before.
+        for name in sorted(os.listdir(stage), key=lambda name: (name.endswith(".store"), name)):
             source, target = os.path.join(stage, name), os.path.join(folder, name)
             if os.path.isdir(source):
                 move_store(source, target)
             else:
                 os.replace(source, target)
+    except OSError as error:  # a full disk, a folder in a file's place
+        raise os_error(folder, error) from None
     finally:
         shutil.rmtree(stage, ignore_errors=True)
         if not there:

@@ -150,6 +150,7 @@ def test_the_same_stores_whatever_the_jobs(rerank, parses):
         (["--heads", "train.nbest"], "train.nbest:1: found '(S', expected left or right, then labels"),
         (["--jobs", "-1"], "jobs: found -1, expected 0 (one a core) or more"),
         (["--out", "train.nbest"], "train.nbest: "),
+        (["--out", ""], "out: found no name, expected that of a folder"),
     ],
 )
 def test_wrong_use_is_told_in_one_line(rerank, parses, options, message):
@@ -177,6 +178,25 @@ def test_an_interrupted_run_leaves_nothing(rerank, parses, monkeypatch):
     monkeypatch.setattr("rerank.report.tree_features.record_of", stopped)
     features(rerank, "--cutoff", 1, code=130)
     assert not (parses / "out").exists()
+
+
+def test_what_cannot_be_written_is_told_in_one_line(rerank, parses, monkeypatch):
+    """A full disk; numpy's error has no number and names no file."""
+
+    def full(*_):
+        raise OSError("18 requested and 8 written")
+
+    monkeypatch.setattr("rerank.data.store.write_store", full)
+    result = features(rerank, "--cutoff", 1, code=2)
+    assert result.err == "rerank: out: 18 requested and 8 written\n"
+    assert not (parses / "out").exists()
+
+
+def test_a_folder_in_the_place_of_the_record_is_told(rerank, parses):
+    (parses / "out" / "features.json").mkdir(parents=True)
+    (parses / "a.nbest").write_text(NEW)
+    assert "rerank: out: " in features(rerank, "--cutoff", 1, "--apply", "a.nbest", code=2).err
+    assert [p.name for p in (parses / "out").iterdir()] == ["features.json"]
 
 
 def test_what_is_no_store_stays(rerank, parses):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,7 +41,9 @@ def parse(
     closed_class: Annotated[
         str | None,
         typer.Option(
-            "--closed-class", metavar="TAGS", help="Tags whose words the second pass adds to labels."
+            "--closed-class",
+            metavar="TAGS",
+            help="Tags whose words the second pass adds to labels [DT, IN ...].",
         ),
     ] = None,
     left_out: Annotated[
@@ -65,10 +70,10 @@ def parse(
     rerank features parse train.nbest --apply dev.nbest --apply test.nbest --out parses
     """
     from rerank import derive, parallel
-    from rerank.data.store import write_store
+    from rerank.data.store import check_place, write_store
     from rerank.features.heads import default_heads, read_heads
     from rerank.features.parse import ParseSettings
-    from rerank.files import write_lines
+    from rerank.files import os_error, write_lines
     from rerank.report import record, tree_features
     from rerank.wording import count
 
@@ -77,27 +82,33 @@ def parse(
     table = default_heads() if heads is None else read_heads(heads)
     settings = ParseSettings.checked({"cutoff": cutoff, "values": values, "heads": table, **words}, "parse")
     stores = stores_of([train, *(apply or [])], out)
+    for path, store in stores.items():
+        if path != "-" and not os.path.exists(path):
+            raise os_error(path, FileNotFoundError())
+        check_place(store)
     sets: list[dict[str, Any]] = []
-    with parallel.using(jobs):
+    said: list[str] = []
+    with parallel.using(jobs), placed_together(out) as stage:
         for made in derive.with_parse_features(
             list(stores), reading.load, settings, keep_trees=keep_trees, alone=alone
         ):
-            if not sets:
-                make_folder(out)
-                print("\n".join(tree_features.type_lines(made.chosen)))
             lists, store = made.lists, stores[made.path]
-            write_store(lists, store)
-            sets.append(
-                {"path": made.path, "store": os.path.basename(store), **tree_features.set_record(lists)}
-            )
+            name = os.path.basename(store)
+            write_store(lists, os.path.join(stage, name))
+            sets.append({"path": made.path, "store": name, **tree_features.set_record(lists)})
             sets[-1] |= {"known": made.known, "unknown": made.unknown}
             share = 100 * made.unknown / max(1, made.known + made.unknown)
             size = f"{count(lists.n_lists, 'list')}, {count(lists.n_items, 'item')}"
-            say(f"{store}: {size}, {lists.features.n_values} values; {share:.0f}% of features not chosen")
+            said.append(
+                f"{store}: {size}, {lists.features.n_values} values; {share:.0f}% of features not chosen"
+            )
             chosen = made.chosen
             del made, lists
-    text = record.to_json(tree_features.record_of(chosen, sets))
-    write_lines(os.path.join(out, "features.json"), text.splitlines())
+        text = record.to_json(tree_features.record_of(chosen, sets))
+        write_lines(os.path.join(stage, "features.json"), text.splitlines())
+    print("\n".join(tree_features.type_lines(chosen)))
+    for line in said:
+        say(line)
 
 
 def stores_of(paths: Sequence[str], folder: str) -> dict[str, str]:
@@ -121,11 +132,37 @@ def stores_of(paths: Sequence[str], folder: str) -> dict[str, str]:
     return stores
 
 
-def make_folder(path: str) -> None:
-    """The folder, made where it is not there; RerankError where it cannot be."""
+@contextmanager
+def placed_together(folder: str) -> Iterator[str]:
+    """A folder whose stores and files move to ``folder`` when the block ends, none of them if it raises.
+
+    ``folder`` is made where it is not there. RerankError where it cannot be, or a file not written.
+    """
+    from rerank.data.store import move_store
+    from rerank.errors import ConfigError
     from rerank.files import os_error
 
+    if not folder:
+        raise ConfigError("out: found no name, expected that of a folder")
+    there = os.path.isdir(folder)
+    stage = os.path.join(folder, f".{secrets.token_hex(6)}.part")
     try:
-        os.makedirs(path, exist_ok=True)
+        os.makedirs(stage)
     except OSError as error:
-        raise os_error(path, error) from None
+        raise os_error(folder, error) from None
+    try:
+        yield stage
+        # Files first: only they can be refused here, stores were looked at before.
+        for name in sorted(os.listdir(stage), key=lambda name: (name.endswith(".store"), name)):
+            source, target = os.path.join(stage, name), os.path.join(folder, name)
+            if os.path.isdir(source):
+                move_store(source, target)
+            else:
+                os.replace(source, target)
+    except OSError as error:  # a full disk, a folder in a file's place
+        raise os_error(folder, error) from None
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+        if not there:
+            with suppress(OSError):  # what was placed in it stays
+                os.rmdir(folder)

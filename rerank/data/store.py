@@ -47,8 +47,7 @@ def write_store(lists: CandidateLists, path: StrPath) -> None:
     store, or holds a file of another's, and OSError where the place cannot be written.
     """
     place = Path(os.path.realpath(path))
-    if os.path.lexists(place):
-        _check_replaceable(place)
+    check_place(place)
     arrays = dict(_arrays_of(lists))
     part = place.with_name(f".{place.name}.{secrets.token_hex(6)}.part")
     part.mkdir()
@@ -59,6 +58,19 @@ def write_store(lists: CandidateLists, path: StrPath) -> None:
         _move(part, place)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def check_place(path: StrPath) -> None:
+    """Raise FormatError where ``write_store`` would refuse to replace what is at ``path``."""
+    place = Path(os.path.realpath(path))
+    if os.path.lexists(place):
+        _check_replaceable(place)
+
+
+def move_store(store: StrPath, path: StrPath) -> None:
+    """Move a store to ``path``, of the same file system, and replace one that is there; see write_store."""
+    check_place(path)
+    _move(Path(store), Path(os.path.realpath(path)))
 
 
 def read_store(path: StrPath) -> CandidateLists:

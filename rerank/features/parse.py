@@ -14,10 +14,11 @@ In the second pass ("lexicalised") a label whose head word is of a closed class 
 ``rule VP PP(on) VBD NP NP SBAR(that)``; rules in which that changes nothing have no second feature.
 
 Where the paper is silent: a tag over its word is no rule. The root stands under TOP and has no two-level
-features. Bigrams go outwards from the head to STOP; a side without a modifier has none. The argument of a PP
-is what stands right behind its preposition; a PP whose head is a phrase has none. A distance is the number
-of words between two head words. Words of punctuation but for comma and colon are left out, as the paper's
-parser did; a word counts as closed-class by its tag; words are taken as they are written.
+features. Bigrams go outwards from the head to STOP; a side without a modifier has none. Labels of the trees
+that are TOP or STOP count as these. The argument of a PP is what stands right behind its preposition; a PP
+whose head is a phrase has none. A distance is the number of words between two head words. Words of
+punctuation but for comma and colon are left out, as the paper's parser did; a word counts as closed-class by
+its tag; words are taken as they are written.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from rerank.native._treefeatures_names import spell
 from rerank.native._treefeatures_sets import Columns, Counts
 from rerank.registry import did_you_mean
 from rerank.settings import Settings
+from rerank.wording import count
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
@@ -156,9 +158,13 @@ def choose(lists: CandidateLists, settings: ParseSettings | None = None) -> Pars
     counts, *others = parallel.each(_count, parts, threads=True)
     for other in others:
         counts.merge(other)
-    keys, sentences, seen = counts.kept(settings.cutoff)
+    keys, sentences, seen = counts.kept(
+        min(settings.cutoff, lists.n_lists + 1)
+    )  # the kernel counts in 32 bits
     if len(keys) == 0:
-        raise DataError(f"{lists.source}: no feature occurs in the parses of {settings.cutoff} lists")
+        raise DataError(
+            f"{lists.source}: no feature occurs in the parses of {count(settings.cutoff, 'list')}"
+        )
     names = _names(arguments, trees, seen)
     order = np.argsort(seen[:, 3], kind="stable")
     names = names.take(order)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 
@@ -59,14 +60,13 @@ def read_parses(path: str, options: ReadOptions) -> CandidateLists:
     if not kept.all():
         _note_empty(lines, kept, options.strict)
     items, firsts = np.flatnonzero(~lines.is_gold), lines.starts[kept]
-    gold, trees = _forests(lines, TreeReader(options.strip), firsts if has_gold else None, items)
+    # Also the gold trees that are left out are read: one that is cut off is told.
+    gold, trees = _forests(lines, TreeReader(options.strip), lines.starts if has_gold else None, items)
     offsets = offsets_of(lengths[kept])
     if gold is not None:
+        gold = gold if kept.all() else gold.take(np.flatnonzero(kept))
         _check_words(lines, trees, gold, offsets, (items, firsts))
-    missing = int(np.count_nonzero(trees.lengths() == 0))
-    if missing:
-        note = f"{lines.source}: {count(missing, 'parse is', 'parses are')} missing; they count as wrong"
-        warnings.warn(note, DataNote, stacklevel=2)
+    _note_missing(lines, items[trees.lengths() == 0])
     scores = lines.values[items]
     return CandidateLists(
         offsets,
@@ -95,13 +95,25 @@ def _scanned(path: str) -> Lines:
     spans = np.empty((n_lines, 2), dtype=np.int64)
     bad = scan(text, kinds, values, spans)
     if bad >= 0:
-        line = text[0 if bad == 0 else spans[bad - 1, 1] + 1 :][:80].tobytes().split(b"\n")[0]
-        raise FormatError(source, bad + 1, quoted(line.decode("utf-8", "backslashreplace").strip()), _LINE)
+        raise _no_line(source, bad + 1, text[0 if bad == 0 else spans[bad - 1, 1] + 1 :][:80].tobytes())
     used = np.flatnonzero(kinds != KINDS["empty"])
     if len(used) == 0:
         raise FormatError(source, None, "empty lines only", f"lines of {_LINE}")
     starts = np.flatnonzero(np.diff(used, prepend=-2) > 1)
     return Lines(source, text, used + 1, kinds[used] == KINDS["gold"], values[used], spans[used], starts)
+
+
+def _no_line(source: str, number: int, start: bytes) -> FormatError:
+    """What is wrong with a line that is none, by its first bytes."""
+    line = start.split(b"\n")[0].decode("utf-8", "backslashreplace").strip()
+    first = line.split(maxsplit=1)[0] if line else line
+    try:
+        not_finite = not math.isfinite(float(first))
+    except ValueError:
+        not_finite = False
+    if not_finite:
+        return FormatError(source, number, quoted(first), "a log2 probability that is finite")
+    return FormatError(source, number, quoted(line), _LINE)
 
 
 def _check_blocks(lines: Lines) -> bool:
@@ -111,8 +123,12 @@ def _check_blocks(lines: Lines) -> bool:
     inner = lines.is_gold.copy()
     inner[lines.starts] = False
     if inner.any():
+        odd = int(np.argmax(inner))
+        # A tree over several lines is open at the end of its first one, which says more.
+        before = lines.starts[np.searchsorted(lines.starts, odd, side="right") - 1]
+        _forests(lines, TreeReader(), None, np.arange(before, odd))
         expected = "log2 probability<TAB>tree, or an empty line before the next sentence"
-        raise lines.fault(int(np.argmax(inner)), "a tree without a log probability", expected)
+        raise lines.fault(odd, "a tree without a log probability", expected)
     if np.any(of_block != has_gold):
         odd = int(lines.starts[np.argmax(of_block != has_gold)])
         found, expected = "no gold tree", "one first in the block, as on line"
@@ -120,6 +136,15 @@ def _check_blocks(lines: Lines) -> bool:
             found, expected = "a gold tree", "none, as in the block of line"
         raise lines.fault(odd, found, f"{expected} {lines.numbers[0]}")
     return has_gold
+
+
+def _note_missing(lines: Lines, missing: Index) -> None:
+    """Say how many parses are missing, from their lines."""
+    if not len(missing):
+        return
+    what = "parse is missing; it counts" if len(missing) == 1 else "parses are missing; they count"
+    note = f"{lines.source}: {len(missing)} {what} as wrong (from line {lines.numbers[missing[0]]})"
+    warnings.warn(note, DataNote, stacklevel=3)
 
 
 def _note_empty(lines: Lines, kept: Mask, strict: bool) -> None:

@@ -22,7 +22,9 @@ Measures, in percent where nothing else is said (algorithm: Black et al. 1991; C
 - .score, the mean over sentences of F / 100 * gold, the paper's Score, whose sum its equation 21 compares.
 
 ``(max=40)`` counts only sentences of at most 40 words, as evalb's second table does. Sums of nothing give 0.
-Where evalb skips a sentence without a parse, it counts here: nothing is matched, and nothing crosses.
+evalb takes punctuation by each tree's own tags, and leaves a sentence out as an error where the two then have
+other words; here gold's tags decide, and it counts. Where evalb skips a sentence without a parse, it counts
+here too: nothing is matched, and nothing crosses. S1 goes beyond COLLINS.prm, which names TOP alone.
 """
 
 from __future__ import annotations

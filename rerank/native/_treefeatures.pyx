@@ -62,6 +62,8 @@ cdef class Trees:
         self.builder.types = types
         self.builder.lexicalised = lexicalised
         self.builder.mask = ~<u64>0 >> (64 - key_bits)
+        self.builder.stop = bytes_key(b"STOP", 4)
+        self.builder.top = bytes_key(b"TOP", 3)
         self.builder.wanted = EVERY_FEATURE
 
     def __dealloc__(self):

@@ -65,6 +65,8 @@ cdef struct Builder:
     unsigned int types  # a bit each
     bint lexicalised
     u64 mask  # of keys: all ones, but for tests
+    Key stop  # as of labels of these names, for their features have one name
+    Key top
     Found* found
     long long n_found
     long long room
@@ -100,7 +102,12 @@ cdef inline void add(Builder* f, const Walk* w, const Grammar* g, Kind kind, int
             f.plain = mixed(f.plain, unit.label)
             f.closed = mixed(f.closed, unit.closed_label)
         return
-    part = number_key(18 + <u64>kind, <u64>value)
+    if kind == STOP:
+        part = f.stop
+    elif kind == TOP:
+        part = f.top
+    else:
+        part = number_key(18 + <u64>kind, <u64>value)
     f.plain = mixed(f.plain, part)
     f.closed = mixed(f.closed, part)
 

@@ -141,17 +141,71 @@ def test_the_same_stores_whatever_the_jobs(rerank, parses):
         (["--types", ""], "parse: types: found none, expected one of rule"),
         (["--cutoff", "0"], "parse: cutoff: found 0, expected"),
         (["--cutoff", "3"], "train.nbest: no feature occurs in the parses of 3 lists"),
+        (
+            ["--cutoff", "99999999999999999999"],
+            "no feature occurs in the parses of 99999999999999999999 lists",
+        ),
         (["--values", "binary"], "parse: values: found 'binary', expected"),
         (["--heads", "absent"], "absent: no such file or folder"),
         (["--heads", "train.nbest"], "train.nbest:1: found '(S', expected left or right, then labels"),
         (["--jobs", "-1"], "jobs: found -1, expected 0 (one a core) or more"),
         (["--out", "train.nbest"], "train.nbest: "),
+        (["--out", ""], "out: found no name, expected that of a folder"),
     ],
 )
 def test_wrong_use_is_told_in_one_line(rerank, parses, options, message):
     result = features(rerank, *(["--cutoff", 1] if "--cutoff" not in options else []), *options, code=2)
     assert message in result.err.splitlines()[-1]
     assert not (parses / "out" / "features.json").exists()
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_set_that_fails_leaves_everything_as_it_was(rerank, parses, before):
+    if before:
+        features(rerank, "--cutoff", 1)
+    files = {p: p.read_bytes() for p in (parses / "out").rglob("*") if p.is_file()}
+    (parses / "cut.nbest").write_text(NEW + NEW[:-5])
+    result = features(rerank, "--cutoff", 2, "--apply", "cut.nbest", code=2)
+    assert "cut.nbest:4: found brackets that are not closed" in result.err
+    assert {p: p.read_bytes() for p in (parses / "out").rglob("*") if p.is_file()} == files
+    assert (parses / "out").exists() is before
+
+
+def test_an_interrupted_run_leaves_nothing(rerank, parses, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rerank.report.tree_features.record_of", stopped)
+    features(rerank, "--cutoff", 1, code=130)
+    assert not (parses / "out").exists()
+
+
+def test_what_cannot_be_written_is_told_in_one_line(rerank, parses, monkeypatch):
+    """A full disk; numpy's error has no number and names no file."""
+
+    def full(*_):
+        raise OSError("18 requested and 8 written")
+
+    monkeypatch.setattr("rerank.data.store.write_store", full)
+    result = features(rerank, "--cutoff", 1, code=2)
+    assert result.err == "rerank: out: 18 requested and 8 written\n"
+    assert not (parses / "out").exists()
+
+
+def test_a_folder_in_the_place_of_the_record_is_told(rerank, parses):
+    (parses / "out" / "features.json").mkdir(parents=True)
+    (parses / "a.nbest").write_text(NEW)
+    assert "rerank: out: " in features(rerank, "--cutoff", 1, "--apply", "a.nbest", code=2).err
+    assert [p.name for p in (parses / "out").iterdir()] == ["features.json"]
+
+
+def test_what_is_no_store_stays(rerank, parses):
+    kept = parses / "out" / "new.store" / "mine.txt"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("mine")
+    result = features(rerank, "--cutoff", 1, "--apply", "new.nbest", code=2)
+    assert "new.store: found a directory that is not a store" in result.err
+    assert [p for p in (parses / "out").rglob("*") if p.is_file()] == [kept]
 
 
 def test_lists_without_trees_are_told(rerank, parses):

@@ -276,6 +276,27 @@ def test_head_table_closed_class_and_what_is_left_out_are_settings():
     assert "rule NP(dog) DT NN(dog)" in names_of(text, closed_class=("NN",))
 
 
+def test_labels_called_stop_and_top_count_as_the_ends_and_what_is_above_the_root():
+    lists = lists_of(
+        ["(S (A a) (B b))", "(TOP (S (A a) (B b)))"], ["(S (STOP x) (A a) (STOP y))", "(A (S a))"]
+    )
+    chosen = choose(lists, ParseSettings(cutoff=1))
+    assert "grandparent-rule TOP S A B" in chosen.names
+    assert "bigram right S A STOP" in chosen.names
+    assert set(chosen.names) == {name for found in twin(lists) for name in found}
+    values = chosen.apply(lists).features.to_dense()
+    for row, found in zip(values, twin(lists), strict=True):
+        assert {name for name, value in zip(chosen.names, row, strict=True) if value} == set(found)
+
+
+def test_a_cutoff_of_any_size_keeps_nothing_where_there_are_fewer_lists():
+    lists = lists_of([EXAMPLE], [EXAMPLE])
+    assert len(choose(lists, ParseSettings(cutoff=2)))
+    for cutoff in (3, 1 << 31, (1 << 32) + 1, 1 << 70):
+        with pytest.raises(DataError, match=f"no feature occurs in the parses of {cutoff} lists"):
+            choose(lists, ParseSettings(cutoff=cutoff))
+
+
 def test_two_features_of_one_name_are_refused():
     """A label that ends in ! looks like a head's."""
     lists = lists_of(["(S (A! a) (C c) (H h))", "(S (A a) (C c))"])

@@ -76,7 +76,9 @@ def test_the_same_lists_in_other_clothes(tmp_path, text):
 def test_one_parse_at_the_very_end(tmp_path):
     assert read(tmp_path, "(A b)\n1\t(A b)").base_scores.tolist() == [1.0]
     for missing in ("-7", "-7\t", "-7 ()", "-7\t(())", "-7\t(S1 ())\n"):
-        with pytest.warns(DataNote, match="set.parses: 1 parse is missing; they count as wrong"):
+        with pytest.warns(
+            DataNote, match="set.parses: 1 parse is missing; it counts as wrong \\(from line 2"
+        ):
             lists = read(tmp_path, f"(A b)\n{missing}")
         assert lists.trees.lengths().tolist() == [0]
         assert lists.base_scores.tolist() == [-7.0]
@@ -141,8 +143,8 @@ def test_distinct_keeps_the_first_of_equal_trees(tmp_path):
 
 FAULTS = {
     "no number": (f"{GOLD}\nx\t{GOLD}", r":2: found 'x\\t\(S1 .*\.\.\.', expected a gold tree, or log2"),
-    "nan": (f"{GOLD}\nnan\t{GOLD}", ":2: found 'nan"),
-    "infinite": (f"{GOLD}\n-inf\t{GOLD}", ":2: found '-inf"),
+    "nan": (f"{GOLD}\nnan\t{GOLD}", ":2: found 'nan', expected a log2 probability that is finite"),
+    "infinite": (f"{GOLD}\n-inf\t{GOLD}", ":2: found '-inf', expected a log2 probability that is finite"),
     "huge": (f"{GOLD}\n1e999\t{GOLD}", ":2: found '1e999"),
     "long": (f"{GOLD}\n1.{'0' * 300}\t{GOLD}", ":2: found '1.0"),
     "stuck": (f"{GOLD}\n-1{GOLD}", r":2: found '-1\(S1"),
@@ -174,6 +176,8 @@ FAULTS = {
         "(A b)\n-1\t(A (B b) (C c))",
         ":2: found 2 words, expected 1, as in the gold tree on line 1",
     ),
+    "a tree over lines": (f"{TEXT}( (S\n  (A b)))\n-1\t(S (A b))", ":8: found brackets that are not closed"),
+    "cut off in gold": (TEXT + GOLD[:-4], ":8: found brackets that are not closed"),
     "only empty lines": (" \n\r\n", ": found empty lines only"),
 }
 

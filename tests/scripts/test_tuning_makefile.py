@@ -107,7 +107,7 @@ def test_the_makefile_and_the_configurations_agree(monkeypatch, text_sets):
     for name, metric in METRICS.items():
         (path,) = re.findall(rf"^config\.{name} := \$\(CONFIGS\)/(\S+)$", text, re.MULTILINE)
         config = read_config(str(ROOT / "configs" / path))
-        assert config.learner == {"name": default}
+        assert config.learner["name"] == default
         assert f"\nmetric.{name} := {metric}\n" in text
         assert config.select.metric == metric
         assert config.data.train == str(text_sets / name / "dev.nbest.gz")

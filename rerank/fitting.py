@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -58,7 +59,7 @@ class Prepared:
         model.training.learner = learner.name
         model.training.settings = learner.get_params()
         model.training.data = {
-            "fingerprint": self.source.fingerprint(),
+            "fingerprint": self.fingerprint,
             "lists": self.source.n_lists,
             "items": self.source.n_items,
             **model.training.data,
@@ -70,9 +71,20 @@ class Prepared:
         _note_gains(model, self.train, "fit")
         if dev is not None:
             by_dev = keep_margin == "auto" or model.training.settings.get("keep") == "best"
-            same = dev.lists.fingerprint() == self.train.lists.fingerprint()
-            _note_gains(model, dev, "fit" if same else "choice" if by_dev else "none")
+            _note_gains(model, dev, "fit" if self.dev_is_train else "choice" if by_dev else "none")
         return model
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the training lists as they were given; every run's model bears it."""
+        return self.source.fingerprint()
+
+    @cached_property
+    def dev_is_train(self) -> bool:
+        """Whether the dev lists are the training lists; hashed only where their sizes leave it open."""
+        if self.dev is None or not np.array_equal(self.dev.lists.offsets, self.train.lists.offsets):
+            return False
+        return self.dev.lists.fingerprint() == self.train.lists.fingerprint()
 
     @property
     def chooser(self) -> Part:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -70,6 +67,7 @@ def parse(
     rerank features parse train.nbest --apply dev.nbest --apply test.nbest --out parses
     """
     from rerank import derive, parallel
+    from rerank.data.staging import placed_together
     from rerank.data.store import check_place, write_store
     from rerank.features.heads import default_heads, read_heads
     from rerank.features.parse import ParseSettings
@@ -130,39 +128,3 @@ def stores_of(paths: Sequence[str], folder: str) -> dict[str, str]:
             )
         stores[path] = store
     return stores
-
-
-@contextmanager
-def placed_together(folder: str) -> Iterator[str]:
-    """A folder whose stores and files move to ``folder`` when the block ends, none of them if it raises.
-
-    ``folder`` is made where it is not there. RerankError where it cannot be, or a file not written.
-    """
-    from rerank.data.store import move_store
-    from rerank.errors import ConfigError
-    from rerank.files import os_error
-
-    if not folder:
-        raise ConfigError("out: found no name, expected that of a folder")
-    there = os.path.isdir(folder)
-    stage = os.path.join(folder, f".{secrets.token_hex(6)}.part")
-    try:
-        os.makedirs(stage)
-    except OSError as error:
-        raise os_error(folder, error) from None
-    try:
-        yield stage
-        # Files first: only they can be refused here, stores were looked at before.
-        for name in sorted(os.listdir(stage), key=lambda name: (name.endswith(".store"), name)):
-            source, target = os.path.join(stage, name), os.path.join(folder, name)
-            if os.path.isdir(source):
-                move_store(source, target)
-            else:
-                os.replace(source, target)
-    except OSError as error:  # a full disk, a folder in a file's place
-        raise os_error(folder, error) from None
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
-        if not there:
-            with suppress(OSError):  # what was placed in it stays
-                os.rmdir(folder)

@@ -84,8 +84,12 @@ def checked_margin(margin: float) -> float:
     """The margin itself as a plain float; ConfigError where it is no number, negative or NaN."""
     known = isinstance(margin, int | float | np.number) and not isinstance(margin, bool)
     if not known or not margin >= 0:
-        raise ConfigError(f"keep margin: found {margin!r}, expected a number of at least 0, inf or none")
+        raise _no_margin(margin)
     return float(margin)
+
+
+def _no_margin(found: object) -> ConfigError:
+    return ConfigError(f"keep margin: found {found!r}, expected a number of at least 0, inf or none")
 
 
 def margin_of(text: str) -> float | None:
@@ -95,9 +99,7 @@ def margin_of(text: str) -> float | None:
     try:
         return checked_margin(float(text))
     except ValueError:
-        raise ConfigError(
-            f"keep margin: found {text!r}, expected a number of at least 0, inf or none"
-        ) from None
+        raise _no_margin(text) from None
 
 
 def with_margin(lists: CandidateLists, scores: Floats, margin: float) -> Floats:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rerank.data.invariants import check_columns
 from rerank.data.matrix import Dense, Features, as_features
+from rerank.data.offsets import offsets_of, places_of
 from rerank.data.ragged import Ragged
 from rerank.data.strings import StringColumn
 from rerank.data.trees import Forest
@@ -259,9 +260,7 @@ class CandidateLists:
                 f"within 0..{self.n_lists - 1}"
             )
         which = which.astype(np.int64)
-        lengths = self.lengths[which]
-        offsets = offsets_of(lengths)
-        items = np.repeat(self.offsets[:-1][which] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        items, offsets = places_of(self.offsets, which)
         return self._taking(items, offsets, self._rows_of(items), which)
 
     def kept(self, which: npt.NDArray[np.bool_]) -> CandidateLists:
@@ -332,14 +331,6 @@ class CandidateLists:
 def _numbered(n: int) -> list[str]:
     """Names of columns that have none: "1", "2", ..."""
     return [str(j + 1) for j in range(n)]
-
-
-def offsets_of(lengths: npt.ArrayLike) -> Index:
-    """Offsets (n + 1) of lists of these lengths (n)."""
-    sizes = np.asarray(lengths, dtype=np.int64)
-    offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    return offsets
 
 
 def _vector(values: Any, name: str, length: int) -> Floats:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.offsets import places_of
 from rerank.errors import DataError
 from rerank.native import _matrix
 
@@ -157,10 +158,7 @@ class Sparse:
         """The items at ``rows``, in that order."""
         if isinstance(rows, slice):
             rows = np.arange(self.n_items, dtype=np.int64)[rows]
-        lengths = np.diff(self.indptr)[rows]
-        indptr = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=indptr[1:])
-        source = np.repeat(self.indptr[:-1][rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        source, indptr = places_of(self.indptr, rows)
         data = None if self.data is None else self.data[source]
         return Sparse(indptr, self.indices[source], data, self.n_features)
 

@@ -15,7 +15,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.lists import CandidateLists
+from rerank.data.offsets import offsets_of
 from rerank.errors import ConfigError, DataError
 from rerank.native import _pairs
 

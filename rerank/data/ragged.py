@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.offsets import places_of
 from rerank.errors import DataError
 
 
@@ -42,10 +43,7 @@ class Ragged:
 
     def take(self, which: npt.NDArray[np.int64]) -> Ragged:
         """The lists at ``which`` (not negative), in that order."""
-        lengths = self.lengths[which]
-        offsets = np.zeros(len(which) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        places = np.repeat(self.offsets[:-1][which] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        places, offsets = places_of(self.offsets, which)
         return Ragged(self.values[places], offsets)
 
     def count(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.offsets import offsets_of
 from rerank.errors import DataError
 from rerank.native import _strings
 
@@ -75,9 +76,7 @@ class StringColumn(Sequence[str]):
         """The strings at ``index`` (not negative), in that order."""
         if len(index) and index.min() < 0:
             raise DataError("string column: a number below 0 takes nothing")
-        lengths = self.lengths()[index]
-        offsets = np.zeros(len(index) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
+        offsets = offsets_of(self.lengths()[index])
         data = np.empty(offsets[-1], dtype=np.uint8)
         _strings.take(self.data, self.offsets, np.ascontiguousarray(index, dtype=np.int64), offsets, data)
         return StringColumn(data, offsets)

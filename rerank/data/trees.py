@@ -8,6 +8,7 @@ from dataclasses import InitVar, dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.offsets import offsets_of
 from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
 from rerank.native import _brackets, _strings, _trees
@@ -114,8 +115,7 @@ class Forest:
         if len(index) and index.min() < 0:
             raise DataError("trees: a number below 0 takes nothing")
         which = np.ascontiguousarray(index, dtype=np.int64)
-        offsets = np.zeros(len(which) + 1, dtype=np.int64)
-        np.cumsum(self.lengths()[which], out=offsets[1:])
+        offsets = offsets_of(self.lengths()[which])
         symbols, sizes = (np.empty(offsets[-1], dtype=np.int32) for _ in range(2))
         _strings.take(self.symbols, self.offsets, which, offsets, symbols)
         _strings.take(self.sizes, self.offsets, which, offsets, sizes)
@@ -126,8 +126,7 @@ class Forest:
         vocabulary = self.vocabulary
         lengths = np.empty(len(self), dtype=np.int64)
         _trees.lengths(self.offsets, self.symbols, self.sizes, vocabulary.offsets, lengths)
-        offsets = np.zeros(len(self) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
+        offsets = offsets_of(lengths)
         data = np.empty(offsets[-1], dtype=np.uint8)
         _trees.write(
             self.offsets,

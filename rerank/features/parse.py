@@ -34,6 +34,7 @@ from pydantic import Field, field_validator
 from rerank import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
+from rerank.data.offsets import offsets_of
 from rerank.data.pages import fresh_array
 from rerank.data.strings import StringColumn
 from rerank.data.trees import Forest
@@ -257,8 +258,7 @@ class Rows:
     def onto(self, lists: CandidateLists) -> CandidateLists:
         """The lists these rows were made of, with them as features behind their own; only once."""
         own = lists.features
-        indptr = np.zeros(lists.n_items + 1, dtype=np.int64)
-        np.cumsum(self._lengths, out=indptr[1:])
+        indptr = offsets_of(self._lengths)
         indices = np.frombuffer(self._indices, dtype=np.int32)
         data: Floats | None = None
         if self._counts:

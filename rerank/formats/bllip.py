@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.lists import CandidateLists
+from rerank.data.offsets import offsets_of
 from rerank.data.strings import StringColumn
 from rerank.files import read_bytes, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions, fit_names, read_feature_names

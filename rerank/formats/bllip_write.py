@@ -7,8 +7,9 @@ import warnings
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
+from rerank.data.offsets import offsets_of
 from rerank.errors import DataError, DataNote
 from rerank.files import atomic_write
 from rerank.formats.bllip_ids import ids_of

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.offsets import offsets_of
 from rerank.data.strings import StringColumn
 from rerank.errors import DataError
 from rerank.files import shown

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.lists import offsets_of
+from rerank.data.offsets import offsets_of
 from rerank.data.strings import StringColumn
 from rerank.errors import DataNote, FormatError
 from rerank.files import read_blocks

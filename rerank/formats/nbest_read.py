@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
+from rerank.data.offsets import offsets_of
 from rerank.data.strings import StringColumn
 from rerank.errors import DataError, DataNote, FormatError
 from rerank.formats.base import ReadOptions

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.offsets import offsets_of
 from rerank.data.strings import StringColumn
 from rerank.data.trees import BracketError, Forest, TreeReader, other_words
 from rerank.errors import DataNote, FormatError

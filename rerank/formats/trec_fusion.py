@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rerank.data.lists import CandidateLists, Index, offsets_of
+from rerank.data.lists import CandidateLists, Index
 from rerank.data.matrix import Dense
+from rerank.data.offsets import offsets_of
 from rerank.data.strings import StringColumn
 from rerank.errors import DataNote
 from rerank.formats.base import ReadOptions

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.lists import CandidateLists
+from rerank.data.offsets import offsets_of
 from rerank.data.ragged import Ragged
 from rerank.errors import DataError, DataNote, FormatError
 from rerank.files import shown

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.judge import SelectingJudge
-from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features, Sparse
+from rerank.data.offsets import offsets_of
 from rerank.errors import FitError
 from rerank.native import _rise
 

@@ -15,7 +15,7 @@ from rerank.data.matrix import Dense
 from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, Floats, Guide, Learner
 from rerank.learners.initial import INIT_HELP, Init, initial_weights
-from rerank.learners.rounds import Rounds
+from rerank.learners.rounds import Rounds, linear_scores
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.native import _mira
@@ -83,7 +83,7 @@ class Mira(Learner):
             order = rng.permutation(lists.n_lists) if self.shuffle else np.arange(lists.n_lists)
             done, loss = state.run(order)
             updates += done
-            watch.record(state.mean(), _linear_scores, updates=done, loss=loss / lists.n_lists)
+            watch.record(state.mean(), linear_scores, updates=done, loss=loss / lists.n_lists)
         if updates == 0:
             warnings.warn(
                 f"{lists.source}: no update was made; the weights are those at the start (init {init})",
@@ -96,10 +96,6 @@ class Mira(Learner):
         model.curve = watch.curve
         model.training.rounds = {**note, "init": init}
         return model
-
-
-def _linear_scores(weights: Floats, lists: CandidateLists) -> Floats:
-    return lists.features.scores(weights)
 
 
 def _check_values(lists: CandidateLists) -> None:

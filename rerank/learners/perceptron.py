@@ -16,7 +16,7 @@ from rerank.data.matrix import Dense
 from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationName, make_pairs
 from rerank.errors import ConfigError, FitError
 from rerank.learners.base import LEARNERS, Floats, Guide, Learner
-from rerank.learners.rounds import Rounds
+from rerank.learners.rounds import Rounds, linear_scores
 from rerank.learners.voting import Ballots
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
@@ -115,7 +115,7 @@ class Perceptron(Learner):
         for visits in self._orders(state.pairs.n_lists):
             updates, violated = state.run(visits)
             weights = state.mean() if self.average == "average" else state.w.copy()
-            watch.record(weights, _linear_scores, updates=updates, violated=violated)
+            watch.record(weights, linear_scores, updates=updates, violated=violated)
             if updates == 0:
                 break
         weights, note = watch.kept(weights)
@@ -137,10 +137,6 @@ class Perceptron(Learner):
                 break
         snapshot, note = watch.kept(ballots.snapshot())
         return ballots.model(lists.names(), snapshot), {**note, "converged": updates == 0}
-
-
-def _linear_scores(weights: Floats, lists: CandidateLists) -> Floats:
-    return lists.features.scores(weights)
 
 
 class _State:

@@ -68,6 +68,11 @@ class Rounds:
         return self._best if chosen else last, note
 
 
+def linear_scores(weights: Floats, lists: CandidateLists) -> Floats:
+    """Scores (n_items) of a linear model whose state is its weights (n_features), for ``Rounds.record``."""
+    return lists.features.scores(weights)
+
+
 def log_loss(lists: CandidateLists, scores: Floats) -> float:
     """Mean over lists of -log P(best), in nats; NaN where no list has two different labels.
 

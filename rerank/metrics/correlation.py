@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from rerank._version import __version__
 from rerank.data.judge import corpus_value
-from rerank.data.lists import CandidateLists, Floats, Index, offsets_of
+from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.data.offsets import offsets_of
 from rerank.errors import ConfigError
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, mean_from_sums, refuse_unknown
 from rerank.metrics.pairs import Pairs

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from rerank.data.lists import CandidateLists, Floats
 from rerank.errors import ConfigError, DataError, DataNote
 from rerank.models.base import Model
-from rerank.wording import count
+from rerank.wording import count, some
 
 
 def grader(model: Model) -> Callable[[CandidateLists], Floats]:
@@ -28,8 +28,8 @@ def predicted(model: Model, lists: CandidateLists, *, strict: bool = False, grad
     answer = grader(model) if grades else model.score
     unknown = model.unknown_features(lists)
     if unknown:
-        some = ", ".join(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
-        text = f"{lists.source}: {count(len(unknown), 'feature')} that the model does not know ({some})"
+        what = count(len(unknown), "feature")
+        text = f"{lists.source}: {what} that the model does not know ({some(unknown)})"
         if strict:
             raise DataError(text)
         warnings.warn(f"{text}, ignored", DataNote, stacklevel=2)

@@ -15,7 +15,7 @@ from rerank.files import read_head, shown
 from rerank.formats.weights import WeightOptions, read_weights
 from rerank.models.base import load_model
 from rerank.models.linear import LinearModel
-from rerank.wording import count
+from rerank.wording import count, some
 
 Floats = npt.NDArray[np.float64]
 
@@ -91,5 +91,6 @@ def _divisor(scaling: Scaling, source: str) -> Floats:
 
 def _note(source: str, what: str, lacking: str, names: list[str]) -> None:
     if names:
-        some = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-        warnings.warn(f"{source}: {count(len(names), what)} {lacking} ({some})", DataNote, stacklevel=3)
+        warnings.warn(
+            f"{source}: {count(len(names), what)} {lacking} ({some(names)})", DataNote, stacklevel=3
+        )

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
+from rerank.data.offsets import offsets_of
 from rerank.formats import load
 from rerank.learners.perceptron import Perceptron
 

@@ -11,8 +11,9 @@ from reference import trees as brackets
 from reference.tree_features import tree_features
 
 from rerank import parallel
-from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.offsets import offsets_of
 from rerank.data.trees import Forest
 from rerank.errors import ConfigError, DataError
 from rerank.features import parse

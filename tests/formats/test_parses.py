@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import trees as reference
 
-from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.offsets import offsets_of
 from rerank.data.store import read_store, write_store
 from rerank.data.strings import StringColumn
 from rerank.data.trees import Forest

@@ -13,7 +13,8 @@ from reference import bleu as twin
 from reference.texts import made, some_lists
 
 from rerank.data.judge import corpus_value
-from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.lists import CandidateLists
+from rerank.data.offsets import offsets_of
 from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import parse, prepare_all

@@ -15,7 +15,8 @@ from reference.translations import DEGENERATE, bleu_rows, drawn_groups, lists_of
 
 from rerank.data.judge import corpus_value
 from rerank.data.leads import first_largest
-from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.lists import CandidateLists
+from rerank.data.offsets import offsets_of
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import Preparation, parse
 from rerank.metrics.bleu import (

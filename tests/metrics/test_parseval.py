@@ -13,8 +13,9 @@ from reference import parseval as reference
 from reference import trees as reference_trees
 
 from rerank.data.judge import SelectingJudge, corpus_value
-from rerank.data.lists import CandidateLists, offsets_of
+from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.offsets import offsets_of
 from rerank.data.trees import Forest
 from rerank.derive import labelled
 from rerank.errors import ConfigError, DataError

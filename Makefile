@@ -53,7 +53,7 @@ build: $(VENV)/.dev ## Build the kernels in place
 lint: $(VENV)/.dev ## ruff and cython-lint
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
-	@$(BIN)/cython-lint rerank/native/*.pyx rerank/native/*.pxd
+	@$(BIN)/cython-lint rerank/native
 
 types: $(VENV)/.dev ## mypy
 	@$(BIN)/mypy
@@ -72,4 +72,5 @@ wheel: $(VENV)/.dev ## An sdist and a wheel in dist/
 	$(BIN)/python -m build --outdir dist .
 
 clean: ## Remove what was built, but for the virtual environment
-	rm -rf build dist $(DEMO) *.egg-info rerank/native/*.so
+	rm -rf build dist $(DEMO) *.egg-info
+	find rerank/native -name '*.so' -delete

@@ -23,7 +23,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 class Registry(Generic[T]):
-    """Classes of one kind by name, found by importing every module of one package.
+    """Classes of one kind by name, found by importing every module of one package and its sub-packages.
 
     A new entry is a new file in that package: no list is edited.
     """
@@ -51,8 +51,8 @@ class Registry(Generic[T]):
     def _import_all(self) -> None:
         if not self._imported:
             package = importlib.import_module(self.package)
-            for module in pkgutil.iter_modules(package.__path__):
-                importlib.import_module(f"{self.package}.{module.name}")
+            for module in pkgutil.walk_packages(package.__path__, f"{self.package}."):
+                importlib.import_module(module.name)
             self._imported = True
 
     def names(self) -> list[str]:

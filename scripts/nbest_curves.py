@@ -32,15 +32,15 @@ from text_lists.watching import Curve, LogLoss, Recorded
 
 import rerank
 from rerank import CandidateLists, RerankError
+from rerank.data.labels import Quantiser, quantised
 from rerank.data.leads import first_largest
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.data.quantise import Quantiser, quantised
 from rerank.data.scaling import fit_scaling
-from rerank.derive import with_quantised
+from rerank.evaluation.significance import bootstrap_sums
+from rerank.experiment.derive import with_quantised
 from rerank.files import write_lines
-from rerank.learners.perceptron import Perceptron
+from rerank.learners.perceptron.perceptron import Perceptron
 from rerank.metrics.base import ReportJudge, parse
-from rerank.metrics.significance import bootstrap_sums
 from rerank.report.pair_counts import settings_of, standard_relations
 from rerank.report.sparkline import sparkline
 

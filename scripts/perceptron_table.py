@@ -21,8 +21,8 @@ import numpy.typing as npt
 import rerank
 from rerank import CandidateLists
 from rerank.data.folds import split
+from rerank.evaluation.significance import bootstrap_sums, interval
 from rerank.metrics.base import parse
-from rerank.metrics.significance import bootstrap_sums, interval
 
 Triple = tuple[CandidateLists, CandidateLists, CandidateLists]
 SETTINGS = {

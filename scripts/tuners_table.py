@@ -31,15 +31,15 @@ import rerank
 from rerank import CandidateLists, Model, RerankError
 from rerank.data.judge import corpus_value
 from rerank.data.scaling import fit_scaling
+from rerank.evaluation.significance import SEED, bootstrap_p, bootstrap_sums, holm
 from rerank.experiment import make_learner
 from rerank.learners.base import Guide
-from rerank.learners.initial import initial_weights
-from rerank.learners.keep_first import tune_margin
+from rerank.learners.keep_margin import tune_margin
+from rerank.learners.tuning.initial import initial_weights
 from rerank.metrics.base import ReportJudge, parse
 from rerank.metrics.selecting import SelectingJudge
-from rerank.metrics.significance import SEED, bootstrap_p, bootstrap_sums, holm
 from rerank.models.linear import LinearModel
-from rerank.wording import count
+from rerank.text import count
 
 SCALINGS = {"perceptron": "zscore", "pro": "zscore", "mira": "none", "mert": "zscore"}
 FIRST, MERT = "first-best", "mert"

@@ -16,8 +16,8 @@ import rerank
 
 PACKAGE = Path(rerank.__file__).parent
 
-GROUND = {"errors", "registry", "config", "parallel", "files", "settings", "wording", "_version"}
-MIDDLE = {"formats", "features", "metrics"}
+GROUND = {"errors", "registry", "config", "parallel", "files", "settings", "text", "_version"}
+MIDDLE = {"formats", "features", "metrics", "evaluation"}
 BELOW = {"native", "data", *GROUND}
 ROOT = ""  # rerank itself: what `import rerank` offers
 
@@ -27,16 +27,13 @@ MAY_IMPORT = {
     "native": set(),
     "data": {"native", *GROUND},
     **dict.fromkeys(MIDDLE, BELOW),
+    "evaluation": {"metrics"} | BELOW,
     "similarity": MIDDLE | BELOW,
     "models": {"similarity"} | MIDDLE | BELOW,
     "learners": {"models", "similarity", "features"} | BELOW,
     "transductive": {"learners", "models", "similarity", "features"} | BELOW,
     "report": {"transductive", "learners", "models", "similarity"} | MIDDLE | BELOW,
-    "derive": {"models", "similarity"} | MIDDLE | BELOW,
-    "fitting": {"learners", "models", "similarity"} | MIDDLE | BELOW,
-    "experiment": {"derive", "fitting", "report", "transductive", "learners", "models", "similarity"}
-    | MIDDLE
-    | BELOW,
+    "experiment": {"report", "transductive", "learners", "models", "similarity"} | MIDDLE | BELOW,
 }
 MAY_IMPORT[ROOT] = {"experiment", *MAY_IMPORT["experiment"]}
 MAY_IMPORT["cli"] = {ROOT, *MAY_IMPORT[ROOT]}
@@ -182,5 +179,5 @@ def test_what_is_slow_to_load_waits_until_it_is_used():
         "import sys, rerank; from rerank.learners.base import LEARNERS; LEARNERS.names(); print(*sys.modules)"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "rerank.learners.mert" in loaded.split()
+    assert "rerank.learners.tuning.mert" in loaded.split()
     assert not {"scipy.linalg", "scipy.optimize", "scipy.stats", "scipy.sparse"} & set(loaded.split())

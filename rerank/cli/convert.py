@@ -29,7 +29,7 @@ def convert(
     rerank convert train.txt.gz train.store
     """
     from rerank.formats.saving import format_for, save
-    from rerank.wording import count
+    from rerank.text import count
 
     target = to or format_for(out)
     lists = reading.load(data)

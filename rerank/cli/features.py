@@ -33,9 +33,9 @@ def consensus(
     \b
     rerank features consensus dev.nbest --by ngram1 --by WER --out dev.store
     """
-    from rerank import derive
+    from rerank.experiment import derive
     from rerank.formats.saving import format_for, save
-    from rerank.wording import count
+    from rerank.text import count
 
     target = to or format_for(out)
     lists = derive.with_consensus(reading.load(data), by, statistic)

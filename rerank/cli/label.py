@@ -32,9 +32,9 @@ def label(
     rerank label dev.nbest --refs dev.ref --metric sBLEU --out dev.store
     rerank label dev.parses --metric PARSEVAL.score --out dev.store
     """
-    from rerank import derive
+    from rerank.experiment import derive
     from rerank.formats.saving import format_for, save
-    from rerank.wording import count
+    from rerank.text import count
 
     target = to or format_for(out)
     lists = derive.labelled(reading.load(data), metric)

@@ -43,9 +43,9 @@ def pairs(
     """
     import sys
 
-    from rerank import derive
+    from rerank.data.labels import parse_quantiser
     from rerank.data.pairs import PairRelation
-    from rerank.data.quantise import parse_quantiser
+    from rerank.experiment import derive
     from rerank.report import pair_counts, record
 
     relations = [pair_counts.parse_relation(text) for text in relation or []]

@@ -66,14 +66,15 @@ def parse(
     \b
     rerank features parse train.nbest --apply dev.nbest --apply test.nbest --out parses
     """
-    from rerank import derive, parallel
+    from rerank import parallel
     from rerank.data.staging import placed_together
     from rerank.data.store import check_place, write_store
+    from rerank.experiment import derive
     from rerank.features.heads import default_heads, read_heads
     from rerank.features.parse import ParseSettings
     from rerank.files import os_error, write_lines
     from rerank.report import record, tree_features
-    from rerank.wording import count
+    from rerank.text import count
 
     given = {"types": types, "closed_class": closed_class, "left_out": left_out}
     words = {name: tuple(text.split()) for name, text in given.items() if text is not None}

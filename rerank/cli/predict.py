@@ -53,7 +53,7 @@ def predict(
     from rerank.models.base import load_model
     from rerank.models.predicting import grader, predicted
     from rerank.report import predictions
-    from rerank.wording import count
+    from rerank.text import count
 
     writer = predictions.writer(as_)
     format = reading.format or format_of(data)

@@ -41,7 +41,7 @@ def split(
     from rerank.errors import ConfigError
     from rerank.files import os_error
     from rerank.formats.saving import format_for, save
-    from rerank.wording import count
+    from rerank.text import count
 
     if (part is None) == (folds is None):
         raise ConfigError("give parts (--part NAME=SHARE, twice or more) or --folds K")

@@ -31,7 +31,7 @@ def import_(
     """
     from rerank.formats.weights import WeightOptions, read_weights
     from rerank.models.linear import LinearModel
-    from rerank.wording import count
+    from rerank.text import count
 
     names, values = read_weights(weights, format, WeightOptions(feature_names))
     LinearModel(names, values).save(out)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rerank.data.matrix import Features, Sparse
 from rerank.data.pairs import Pairs
-from rerank.native import _blocks
+from rerank.native.data import _blocks
 
 Index = npt.NDArray[np.int64]
 

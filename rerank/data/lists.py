@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.columns.forests import Forest
+from rerank.data.columns.offsets import offsets_of, places_of
+from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.strings import StringColumn
 from rerank.data.invariants import check_columns
 from rerank.data.matrix import Dense, Features, as_features
-from rerank.data.offsets import offsets_of, places_of
-from rerank.data.ragged import Ragged
-from rerank.data.strings import StringColumn
-from rerank.data.trees import Forest
 from rerank.errors import DataError
 
 Floats = npt.NDArray[np.float64]

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.offsets import places_of
+from rerank.data.columns.offsets import places_of
 from rerank.errors import DataError
-from rerank.native import _matrix
+from rerank.native.data import _matrix
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]

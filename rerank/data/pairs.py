@@ -15,10 +15,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
-from rerank.data.offsets import offsets_of
 from rerank.errors import ConfigError, DataError
-from rerank.native import _pairs
+from rerank.native.data import _pairs
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]

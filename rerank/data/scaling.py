@@ -32,7 +32,7 @@ import numpy.typing as npt
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.errors import ConfigError, DataError
-from rerank.native import _scaling
+from rerank.native.data import _scaling
 from rerank.registry import did_you_mean
 
 SCALINGS = {

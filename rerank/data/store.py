@@ -20,11 +20,11 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.columns.forests import Forest
+from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
-from rerank.data.ragged import Ragged
-from rerank.data.strings import StringColumn
-from rerank.data.trees import Forest
 from rerank.errors import DataError, FormatError
 
 FORMAT = "rerank-store"

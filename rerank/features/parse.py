@@ -32,20 +32,20 @@ import numpy.typing as npt
 from pydantic import Field, field_validator
 
 from rerank import parallel
+from rerank.data.columns.forests import Forest
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.data.offsets import offsets_of
 from rerank.data.pages import fresh_array
-from rerank.data.strings import StringColumn
-from rerank.data.trees import Forest
 from rerank.errors import DataError
 from rerank.features.heads import HeadTable, bare_label, default_heads
-from rerank.native._treefeatures import Trees, hash_strings
-from rerank.native._treefeatures_names import spell
-from rerank.native._treefeatures_sets import Columns, Counts
+from rerank.native.features._treefeatures import Trees, hash_strings
+from rerank.native.features._treefeatures_names import spell
+from rerank.native.features._treefeatures_sets import Columns, Counts
 from rerank.registry import did_you_mean
 from rerank.settings import Settings
-from rerank.wording import count
+from rerank.text import count
 
 Floats = npt.NDArray[np.float64]
 Index = npt.NDArray[np.int64]
@@ -222,14 +222,14 @@ def _ranges(n: int) -> list[tuple[int, int]]:
 
 def _count(arguments: _Arguments, offsets: Index, first: int, last: int) -> Counts:
     counts = Counts()
-    counts.count(Trees(*arguments), offsets, first, last)  # type: ignore[arg-type]
+    counts.count(Trees(*arguments), offsets, first, last)
     return counts
 
 
 def _names(arguments: _Arguments, trees: Forest, seen: Ints) -> StringColumn:
     types = StringColumn.from_strings(TYPES)
     strings = trees.vocabulary
-    walker = Trees(*arguments)  # type: ignore[arg-type]
+    walker = Trees(*arguments)
     return StringColumn(*spell(walker, seen, strings.data, strings.offsets, types.data, types.offsets))
 
 
@@ -276,7 +276,7 @@ class Rows:
         self, columns: Columns, arguments: _Arguments, offsets: Index, first: int, last: int
     ) -> tuple[bytearray, bytearray, int, int]:
         """Indices, values where they are counts, known, unknown."""
-        walker = Trees(*arguments)  # type: ignore[arg-type]
+        walker = Trees(*arguments)
         indices, values = bytearray(), bytearray()
         room = np.empty(_PORTION, dtype=np.int32)
         numbers = np.empty(_PORTION) if self._counts else None

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
+from rerank.data.columns.forests import check_strip
 from rerank.data.lists import CandidateLists
-from rerank.data.trees import check_strip
 from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.files import plain_suffix, read_bytes, read_head, shown
 from rerank.registry import Registry
@@ -42,7 +42,7 @@ class ReadOptions:
         the label, the item's id, its text; None = the names that the format knows.
     qrels : path of TREC judgements ("query 0 document label" a line) that become labels.
     ids : path of ids of lists, one a line.
-    strip : what is left out of trees: "traces", "functions" (tags) or both, see rerank.data.trees.TreeReader.
+    strip : what is left out of trees: "traces", "functions" (tags) or both; see ``TreeReader``.
 
     ``refs``, ``merge`` and ``strip`` take one as well as several. Raises ConfigError for a value that is none
     of these.

@@ -7,15 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.offsets import offsets_of
-from rerank.data.strings import StringColumn
 from rerank.errors import DataError
 from rerank.files import shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
+from rerank.formats.distinct import drop_duplicates
 from rerank.formats.fairseq_lines import Hypothesis, Output, read_output
-from rerank.formats.nbest_distinct import drop_duplicates
 from rerank.formats.references import attach_references
 
 _HYPOTHESIS = re.compile(rb"^H-[0-9]+\t", re.MULTILINE)

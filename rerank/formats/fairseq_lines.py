@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from rerank.errors import DataNote, FormatError
 from rerank.files import read_bytes, shown
-from rerank.formats.nbest_faults import not_a_number, quoted
+from rerank.formats.moses.faults import not_a_number, quoted
 
 _TAGGED = re.compile(rb"([A-Z])-([0-9]{1,18})(?![0-9])")
 _NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")

@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.files import atomic_write, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.nbest_distinct import drop_duplicates
+from rerank.formats.distinct import drop_duplicates
 from rerank.formats.references import attach_references, read_lines
 
 

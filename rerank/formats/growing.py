@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.offsets import offsets_of
-from rerank.data.strings import StringColumn
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
 from rerank.errors import DataNote, FormatError
 from rerank.files import read_blocks
-from rerank.wording import count
+from rerank.text import count
 
 Index = npt.NDArray[np.int64]
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.files import read_bytes, shown
 

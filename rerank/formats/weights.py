@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from rerank.errors import ConfigError, DataError, FormatError
 from rerank.files import read_bytes, read_head, shown, write_lines
-from rerank.native._number import parse
+from rerank.native.data._number import parse
 from rerank.registry import Registry
 
 Floats = npt.NDArray[np.float64]
@@ -145,11 +145,11 @@ class Bllip(WeightsFormat):
         return bool(_BLLIP_LINE.match(head.split(b"\n", 1)[0]))
 
     def read(self, path: str, options: WeightOptions) -> tuple[list[str], Floats]:
-        from rerank.formats import bllip_weights
+        from rerank.formats.bllip import weights as bllip_weights
 
         return bllip_weights.read_weights(path, options.feature_names)
 
     def write(self, path: str, names: Sequence[str], weights: Floats, options: WeightOptions) -> None:
-        from rerank.formats import bllip_weights
+        from rerank.formats.bllip import weights as bllip_weights
 
         bllip_weights.write_weights(path, names, weights, options.feature_names)

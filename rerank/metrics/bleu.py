@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank._version import __version__
+from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SumForm
 from rerank.data.leads import first_largest
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
 from rerank.metrics.selecting import (
@@ -32,7 +32,7 @@ from rerank.metrics.selecting import (
     selection,
 )
 from rerank.metrics.tokenizers import check_tokenizer, prepared
-from rerank.native import _bleu, _bleu_climb
+from rerank.native.metrics import _bleu, _bleu_climb
 from rerank.registry import did_you_mean
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rerank._version import __version__
-from rerank.data.strings import StringColumn
+from rerank.data.columns.strings import StringColumn
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
 from rerank.metrics.selecting import (

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists, Floats, Index
 from rerank.data.matrix import Dense
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import parse
 from rerank.metrics.bleu import ORDERS, BleuStatistics

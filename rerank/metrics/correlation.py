@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank._version import __version__
+from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists, Floats, Index
-from rerank.data.offsets import offsets_of
 from rerank.errors import ConfigError
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, mean_from_sums, refuse_unknown
 from rerank.metrics.pairs import Pairs

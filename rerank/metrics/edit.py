@@ -24,9 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank._version import __version__
+from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SumForm
 from rerank.data.leads import first_largest
-from rerank.data.strings import StringColumn
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
 from rerank.metrics.selecting import (
     RatioJudge,
@@ -38,7 +38,8 @@ from rerank.metrics.selecting import (
     selection,
 )
 from rerank.metrics.tokenizers import check_tokenizer, prepared
-from rerank.native import _edit, _numbers
+from rerank.native.data import _numbers
+from rerank.native.metrics import _edit
 
 if TYPE_CHECKING:
     from rerank.data.lists import Floats, Index

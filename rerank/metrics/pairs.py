@@ -18,7 +18,7 @@ from rerank.data.lists import CandidateLists, Floats, Index
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, mean_from_sums, refuse_unknown
 from rerank.metrics.relevance import checked_scores
-from rerank.native import _placement
+from rerank.native.metrics import _placement
 
 
 class Pairs:

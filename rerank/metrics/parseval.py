@@ -38,9 +38,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank._version import __version__
+from rerank.data.columns.forests import TRACE, Forest, Ints
 from rerank.data.judge import SumForm
 from rerank.data.lists import CandidateLists, Floats, Index
-from rerank.data.trees import TRACE, Forest, Ints
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
 from rerank.metrics.selecting import (
@@ -51,7 +51,7 @@ from rerank.metrics.selecting import (
     no_cutoff,
     selection,
 )
-from rerank.native import _parseval
+from rerank.native.metrics import _parseval
 
 Kinds = npt.NDArray[np.int8]
 

@@ -29,7 +29,7 @@ from rerank.metrics.base import (
     refuse_unknown,
 )
 from rerank.metrics.relevance import Placement, Relevance
-from rerank.native import _ranking
+from rerank.native.metrics import _ranking
 
 BINARY = {
     "AP": _ranking.average_precision,

@@ -11,10 +11,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.columns.ragged import Ragged
 from rerank.data.lists import CandidateLists, Floats, Index
-from rerank.data.ragged import Ragged
 from rerank.errors import ConfigError, DataError
-from rerank.native import _placement, _ties
+from rerank.native.metrics import _placement, _ties
 from rerank.registry import did_you_mean
 
 Mask = npt.NDArray[np.bool_]

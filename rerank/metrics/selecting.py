@@ -20,10 +20,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SumForm, corpus_value
 from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists, Floats, Index
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import Metric, Parameter, Preparation, mean_from_sums
 from rerank.metrics.relevance import checked_scores

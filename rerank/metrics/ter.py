@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rerank._version import __version__
-from rerank.data.strings import StringColumn
+from rerank.data.columns.strings import StringColumn
 from rerank.errors import ConfigError
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
 from rerank.metrics.edit import Numbers, RateJudge, numbers
@@ -31,7 +31,7 @@ from rerank.metrics.selecting import (
     selection,
 )
 from rerank.metrics.tokenizers import prepared
-from rerank.native import _ter
+from rerank.native.metrics import _ter
 
 if TYPE_CHECKING:
     from rerank.data.lists import Floats, Index

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rerank.data.strings import StringColumn
+from rerank.data.columns.strings import StringColumn
 from rerank.errors import ConfigError
 from rerank.registry import did_you_mean
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from rerank.data.lists import CandidateLists, Floats
 from rerank.errors import ConfigError, DataError, DataNote
 from rerank.models.base import Model
-from rerank.wording import count, some
+from rerank.text import count, some
 
 
 def grader(model: Model) -> Callable[[CandidateLists], Floats]:

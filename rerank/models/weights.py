@@ -15,7 +15,7 @@ from rerank.files import read_head, shown
 from rerank.formats.weights import WeightOptions, read_weights
 from rerank.models.base import load_model
 from rerank.models.linear import LinearModel
-from rerank.wording import count, some
+from rerank.text import count, some
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,6 +1,6 @@
 """Build command for the Cython kernels.
 
-Every ``rerank/native/_*.pyx`` becomes an extension module; a new kernel is a new file and edits no
+Every ``_*.pyx`` below ``rerank/native`` becomes an extension module; a new kernel is a new file and edits no
 list. C files go to the build directory, never beside the sources. This file is loaded by setuptools
 on its own, before the package can be imported, so it imports nothing from it.
 """
@@ -34,11 +34,11 @@ class BuildKernels(build_ext):  # type: ignore[misc]
     """``build_ext`` that cythonizes each kernel it finds under ``rerank/native``."""
 
     def finalize_options(self) -> None:
-        sources = sorted(Path("rerank/native").glob("_*.pyx"))
-        shared = sorted(p.as_posix() for p in Path("rerank/native").glob("_*.pxd"))
+        sources = sorted(Path("rerank/native").rglob("_*.pyx"))
+        shared = sorted(p.as_posix() for p in Path("rerank/native").rglob("_*.pxd"))
         self.distribution.ext_modules = [
             Extension(SHARED_UTILITY, []),
-            *(Extension(f"rerank.native.{p.stem}", [p.as_posix()], depends=shared) for p in sources),
+            *(Extension(".".join(p.with_suffix("").parts), [p.as_posix()], depends=shared) for p in sources),
         ]
         super().finalize_options()
         self.parallel = 2

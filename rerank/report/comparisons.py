@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rerank.metrics.comparison import Comparisons, Pair
+from rerank.evaluation.compare import Comparisons, Pair
 from rerank.report.tables import SIGNIFICANT, p_text
-from rerank.wording import count
+from rerank.text import count
 
 NAMES = ("A", "B", "value A", "value B", "A - B", "interval")
 HEADS = (*NAMES, "p", "Holm", "rand.", "Wilcoxon", "t", "won/tied/lost")

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.trees import Forest
 from rerank.report.columns import columns
-from rerank.wording import count
+from rerank.text import count
 
 
 @dataclass

@@ -9,9 +9,9 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.labels import Quantiser
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, RelationName, make_pairs
-from rerank.data.quantise import Quantiser
 from rerank.errors import ConfigError, DataError
 from rerank.registry import did_you_mean
 

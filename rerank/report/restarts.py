@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rerank.wording import count
+from rerank.text import count
 
 NEAR = 0.01
 

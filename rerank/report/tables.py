@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from rerank.metrics.evaluation import FIRST_BEST, Evaluation, MetricInfo, MetricResult
-from rerank.metrics.significance import holm
+from rerank.evaluation.evaluate import FIRST_BEST, Evaluation, MetricInfo, MetricResult
+from rerank.evaluation.significance import holm
 from rerank.report.variance import variance_lines
 
 WIDTH = 100

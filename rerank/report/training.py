@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from rerank.data.lists import CandidateLists
-from rerank.metrics.variance import Variance
+from rerank.evaluation.variance import Variance
 from rerank.models.base import Model
 from rerank.report.restarts import restart_lines
 from rerank.report.sparkline import sparkline
 from rerank.report.variance import variance_lines
-from rerank.wording import count
+from rerank.text import count
 
 _USES = {"fit": " (fitted to them)", "choice": " (chosen on them)", "none": ""}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from rerank.metrics.variance import Variance
-from rerank.wording import count
+from rerank.evaluation.variance import Variance
+from rerank.text import count
 
 
 def variance_lines(found: Variance, where: str, digits: int) -> list[str]:

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.offsets import offsets_of
-from rerank.data.strings import StringColumn
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
 from rerank.metrics.bleu import bleu_statistics
 
 Rows = list[list[float]]

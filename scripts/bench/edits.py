@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.offsets import offsets_of
-from rerank.data.strings import StringColumn
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
 from rerank.metrics.edit import EditStatistics
 from rerank.metrics.ter import TerStatistics
 

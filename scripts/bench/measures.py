@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
+from rerank.evaluation.significance import bootstrap_sums
 from rerank.metrics.base import prepare_all, statistics
-from rerank.metrics.significance import bootstrap_sums
 
 Floats = npt.NDArray[np.float64]
 METRICS = ["AP", "nDCG@10"]

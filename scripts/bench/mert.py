@@ -26,8 +26,8 @@ import numpy.typing as npt
 import rerank
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import Guide
-from rerank.learners.initial import initial_weights
-from rerank.learners.mert import Mert
+from rerank.learners.tuning.initial import initial_weights
+from rerank.learners.tuning.mert import Mert
 from rerank.metrics.base import parse
 from rerank.metrics.selecting import SelectingJudge
 

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
+from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
-from rerank.data.offsets import offsets_of
 from rerank.formats import load
-from rerank.learners.perceptron import Perceptron
+from rerank.learners.perceptron.perceptron import Perceptron
 
 N_FEATURES = 150_611
 SETTINGS = ({"pairs": "best-rest"}, {"pairs": "split"}, {"pairs": "ordinal"}, {"margin": "uneven"})

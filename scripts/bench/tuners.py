@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from rerank.data.lists import CandidateLists
-from rerank.derive import labelled
 from rerank.errors import DataNote
 from rerank.experiment import evaluate, fit, make_learner
+from rerank.experiment.derive import labelled
 from rerank.formats import load
 
 SEEDS = (1000, 2000, 3000)

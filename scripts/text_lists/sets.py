@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 import rerank
 from rerank import CandidateLists
-from rerank.derive import labelled
-from rerank.metrics.significance import interval
+from rerank.evaluation.significance import interval
+from rerank.experiment.derive import labelled
 
 Floats = npt.NDArray[np.float64]
 

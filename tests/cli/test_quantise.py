@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rerank import CandidateLists, load, load_model, train
+from rerank.data.labels import parse_quantiser, quantised
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.data.quantise import parse_quantiser, quantised
 from rerank.formats.saving import save
 
 WAYS = ("best", "above=0.4", "top=30%", "kmeans=3", "list-kmeans=2")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rerank import load, load_model
-from rerank.metrics.evaluation import values
+from rerank.evaluation.evaluate import values
 
 TRAIN = ("train", "--data", "train.letor", "--dev", "dev.letor", "--metric", "RR", "--set", "keep=best")
 NAMES = ("--feature-names", "features.txt")

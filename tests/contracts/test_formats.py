@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError, RerankError
 from rerank.formats import FORMATS, ReadOptions, load
 from rerank.formats.base import Format

@@ -10,7 +10,7 @@ from rerank.data.blocks import pack_differing
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.learners.perceptron import Perceptron
+from rerank.learners.perceptron.perceptron import Perceptron
 
 
 def shared_lists(seed: int, *, indicators: bool, n_lists: int = 90) -> CandidateLists:

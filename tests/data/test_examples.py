@@ -5,9 +5,9 @@ import pytest
 from reference.make import full_lists
 from scipy.sparse import csr_array
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.examples import Examples
 from rerank.data.matrix import Dense
-from rerank.data.strings import StringColumn
 from rerank.errors import DataError
 
 X = np.arange(8.0).reshape(4, 2)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import keep_first as twin
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.leads import first_largest, leads_of, margin_of, switched, with_margin
 from rerank.data.lists import CandidateLists
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
 
 

@@ -8,11 +8,11 @@ from reference import lists as reference
 from reference.make import full_lists, same
 from scipy.sparse import csr_array
 
+from rerank.data.columns.forests import Forest
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.data.offsets import offsets_of
-from rerank.data.strings import StringColumn
-from rerank.data.trees import Forest
 from rerank.errors import DataError
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rerank.data.offsets import offsets_of, places_of
+from rerank.data.columns.offsets import offsets_of, places_of
 
 OFFSETS = offsets_of([2, 0, 3, 1])
 

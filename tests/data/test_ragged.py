@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from rerank.data.columns.ragged import Ragged
 from rerank.data.lists import CandidateLists
-from rerank.data.ragged import Ragged
 from rerank.data.store import read_store, write_store
 from rerank.errors import DataError
 

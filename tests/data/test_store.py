@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference.make import LAYOUTS, full_lists, same
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.store import is_store, read_store, write_store
-from rerank.data.strings import StringColumn
 from rerank.errors import FormatError
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.data.strings import StringColumn
+from rerank.data.columns.strings import StringColumn
 from rerank.errors import DataError
 
 

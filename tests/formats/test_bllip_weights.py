@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rerank.errors import DataError, FormatError
 from rerank.formats import load
-from rerank.formats.bllip_weights import read_weights, write_weights
+from rerank.formats.bllip.weights import read_weights, write_weights
 from rerank.models.linear import LinearModel
 
 NAMES = "0\tNLogP 0\n1\tRightBranch 0\n4\tRule:0 (NP DT)\n"

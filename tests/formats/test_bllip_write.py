@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.data.strings import StringColumn
 from rerank.errors import DataError, DataNote
 from rerank.formats import load
-from rerank.formats.bllip import Bllip
-from rerank.formats.bllip_ids import ids_of
+from rerank.formats.bllip.format import Bllip
+from rerank.formats.bllip.ids import ids_of
 from rerank.formats.saving import save
 
 numbers = st.one_of(

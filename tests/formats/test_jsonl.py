@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import jsonl as slow
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import load
 from rerank.formats.growing import each_line
-from rerank.formats.jsonl import JSONLines
+from rerank.formats.jsonl.format import JSONLines
 
 STRINGS = StringColumn.from_strings
 

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import moses as slow
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import load
-from rerank.formats.moses import Moses
+from rerank.formats.moses.format import Moses
 
 
 def read(tmp_path: Path, data: bytes, **options: object) -> CandidateLists:

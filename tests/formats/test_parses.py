@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import trees as reference
 
+from rerank.data.columns.forests import Forest
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.offsets import offsets_of
 from rerank.data.store import read_store, write_store
-from rerank.data.strings import StringColumn
-from rerank.data.trees import Forest
 from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import FORMATS, detect, load
 from rerank.metrics.base import parse

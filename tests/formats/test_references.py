@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataNote, FormatError, RerankError
 from rerank.formats import ReadOptions
 from rerank.formats.references import attach_references, read_lines

@@ -18,7 +18,7 @@ from rerank.data.matrix import Dense, Sparse
 from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import load
 from rerank.formats.base import ReadOptions
-from rerank.formats.svmlight import SVMLight
+from rerank.formats.svmlight.format import SVMLight
 
 
 def read(tmp_path: Path, data: bytes, **options: object) -> CandidateLists:

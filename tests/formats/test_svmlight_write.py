@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.data.strings import StringColumn
 from rerank.errors import DataError, DataNote
 from rerank.formats import load
-from rerank.formats.svmlight import SVMLight
+from rerank.formats.svmlight.format import SVMLight
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 numbers = st.one_of(

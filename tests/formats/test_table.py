@@ -14,15 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import table as slow
+from rerank.native.formats._table import parse_rows
 
 from rerank import files
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
-from rerank.formats import load, table_read
-from rerank.formats.table import Table
-from rerank.native._table import parse_rows
+from rerank.formats import load
+from rerank.formats.table import read as table_read
+from rerank.formats.table.format import Table
 
 STRINGS = StringColumn.from_strings
 

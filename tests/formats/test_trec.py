@@ -13,12 +13,12 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import load
-from rerank.formats.trec import TRECRun
+from rerank.formats.trec.format import TRECRun
 from rerank.metrics.base import parse
 
 STRINGS = StringColumn.from_strings

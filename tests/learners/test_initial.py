@@ -10,7 +10,7 @@ import pytest
 from rerank.data.lists import CandidateLists
 from rerank.errors import FitError
 from rerank.learners.base import Guide
-from rerank.learners.initial import base_weights, initial_weights
+from rerank.learners.tuning.initial import base_weights, initial_weights
 
 WEIGHTS = np.array([0.5, -2.0, 0.25])
 
@@ -86,7 +86,7 @@ def test_given_weights_come_first_and_are_asked_for():
 _MANY = """
 import numpy as np
 from rerank.data.lists import CandidateLists
-from rerank.learners.initial import base_weights
+from rerank.learners.tuning.initial import base_weights
 rng = np.random.default_rng(2)
 for rank in (150, 200):
     X = rng.normal(size=(1500, rank)) @ rng.normal(size=(rank, 200))

@@ -13,10 +13,10 @@ from scipy.sparse import csr_array
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.errors import FitError
-from rerank.learners.line_problem import LineProblem
-from rerank.learners.line_search import Climb, window_means
+from rerank.learners.tuning.line_problem import LineProblem
+from rerank.learners.tuning.line_search import Climb, window_means
 from rerank.metrics.base import parse
-from rerank.native import _mert
+from rerank.native.learners import _mert
 
 METRICS = ["BLEU", "BLEU(smooth=add-k)", "BLEU(smooth=none)", "sBLEU", "WER", "PER", "TER", "chrF", "label@1"]
 

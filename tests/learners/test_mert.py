@@ -13,11 +13,11 @@ from rerank import load
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.errors import FitError
+from rerank.evaluation.evaluate import values
 from rerank.experiment import fit
-from rerank.learners.line_problem import LineProblem
-from rerank.learners.mert import Mert
+from rerank.learners.tuning.line_problem import LineProblem
+from rerank.learners.tuning.mert import Mert
 from rerank.metrics.base import parse
-from rerank.metrics.evaluation import values
 from rerank.metrics.selecting import RatioJudge, Selection
 from rerank.parallel import using
 

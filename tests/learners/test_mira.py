@@ -10,13 +10,13 @@ import pytest
 from reference.make import LAYOUTS, features
 from reference.mira import mira as slow_mira
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataNote, FitError
+from rerank.evaluation.evaluate import values
 from rerank.experiment import fit, make_learner
-from rerank.learners.mira import Mira
+from rerank.learners.tuning.mira import Mira
 from rerank.metrics.base import parse
-from rerank.metrics.evaluation import values
 from rerank.models.predicting import predicted
 
 METRICS = ["BLEU", "WER", "label@1"]

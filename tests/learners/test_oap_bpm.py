@@ -9,8 +9,8 @@ from reference.ordinal import prank as slow_prank
 
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, FitError
-from rerank.learners.oap_bpm import OapBpm
-from rerank.learners.prank import PRank
+from rerank.learners.ordinal.oap_bpm import OapBpm
+from rerank.learners.ordinal.prank import PRank
 
 
 def shown_to(learner, lists):

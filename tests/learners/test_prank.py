@@ -11,8 +11,8 @@ from reference.ordinal import prank as slow_prank
 
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, FitError
-from rerank.learners.prank import PRank
-from rerank.native import _ordinal
+from rerank.learners.ordinal.prank import PRank
+from rerank.native.learners import _ordinal
 
 
 @pytest.mark.parametrize("grades", [2, 3, 6])

@@ -11,15 +11,15 @@ from reference.pro import clearest as slow_clearest
 from reference.pro import minimum
 from scipy.optimize import check_grad
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.strings import StringColumn
-from rerank.derive import labelled
 from rerank.errors import ConfigError, DataNote, FitError
+from rerank.evaluation.evaluate import values
 from rerank.experiment import fit, make_learner
-from rerank.learners.pro import PairLoss, Pro, clearest
-from rerank.metrics.evaluation import values
+from rerank.experiment.derive import labelled
+from rerank.learners.tuning.pro import PairLoss, Pro, clearest
 from rerank.models.predicting import predicted
-from rerank.native import _pro
+from rerank.native.learners import _pro
 
 
 def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12), n_features=4):

@@ -10,7 +10,7 @@ from reference.ordinal import paum as slow_paum
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, FitError
 from rerank.learners.base import LEARNERS
-from rerank.learners.uneven_margin import UnevenMargin
+from rerank.learners.ordinal.uneven_margin import UnevenMargin
 
 MARGINS = [(0.0, 0.0), (1.0, 1.0), (20.0, 0.5), (0.0, 7.0), (5.0, -2.0), (-2.0, 0.0)]
 

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from reference import bleu as twin
 from reference.texts import made, some_lists
 
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.data.offsets import offsets_of
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
+from rerank.evaluation.evaluate import evaluate, values
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.bleu import BleuStatistics, bleu, bleu_statistics, from_precisions, sentence_bleu
-from rerank.metrics.evaluation import evaluate, values
 from rerank.metrics.tokenizers import prepared
 
 # All that str.split() splits at, and characters that share bytes with them.

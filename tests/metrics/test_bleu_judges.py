@@ -13,17 +13,17 @@ import pytest
 from reference import bleu_twins as twin
 from reference.translations import DEGENERATE, bleu_rows, drawn_groups, lists_of
 
+from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import corpus_value
 from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
-from rerank.data.offsets import offsets_of
 from rerank.errors import ConfigError, DataError
+from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.base import Preparation, parse
 from rerank.metrics.bleu import (
     BleuStatistics,
     sentence_bleu,
 )
-from rerank.metrics.evaluation import evaluate
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError, DataNote
 from rerank.formats import load
 from rerank.metrics import consensus as module

@@ -14,8 +14,8 @@ from scipy import stats
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError
+from rerank.evaluation.evaluate import evaluate, values
 from rerank.metrics.base import parse, prepare_all, statistics
-from rerank.metrics.evaluation import evaluate, values
 
 NAN = float("nan")
 SCIPY = {"Spearman": stats.spearmanr, "Kendall": stats.kendalltau}

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from reference import edit as reference
 from reference.nbest import moses_lists, text_lists
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SelectingJudge, corpus_value
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
+from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.base import parse
 from rerank.metrics.edit import EditStatistics, levenshtein, numbers
-from rerank.metrics.evaluation import evaluate
 
 KINDS = ("WER", "CER", "PER")
 # Blanks of Unicode, a blank that is none (U+200B), letters of one to four bytes, and words past 8 bytes.

@@ -11,8 +11,8 @@ from reference.texts import some_lists
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError
+from rerank.evaluation.evaluate import evaluate, values
 from rerank.metrics.base import parse, prepare_all, statistics
-from rerank.metrics.evaluation import evaluate, values
 from rerank.report.tables import table_text
 
 NAN = float("nan")

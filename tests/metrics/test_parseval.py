@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from reference import parseval as reference
 from reference import trees as reference_trees
 
+from rerank.data.columns.forests import Forest
+from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import SelectingJudge, corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.offsets import offsets_of
-from rerank.data.trees import Forest
-from rerank.derive import labelled
 from rerank.errors import ConfigError, DataError
+from rerank.evaluation.evaluate import evaluate
+from rerank.experiment.derive import labelled
 from rerank.metrics.base import parse, prepare_all
-from rerank.metrics.evaluation import evaluate
 from rerank.metrics.parseval import counts_of
 
 WORDS = ["a", "dog", "saw", ",", "it", "."]

@@ -16,8 +16,8 @@ from reference import ranking as slow
 from rerank.data.judge import Judge, corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError
+from rerank.evaluation.evaluate import values
 from rerank.metrics.base import parse, prepare_all, statistics
-from rerank.metrics.evaluation import values
 from rerank.metrics.relevance import Relevance
 
 MEASURES = [

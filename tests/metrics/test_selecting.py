@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import Judge as JudgeProtocol
 from rerank.data.judge import SelectingJudge as SelectingProtocol
 from rerank.data.judge import corpus_value
 from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
-from rerank.data.offsets import offsets_of
-from rerank.data.strings import StringColumn
 from rerank.errors import ConfigError, DataError
+from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.base import FAMILIES, Preparation, statistics
-from rerank.metrics.evaluation import evaluate
 from rerank.metrics.selecting import (
     MeanJudge,
     RatioJudge,

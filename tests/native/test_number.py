@@ -11,8 +11,7 @@ from decimal import Decimal, localcontext
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from rerank.native._number import parse
+from rerank.native.data._number import parse
 
 NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 

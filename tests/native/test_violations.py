@@ -7,7 +7,7 @@ import pytest
 
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation, make_pairs
-from rerank.native import _violations
+from rerank.native.learners import _violations
 
 RELATIONS = [
     PairRelation("best-rest"),

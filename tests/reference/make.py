@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse import csr_array
 
+from rerank.data.columns.forests import Forest
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, as_features
-from rerank.data.strings import StringColumn
-from rerank.data.trees import Forest
 
 LAYOUTS = ("dense", "float32", "sparse", "indicators")
 

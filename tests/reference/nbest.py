@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.strings import StringColumn
 
 
 def text_lists(candidates, *references, **columns):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from reference import bleu_twins as bleu
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.strings import StringColumn
 
 Groups = Sequence[tuple[Sequence[str], Sequence[str]]]  # (candidates, references) of each list
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from reference.pairs import pairs_of_list
 
+from rerank.data.labels import Quantiser, quantised
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation
-from rerank.data.quantise import Quantiser, quantised
 from rerank.errors import ConfigError, DataError
 from rerank.report.pair_counts import (
     Scheme,

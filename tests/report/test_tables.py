@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rerank.data.lists import CandidateLists
-from rerank.metrics.evaluation import Evaluation, evaluate
+from rerank.evaluation.evaluate import Evaluation, evaluate
 from rerank.report.tables import print_table, table_text
 
 METRICS = ["MAP", "NDCG@10", "RR", "PairAcc"]

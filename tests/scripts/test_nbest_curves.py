@@ -11,8 +11,8 @@ from text_lists.sets import TASKS, load_part
 from text_lists.watching import Curve
 
 import rerank
+from rerank.data.labels import Quantiser, quantised
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.data.quantise import Quantiser, quantised
 from rerank.learners.rounds import log_loss
 
 ROUNDS = 6

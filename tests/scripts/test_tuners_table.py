@@ -11,8 +11,8 @@ from text_lists.sets import TASKS, load_part
 from tuners_table import Outcome, claims
 
 import rerank
+from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.base import parse
-from rerank.metrics.evaluation import evaluate
 
 NAMES = ("first-best", "oracle", "initial (base)", *tuners_table.SCALINGS, "mert+margin")
 

@@ -14,9 +14,9 @@ import pytest
 
 import rerank
 from rerank.config import read_config
-from rerank.derive import labelled
+from rerank.evaluation.evaluate import evaluate
+from rerank.experiment.derive import labelled
 from rerank.metrics.base import parse
-from rerank.metrics.evaluation import evaluate
 
 ROOT = Path(__file__).resolve().parents[2]
 METRICS = {"syscomb-wmt10": "BLEU", "moses-europarl": "BLEU(lc=1)", "asr-pocketsphinx": "WER"}

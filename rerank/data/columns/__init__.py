@@ -1,0 +1,1 @@
+"""Columns of lists beyond numbers: strings, ragged arrays, forests."""

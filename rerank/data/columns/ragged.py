@@ -1,0 +1,52 @@
+"""Numbers of lists that hold differently many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.columns.offsets import places_of
+from rerank.errors import DataError
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ragged:
+    """A column of lists with any number of entries each, none included.
+
+    values : float64 (n), finite; those of list i are ``values[offsets[i]:offsets[i + 1]]``.
+    offsets : int64 (n_lists + 1), from 0 to n, never falling.
+
+    Raises DataError where this does not hold.
+    """
+
+    values: npt.NDArray[np.float64]
+    offsets: npt.NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        values, offsets = self.values, self.offsets
+        if values.ndim != 1 or values.dtype != np.float64 or offsets.ndim != 1 or offsets.dtype != np.int64:
+            raise DataError("ragged column: expected a float64 vector and an int64 vector")
+        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(values) or np.any(np.diff(offsets) < 0):
+            raise DataError("ragged column: offsets must rise from 0 to the number of values")
+        if not np.isfinite(values).all():
+            raise DataError("ragged column: values must be finite")
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Entries of each list, int64 (n_lists)."""
+        return np.diff(self.offsets)
+
+    def take(self, which: npt.NDArray[np.int64]) -> Ragged:
+        """The lists at ``which`` (not negative), in that order."""
+        places, offsets = places_of(self.offsets, which)
+        return Ragged(self.values[places], offsets)
+
+    def count(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+        """How many entries of each list the mask (n) has: float64 (n_lists)."""
+        running = np.concatenate(([0], np.cumsum(mask, dtype=np.int64)))
+        return (running[self.offsets[1:]] - running[self.offsets[:-1]]).astype(np.float64)

@@ -1,0 +1,95 @@
+"""A column of strings as one buffer: ids and texts of millions of items without millions of objects."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.columns.offsets import offsets_of
+from rerank.errors import DataError
+from rerank.native.data import _strings
+
+
+class StringColumn(Sequence[str]):
+    """Strings kept as UTF-8 bytes and int64 offsets.
+
+    ``data`` is uint8 (n_bytes), ``offsets`` is int64 (n + 1); string i is
+    ``data[offsets[i]:offsets[i + 1]]``. Bytes that are not UTF-8 survive a round trip (they decode
+    by surrogateescape).
+    """
+
+    __slots__ = ("data", "offsets")
+
+    def __init__(self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> None:
+        if data.ndim != 1 or data.dtype != np.uint8 or offsets.ndim != 1 or offsets.dtype != np.int64:
+            raise DataError("string column: expected a uint8 vector and an int64 vector")
+        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(data) or np.any(np.diff(offsets) < 0):
+            raise DataError("string column: offsets must rise from 0 to the number of bytes")
+        self.data = data
+        self.offsets = offsets
+
+    @classmethod
+    def from_strings(cls, strings: Iterable[str | bytes]) -> StringColumn:
+        """A column holding ``strings`` in their order."""
+        parts = [s if isinstance(s, bytes) else s.encode("utf-8", "surrogateescape") for s in strings]
+        offsets = np.zeros(len(parts) + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), out=offsets[1:])
+        return cls(np.frombuffer(b"".join(parts), dtype=np.uint8), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def bytes_at(self, index: int) -> bytes:
+        """The bytes of string ``index`` (not negative)."""
+        return self.data[self.offsets[index] : self.offsets[index + 1]].tobytes()
+
+    def __getitem__(self, index: int) -> str:  # type: ignore[override]
+        size = len(self)
+        if not -size <= index < size:
+            raise IndexError(index)
+        return self.bytes_at(index % size).decode("utf-8", "surrogateescape")
+
+    def __iter__(self) -> Iterator[str]:
+        blob = self.data.tobytes()
+        bounds = self.offsets.tolist()
+        for start, stop in itertools.pairwise(bounds):
+            yield blob[start:stop].decode("utf-8", "surrogateescape")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, StringColumn):
+            return NotImplemented
+        return np.array_equal(self.offsets, other.offsets) and np.array_equal(self.data, other.data)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"StringColumn({len(self)} strings, {len(self.data)} bytes)"
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Length of each string in bytes, int64 (n)."""
+        return np.diff(self.offsets)
+
+    def take(self, index: npt.NDArray[np.int64]) -> StringColumn:
+        """The strings at ``index`` (not negative), in that order."""
+        if len(index) and index.min() < 0:
+            raise DataError("string column: a number below 0 takes nothing")
+        offsets = offsets_of(self.lengths()[index])
+        data = np.empty(offsets[-1], dtype=np.uint8)
+        _strings.take(self.data, self.offsets, np.ascontiguousarray(index, dtype=np.int64), offsets, data)
+        return StringColumn(data, offsets)
+
+    def repeated(self, lists: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Whether a string stands before in its list: bool (n); ``lists`` are the bounds of lists."""
+        out = np.zeros(len(self), dtype=np.uint8)
+        longest = int(np.diff(lists).max(initial=0))
+        if len(self.data) == 0:  # all are empty
+            out[:] = 1
+            out[lists[:-1]] = 0
+        elif longest > 1:
+            slots = np.empty(4 * longest, dtype=np.int32)
+            hashes = np.empty(longest, dtype=np.uint64)
+            _strings.mark_repeated(self.data, self.offsets, lists, slots, hashes, out)
+        return out.view(np.bool_)

@@ -1,0 +1,189 @@
+"""Labels of few levels made of real-valued ones, as Duh (2009, section 4.3) tries them for reranking.
+
+Equal labels are never a pair, so fewer levels are fewer pairs: a difference too small to mean anything is not
+learnt from. The other way, pairs of labels that differ by more than a threshold, is pairs=all, label_gap=t.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.lists import CandidateLists
+from rerank.errors import ConfigError, DataError
+from rerank.native.data import _kmeans, _pairs
+from rerank.registry import did_you_mean
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+Scheme = Literal["best", "above", "model", "top", "kmeans", "list-kmeans"]
+
+
+@dataclass(frozen=True)
+class Quantiser:
+    """How labels become few; prints back as the text that ``parse_quantiser`` reads.
+
+    best           1 for the items with the best label of their list, 0 for the others
+    above=T        1 for labels above T
+    model=FILE     1 for labels above that of the item which the model in FILE chooses in the list
+    top=P%         1 where less than P % of the list's items have a larger label
+    kmeans=K       0 to K - 1, exact k-means of the labels of all lists together
+    list-kmeans=K  the same of each list for itself
+    """
+
+    scheme: Scheme
+    value: float = 0.0
+    path: str = ""
+
+    def __str__(self) -> str:
+        if self.scheme == "best":
+            return "best"
+        if self.scheme == "model":
+            return f"model={self.path}"
+        number = int(self.value) if self.value.is_integer() else self.value
+        return f"{self.scheme}={number}" + ("%" if self.scheme == "top" else "")
+
+
+def parse_quantiser(text: str) -> Quantiser:
+    """The quantiser called ``text``, such as "top=30%"; raises ConfigError that says what is right."""
+    name, _, value = (part.strip() for part in text.partition("="))
+    if name not in get_args(Scheme):
+        raise ConfigError(f"quantise {text!r}: unknown way {name!r}; {did_you_mean(name, get_args(Scheme))}")
+    expected = {
+        "best": "best, without a value",
+        "above": "above=T, a number",
+        "model": "model=FILE",
+        "top": "top=P%, P above 0 and below 100",
+        "kmeans": "kmeans=K, a whole number of 2 at least",
+        "list-kmeans": "list-kmeans=K, a whole number of 2 at least",
+    }[name]
+    error = ConfigError(f"quantise: found {text!r}, expected {expected}")
+    if name == "best" or (name == "model" and value):
+        if (name == "best") == ("=" in text):
+            raise error
+        return Quantiser("best") if name == "best" else Quantiser("model", path=value)
+    if name == "top" and not value.endswith("%"):
+        raise error
+    try:
+        number = float(value.removesuffix("%") if name == "top" else value)
+    except ValueError:
+        raise error from None
+    fits = math.isfinite(number)
+    if name == "top":
+        fits = 0 < number < 100
+    elif name != "above":
+        fits = fits and number.is_integer() and 2 <= number < 2**31
+    if not fits:
+        raise error
+    return Quantiser(name, number)  # type: ignore[arg-type]  # one of Scheme, seen above
+
+
+def quantised(lists: CandidateLists, quantiser: Quantiser, chosen: Index | None = None) -> CandidateLists:
+    """The same lists with labels 0, 1, ...; unjudged items (NaN) stay so.
+
+    ``chosen`` (n_lists) is, for "model", the item of each list that the model chooses. One without a label
+    counts as the lowest judged one of its list. Raises DataError where the set has no labels.
+    """
+    if lists.labels is None:
+        raise DataError(f"{lists.source}: no labels to quantise")
+    if quantiser.scheme == "model":
+        if chosen is None:
+            raise ConfigError(f"quantise {quantiser}: no model has chosen items of these lists")
+        least = np.repeat(_label_of(lists, chosen), lists.lengths)
+        labels = (lists.labels > least).astype(np.float64)
+    else:
+        labels = _SCHEMES[quantiser.scheme](lists, lists.labels, quantiser.value)
+    return replace(lists, labels=np.where(np.isnan(lists.labels), np.nan, labels))
+
+
+def _label_of(lists: CandidateLists, chosen: Index) -> Floats:
+    """Labels of the chosen items (n_lists), NaN where a list has none."""
+    assert lists.labels is not None
+    own = lists.labels[chosen]
+    lowest = np.fmin.reduceat(lists.labels, lists.offsets[:-1])
+    label: Floats = np.where(np.isnan(own), lowest, own)
+    return label
+
+
+def _best(lists: CandidateLists, labels: Floats, _: float) -> Floats:
+    best = np.fmax.reduceat(labels, lists.offsets[:-1])
+    is_best: Floats = (labels == np.repeat(best, lists.lengths)).astype(np.float64)
+    return is_best
+
+
+def _above(_: CandidateLists, labels: Floats, least: float) -> Floats:
+    return (labels > least).astype(np.float64)
+
+
+def _top(lists: CandidateLists, labels: Floats, percent: float) -> Floats:
+    items, offsets = _falling(lists, labels)
+    rank = np.empty(len(items), dtype=np.int32)
+    _pairs.competition_ranks(labels[items], offsets, rank)
+    sizes = np.diff(offsets)
+    out = np.zeros(len(labels))
+    out[items] = 100.0 * (rank - 1.0) < percent * np.repeat(sizes, sizes)
+    return out
+
+
+def _falling(lists: CandidateLists, labels: Floats) -> tuple[Index, Index]:
+    """The judged items, the labels of each list falling, and the offsets of lists that have any."""
+    judged = np.flatnonzero(~np.isnan(labels))
+    of_list = lists.list_index[judged]
+    items = judged[np.lexsort((-labels[judged], of_list))]
+    sizes = np.bincount(of_list, minlength=lists.n_lists)
+    return items, offsets_of(sizes[sizes > 0])
+
+
+def _kmeans_of_all(_: CandidateLists, labels: Floats, k: float) -> Floats:
+    return _levels(labels, np.zeros(len(labels), dtype=np.int64), int(k))
+
+
+def _kmeans_of_each(lists: CandidateLists, labels: Floats, k: float) -> Floats:
+    return _levels(labels, lists.list_index, int(k))
+
+
+def _levels(labels: Floats, group: Index, k: int) -> Floats:
+    """The cluster of each label (n) among those of its group (n), 0 for the smallest; 0 for NaN."""
+    out = np.zeros(len(labels))
+    items = np.flatnonzero(~np.isnan(labels))
+    items = items[np.lexsort((labels[items], group[items]))]
+    if len(items) == 0:
+        return out
+    of, value = group[items], labels[items]
+    if not np.isfinite(value).all():
+        raise DataError("k-means needs finite labels")
+    starts_group = np.diff(of, prepend=-1) != 0
+    # Equal labels are one value of more weight: so they end in one cluster.
+    is_new = starts_group | (np.diff(value, prepend=np.nan) != 0)
+    places = np.flatnonzero(is_new)
+    weights = np.diff(places, append=len(items)).astype(np.float64)
+    offsets = np.append(np.flatnonzero(starts_group[places]), len(places)).astype(np.int64)
+    longest = int(np.diff(offsets).max())
+    k = min(k, longest)
+    levels = np.empty(len(places), dtype=np.int32)
+    _kmeans.nearest_means(
+        np.ascontiguousarray(value[places]),
+        weights,
+        offsets,
+        np.empty((3, longest + 1)),
+        np.empty((2, longest + 1)),
+        np.empty((k, longest + 1), dtype=np.int32),
+        levels,
+    )
+    out[items] = levels[np.cumsum(is_new) - 1]
+    return out
+
+
+_SCHEMES: dict[str, Callable[[CandidateLists, Floats, float], Floats]] = {
+    "best": _best,
+    "above": _above,
+    "top": _top,
+    "kmeans": _kmeans_of_all,
+    "list-kmeans": _kmeans_of_each,
+}

@@ -1,0 +1,1 @@
+"""Evaluation: significance, resampling, comparison of systems, variance."""

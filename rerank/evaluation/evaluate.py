@@ -1,0 +1,278 @@
+"""Systems judged on lists by several metrics, beside first-best, random and oracle, with significance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.judge import corpus_value
+from rerank.data.leads import differ
+from rerank.data.lists import CandidateLists, Floats
+from rerank.errors import ConfigError, DataError
+from rerank.evaluation.resampling import Resampled
+from rerank.evaluation.significance import SEED
+from rerank.evaluation.variance import Variance
+from rerank.metrics.base import Metric, ReportJudge, parse_all, prepare_all, statistics
+from rerank.metrics.selecting import Selection
+from rerank.registry import did_you_mean
+
+FIRST_BEST = "first_best"
+
+
+@dataclass(frozen=True)
+class MetricInfo:
+    """A metric on these lists. ``typed`` is the name as the user wrote it; ``digits`` are the decimals to
+    show; first_best is None where the lists have no order of their own; values are NaN where no list
+    counts."""
+
+    name: str
+    typed: str
+    signature: str
+    better: int
+    digits: int
+    first_best: float | None
+    random: float
+    oracle: float
+
+
+@dataclass(frozen=True)
+class MetricResult:
+    """A system's value, its percentile interval, the share of the gap between first-best and oracle that
+    it closes, how it compares to the baseline, and for metrics of one chosen item the lists where that is
+    something else than first-best; None where there is nothing to say."""
+
+    value: float
+    ci: tuple[float, float] | None
+    gap: float | None
+    p_bootstrap: float | None = None
+    p_wilcoxon: float | None = None
+    wins: int | None = None
+    ties: int | None = None
+    losses: int | None = None
+    switched: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What ``evaluate`` found.
+
+    n_lists, n_items : of the whole set.
+    unjudged : lists left out because no metric can judge them.
+    metrics : by canonical name.
+    systems : system name to canonical metric name to result.
+    baseline : name of the system that the others are tested against, "first_best", or None.
+    list_values : (system or "first_best", canonical metric name) to per-list values (n_lists), NaN where
+        a list does not count.
+    replicas : canonical metric name to the variance of the systems (but the baseline) as runs of one system;
+        None where they are not.
+    """
+
+    n_lists: int
+    n_items: int
+    unjudged: int
+    metrics: Mapping[str, MetricInfo]
+    systems: Mapping[str, Mapping[str, MetricResult]]
+    baseline: str | None
+    samples: int
+    level: float
+    seed: int
+    list_ids: Sequence[str]
+    list_values: Mapping[tuple[str, str], Floats]
+    replicas: Mapping[str, Variance] | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The evaluation as plain values for JSON; what is absent or no number is None."""
+        metrics = {
+            info.name: {
+                "signature": info.signature,
+                "first_best": _number(info.first_best),
+                "random": _number(info.random),
+                "oracle": _number(info.oracle),
+            }
+            for info in self.metrics.values()
+        }
+        systems = [
+            {"name": name, "metrics": {metric: _plain(result) for metric, result in results.items()}}
+            for name, results in self.systems.items()
+        ]
+        record = {
+            "lists": self.n_lists,
+            "items": self.n_items,
+            "unjudged": self.unjudged,
+            "baseline": self.baseline,
+            "bootstrap": {"samples": self.samples, "level": self.level, "seed": self.seed},
+            "metrics": metrics,
+            "systems": systems,
+        }
+        if self.replicas is not None:
+            record["replicas"] = {name: variance.as_json() for name, variance in self.replicas.items()}
+        return record
+
+    def per_list(self, name: str | None = None) -> Iterator[tuple[str, str, str, float]]:
+        """Rows (list id, system, metric, value) of one system, or of all and first-best; lists that do not
+        count are not among them. Raises ConfigError at an unknown system."""
+        known = list(dict.fromkeys(system for system, _ in self.list_values))
+        if name is not None and name not in known:
+            raise ConfigError(f"unknown system {name!r}; {did_you_mean(name, known)}")
+        for system in known if name is None else [name]:
+            for metric in self.metrics:
+                for list_id, value in zip(
+                    self.list_ids, self.list_values[system, metric].tolist(), strict=True
+                ):
+                    if value == value:
+                        yield list_id, system, metric, value
+
+
+def evaluate(
+    lists: CandidateLists,
+    systems: Mapping[str, npt.ArrayLike],
+    metrics: Sequence[str],
+    *,
+    baseline: str | None = None,
+    ties: str | None = None,
+    no_relevant: str = "zero",
+    samples: int = 1000,
+    level: float = 0.95,
+    seed: int = SEED,
+    replicas: bool = False,
+) -> Evaluation:
+    """Judge ``systems``, name to scores (n_items, in the order of the items, larger is better).
+
+    Each system is tested against ``baseline``, the name of one of them; without it against the first
+    stage's own ranking where the lists have one. ``samples`` resamples of the judged lists, drawn by
+    ``seed``, give the intervals of ``level`` and the bootstrap's p-values. With ``replicas`` the systems but
+    the baseline are runs of one system that differ by seed: two at least.
+
+    Raises ConfigError at unknown names or settings, DataError where scores do not fit or nothing is
+    judged.
+    """
+    if baseline is not None and baseline not in systems:
+        raise ConfigError(f"unknown baseline {baseline!r}; {did_you_mean(baseline, systems)}")
+    if FIRST_BEST in systems:
+        raise ConfigError(f"{FIRST_BEST!r} names the first stage's ranking; call the system something else")
+    runs = [name for name in systems if name != baseline]
+    if replicas and len(runs) < 2:
+        raise ConfigError(f"replicas: found {len(runs)}, expected two or more score files of one system")
+    typed = parse_all(metrics)
+    judges = prepare_all(lists, typed.values(), ties=ties, no_relevant=no_relevant)
+    judged = np.logical_or.reduce([judge.judged for judge in judges])
+    if not judged.any():
+        raise DataError(f"{lists.source}: no list has a judged item")
+    rows = {name: _statistics(judges, name, scores) for name, scores in systems.items()}
+    firsts = [first for judge in judges if (first := judge.first_best()) is not None]
+    if len(firsts) == len(judges):
+        rows[FIRST_BEST] = firsts
+    against = FIRST_BEST if baseline is None and FIRST_BEST in rows else baseline
+    table = Resampled(judges, rows, judged, samples, seed)
+    infos = {judge.name: _info(judge, text) for judge, text in zip(judges, typed, strict=True)}
+    return Evaluation(
+        n_lists=lists.n_lists,
+        n_items=lists.n_items,
+        unjudged=int(np.count_nonzero(~judged)),
+        metrics=infos,
+        systems={
+            name: {
+                info.name: replace(
+                    _result(table, name, m, info, against, level), switched=_switched(judges[m], scores)
+                )
+                for m, info in enumerate(infos.values())
+            }
+            for name, scores in systems.items()
+        },
+        baseline=against,
+        samples=samples,
+        level=level,
+        seed=seed,
+        list_ids=[lists.list_id(i) for i in range(lists.n_lists)],
+        list_values={
+            (name, info.name): table.list_values(name, m)
+            for name in rows
+            for m, info in enumerate(infos.values())
+        },
+        replicas={judge.name: table.variance(runs, m, level) for m, judge in enumerate(judges)}
+        if replicas
+        else None,
+    )
+
+
+def values(
+    lists: CandidateLists,
+    scores: npt.ArrayLike,
+    metrics: Sequence[str],
+    *,
+    ties: str | None = None,
+    no_relevant: str = "zero",
+) -> dict[str, float]:
+    """The metrics of one ranking, by their names as typed; NaN where no list counts.
+
+    ``scores`` are (n_items), in the order of the items, larger is better.
+    """
+    typed: dict[str, Metric] = parse_all(metrics)
+    judges = prepare_all(lists, typed.values(), ties=ties, no_relevant=no_relevant)
+    found = statistics(judges, scores)
+    return {
+        text: corpus_value(judge, per_list)
+        for text, judge, per_list in zip(typed, judges, found, strict=True)
+    }
+
+
+def _result(
+    table: Resampled, name: str, m: int, info: MetricInfo, against: str | None, level: float
+) -> MetricResult:
+    value = table.value(name, m)
+    tests = {} if against is None or against == name else asdict(table.compare(name, against, m))
+    return MetricResult(value, table.interval(name, m, level), _gap(value, info), **tests)
+
+
+def _switched(judge: ReportJudge, scores: npt.ArrayLike) -> int | None:
+    """Judged lists where something else is chosen than by the first stage; None where nothing is chosen."""
+    stage = judge.stage
+    if not isinstance(stage, Selection) or stage.first_best is None:
+        return None
+    return int(np.count_nonzero(differ(stage.lists, stage.place(scores), stage.first_best) & judge.judged))
+
+
+def _statistics(judges: Sequence[ReportJudge], name: str, scores: npt.ArrayLike) -> list[Floats]:
+    try:
+        return statistics(judges, scores)
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
+
+
+def _info(judge: ReportJudge, typed: str) -> MetricInfo:
+    first = judge.first_best()
+    return MetricInfo(
+        name=judge.name,
+        typed=typed,
+        signature=judge.signature,
+        better=judge.better,
+        digits=judge.digits,
+        first_best=None if first is None else corpus_value(judge, first),
+        random=judge.random(),
+        oracle=judge.oracle(),
+    )
+
+
+def _gap(value: float, info: MetricInfo) -> float | None:
+    """Share of the way from first-best to oracle; None where there is no such way."""
+    if info.first_best is None:
+        return None
+    way = info.oracle - info.first_best
+    return (value - info.first_best) / way if abs(way) > 1e-12 and np.isfinite(value) else None
+
+
+def _plain(result: MetricResult) -> dict[str, Any]:
+    plain = asdict(result)
+    plain["value"] = _number(result.value)
+    plain["ci"] = None if result.ci is None else list(result.ci)
+    if result.switched is None:
+        del plain["switched"]
+    return plain
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or not np.isfinite(value) else float(value)

@@ -1,0 +1,67 @@
+"""What a model gains over what was there before it, with an interval that says how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from rerank.data.judge import Judge, corpus_value
+from rerank.data.lists import Floats
+from rerank.evaluation.significance import SEED, bootstrap_sums, interval
+
+SAMPLES = 1000
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A model against ``over`` (first-best, initial weights, no margin) on the lists of ``part``.
+
+    use : what the lists were to the model: "fit" (learnt from), "choice" (a round, a margin or a seed was
+        chosen by them) or "none"; the gain promises less for other lists where there was one.
+    before, after : the metric's values. gain : their difference, positive where ``after`` is better.
+    low, high : ends of the gain's percentile interval by paired bootstrap, None where it has none.
+    """
+
+    part: str
+    use: str
+    over: str
+    metric: str
+    before: float
+    after: float
+    gain: float
+    low: float | None
+    high: float | None
+    lists: int
+    level: float = LEVEL
+    samples: int = SAMPLES
+    seed: int = SEED
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+
+def gain(part: str, use: str, over: str, judge: Judge, before: Floats, after: Floats) -> Gain | None:
+    """The gain of one ranking over another from their statistics (n_lists, k); None without two values.
+
+    Both are resampled by the same draws of the lists that can be judged.
+    """
+    values = [corpus_value(judge, rows) for rows in (before, after)]
+    if not np.isfinite(values).all():
+        return None
+    judged = judged_lists(judge, len(before))
+    sums = bootstrap_sums(np.concatenate([before[judged], after[judged]], axis=1), SAMPLES, SEED)
+    old, new = (np.asarray(judge.score_from_sums(part)) for part in np.split(sums, 2, axis=1))
+    ends = interval(judge.better * (new - old), LEVEL) or (None, None)
+    difference = judge.better * (values[1] - values[0])
+    lists = int(np.count_nonzero(judged))
+    return Gain(part, use, over, judge.name, values[0], values[1], difference, ends[0], ends[1], lists)
+
+
+def judged_lists(judge: Judge, n_lists: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """The lists that a judge can judge, bool (n_lists): all of them where it does not say."""
+    judged: np.ndarray[Any, np.dtype[np.bool_]] = getattr(judge, "judged", np.ones(n_lists, dtype=bool))
+    return judged

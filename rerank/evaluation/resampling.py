@@ -1,0 +1,71 @@
+"""Rankings judged over the same resampled lists: what intervals, tests and variances are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.judge import corpus_value
+from rerank.data.lists import Floats
+from rerank.evaluation.significance import Comparison, bootstrap_sums, compare, interval
+from rerank.evaluation.variance import Variance, of_values
+from rerank.metrics.base import ReportJudge
+
+
+class Resampled:
+    """Statistics of several rankings by the same judges, and their sums over the same resampled lists.
+
+    rows : ranking name to its per_list by judge.
+    judged : the lists that are drawn from, bool (n_lists).
+    """
+
+    def __init__(
+        self,
+        judges: Sequence[ReportJudge],
+        rows: Mapping[str, list[Floats]],
+        judged: npt.NDArray[np.bool_],
+        samples: int,
+        seed: int,
+    ) -> None:
+        self.judges = judges
+        self.rows = rows
+        if not rows:
+            return
+        columns = [per_list[judged] for row in rows.values() for per_list in row]
+        sums = bootstrap_sums(np.concatenate(columns, axis=1), samples, seed)
+        parts = iter(np.split(sums, np.cumsum([column.shape[1] for column in columns])[:-1], axis=1))
+        self._sampled = {
+            name: [np.asarray(judge.score_from_sums(next(parts))) for judge in judges] for name in rows
+        }
+
+    def value(self, name: str, m: int) -> float:
+        """Corpus value of a ranking by judge m."""
+        return corpus_value(self.judges[m], self.rows[name][m])
+
+    def list_values(self, name: str, m: int) -> Floats:
+        """Each list's value on its own (n_lists), NaN where it does not count."""
+        judge = self.judges[m]
+        return np.where(judge.judged, judge.score_from_sums(self.rows[name][m]), np.nan)
+
+    def interval(self, name: str, m: int, level: float) -> tuple[float, float] | None:
+        """Percentile interval of a ranking's value by judge m."""
+        return interval(self._sampled[name][m], level)
+
+    def compare(self, a: str, b: str, m: int) -> Comparison:
+        """Ranking a tested against ranking b by judge m."""
+        return compare(
+            self.list_values(a, m),
+            self.list_values(b, m),
+            self.judges[m].better,
+            self.value(a, m) - self.value(b, m),
+            self._sampled[a][m],
+            self._sampled[b][m],
+        )
+
+    def variance(self, names: Sequence[str], m: int, level: float) -> Variance:
+        """How much rankings that are runs of one system differ by judge m, beside what the lists make."""
+        values = [self.value(name, m) for name in names]
+        sampled = np.stack([self._sampled[name][m] for name in names])
+        return of_values(self.judges[m].name, values, sampled, level)

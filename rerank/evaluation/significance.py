@@ -1,0 +1,206 @@
+"""Whether a difference between two rankings could be chance.
+
+Everything is computed from per-list statistics, whatever the metric. Resampled sums are added in a
+fixed order by one kernel, so results depend neither on the number of jobs nor on a BLAS.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.lists import Floats
+from rerank.errors import ConfigError, DataError
+from rerank.native.evaluation import _resample
+
+# Per-list values closer than this are a tie: differences of rounding, not of ranking.
+TOLERANCE = 1e-9
+# Of every resampling unless another is given.
+SEED = 12345
+# Draws held in memory at once.
+_DRAWS = 1 << 22
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """System a against b: two-sided p-values (None where nothing can be tested), lists won, tied, lost."""
+
+    p_bootstrap: float | None
+    p_wilcoxon: float | None
+    wins: int
+    ties: int
+    losses: int
+
+
+def bootstrap_sums(per_list: Floats, samples: int, seed: int) -> Floats:
+    """Sums of statistics over resampled lists.
+
+    per_list is (n_lists, width): statistics of any number of systems and metrics side by side, which
+    are then resampled by the same draws. Returns float64 (samples, width). Draw b of list t is
+    ``Generator(PCG64(seed)).integers(n_lists, size=(samples, n_lists), dtype=int32)[b, t]``.
+    """
+    _check_samples(samples)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    n = _check_rows(per_list)
+    step = max(1, _DRAWS // n)
+    sizes = [min(step, samples - start) for start in range(0, samples, step)]
+    return _sums(per_list, (rng.integers(n, size=(size, n), dtype=np.int32) for size in sizes), samples)
+
+
+def randomised_sums(a: Floats, b: Floats, samples: int, seed: int) -> tuple[Floats, Floats]:
+    """Sums of statistics where each list's two rankings are swapped by chance.
+
+    a and b are (n_lists, width). Returns two arrays (samples, width): of what stands in a's place and
+    of what stands in b's. List t is swapped in sample s where
+    ``Generator(PCG64(seed)).integers(2, size=(samples, n_lists), dtype=int32)[s, t]`` is 1.
+    """
+    _check_samples(samples)
+    if a.shape != b.shape:
+        raise DataError(f"statistics of shapes {a.shape} and {b.shape} cannot be swapped")
+    n = _check_rows(a)
+    rng = np.random.Generator(np.random.PCG64(seed))
+    both = np.concatenate([a, b])
+    here = np.arange(n, dtype=np.int32)
+    step = max(1, _DRAWS // n)
+    kept, swapped = [], []
+    for start in range(0, samples, step):
+        size = min(step, samples - start)
+        coin = rng.integers(2, size=(size, n), dtype=np.int32)
+        kept.append(_sums(both, [here + n * coin], size))
+        swapped.append(_sums(both, [here + n * (1 - coin)], size))
+    return np.concatenate(kept), np.concatenate(swapped)
+
+
+def _sums(rows: Floats, draws: Iterable[npt.NDArray[np.int32]], samples: int) -> Floats:
+    """Row ``b`` is the sum of ``rows`` over the b-th row of all draws: float64 (samples, width)."""
+    width = rows.shape[1]
+    even = np.zeros((rows.shape[0], width + width % 2))  # the kernel takes columns in pairs
+    even[:, :width] = rows
+    out = np.empty((samples, even.shape[1]))
+    start = 0
+    for drawn in draws:
+        _resample.resampled_sums(even, drawn, out[start : start + len(drawn)])
+        start += len(drawn)
+    return out[:, :width]
+
+
+def _check_samples(samples: int) -> None:
+    if samples < 1:
+        raise ConfigError(f"samples must be at least 1, got {samples}")
+
+
+def _check_rows(rows: Floats) -> int:
+    if rows.ndim != 2 or not 1 <= len(rows) < 2**30:
+        raise DataError(f"statistics must be (n_lists, width) with at least one list, got {rows.shape}")
+    return len(rows)
+
+
+def interval(sampled: Floats, level: float) -> tuple[float, float] | None:
+    """Percentile confidence interval of resampled values (samples); None where none is a number."""
+    if not 0 < level < 1:
+        raise ConfigError(f"level must lie between 0 and 1, got {level}")
+    values = sampled[np.isfinite(sampled)]
+    if len(values) == 0:
+        return None
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def bootstrap_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, difference: float) -> float | None:
+    """Two-sided p-value of the paired bootstrap, by shifting (Noreen 1989; Koehn 2004).
+
+    p = (#{|d_b − mean(d)| >= |difference|} + 1) / (B + 1) over the differences d_b of the resampled
+    values. Samples without a value are left out; None where there is none or no difference.
+    (sacrebleu counts |d_b| − mean(|d|) > |difference|: about half of this, and 1 / (B + 1) for two
+    equal systems.)
+    """
+    d = np.asarray(sampled_a, dtype=np.float64) - np.asarray(sampled_b, dtype=np.float64)
+    d = d[np.isfinite(d)]
+    if len(d) == 0 or not np.isfinite(difference):
+        return None
+    return _p(np.abs(d - d.mean()), difference)
+
+
+def randomisation_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, difference: float) -> float | None:
+    """Two-sided p-value of approximate randomisation: (#{|d_s| >= |difference|} + 1) / (S + 1)."""
+    d = np.asarray(sampled_a, dtype=np.float64) - np.asarray(sampled_b, dtype=np.float64)
+    d = d[np.isfinite(d)]
+    return None if len(d) == 0 or not np.isfinite(difference) else _p(np.abs(d), difference)
+
+
+def _p(extremes: Floats, difference: float) -> float:
+    # Sums in another order differ in the last bits: what equals the difference but for them counts.
+    bound = abs(difference) * (1 - 1e-12)
+    return (int(np.count_nonzero(extremes >= bound)) + 1) / (len(extremes) + 1)
+
+
+def wilcoxon_p(differences: npt.ArrayLike) -> float | None:
+    """Two-sided p-value of Wilcoxon's signed-rank test (zeros dropped); 1 where all are zero."""
+    d = _rounded(differences)
+    if len(d) == 0:
+        return None
+    if not d.any():
+        return 1.0
+    from scipy import stats
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few lists: scipy says that its approximation is rough
+        return float(stats.wilcoxon(d).pvalue)
+
+
+def paired_t_p(differences: npt.ArrayLike) -> float | None:
+    """Two-sided p-value of the paired t-test; 1 where all are zero, None for fewer than two lists."""
+    d = _rounded(differences)
+    if len(d) < 2:
+        return None
+    if not d.any():
+        return 1.0
+    if np.ptp(d) == 0:
+        return 0.0
+    from scipy import stats
+
+    return float(stats.ttest_1samp(d, 0.0).pvalue)
+
+
+def _rounded(differences: npt.ArrayLike) -> Floats:
+    """Differences that are numbers, without the noise of rounding that would break ties among them."""
+    d = np.asarray(differences, dtype=np.float64)
+    return np.round(d[np.isfinite(d)], 12) + 0.0
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's step-down correction for several tests; None stays None and counts as no test."""
+    tested = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
+    out: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for done, (p, i) in enumerate(tested):
+        largest = max(largest, min(1.0, p * (len(tested) - done)))
+        out[i] = largest
+    return out
+
+
+def wins_ties_losses(a: Floats, b: Floats, better: int) -> tuple[int, int, int]:
+    """Lists where a's value is better than, as good as and worse than b's; TOLERANCE apart is a tie."""
+    d = better * (a - b)
+    d = d[np.isfinite(d)]
+    wins, losses = int(np.count_nonzero(d > TOLERANCE)), int(np.count_nonzero(d < -TOLERANCE))
+    return wins, len(d) - wins - losses, losses
+
+
+def compare(
+    values_a: Floats, values_b: Floats, better: int, difference: float, sampled_a: Floats, sampled_b: Floats
+) -> Comparison:
+    """All tests of system a against b.
+
+    values_a, values_b : per-list values (n_lists), NaN where a list does not count.
+    difference : corpus value of a minus that of b.
+    sampled_a, sampled_b : corpus values over resampled lists (samples), by the same draws.
+    """
+    p_bootstrap = bootstrap_p(sampled_a, sampled_b, difference)
+    return Comparison(
+        p_bootstrap, wilcoxon_p(values_a - values_b), *wins_ties_losses(values_a, values_b, better)
+    )

@@ -1,0 +1,84 @@
+"""How much of a value is the seed's and how much the lists' (Clark et al. 2011).
+
+A learner that draws random numbers is one draw itself: run again with another seed it ends elsewhere. The
+paired bootstrap sees the lists only, so a gain that it calls sure may be the luck of a seed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from rerank.data.judge import Judge, corpus_value
+from rerank.data.lists import Floats
+from rerank.evaluation.gains import LEVEL, SAMPLES, judged_lists
+from rerank.evaluation.significance import SEED, bootstrap_sums, interval
+
+
+@dataclass(frozen=True)
+class Variance:
+    """Runs of one system on the same lists.
+
+    values : the metric of each run. mean : of them. sd_seeds : their standard deviation (n - 1 below), the
+    optimiser's. sd_lists : standard deviation of a run's value over resampled lists, the mean over the runs.
+    ci : percentile interval of the runs' mean value over resampled lists, None where none has a value.
+    """
+
+    metric: str
+    values: tuple[float, ...]
+    mean: float
+    sd_seeds: float
+    sd_lists: float
+    ci: tuple[float, float] | None
+    level: float
+
+    @property
+    def within_seeds(self) -> float:
+        """How far apart two runs of different seeds lie at most, 95 times in 100 (normal distributions)."""
+        return 1.96 * math.sqrt(2) * self.sd_seeds
+
+    @property
+    def of_one_run(self) -> float:
+        """Half the width of a 95 % interval of one run's value: seeds and lists together."""
+        return 1.96 * math.hypot(self.sd_seeds, self.sd_lists)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values for JSON; what is no number is None."""
+        plain = asdict(self)
+        plain["values"] = [number_or_none(value) for value in self.values]
+        plain["ci"] = None if self.ci is None else list(self.ci)
+        return plain | {name: number_or_none(plain[name]) for name in ("mean", "sd_seeds", "sd_lists")}
+
+
+def variance(
+    judge: Judge, runs: Sequence[Floats], samples: int = SAMPLES, level: float = LEVEL, seed: int = SEED
+) -> Variance:
+    """The variance of runs from their statistics, (n_lists, k) each; two runs at least."""
+    judged = judged_lists(judge, len(runs[0]))
+    sums = bootstrap_sums(np.concatenate([rows[judged] for rows in runs], axis=1), samples, seed)
+    sampled = np.stack([judge.score_from_sums(part) for part in np.split(sums, len(runs), axis=1)])
+    return of_values(judge.name, [corpus_value(judge, rows) for rows in runs], sampled, level)
+
+
+def of_values(metric: str, values: Sequence[float], sampled: Floats, level: float) -> Variance:
+    """The same from the runs' values and their values over the same resampled lists (n_runs, samples)."""
+    known = sampled[:, np.isfinite(sampled).all(axis=0)]
+    enough = known.shape[1] > 1
+    return Variance(
+        metric=metric,
+        values=tuple(values),
+        mean=float(np.mean(values)),
+        sd_seeds=float(np.std(values, ddof=1)),
+        sd_lists=float(np.mean(np.std(known, axis=1, ddof=1))) if enough else math.nan,
+        ci=interval(known.mean(axis=0), level),
+        level=level,
+    )
+
+
+def number_or_none(value: float) -> float | None:
+    """The value where JSON has a word for it, else None."""
+    return value if math.isfinite(value) else None

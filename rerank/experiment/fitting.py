@@ -1,0 +1,255 @@
+"""A learner, lists and a metric joined to a model: scaling, judges, keep margin, gains, runs over seeds."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank import parallel
+from rerank.data.judge import Judge, Metric, SelectingJudge, corpus_value
+from rerank.data.leads import checked_margin, first_best_items
+from rerank.data.lists import CandidateLists
+from rerank.data.scaling import Scaling, fit_scaling
+from rerank.errors import ConfigError, DataNote
+from rerank.evaluation.gains import gain
+from rerank.evaluation.variance import Variance, number_or_none, variance
+from rerank.learners.base import Learner
+from rerank.learners.keep_margin import KeepMargin, apply_margin, tune_margin
+from rerank.metrics.base import parse
+from rerank.models.base import Model
+from rerank.models.weights import NamedWeights, initial_for
+
+Floats = npt.NDArray[np.float64]
+Margin = float | Literal["auto"] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Lists with the model's columns, scaled, and the metric's judge of them, None where none is watched."""
+
+    name: str
+    lists: CandidateLists
+    judge: Judge | None
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What one or several learners are fitted to; ``source`` are the training lists as they were given."""
+
+    source: CandidateLists
+    train: Part
+    dev: Part | None
+    scaling: Scaling | None
+    initial: Floats | None = None
+
+    def fit(self, learner: Learner, keep_margin: Margin = None) -> Model:
+        """The learner's model with its keep margin, and in its training record all that is known of it."""
+        dev = self.dev
+        if keep_margin is not None:
+            _check_margin(keep_margin, self.train, dev)
+        watched = None if dev is None or dev.judge is None else (dev.lists, dev.judge)
+        train, initial = self.train, self.initial
+        model = learner.fit(train.lists, judge=train.judge, dev=watched, initial=initial)
+        model.scaling = self.scaling
+        model.training.learner = learner.name
+        model.training.settings = learner.get_params()
+        model.training.data = {
+            "fingerprint": self.fingerprint,
+            "lists": self.source.n_lists,
+            "items": self.source.n_items,
+            **model.training.data,
+        }
+        if self.train.judge is not None:
+            model.training.rounds["metric"] = self.train.judge.name
+        if keep_margin is not None:
+            _set_margin(model, keep_margin, dev)
+        _note_gains(model, self.train, "fit")
+        if dev is not None:
+            by_dev = keep_margin == "auto" or model.training.settings.get("keep") == "best"
+            _note_gains(model, dev, "fit" if self.dev_is_train else "choice" if by_dev else "none")
+        return model
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the training lists as they were given; every run's model bears it."""
+        return self.source.fingerprint()
+
+    @cached_property
+    def dev_is_train(self) -> bool:
+        """Whether the dev lists are the training lists; hashed only where their sizes leave it open."""
+        if self.dev is None or not np.array_equal(self.dev.lists.offsets, self.train.lists.offsets):
+            return False
+        return self.dev.lists.fingerprint() == self.train.lists.fingerprint()
+
+    @property
+    def chooser(self) -> Part:
+        """The lists that runs are compared on: dev where there is one, else the training lists."""
+        return self.train if self.dev is None else self.dev
+
+
+def prepare(
+    lists: CandidateLists,
+    dev: CandidateLists | None,
+    metric: str | Metric | None,
+    scaling: str,
+    initial: NamedWeights | None = None,
+) -> Prepared:
+    """Fits the scaling, brings the dev columns and the weights to start from in line, prepares the judges.
+
+    Raises ConfigError where dev lists are given without a metric, and whatever the parts raise.
+    """
+    if dev is not None and metric is None:
+        raise ConfigError("development lists are watched by a metric: give one (--metric, metric=)")
+    chosen = parse(metric) if isinstance(metric, str) else metric
+    if chosen is not None:
+        _note_feature_of_metric(lists, chosen.name)
+    fitted = None if scaling == "none" else fit_scaling(scaling, lists)
+
+    def part(name: str, some: CandidateLists) -> Part:
+        ready = some if fitted is None else fitted.apply(some)
+        return Part(name, ready, None if chosen is None else chosen.prepare(ready))
+
+    train = part("train", lists)
+    watched = None if dev is None else part("dev", dev.with_columns(lists.names()))
+    start = None if initial is None else initial_for(initial, lists, fitted)
+    return Prepared(lists, train, watched, fitted, start)
+
+
+def _note_feature_of_metric(lists: CandidateLists, metric: str) -> None:
+    """Says it where a feature bears the name of the metric: whoever learns from it learns the answer."""
+
+    def bare(name: str) -> str:
+        return "".join(filter(str.isalnum, name)).lower()
+
+    for name in lists.feature_names or ():
+        if bare(name) == bare(metric):
+            text = f"{lists.source}: feature {name!r} bears the name of the metric {metric}"
+            warnings.warn(f"{text}; is it known at prediction?", DataNote, stacklevel=4)
+
+
+def _check_margin(keep_margin: float | Literal["auto"], train: Part, dev: Part | None) -> None:
+    """Refuses a margin that cannot be set, before anything is learnt."""
+    if keep_margin != "auto":
+        checked_margin(keep_margin)
+    elif dev is None:
+        raise ConfigError("keep_margin=auto is tuned on development lists: give some (--dev, dev=)")
+    elif not isinstance(dev.judge, SelectingJudge):
+        name = "none" if dev.judge is None else dev.judge.name
+        text = f"needs a metric of single candidates (BLEU, WER, label@1), {name} judges rankings"
+        raise ConfigError(f"keep_margin=auto {text}")
+    for part in (train, dev):
+        if part is not None:
+            first_best_items(part.lists)
+
+
+def _set_margin(model: Model, keep_margin: float | Literal["auto"], dev: Part | None) -> None:
+    """Gives the model its margin, tuned on dev under "auto", and notes what it does there."""
+    found: KeepMargin | None = None
+    if dev is not None and isinstance(dev.judge, SelectingJudge):
+        scores = model.score_aligned(dev.lists)
+        if keep_margin == "auto":
+            found = tune_margin(dev.lists, dev.judge, scores)
+        else:
+            found = apply_margin(dev.lists, dev.judge, scores, keep_margin)
+    if found is None:
+        assert keep_margin != "auto"
+        model.keep_margin = checked_margin(keep_margin)
+        return
+    model.keep_margin = found.margin
+    known = asdict(found) | {"value": number_or_none(found.value), "without": number_or_none(found.without)}
+    del known["margin"]  # the model's own
+    model.training.keep = {"tuned": keep_margin == "auto", **known}
+
+
+def _scores(model: Model, lists: CandidateLists) -> Floats:
+    """The model's scores of prepared lists."""
+    return model.with_keep_margin(lists, model.score_aligned(lists))
+
+
+def _note_gains(model: Model, part: Part, use: str) -> None:
+    """Notes the gains over first-best, the initial weights, and on dev over the model without its margin.
+
+    These are of metrics of single candidates alone.
+    """
+    lists, judge = part.lists, part.judge
+    if not isinstance(judge, SelectingJudge):
+        return
+    before: dict[str, Floats] = {}
+    if lists.first_best is not None:
+        before["first-best"] = lists.first_best
+    if model.initial is not None and model.initial.any():
+        before["initial weights"] = lists.features.scores(model.initial)
+    if model.keep_margin is not None and part.name == "dev":
+        before["no margin"] = model.score_aligned(lists)
+    if not before:
+        return
+    own = judge.per_list(_scores(model, lists))
+    for over, scores in before.items():
+        found = gain(part.name, use, over, judge, judge.per_list(scores), own)
+        if found is not None:
+            model.training.gains.append(found.as_json())
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Models of one learner by seed, how far they differ on ``part`` (train or dev), and the chosen seed."""
+
+    models: dict[int, Model]
+    part: str
+    variance: Variance
+    seed: int
+
+    @property
+    def model(self) -> Model:
+        """The chosen model."""
+        return self.models[self.seed]
+
+
+def fit_seeds(prepared: Prepared, learner: Learner, n: int, keep_margin: Margin = None) -> Runs:
+    """Fits ``n`` times, with the learner's seed and those after it, and chooses one run by the metric.
+
+    That is the best run on the dev lists, of equals the first. Without dev lists it is the median run on
+    the training lists, of two the lesser: the best there is the one that fits their chances best. Raises
+    ConfigError where the learner draws nothing, no metric is given, or n is below 2.
+    """
+    settings = learner.get_params()
+    if "seed" not in settings:
+        raise ConfigError(f"seeds: learner {learner.name} draws nothing, so it has no seed to vary")
+    part = prepared.chooser
+    judge = part.judge
+    if judge is None:
+        raise ConfigError("seeds: runs are compared by a metric: give one (--metric, metric=)")
+    if n < 2:
+        raise ConfigError(f"seeds: found {n}, expected 2 or more")
+    seeds = [settings["seed"] + k for k in range(n)]
+    learners = [(type(learner)(**{**settings, "seed": seed}), keep_margin) for seed in seeds]
+    models = parallel.each(prepared.fit, learners, threads=True)
+    rows = [judge.per_list(_scores(model, part.lists)) for model in models]
+    goodness = np.array([judge.better * corpus_value(judge, row) for row in rows])
+    goodness[np.isnan(goodness)] = -np.inf
+    worst_first = np.lexsort((-np.arange(n), goodness))
+    chosen = worst_first[-1] if prepared.dev is not None else worst_first[(n - 1) // 2]
+    found = Runs(dict(zip(seeds, models, strict=True)), part.name, variance(judge, rows), seeds[chosen])
+    found.model.training.seeds = _record(found)
+    for one in found.model.training.gains:
+        if one["part"] == "dev" and one["use"] == "none":
+            one["use"] = "choice"
+    return found
+
+
+def _record(runs: Runs) -> dict[str, Any]:
+    """What the chosen model says of its runs."""
+    how = "best" if runs.part == "dev" else "median"
+    seeds = {
+        "first": min(runs.models),
+        "n": len(runs.models),
+        "chosen": runs.seed,
+        "by": how,
+        "on": runs.part,
+    }
+    return seeds | runs.variance.as_json()

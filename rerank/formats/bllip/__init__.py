@@ -1,0 +1,1 @@
+"""Feature files of BLLIP's reranker."""

@@ -1,0 +1,69 @@
+"""Faults of a BLLIP feature file in words: what the kernel's code and place mean."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.errors import FormatError
+from rerank.formats.moses.faults import not_a_number
+from rerank.formats.svmlight.faults import line_of, quoted
+from rerank.native.formats._bllip import MOST_FEATURES
+from rerank.text import count
+
+Bytes = npt.NDArray[np.uint8]
+
+_MEANING = {
+    "G": "G=<constituents of the gold tree>",
+    "N": "N=<number of parses>",
+    "P": "P=<constituents of the parse>",
+    "W": "W=<constituents of both>",
+}
+_TOKEN = re.compile(rb"[^ \t\r\n,]*")
+
+
+def fault_error(path: str, text: Bytes, fault: str, offset: int, detail: int) -> FormatError:
+    """The error for ``fault`` (of FAULTS) at byte ``offset`` of the file ``text``."""
+    match = _TOKEN.match(bytes(text[offset : offset + 4096]))
+    token = (match[0] if match else b"").decode("utf-8", "backslashreplace")
+    if fault in ("edges", "count"):
+        found, expected = _assigned(token, chr(detail))
+    elif fault == "matched":
+        found, expected = quoted(token), f"at most {detail}, as the parse or the gold tree has no more"
+    elif fault == "parses":
+        found, expected = count(detail, "parse"), f"as many as {token} says"
+    elif fault == "no comma":
+        found, expected = "the end of the line", "a comma behind the last parse"
+    elif fault == "order":
+        found, expected = f"feature {token.partition('=')[0]} behind {detail}", "ids that rise"
+    elif fault == "feature":
+        found, expected = _feature(token)
+    else:
+        found, expected = "bytes that change while they are read", "a file at rest"
+    return FormatError(path, line_of(text, offset), found, expected)
+
+
+def _assigned(token: str, name: str) -> tuple[str, str]:
+    """Why ``token`` is not "NAME=" and a whole number."""
+    expected = _MEANING[name]
+    if not token.startswith(f"{name}="):
+        return (quoted(token) if token else f"no {name}="), expected
+    if re.fullmatch(r"[0-9]+", token[2:]):
+        return quoted(token), f"{expected}, at most 999999999"
+    return quoted(token), f"{expected}, a whole number"
+
+
+def _feature(token: str) -> tuple[str, str]:
+    """Why ``token`` is not "id" or "id=value"."""
+    name, sign, value = token.partition("=")
+    if name in _MEANING and sign:
+        return f"{quoted(token)} among the features of a parse", "id, id=value or the comma that ends it"
+    if not re.fullmatch(r"[0-9]+", name):
+        return quoted(token), "a feature, id or id=value"
+    if int(name) >= MOST_FEATURES:
+        return f"feature {quoted(name)}", f"an id below {MOST_FEATURES}"
+    if not value:
+        return f"no value for feature {name}", "id=value"
+    return not_a_number(value.encode(), f"value of feature {name}:")

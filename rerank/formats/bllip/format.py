@@ -1,0 +1,91 @@
+"""Feature files of BLLIP's second stage: ``S=`` and, a line each, sentences with their parses' features."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+import numpy as np
+
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
+from rerank.data.lists import CandidateLists
+from rerank.files import read_bytes, shown
+from rerank.formats.base import FORMATS, Format, ReadOptions, fit_names, read_feature_names
+from rerank.formats.bllip.read import Sentences, f_of, parse
+from rerank.formats.bllip.write import write_lists
+
+LOG_PROBABILITY = re.compile(r"NLogP\b")  # the first stage's, with its sign changed
+_FIRST_LINES = re.compile(rb"\s*S=[0-9]+\s+(G=[0-9]|$)")
+
+
+@FORMATS.register("bllip")
+class Bllip(Format):
+    """Reader and writer of the files that BLLIP's (Charniak & Johnson's) feature extractors write.
+
+    The first line is ``S=<sentences>``; then a line a sentence, ``G=<gold> N=<parses>`` and for each
+    parse ``P=<its constituents> W=<those also in the gold tree> id id=value ... ,``. An id without a
+    value has 1. Ids count from 0 and rise; feature j is column j, and its name is its id, unless
+    ``feature_names`` is the extractor's own list ("id<TAB>name"), which then also says how many there
+    are. Features are always sparse.
+
+    counts["PARSEVAL"], float64 (n_items, 5): matched W, gold G, test P, and NaN for crossing brackets
+    and the sentence's length, which the file does not say. A label is F = 2 W / (G + P), 0 to 1. BLLIP
+    goes by each tree's own tags of punctuation, so that values differ a little from evalb's, which goes
+    by gold's.
+    First-best is the first parse of a list. List ids are numbers of sentences from 1; sentences without
+    a parse (N=0) are left out with a note, so that no recall counts their gold constituents, or refused
+    (``strict``).
+
+    Values are relative unless the extractor was told otherwise: from each feature of a list one value
+    is taken away, the one that leaves most zeros and ones, so that an absent feature has that value,
+    whatever it was. A shift that a whole list shares changes no ranking by a linear model, so that
+    values serve as they are; they cannot be made absolute, as the file does not keep the shifts.
+    Scaling over the whole training set and trees do see them.
+
+    ``base_scores`` are the first stage's log probabilities, less a constant a list, where the names say
+    that feature 0 is NLogP, the same with its sign changed; else None. The feature stays.
+    """
+
+    name: ClassVar[str] = "bllip"
+    summary: ClassVar[str] = "S=, then G= N= P= W= and features of parses (BLLIP's reranker)"
+    suffixes: ClassVar[tuple[str, ...]] = (".bllip",)
+    honours: ClassVar[frozenset[str]] = frozenset({"strict", "feature_names"})
+
+    @classmethod
+    def recognises(cls, head: bytes) -> bool:
+        return _FIRST_LINES.match(head) is not None
+
+    def read(self, path: str, options: ReadOptions) -> CandidateLists:
+        self.check_options(options)
+        names = None
+        if options.feature_names is not None:
+            names = read_feature_names(options.feature_names, first=0)
+        # The bytes of the file are gone when the lists are put together.
+        sentences = parse(read_bytes(path), shown(path), len(names or ()), options.strict)
+        fit_names(names, options.feature_names, sentences.features.n_features, shown(path))
+        return _lists(sentences, names, shown(path))
+
+    def write(self, lists: CandidateLists, path: str) -> None:
+        write_lists(lists, path)
+
+
+def _lists(sentences: Sentences, names: list[str] | None, source: str) -> CandidateLists:
+    features = sentences.features
+    counts = np.full((features.n_items, 5), np.nan)
+    counts[:, :3] = sentences.edges[:, [2, 0, 1]]
+    base_scores = None
+    if names is not None and LOG_PROBABILITY.match(names[0]):
+        base_scores = 0.0 - features.column(0)
+    numbers = np.flatnonzero(sentences.sizes) + 1
+    return CandidateLists(
+        offsets_of(sentences.sizes[numbers - 1]),
+        features,
+        labels=f_of(counts),
+        base_scores=base_scores,
+        first_best=-np.arange(features.n_items, dtype=np.float64),
+        list_ids=StringColumn.from_strings(map(str, numbers.tolist())),
+        feature_names=names or [str(j) for j in range(features.n_features)],
+        counts={"PARSEVAL": counts},
+        source=source,
+    )

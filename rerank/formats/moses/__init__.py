@@ -1,0 +1,1 @@
+"""Moses' N-best lists."""

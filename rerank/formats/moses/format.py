@@ -1,0 +1,55 @@
+"""Moses' N-best lists, ``id ||| text ||| features ||| score``, one candidate a line; Marian's too."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from rerank.data.lists import CandidateLists
+from rerank.errors import ConfigError
+from rerank.formats.base import FORMATS, Format, ReadOptions
+from rerank.formats.distinct import drop_duplicates
+from rerank.formats.moses.read import read_lists
+from rerank.formats.moses.write import write_lists
+from rerank.formats.references import attach_references
+
+_LINE = re.compile(rb"[^|\n]*[^|\s][^|\n]*\|\|\|[^\n]*[ \t]\|\|\|([ \t]|$)")
+
+
+@FORMATS.register("moses", "nbest")
+class Moses(Format):
+    """Reader and writer of N-best lists as Moses, its tuners and Marian write them.
+
+    Lines end at newlines alone; columns are parted by " ||| ", the text is what lies between two of
+    them without one blank on each side. Features are ``d: 0 -7.6``, ``Name= v v``, ``Name=v``, or
+    numbers alone; a name with several values is the columns Name_0, Name_1, ...; Marian's ``WordScores=``
+    become their sum and mean; one that a line leaves out is 0 (or NaN, ``missing``). The score
+    is ``base_scores`` and no feature; alignments are left out. First-best is the first line of a list.
+    Lines of one id that stand apart, or in files that are merged, are brought together. References
+    belong to the ids as sentence numbers from 0.
+    """
+
+    name: ClassVar[str] = "moses"
+    summary: ClassVar[str] = "id ||| text ||| features ||| score (Moses, Marian)"
+    suffixes: ClassVar[tuple[str, ...]] = (".moses",)
+    honours: ClassVar[frozenset[str]] = frozenset(
+        {"strict", "missing", "layout", "dtype", "refs", "distinct", "merge"}
+    )
+
+    @classmethod
+    def recognises(cls, head: bytes) -> bool:
+        return _LINE.match(head) is not None
+
+    def read(self, path: str, options: ReadOptions) -> CandidateLists:
+        self.check_options(options)
+        if options.layout == "sparse" and options.missing == "nan":
+            raise ConfigError("layout='sparse' cannot hold missing='nan': what a sparse row leaves out is 0")
+        if options.layout == "sparse" and options.dtype == "float32":
+            raise ConfigError("layout='sparse' cannot honour dtype='float32': sparse features are float64")
+        lists = read_lists([path, *options.merge], options)
+        if options.distinct:
+            lists = drop_duplicates(lists)
+        return attach_references(lists, options.refs, numbered=True)
+
+    def write(self, lists: CandidateLists, path: str) -> None:
+        write_lists(lists, path)

@@ -1,0 +1,1 @@
+"""N-best parses with gold trees."""

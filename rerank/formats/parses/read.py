@@ -1,0 +1,226 @@
+"""Reading N-best parses: lines by a kernel, blocks by their empty lines, trees as flat arrays."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.columns.forests import BracketError, Forest, TreeReader, other_words
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
+from rerank.errors import DataNote, FormatError
+from rerank.files import read_bytes, shown
+from rerank.formats.base import ReadOptions
+from rerank.formats.growing import quoted
+from rerank.formats.references import read_lines
+from rerank.native.formats._moses import count_lines
+from rerank.native.formats._parses import KINDS, scan
+from rerank.text import count
+
+Index = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+_LINE = "a gold tree, or log2 probability<TAB>tree"
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The lines of a file that are not empty.
+
+    text : uint8 (n_bytes). numbers : int64 (n), from 1. is_gold : bool (n), a tree without a log probability.
+    values : float64 (n), log probabilities. spans : int64 (n, 2), where the trees lie in the text.
+    starts : int64 (n_blocks), the first line of each block.
+    """
+
+    source: str
+    text: npt.NDArray[np.uint8]
+    numbers: Index
+    is_gold: Mask
+    values: npt.NDArray[np.float64]
+    spans: Index
+    starts: Index
+
+    def fault(self, line: int, found: str, expected: str) -> FormatError:
+        return FormatError(self.source, int(self.numbers[line]), found, expected)
+
+
+def read_parses(path: str, options: ReadOptions) -> CandidateLists:
+    """The lists of a file. Raises FormatError, with the line, at its first fault of a kind."""
+    lines = _scanned(path)
+    has_gold = _check_blocks(lines)
+    lengths = np.diff(lines.starts, append=len(lines.numbers)) - has_gold
+    kept = lengths > 0
+    ids = None if options.ids is None else _ids(options.ids, len(kept), lines.source)
+    if not kept.all():
+        _note_empty(lines, kept, options.strict)
+    items, firsts = np.flatnonzero(~lines.is_gold), lines.starts[kept]
+    # Also the gold trees that are left out are read: one that is cut off is told.
+    gold, trees = _forests(lines, TreeReader(options.strip), lines.starts if has_gold else None, items)
+    offsets = offsets_of(lengths[kept])
+    if gold is not None:
+        gold = gold if kept.all() else gold.take(np.flatnonzero(kept))
+        _check_words(lines, trees, gold, offsets, (items, firsts))
+    _note_missing(lines, items[trees.lengths() == 0])
+    scores = lines.values[items]
+    return CandidateLists(
+        offsets,
+        Dense(scores[:, None].copy()),
+        base_scores=scores,
+        first_best=-np.arange(len(items), dtype=np.float64),
+        list_ids=None if ids is None else ids.take(np.flatnonzero(kept)),
+        feature_names=["logprob"],
+        texts=trees.to_strings(),
+        trees=trees,
+        gold=gold,
+        source=lines.source,
+    )
+
+
+def _scanned(path: str) -> Lines:
+    """The lines of a file; raises FormatError at one that is neither empty, nor gold, nor a parse."""
+    source = shown(path)
+    text = np.frombuffer(read_bytes(path), dtype=np.uint8)
+    if text[: len(_BOM)].tobytes() == _BOM:
+        text = text[len(_BOM) :]
+    if len(text) == 0:
+        raise FormatError(source, None, "an empty file", f"lines of {_LINE}")
+    n_lines = count_lines(text) + int(text[-1] != ord("\n"))
+    kinds, values = np.empty(n_lines, dtype=np.int8), np.empty(n_lines)
+    spans = np.empty((n_lines, 2), dtype=np.int64)
+    bad = scan(text, kinds, values, spans)
+    if bad >= 0:
+        raise _no_line(source, bad + 1, text[0 if bad == 0 else spans[bad - 1, 1] + 1 :][:80].tobytes())
+    used = np.flatnonzero(kinds != KINDS["empty"])
+    if len(used) == 0:
+        raise FormatError(source, None, "empty lines only", f"lines of {_LINE}")
+    starts = np.flatnonzero(np.diff(used, prepend=-2) > 1)
+    return Lines(source, text, used + 1, kinds[used] == KINDS["gold"], values[used], spans[used], starts)
+
+
+def _no_line(source: str, number: int, start: bytes) -> FormatError:
+    """What is wrong with a line that is none, by its first bytes."""
+    line = start.split(b"\n")[0].decode("utf-8", "backslashreplace").strip()
+    first = line.split(maxsplit=1)[0] if line else line
+    try:
+        not_finite = not math.isfinite(float(first))
+    except ValueError:
+        not_finite = False
+    if not_finite:
+        return FormatError(source, number, quoted(first), "a log2 probability that is finite")
+    return FormatError(source, number, quoted(line), _LINE)
+
+
+def _check_blocks(lines: Lines) -> bool:
+    """Whether blocks begin with a gold tree: all of them or none, and no other line of theirs is one."""
+    of_block = lines.is_gold[lines.starts]
+    has_gold = bool(of_block[0])
+    inner = lines.is_gold.copy()
+    inner[lines.starts] = False
+    if inner.any():
+        odd = int(np.argmax(inner))
+        # A tree over several lines is open at the end of its first one, which says more.
+        before = lines.starts[np.searchsorted(lines.starts, odd, side="right") - 1]
+        _forests(lines, TreeReader(), None, np.arange(before, odd))
+        expected = "log2 probability<TAB>tree, or an empty line before the next sentence"
+        raise lines.fault(odd, "a tree without a log probability", expected)
+    if np.any(of_block != has_gold):
+        odd = int(lines.starts[np.argmax(of_block != has_gold)])
+        found, expected = "no gold tree", "one first in the block, as on line"
+        if not has_gold:
+            found, expected = "a gold tree", "none, as in the block of line"
+        raise lines.fault(odd, found, f"{expected} {lines.numbers[0]}")
+    return has_gold
+
+
+def _note_missing(lines: Lines, missing: Index) -> None:
+    """Say how many parses are missing, from their lines."""
+    if not len(missing):
+        return
+    what = "parse is missing; it counts" if len(missing) == 1 else "parses are missing; they count"
+    note = f"{lines.source}: {len(missing)} {what} as wrong (from line {lines.numbers[missing[0]]})"
+    warnings.warn(note, DataNote, stacklevel=3)
+
+
+def _note_empty(lines: Lines, kept: Mask, strict: bool) -> None:
+    """Say how many blocks have no parse; raises FormatError under ``strict``, or where none has any."""
+    first = int(lines.starts[np.argmax(~kept)])
+    if strict or not kept.any():
+        raise lines.fault(first, "a gold tree without a parse", "parses of the sentence, one a line")
+    n = int(np.count_nonzero(~kept))
+    note = (
+        f"{lines.source}: {count(n, 'sentence')} without a parse left out (from line {lines.numbers[first]})"
+    )
+    warnings.warn(note, DataNote, stacklevel=3)
+
+
+def _ids(path: str, n_blocks: int, source: str) -> StringColumn:
+    """The ids of all blocks, from a file of a line each; raises FormatError where they do not fit."""
+    ids = read_lines(path)
+    if len(ids) != n_blocks:
+        raise FormatError(shown(path), None, count(len(ids), "id"), f"{n_blocks}, one a sentence of {source}")
+    seen: dict[str, int] = {}
+    for number, name in enumerate(ids, start=1):
+        before = seen.setdefault(name, number)
+        if not name or before != number:
+            found = f"the id {quoted(name)} again (line {before})" if name else "an empty line"
+            raise FormatError(shown(path), number, found, "an id of its own for every sentence")
+    return ids
+
+
+def _forests(
+    lines: Lines, reader: TreeReader, firsts: Index | None, items: Index
+) -> tuple[Forest | None, Forest]:
+    """The gold trees of the lines ``firsts`` and the parses of ``items``, of one vocabulary.
+
+    Raises FormatError at the first line of either whose tree is none.
+    """
+    forests: list[Forest] = []
+    faults = []
+    for which in (items[:0] if firsts is None else firsts, items):
+        try:
+            forests.append(reader.read(lines.text, lines.spans[which]))
+        except BracketError as error:
+            faults.append((int(which[error.tree]), error.found, error.expected))
+    if faults:
+        raise lines.fault(*min(faults)) from None
+    gold, trees = forests
+    if firsts is None:
+        return None, trees
+    return Forest(gold.offsets, gold.symbols, gold.sizes, trees.vocabulary, check=False), trees
+
+
+def _check_words(
+    lines: Lines, trees: Forest, gold: Forest, offsets: Index, places: tuple[Index, Index]
+) -> None:
+    """Raise FormatError where a gold tree has no word, or a parse has other ones.
+
+    places are the lines of the trees and of the gold trees.
+    """
+    items, firsts = places
+    empty = gold.lengths() == 0
+    if empty.any():
+        raise lines.fault(
+            int(firsts[np.argmax(empty)]), "a gold tree without a word", "the words of a sentence"
+        )
+    bad = other_words(trees, gold, offsets)
+    if bad < 0:
+        return
+    right = int(np.searchsorted(offsets, bad, side="right")) - 1
+    mine, theirs = (
+        [forest.vocabulary[symbol] for symbol in forest.take(np.array([k])).words()[1].tolist()]
+        for forest, k in ((trees, bad), (gold, right))
+    )
+    place = next((k for k, (a, b) in enumerate(zip(mine, theirs, strict=False)) if a != b), None)
+    if place is None:
+        found, expected = count(len(mine), "word"), str(len(theirs))
+    else:
+        found, expected = f"word {place + 1} {quoted(mine[place])}", quoted(theirs[place])
+    where = f"as in the gold tree on line {lines.numbers[firsts[right]]}"
+    raise lines.fault(int(items[bad]), found, f"{expected}, {where}")

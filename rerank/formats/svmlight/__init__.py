@@ -1,0 +1,1 @@
+"""SVMlight and LETOR."""

@@ -1,0 +1,1 @@
+"""TREC runs and judgements."""

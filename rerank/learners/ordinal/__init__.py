@@ -1,0 +1,1 @@
+"""Online ordinal regression over single items."""

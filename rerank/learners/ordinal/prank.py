@@ -1,0 +1,68 @@
+"""PRank: a perceptron for grades (Crammer & Singer 2001)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
+from rerank.learners.base import LEARNERS
+from rerank.learners.ordinal.items import Cut, GradedItems, Index, ItemLearner
+from rerank.native.learners import _ordinal
+
+
+@LEARNERS.register("prank")
+class PRank(ItemLearner):
+    """One direction w and thresholds b_1 <= ... <= b_{k-1} between the k grades of the whole set.
+
+    The predicted grade is the smallest r with w·x - b_r < 0. Where it is wrong, every threshold that is
+    on the wrong side of the item moves by 1 towards and past it, and w moves as many times along x. The
+    thresholds stay in order by themselves (Lemma 1), and where a unit (w, b) separates the grades by
+    gamma, the sum of |predicted - true grade| is at most (k - 1)(R^2 + 1) / gamma^2 (Theorem 2).
+    """
+
+    name = "prank"
+    summary = "online ordinal regression: weights and thresholds between grades"
+    source = "Crammer & Singer 2001"
+
+    def _items(self, lists: CandidateLists) -> GradedItems:
+        return GradedItems.of(lists)
+
+    def _passes(self, items: GradedItems) -> Ranker:
+        return Ranker(items)
+
+
+class Ranker:
+    """One PRank: its weights, its thresholds, and their drift for the mean."""
+
+    def __init__(self, items: GradedItems) -> None:
+        self.items = items
+        d, k = items.features.n_features, len(items.labels)
+        self.w, self.drift = np.zeros(d), np.zeros(d)
+        self.b, self.b_drift = np.zeros(k - 1), np.zeros(k - 1)
+        self.seen = 0
+
+    def run(self, visits: Index) -> dict[str, int]:
+        """One pass over the items at ``visits``: ``updates``, and ``rank_loss``, how many grades off."""
+        moving = (self.w, self.drift, self.b, self.b_drift, float(self.seen))
+        self.seen += len(visits)
+        grades = self.items.grades
+        features = self.items.features
+        if isinstance(features, Dense):
+            updates, loss = _ordinal.dense_prank(features.values, visits, grades, *moving)
+        else:
+            updates, loss = _ordinal.csr_prank(
+                features.indptr, features.indices, features.data, visits, grades, *moving
+            )
+        return {"updates": updates, "rank_loss": loss}
+
+    def cut(self, average: bool) -> Cut:
+        """Weights and thresholds, the last ones or their mean over the examples seen."""
+        if not average or self.seen == 0:
+            return self.w.copy(), self.b.copy()
+        # Thresholds and their drift are whole numbers: this way the mean is rounded once and keeps order.
+        return self.w - self.drift / self.seen, (self.b * self.seen - self.b_drift) / self.seen
+
+    def settled(self) -> bool:
+        """True: a pass over all items without an update means that every grade is right."""
+        return True

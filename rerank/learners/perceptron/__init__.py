@@ -1,0 +1,1 @@
+"""Perceptrons for ranking (Shen & Joshi 2005)."""

@@ -1,0 +1,222 @@
+"""Perceptrons for ranking and reranking (Shen & Joshi 2005, Algorithms 1 and 2)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import model_validator
+
+from rerank.data.blocks import pack_differing
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
+from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationName, make_pairs
+from rerank.errors import ConfigError, FitError
+from rerank.learners.base import LEARNERS, Floats, Guide, Learner
+from rerank.learners.perceptron.voting import Ballots
+from rerank.learners.rounds import Rounds, linear_scores
+from rerank.models.base import Model
+from rerank.models.linear import LinearModel
+from rerank.native.learners import _perceptron, _perceptron_online, _violations
+from rerank.settings import setting
+
+
+@LEARNERS.register("perceptron")
+class Perceptron(Learner):
+    """Pairwise perceptron with uneven margins over any staircase of pairs.
+
+    For items of ranks p < q in T(p, q), the pair is violated where w·(x - x') <= g(p, q) * tau.
+    Algorithm 1 adds g * (x - x') at once; Algorithm 2 sums the updates of a list and adds them once,
+    and does so without a loop over pairs (engine "fast", O(k log k) for k candidates).
+    """
+
+    name = "perceptron"
+    summary = "pairwise perceptron, Algorithms 1 and 2, any pair relation and margin"
+    source = "Shen & Joshi 2005"
+    in_rounds = True
+
+    algorithm: Literal[1, 2] = setting(2, "1 updates after each violated pair, 2 once a list")
+    pairs: RelationName = setting("ordinal", "which items must beat which")
+    split_top: int | Literal["best"] = setting("best", "split: ranks up to this one are good")
+    split_bottom: int | None = setting(None, "split: ranks from this one on are bad; none = all others")
+    ordinal_factor: float = setting(1.0, "ordinal: factor * p < q", ge=1)
+    ordinal_gap: float = setting(0.0, "ordinal: p + gap < q", ge=0)
+    label_gap: float = setting(0.0, "all: label > other label + gap", ge=0)
+    margin: MarginName = setting("even", "g: 1, 1/p - 1/q, or the difference of the labels")
+    margin_power: float = setting(1.0, "uneven: 1/p^a - 1/q^a", gt=0)
+    tau: float = setting(0.0, "learning margin", ge=0, allow_inf_nan=False)
+    rounds: int = setting(30, "passes over the lists at most; a pass without update ends it", ge=1)
+    average: Literal["last", "average", "voted"] = setting(
+        "average", "the last w, the mean of w over all visits, or a vote of all w"
+    )
+    dimension: float = setting(
+        0.0,
+        "value of a dimension of its own for each training item (Li et al. 2002)",
+        ge=0,
+        allow_inf_nan=False,
+    )
+    keep: Literal["last", "best"] = setting("last", "the last round, or the best by the dev metric")
+    engine: Literal["auto", "reference", "fast"] = setting("auto", "pair loop, O(k log k), or by size")
+    shuffle: bool = setting(True, "visit the lists in a new random order each round")
+    seed: int = setting(1, "of the random order", ge=0)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Perceptron:
+        try:
+            self.relation, self.margin_function  # noqa: B018 (they check their own ranges)
+        except ConfigError as error:
+            raise ValueError(str(error)) from None
+        if self.algorithm == 1 and self.engine == "fast":
+            raise ValueError("engine 'fast' is for algorithm 2: algorithm 1 has only its pair loop")
+        return self
+
+    @functools.cached_property
+    def relation(self) -> PairRelation:
+        """T(p, q) of these settings."""
+        return PairRelation(
+            self.pairs,
+            self.split_top,
+            self.split_bottom,
+            self.ordinal_factor,
+            self.ordinal_gap,
+            self.label_gap,
+        )
+
+    @functools.cached_property
+    def margin_function(self) -> Margin:
+        """g(p, q) of these settings."""
+        return Margin(self.margin, self.margin_power)
+
+    def _fit(self, lists: CandidateLists, guide: Guide) -> Model:
+        pairs = make_pairs(lists, self.relation, self.margin_function)
+        if pairs.n_lists == 0:
+            raise FitError(f"{lists.source}: no list has a pair under pairs={self.pairs}")
+        watch = Rounds(lists, guide, self.keep)
+        state = _State(self, lists, pairs)
+        model, note = (self._vote if self.average == "voted" else self._train)(lists, state, watch)
+        model.curve = watch.curve
+        model.training.rounds = note
+        model.training.data = {"pairs": pairs.n_pairs, "lists_without_pair": pairs.n_skipped}
+        return model
+
+    def _orders(self, n_lists: int) -> Iterator[npt.NDArray[np.int64]]:
+        """The order of the lists' visits in each round."""
+        rng = np.random.default_rng(self.seed)
+        for _ in range(self.rounds):
+            yield rng.permutation(n_lists) if self.shuffle else np.arange(n_lists, dtype=np.int64)
+
+    def _train(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, dict[str, Any]]:
+        """The last weights, or their mean."""
+        updates = -1
+        weights = state.w
+        for visits in self._orders(state.pairs.n_lists):
+            updates, violated = state.run(visits)
+            weights = state.mean() if self.average == "average" else state.w.copy()
+            watch.record(weights, linear_scores, updates=updates, violated=violated)
+            if updates == 0:
+                break
+        weights, note = watch.kept(weights)
+        return LinearModel(lists.names(), weights), {**note, "converged": updates == 0}
+
+    def _vote(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, dict[str, Any]]:
+        """All weights, each with the visits that it stood for."""
+        ballots = Ballots(lists.n_features)
+        updates = -1
+        for visits in self._orders(state.pairs.n_lists):
+            updates = violated = 0
+            for v in range(len(visits)):
+                updated, here = state.run(visits[v : v + 1])
+                ballots.visit(state.w, updated > 0)
+                updates += updated
+                violated += here
+            watch.record(ballots.snapshot(), ballots.score, updates=updates, violated=violated)
+            if updates == 0:
+                break
+        snapshot, note = watch.kept(ballots.snapshot())
+        return ballots.model(lists.names(), snapshot), {**note, "converged": updates == 0}
+
+
+class _State:
+    """The moving parts of training: weights, their drift for the mean, and the kernels' arrays."""
+
+    def __init__(self, learner: Perceptron, lists: CandidateLists, pairs: Pairs) -> None:
+        self.learner = learner
+        self.source = lists.source
+        self.pairs = pairs
+        self.features, self.rows = pack_differing(lists.features, pairs)
+        longest = int(np.diff(pairs.offsets).max())
+        self.w = np.zeros(lists.n_features)
+        self.drift = np.zeros(lists.n_features)
+        self.visited = 0
+        self.own = np.zeros(len(pairs.items))
+        self.even = learner.margin == "even"
+        self.fast = self._engines()
+        if learner.algorithm == 1:
+            self.z = np.empty(longest)
+            self.seen = np.empty(longest, dtype=np.int64)
+        else:
+            self.scratch = _violations.Scratch(longest)
+            self.delta = np.zeros(lists.n_features)
+            self.touched = np.empty(1 + self._most_values(), dtype=np.int32)
+
+    def _most_values(self) -> int:
+        """Values of the list that has most, 0 where features are dense."""
+        if isinstance(self.features, Dense):
+            return 0
+        sizes = np.diff(self.features.indptr)[self.rows]
+        return int(np.add.reduceat(sizes, self.pairs.offsets[:-1]).max())
+
+    def _engines(self) -> npt.NDArray[np.uint8]:
+        fast = np.full(self.pairs.n_lists, self.learner.engine == "fast", dtype=np.uint8)
+        if self.learner.engine == "auto":
+            _violations.choose_engines(self.pairs.offsets, self.pairs.start, self.pairs.stop, self.even, fast)
+        return fast
+
+    def run(self, visits: npt.NDArray[np.int64]) -> tuple[int, int]:
+        """Visits lists; the number of lists with an update, and of violated pairs.
+
+        Raises FitError where the weights overflow.
+        """
+        done = self._visit(visits)
+        if done[0] and not np.isfinite(self.w).all():
+            raise FitError(f"{self.source}: the weights overflow; scale the features (--scaling)")
+        return done
+
+    def _visit(self, visits: npt.NDArray[np.int64]) -> tuple[int, int]:
+        p = self.pairs
+        common = (visits, p.offsets, self.rows, p.start, p.stop, p.h, p.c, self.learner.tau)
+        moving = (self.learner.dimension**2, self.own, self.w, self.drift)
+        t = float(self.visited)
+        self.visited += len(visits)
+        features = self.features
+        if self.learner.algorithm == 1:
+            self.seen.fill(-1)
+            if isinstance(features, Dense):
+                return _perceptron_online.dense_round(features.values, *common, *moving, t, self.z, self.seen)
+            return _perceptron_online.csr_round(
+                features.indptr, features.indices, features.data, *common, *moving, t, self.z, self.seen
+            )
+        if isinstance(features, Dense):
+            return _perceptron.dense_round(
+                features.values, *common, self.even, self.fast, *moving, self.delta, t, self.scratch
+            )
+        return _perceptron.csr_round(
+            features.indptr,
+            features.indices,
+            features.data,
+            *common,
+            self.even,
+            self.fast,
+            *moving,
+            self.delta,
+            self.touched,
+            t,
+            self.scratch,
+        )
+
+    def mean(self) -> Floats:
+        """Mean of the weights over all visits so far."""
+        return self.w - self.drift / self.visited

@@ -1,0 +1,1 @@
+"""Tuners of a handful of weights: MERT, MIRA, PRO."""

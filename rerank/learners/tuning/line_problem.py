@@ -1,0 +1,163 @@
+"""Lists made ready for the line searches of minimum error rate training.
+
+Features are divided by the power of two nearest to their spread within lists, and weights multiplied by
+it: no score changes in any bit, and a step of one is a step of one in every direction.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.judge import SelectingJudge
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Features, Sparse
+from rerank.errors import FitError
+from rerank.native.learners import _rise
+
+Floats = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int32]
+
+_MIX = 0x9E3779B97F4A7C15  # an odd number: the golden ratio in 64 bits
+
+
+class Rise(NamedTuple):
+    """Lists along which a direction's slopes differ, and their items by rising slope; see native._rise."""
+
+    lists: Ints
+    order: Ints
+    slopes: Floats
+
+
+class LineProblem:
+    """What line searches share; it is not changed once made, so that threads may search it side by side.
+
+    ``judge`` is prepared for ``lists``; ``list_weights`` (n_lists), 0 or more, multiply the statistics of
+    their lists (Duh 2009, Algorithm 12). Lists whose items all have the same statistics add a constant and
+    are not searched. Memory: 12 bytes for each value of dense features that vary within their list, as much
+    as the features themselves for sparse ones. Raises FitError for wrong list weights.
+    """
+
+    def __init__(self, lists: CandidateLists, judge: SelectingJudge, list_weights: Floats | None) -> None:
+        stats = np.ascontiguousarray(judge.per_item, dtype=np.float64)
+        if list_weights is not None:
+            stats = stats * np.repeat(_checked(list_weights, lists), lists.lengths)[:, None]
+        alike = _alike(stats, lists.list_index)
+        starts = lists.offsets[:-1]
+        live = np.maximum.reduceat(alike, starts) != np.minimum.reduceat(alike, starts)
+        items: Index | slice = np.flatnonzero(np.repeat(live, lists.lengths))
+        if live.all():
+            items = slice(None)
+        self.judge = judge
+        self.source = lists.source
+        self.constant: Floats = stats[starts[~live]].sum(axis=0)
+        self.offsets = offsets_of(lists.lengths[live])
+        self.features: Features = lists.features if live.all() else lists.features.take(items)
+        self.stats = np.ascontiguousarray(stats[items])
+        self.alike = np.ascontiguousarray(alike[items])
+        self.scale = np.ones(lists.n_features)
+        self._columns = _Columns(self.features, self.offsets) if isinstance(self.features, Sparse) else None
+        self._rises: dict[int, Rise] = {}
+        self.varying = self._ready()
+
+    def _ready(self) -> Index:
+        """Finds each column's scale and, where features are dense, its order; gives the columns that vary."""
+        varying = []
+        for j in range(len(self.scale)):
+            rise = self.along(j)
+            if len(rise.lists):
+                self.scale[j] = _power_near(_spread(rise, self.offsets))
+                if self._columns is None:
+                    self._rises[j] = rise._replace(slopes=rise.slopes / self.scale[j])
+                varying.append(j)
+        return np.array(varying, dtype=np.int64)
+
+    def along(self, feature: int) -> Rise:
+        """The slopes of one feature, scaled."""
+        if feature in self._rises:
+            return self._rises[feature]
+        if self._columns is None:
+            return self._sorted(self.features.column(feature))
+        items, values = self._columns.of(feature)
+        room = self._room()
+        counts = _rise.rise_sparse(
+            items, values / self.scale[feature], self._columns.list_of, self.offsets, *room
+        )
+        return _filled(room, *counts)
+
+    def towards(self, direction: Floats) -> Rise:
+        """The slopes of any ``direction`` (n_features, scaled)."""
+        return self._sorted(self.scores(direction))
+
+    def scores(self, weights: Floats) -> Floats:
+        """Scores of the searched items (n) under scaled weights: the bits that the model's would have."""
+        return self.features.scores(weights / self.scale)
+
+    def _sorted(self, values: Floats) -> Rise:
+        room = self._room()
+        return _filled(room, *_rise.rise(values, self.offsets, *room))
+
+    def _room(self) -> Rise:
+        lists, items = len(self.offsets) - 1, len(self.stats)
+        return Rise(np.empty(lists, dtype=np.int32), np.empty(items, dtype=np.int32), np.empty(items))
+
+
+class _Columns:
+    """Sparse features by column, and the list of each item."""
+
+    def __init__(self, features: Sparse, offsets: Index) -> None:
+        order = np.argsort(features.indices, kind="stable")
+        rows = np.repeat(np.arange(features.n_items, dtype=np.int32), np.diff(features.indptr))
+        self.items = rows[order]
+        self.values = np.ones(len(order)) if features.data is None else features.data[order]
+        self.bounds = np.searchsorted(features.indices[order], np.arange(features.n_features + 1))
+        self.list_of = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
+
+    def of(self, feature: int) -> tuple[Ints, Floats]:
+        """Items, rising, and values of a column."""
+        part = slice(self.bounds[feature], self.bounds[feature + 1])
+        return self.items[part], self.values[part]
+
+
+def _filled(room: Rise, lists: int, items: int) -> Rise:
+    """What has been filled of ``room``, without the rest of it."""
+    return Rise(room.lists[:lists].copy(), room.order[:items].copy(), room.slopes[:items].copy())
+
+
+def _spread(rise: Rise, offsets: Index) -> float:
+    """Root mean square, over the lists that differ, of half the range of their slopes."""
+    ends = np.cumsum(np.diff(offsets)[rise.lists])
+    starts = np.concatenate([[0], ends[:-1]])
+    ranges = rise.slopes[ends - 1] / 2 - rise.slopes[starts] / 2
+    largest = float(ranges.max())
+    return largest * float(np.sqrt(np.mean((ranges / largest) ** 2)))
+
+
+def _power_near(value: float) -> float:
+    """The power of two nearest to a positive number by its logarithm, within what divides without loss."""
+    return float(2.0 ** np.clip(np.round(np.log2(value)), -1000, 1000))
+
+
+def _alike(stats: Floats, list_index: Index) -> Ints:
+    """A number for each item, equal within a list only where the statistics are: int32 (n)."""
+    bits = (stats + 0.0).view(np.uint64)
+    mixed = np.zeros(len(stats), dtype=np.uint64)
+    for column in bits.T:
+        mixed = (mixed ^ (mixed >> np.uint64(29)) ^ column) * np.uint64(_MIX)
+    order = np.lexsort((mixed, list_index))
+    new = np.ones(len(stats), dtype=bool)
+    same = (bits[order[1:]] == bits[order[:-1]]).all(axis=1)
+    new[1:] = ~same | (np.diff(list_index[order]) != 0)
+    alike = np.empty(len(stats), dtype=np.int32)
+    alike[order] = np.cumsum(new, dtype=np.int32)
+    return alike
+
+
+def _checked(weights: Floats, lists: CandidateLists) -> Floats:
+    if weights.shape != (lists.n_lists,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise FitError(f"list weights must be {lists.n_lists} finite numbers, none negative")
+    return weights

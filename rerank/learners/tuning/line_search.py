@@ -1,0 +1,188 @@
+"""The climb of minimum error rate training: from a point in weight space along lines to a better one."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.errors import FitError
+from rerank.learners.tuning.line_problem import LineProblem, Rise
+from rerank.native.learners import _mert
+
+Floats = npt.NDArray[np.float64]
+FREE: _mert.Penalty = (0.0,) * 6
+
+
+def inner(a: Floats, b: Floats) -> float:
+    """a·b, the same bits on any number of threads: BLAS would not promise that."""
+    return float(np.einsum("i,i->", a, b))
+
+
+def window_means(values: Floats, n: int) -> Floats:
+    """Means of ``values`` (m) over each and as many as there are of the n on either side; NaN spreads."""
+    padded = np.concatenate([np.zeros(n), values, np.zeros(n)])
+    there = np.concatenate([np.zeros(n), np.ones(len(values)), np.zeros(n)])
+    sums, counts = np.zeros((2, len(values)))
+    for shift in range(2 * n + 1):
+        sums += padded[shift : shift + len(values)]
+        counts += there[shift : shift + len(values)]
+    means: Floats = sums / counts
+    return means
+
+
+def _above(objective: float, least: float) -> bool:
+    """Whether an objective that is there is above ``least``, which may be NaN or -infinity for none."""
+    return objective > -np.inf and not objective <= least
+
+
+class Climb:
+    """A point that moves along lines, and its own room to do so.
+
+    The objective is the metric, negated where smaller is better, less l2 * |u - u0|^2: u the scaled weights
+    and u0 those to stay ``near`` to, both as unit vectors, because a common factor of the weights changes no
+    choice. Along a line the metric is exact; the penalty is that of the point that stands for its interval.
+    A step must gain more than ``min_gain``. Weights are scaled as ``problem`` says throughout.
+
+    With ``smooth`` above 0 lines show the mean of the metric over each interval and that many on either side
+    of it (Cer, Jurafsky & Manning 2008); steps gain in that mean, and passes must still gain in the metric.
+    """
+
+    def __init__(
+        self, problem: LineProblem, near: Floats, *, l2: float = 0.0, min_gain: float = 0.0, smooth: int = 0
+    ) -> None:
+        self.problem = problem
+        self.near = near
+        self.l2 = l2
+        self.min_gain = min_gain
+        self.smooth = smooth
+        self.steps = 0
+        self.searches = 0
+        self._search = _mert.LineSearch(problem.offsets, problem.stats, problem.alike)
+        self._chosen = np.empty(len(problem.offsets) - 1, dtype=np.int32)
+        self._sums = np.empty(problem.stats.shape[1])
+
+    def settle(self, weights: Floats) -> None:
+        """Goes to ``weights`` (n_features), kept as they are; raises FitError where scores overflow."""
+        self.weights = weights
+        self._scores = self.problem.scores(weights)
+        if not np.isfinite(self._scores).all():
+            raise FitError(f"{self.problem.source}: the scores overflow; scale the features (--scaling)")
+        self.value, self.objective = self._judge(self._scores, weights)
+
+    def _judge(self, scores: Floats, weights: Floats) -> tuple[float, float]:
+        """The metric and the objective of scores; leaves their choice and its sums behind."""
+        p, form = self.problem, self.problem.judge.sum_form
+        _mert.choose(scores, p.offsets, p.stats, self._chosen, self._sums)
+        self._sums += p.constant
+        if form is None:
+            value = float(p.judge.score_from_sums(self._sums))
+        else:
+            value = _mert.value_of(self._sums, form.number, *form.parameters)
+        objective = p.judge.better * value - self._cost(weights)
+        return value, objective if objective == objective else -np.inf
+
+    def _cost(self, weights: Floats) -> float:
+        if self.l2 == 0:
+            return 0.0
+        length = inner(weights, weights) ** 0.5
+        return self.l2 * (2.0 - 2.0 * inner(weights, self.near) / length) if length > 0 else self.l2
+
+    def _penalty(self, direction: Floats) -> _mert.Penalty:
+        """``_cost`` along a direction as kernels take it."""
+        if self.l2 == 0:
+            return FREE
+        w, d, near = self.weights, direction, self.near
+        return (self.l2, inner(w, w), inner(w, d), inner(d, d), inner(w, near), inner(d, near))
+
+    def step(self, direction: Floats, rise: Rise) -> bool:
+        """Moves to the best point along ``direction`` (n_features), of slopes ``rise``, if it is better."""
+        self.searches += 1
+        if len(rise.lists) == 0:
+            return False
+        square = inner(self.weights, self.weights)
+        unit = (square / inner(direction, direction)) ** 0.5 if square > 0 else 1.0
+        self._search.gather(*rise, self._scores, self._chosen, self._sums, unit)
+        if self.smooth:
+            (found, lower, upper), here = self._best_mean(direction, unit)
+            least = -np.inf
+        else:
+            found, lower, upper = self._best(direction, unit)
+            least = here = self.objective + self.min_gain
+        return _above(found, here) and self._move(direction, rise, _mert.point_in(lower, upper, unit), least)
+
+    def _best(self, direction: Floats, unit: float) -> tuple[float, float, float]:
+        """The best interval along the gathered direction: objective and ends."""
+        judge, form, penalty = self.problem.judge, self.problem.judge.sum_form, self._penalty(direction)
+        if form is not None:
+            return self._search.best(judge.better, form.number, *form.parameters, penalty)
+        ends, sums = self._search.intervals()
+        values = np.asarray(judge.score_from_sums(sums), dtype=np.float64)
+        return _mert.best_of(ends, values, unit, judge.better, penalty)
+
+    def _best_mean(self, direction: Floats, unit: float) -> tuple[tuple[float, float, float], float]:
+        """The interval of the best mean, its objective being that mean's; what a step must reach."""
+        judge = self.problem.judge
+        ends, sums = self._search.intervals()
+        means = window_means(np.asarray(judge.score_from_sums(sums), dtype=np.float64), self.smooth)
+        found = _mert.best_of(ends, means, unit, judge.better, self._penalty(direction))
+        here = judge.better * means[np.searchsorted(ends[:, 1], 0.0, side="right")]
+        return found, float(here) - self._cost(self.weights) + self.min_gain
+
+    def _move(self, direction: Floats, rise: Rise, gamma: float, least: float) -> bool:
+        """Goes there, or stays where rounding turns a choice so that it is not above ``least``."""
+        scores = self._scores.copy()
+        _mert.advance(rise.order, rise.slopes, gamma, scores)
+        weights = self.weights + gamma * direction
+        before = self._chosen.copy(), self._sums.copy()
+        value, objective = self._judge(scores, weights)
+        if not _above(objective, least) or not np.isfinite(weights).all():
+            self._chosen, self._sums = before
+            return False
+        self.weights, self._scores, self.value, self.objective = weights, scores, value, objective
+        self.steps += 1
+        return True
+
+    def climb(self, rng: np.random.Generator, passes: int, coordinates: bool, random: int) -> None:
+        """Steps along lines until none is better, or ``passes`` are over.
+
+        Coordinates in random order, none twice without a step in between; where none is left, ``random``
+        directions, normally distributed. After each pass the scores are computed anew from the weights.
+        Smoothed steps may go in circles: their first pass that does not gain is the last.
+        """
+        best, highest = self.weights, self.objective
+        idle: set[int] = set()  # coordinates that were searched since the last step
+        for _ in range(passes):
+            steps = self.steps
+            if coordinates:
+                self._along_coordinates(rng, idle)
+            if steps == self.steps:
+                self._along_random(rng, random, stop=coordinates)
+                idle.clear()
+            if steps == self.steps:
+                break
+            self.settle(self.weights)
+            if self.objective > highest:
+                best, highest = self.weights, self.objective
+            elif self.smooth:
+                break
+        if self.weights is not best:  # the last pass has gained nothing, smoothed or by rounding
+            self.settle(best)
+
+    def _along_coordinates(self, rng: np.random.Generator, idle: set[int]) -> None:
+        direction = np.zeros(len(self.weights))
+        for j in rng.permutation(self.problem.varying).tolist():
+            if j not in idle:
+                direction[j] = 1.0
+                if self.step(direction, self.problem.along(j)):
+                    idle.clear()
+                idle.add(j)
+                direction[j] = 0.0
+
+    def _along_random(self, rng: np.random.Generator, n: int, stop: bool) -> None:
+        """``n`` random directions, or up to the first step."""
+        varying = self.problem.varying
+        for _ in range(n):
+            direction = np.zeros(len(self.weights))
+            direction[varying] = rng.standard_normal(len(varying))
+            if self.step(direction, self.problem.towards(direction)) and stop:
+                return

@@ -1,0 +1,266 @@
+"""Minimum error rate training: weights tuned for a corpus metric of the chosen items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.judge import Judge, SelectingJudge, corpus_value
+from rerank.data.lists import CandidateLists
+from rerank.errors import FitError
+from rerank.learners.base import LEARNERS, Guide, Learner
+from rerank.learners.tuning.initial import INIT_HELP, Init, initial_weights
+from rerank.learners.tuning.line_problem import LineProblem
+from rerank.learners.tuning.line_search import Climb, inner
+from rerank.models.base import Model
+from rerank.models.linear import LinearModel
+from rerank.parallel import each
+from rerank.settings import setting
+
+Floats = npt.NDArray[np.float64]
+
+# How far weights are thrown, as a share of their length: measured on lists of translations and transcripts.
+_RESTART, _PERTURBATION = 0.6, 0.15
+_PERTURBED = 3  # so many of the best restarts
+# The share of l2 that a step must gain: the penalty slopes everywhere, thousands of steps would creep down.
+_CREEP = 1e-3
+
+
+@LEARNERS.register("mert")
+class Mert(Learner):
+    """Exact line searches for any metric of summed statistics (BLEU, WER, label@1, ...), from many starts.
+
+    Along a direction the best item of each list changes at the corners of the upper envelope of its items'
+    lines, so that the metric is known on every interval between two corners of any list (Och 2003). From
+    each start the weights go to the middle of the best interval, coordinate after coordinate, until no step
+    gains; the best three then are thrown a little and climb again. List weights multiply the statistics of
+    their lists (Duh 2009, Algorithm 12). The kept weights have an L1 norm of 1; where nothing is better than
+    the initial weights, those are the model, unchanged. More than about a thousand features cost much and
+    overfit.
+
+    The best weights on few lists are too good to be true elsewhere. average=10 keeps the mean of the ten
+    best restarts' weights u (below) instead, unless it is no better than the initial weights: lower on the
+    training lists, on others mostly higher. smooth gained nothing in our trials.
+
+    l2 keeps near to the initial weights: it takes l2 * |u - u0|^2 from the metric (in its own units, 0 to
+    100 for BLEU), u and u0 being the weights times each feature's spread, scaled to length 1.
+    """
+
+    name = "mert"
+    summary = "minimum error rate training: exact line searches for a corpus metric, restarts"
+    source = "Och 2003; with list weights Duh 2009, Algorithm 12"
+    needs_labels = False
+    needs_judge = True
+    needs_selecting = True
+    accepts_list_weights = True
+    accepts_initial = True
+
+    restarts: int = setting(20, "random starts beside the initial weights", ge=0)
+    perturbations: int = setting(4, "further climbs near each of the three best restarts", ge=0)
+    directions: Literal["coordinate", "random", "both"] = setting(
+        "coordinate", "lines: each feature; random ones, as many; both: random ones where no feature gains"
+    )
+    init: Init = setting("auto", INIT_HELP)
+    passes: int = setting(100, "passes over the directions at most, for each climb", ge=1)
+    min_gain: float = setting(1e-6, "what a step must gain, in the metric's units", ge=0, allow_inf_nan=False)
+    l2: float = setting(
+        0.0, "penalty on leaving the direction of the initial weights", ge=0, allow_inf_nan=False
+    )
+    smooth: int = setting(
+        0, "lines show means over so many intervals on either side (Cer et al. 2008); 0 = exact", ge=0
+    )
+    average: int = setting(1, "mean of the weights of so many of the best restarts; 1 = the best", ge=1)
+    seed: int = setting(1, "of starts, directions and their order", ge=0)
+
+    def _fit(self, lists: CandidateLists, guide: Guide) -> Model:
+        judge = guide.judge
+        assert isinstance(judge, SelectingJudge)  # needs_selecting
+        initial, how = initial_weights(lists, guide, self.init)
+        if self.l2 > 0 and not initial.any():
+            raise FitError("learner mert: l2 keeps near to the initial weights, and these are zero")
+        if self.average > self.restarts + 1:
+            raise FitError(f"learner mert: average={self.average} of {self.restarts + 1} restarts")
+        problem = LineProblem(lists, judge, guide.list_weights)
+        scaled = _shrunk(initial * problem.scale)
+        ends = self._search(problem, scaled)
+        best = _best_first(ends)
+        least = ends[0].begun + self.min_gain
+        kept, averaged = best[0], 1
+        if self.average > 1:
+            mean = self._mean(problem, _unit(scaled), best[: self.average])
+            if mean.objective > least:
+                kept, averaged = mean, self.average
+        improved = kept.objective > least
+        weights = kept.weights if improved else initial
+        model = LinearModel(lists.names(), weights)
+        model.initial = initial
+        model.training.rounds = {
+            "train": _value(judge, lists, weights, guide.list_weights),
+            **_dev(guide, weights),
+            "initial": _value(judge, lists, initial, guide.list_weights),
+            "from": how,
+            "improved": improved,
+            "averaged": averaged,
+            "best": _json(best[0].value),
+            "restarts": [
+                {"restart": i, **end.row(), **_dev(guide, end.weights)} for i, end in enumerate(ends)
+            ],
+            "spread": _spread(ends, lists.names()),
+        }
+        return model
+
+    def _search(self, problem: LineProblem, initial: Floats) -> list[End]:
+        """Where the restarts end, that from the initial weights (scaled) first."""
+        starts, throws = np.random.SeedSequence(self.seed).spawn(2)
+        near = _unit(initial)
+        tasks = []
+        for i, child in enumerate(starts.spawn(self.restarts + 1)):
+            rng = np.random.default_rng(child)
+            start = initial if i == 0 else _thrown(near, _RESTART, problem, rng)
+            tasks.append((self, problem, near, start, rng))
+        ends = each(_climbed, tasks, threads=True)
+        if self.perturbations:
+            best = sorted(range(len(ends)), key=lambda i: -ends[i].objective)[:_PERTURBED]
+            again = [
+                (self, problem, near, ends[i], np.random.default_rng(child))
+                for i, child in zip(best, throws.spawn(len(best)), strict=True)
+            ]
+            for i, end in zip(best, each(_perturbed, again, threads=True), strict=True):
+                ends[i] = end
+        return ends
+
+    def _mean(self, problem: LineProblem, near: Floats, ends: list[End]) -> End:
+        """The mean of the weights of ``ends``, each scaled to length 1."""
+        climb = self._at_rest(problem, near)
+        climb.settle(np.mean([_unit(end.weights * problem.scale) for end in ends], axis=0))
+        return _end(climb, ends[0].start, ends[0].begun)
+
+    def _at_rest(self, problem: LineProblem, near: Floats) -> Climb:
+        least = self.min_gain + _CREEP * self.l2
+        return Climb(problem, near, l2=self.l2, min_gain=least, smooth=self.smooth)
+
+    def _climb(self, climb: Climb, rng: np.random.Generator) -> None:
+        random = len(climb.problem.varying) if self.directions != "coordinate" else 0
+        climb.climb(rng, self.passes, self.directions != "random", random)
+
+
+@dataclass(frozen=True)
+class End:
+    """Where a restart ended.
+
+    weights (n_features) with an L1 norm of 1; start and value: the metric at the start and at the end;
+    begun and objective: the same with the penalty, larger for better.
+    """
+
+    weights: Floats
+    start: float
+    begun: float
+    value: float
+    objective: float
+    steps: int
+    searches: int
+
+    def row(self) -> dict[str, Any]:
+        """What is told of it."""
+        start, value = _json(self.start), _json(self.value)
+        return {"start": start, "train": value, "steps": self.steps, "searches": self.searches}
+
+
+def _best_first(ends: list[End]) -> list[End]:
+    """By falling objective, equals as they are."""
+    return sorted(ends, key=lambda end: -end.objective)
+
+
+def _climbed(
+    learner: Mert, problem: LineProblem, near: Floats, start: Floats, rng: np.random.Generator
+) -> End:
+    """A climb from ``start``."""
+    climb = learner._at_rest(problem, near)
+    climb.settle(start)
+    value, objective = climb.value, climb.objective
+    learner._climb(climb, rng)
+    return _end(climb, value, objective)
+
+
+def _perturbed(learner: Mert, problem: LineProblem, near: Floats, end: End, rng: np.random.Generator) -> End:
+    """The best of further climbs, each from near the best point so far."""
+    climb = learner._at_rest(problem, near)
+    climb.steps, climb.searches = end.steps, end.searches
+    best = end.weights * problem.scale
+    highest = end.objective
+    for _ in range(learner.perturbations):
+        climb.settle(_thrown(_unit(best), _PERTURBATION, problem, rng))
+        learner._climb(climb, rng)
+        if climb.objective > highest:
+            best, highest = climb.weights, climb.objective
+    climb.settle(best)
+    return _end(climb, end.start, end.begun)
+
+
+def _end(climb: Climb, start: float, begun: float) -> End:
+    """The end of a climb, its weights normalised."""
+    scale = climb.problem.scale
+    reached, objective = climb.weights, climb.objective
+    length = float(np.abs(reached / scale).sum())
+    if 0 < length < np.inf:
+        climb.settle(reached / scale / length * scale)
+        if climb.objective < objective:  # a tie that rounding broke; a power of two rounds nothing
+            climb.settle(reached * 2.0 ** -np.round(np.log2(length)))
+    weights = climb.weights / scale
+    return End(weights, start, begun, climb.value, climb.objective, climb.steps, climb.searches)
+
+
+def _thrown(at: Floats, far: float, problem: LineProblem, rng: np.random.Generator) -> Floats:
+    """``at``, of length 1 or 0, and a random part of length about ``far`` in the features that vary."""
+    weights = at.copy()
+    varying = problem.varying
+    noise = rng.standard_normal(len(varying)) / np.sqrt(max(len(varying), 1))
+    weights[varying] += noise * (far if at.any() else 1.0)
+    return weights
+
+
+def _shrunk(weights: Floats) -> Floats:
+    """Weights divided by a power of two so that the largest is about 1: no choice changes by it."""
+    largest = float(np.abs(weights).max(initial=0.0))
+    return weights / 2.0 ** np.floor(np.log2(largest)) if 0 < largest < np.inf else weights
+
+
+def _unit(weights: Floats) -> Floats:
+    """Weights of length 1, or zeros."""
+    shrunk = _shrunk(weights)
+    length = inner(shrunk, shrunk) ** 0.5
+    return shrunk / length if length > 0 else shrunk
+
+
+def _value(
+    judge: Judge, lists: CandidateLists, weights: Floats, list_weights: Floats | None = None
+) -> float | None:
+    """The metric of a linear model over all lists, weighted where there are list weights; None for NaN."""
+    per_list = judge.per_list(lists.features.scores(weights))
+    if list_weights is not None:
+        per_list = per_list * list_weights[:, None]
+    return _json(corpus_value(judge, per_list))
+
+
+def _dev(guide: Guide, weights: Floats) -> dict[str, float | None]:
+    """The metric of the development lists under its name, nothing where there are none."""
+    return {} if guide.dev is None else {"dev": _value(guide.dev[1], guide.dev[0], weights)}
+
+
+def _spread(ends: list[End], names: list[str]) -> list[dict[str, Any]]:
+    """How far the weights of the better half of the restarts lie apart, feature by feature."""
+    half = _best_first(ends)[: (len(ends) + 1) // 2]
+    weights = np.array([end.weights for end in half])
+    columns = zip(names, weights.min(axis=0), weights.max(axis=0), weights.std(axis=0), strict=True)
+    return [
+        {"feature": name, "min": float(low), "max": float(high), "sd": float(sd)}
+        for name, low, high, sd in columns
+    ]
+
+
+def _json(value: float) -> float | None:
+    """JSON has no NaN: None stands for a metric without a value."""
+    return value if value == value else None

@@ -1,0 +1,186 @@
+"""k-best batch MIRA (Cherry & Foster 2012)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.judge import SelectingJudge
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
+from rerank.errors import DataNote, FitError
+from rerank.learners.base import LEARNERS, Floats, Guide, Learner
+from rerank.learners.rounds import Rounds, linear_scores
+from rerank.learners.tuning.initial import INIT_HELP, Init, initial_weights
+from rerank.models.base import Model
+from rerank.models.linear import LinearModel
+from rerank.native.learners import _mira
+from rerank.settings import setting
+
+Index = npt.NDArray[np.int64]
+
+_LARGEST = 1e150
+_VALUES = -1  # the kernel's number of worths that are given
+
+
+@LEARNERS.register("mira")
+class Mira(Learner):
+    """k-best batch MIRA: a passive-aggressive step from fear to hope in each list.
+
+    Hope is the candidate of the largest score + worth, fear that of the largest score - worth. Where
+    w·(hope - fear) is below the difference of their worths, the smallest step that mends it, at most ``c``,
+    is made. The worth is the metric of a background and the candidate together, times their length; the
+    background is a decaying sum of the hopes' statistics and begins with ones. With value=sentence it is
+    the candidate's label. The model is the mean of the weights after all visits so far, as it was after the
+    round that ``keep`` chooses.
+
+    ``c`` limits how far one list moves the weights, so features of very different sizes want a --scaling.
+    """
+
+    name = "mira"
+    summary = "k-best batch MIRA: margins of the metric's own size between hope and fear"
+    source = "Cherry & Foster 2012"
+    needs_labels = False
+    needs_judge = True
+    needs_selecting = True
+    in_rounds = True
+    accepts_initial = True
+
+    value: Literal["background", "sentence"] = setting(
+        "background", "worth of a candidate: the metric over a background and it, or its label"
+    )
+    c: float = setting(
+        0.01,
+        "largest step; 0.01 is for features as decoders write them, scaled ones (zscore) want about 1",
+        gt=0,
+        allow_inf_nan=False,
+    )
+    decay: float = setting(0.999, "what a list leaves of the background", ge=0, le=1)
+    rounds: int = setting(60, "passes over the lists", ge=1)
+    init: Init = setting("auto", INIT_HELP)
+    keep: Literal["train", "last", "best"] = setting(
+        "train",
+        "the best round by the metric on the training lists, the last one, or the best on the dev lists",
+    )
+    shuffle: bool = setting(True, "visit the lists in a new random order each round")
+    seed: int = setting(1, "of the random order", ge=0)
+
+    def _fit(self, lists: CandidateLists, guide: Guide) -> Model:
+        judge = guide.judge
+        assert isinstance(judge, SelectingJudge)  # needs_selecting
+        _check_values(lists)
+        worth = _label_worth(lists) if self.value == "sentence" else _background_worth(lists, judge)
+        start, init = initial_weights(lists, guide, self.init)
+        state = _State(self, lists, worth, start.copy())
+        watch = Rounds(lists, guide, self.keep)
+        rng = np.random.default_rng(self.seed)
+        updates = 0
+        for _ in range(self.rounds):
+            order = rng.permutation(lists.n_lists) if self.shuffle else np.arange(lists.n_lists)
+            done, loss = state.run(order)
+            updates += done
+            watch.record(state.mean(), linear_scores, updates=done, loss=loss / lists.n_lists)
+        if updates == 0:
+            warnings.warn(
+                f"{lists.source}: no update was made; the weights are those at the start (init {init})",
+                DataNote,
+                stacklevel=2,
+            )
+        kept, note = watch.kept(state.mean())
+        model = LinearModel(lists.names(), kept)
+        model.initial = start
+        model.curve = watch.curve
+        model.training.rounds = {**note, "init": init}
+        return model
+
+
+def _check_values(lists: CandidateLists) -> None:
+    """Raises FitError where there is nothing to step along, or a step's square is no number."""
+    features = lists.features
+    values = features.values if isinstance(features, Dense) else features.data
+    if features.n_values == 0:
+        raise FitError(f"{lists.source}: all features are 0")
+    if values is not None and max(float(values.max()), -float(values.min())) > _LARGEST:
+        raise FitError(f"{lists.source}: squares of the features overflow; scale them (--scaling)")
+
+
+@dataclass(frozen=True)
+class _Worth:
+    """What candidates are worth, as the kernel takes it: stats (n_items, k) and a form of their sums."""
+
+    stats: Floats
+    kind: int
+    parameters: tuple[float, float]
+    factor: float
+
+
+def _background_worth(lists: CandidateLists, judge: SelectingJudge) -> _Worth:
+    """The metric itself, from 0 to 1 where it is one of 0 to 100."""
+    form = judge.sum_form
+    if form is None:
+        raise FitError(
+            f"learner mira: no background for {judge.name}; use labels (--label sBLEU, --set value=sentence)"
+        )
+    stats = np.ascontiguousarray(judge.per_item, dtype=np.float64)
+    if not _differ(lists, stats):
+        raise FitError(f"{lists.source}: the candidates of each list are all the same by {judge.name}")
+    full = 100.0 if form.kind == "BLEU" else form.parameters[0]
+    return _Worth(stats, form.number, form.parameters, judge.better / full)
+
+
+def _label_worth(lists: CandidateLists) -> _Worth:
+    """The labels, in their own units."""
+    if lists.labels is None:
+        raise FitError(f"{lists.source}: value=sentence needs labels (--label sBLEU)")
+    stats = np.ascontiguousarray(lists.labels[:, None])
+    if not _differ(lists, stats):
+        raise FitError(f"{lists.source}: no list has two different labels")
+    return _Worth(stats, _VALUES, (0.0, 0.0), 1.0)
+
+
+def _differ(lists: CandidateLists, stats: Floats) -> bool:
+    """Whether any list has candidates of different statistics; NaN is none."""
+    begin = lists.offsets[:-1]
+    return bool(np.any(np.fmax.reduceat(stats, begin) > np.fmin.reduceat(stats, begin)))
+
+
+class _State:
+    """The moving parts of training: weights, their drift for the mean, the background, scratch."""
+
+    def __init__(self, learner: Mira, lists: CandidateLists, worth: _Worth, weights: Floats) -> None:
+        self.learner = learner
+        self.lists = lists
+        self.worth = worth
+        self.w = weights
+        self.drift = np.zeros_like(weights)
+        self.background = np.ones(worth.stats.shape[1])
+        self.visited = 0
+        longest = int(lists.lengths.max())
+        self.scratch = (np.empty(longest), np.empty(longest), np.empty_like(self.background))
+        features = lists.features
+        width = lists.n_features
+        if not isinstance(features, Dense):
+            width = 2 * int(np.diff(features.indptr).max())
+            self.place = np.empty(width, dtype=np.int32)
+        self.step = np.empty(width)
+
+    def run(self, visits: Index) -> tuple[int, float]:
+        """Visits lists; the number of updates and the sum of their losses."""
+        features, worth = self.lists.features, self.worth
+        common = (
+            *(visits, self.lists.offsets, worth.stats, worth.kind, *worth.parameters, worth.factor),
+            *(self.learner.c, self.learner.decay, self.background),
+            *(self.w, self.drift, float(self.visited), *self.scratch, self.step),
+        )
+        self.visited += len(visits)
+        if isinstance(features, Dense):
+            return _mira.dense_round(features.values, *common)
+        return _mira.csr_round(features.indptr, features.indices, features.data, *common, self.place)
+
+    def mean(self) -> Floats:
+        """Mean of the weights after each visit so far."""
+        return self.w - self.drift / self.visited

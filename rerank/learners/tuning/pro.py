@@ -1,0 +1,217 @@
+"""PRO: tuning as ranking (Hopkins & May 2011)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.judge import corpus_value
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense, Features
+from rerank.errors import DataNote, FitError
+from rerank.learners.base import LEARNERS, Floats, Guide, Learner
+from rerank.learners.tuning.initial import Init, initial_weights
+from rerank.models.base import Model
+from rerank.models.linear import LinearModel
+from rerank.native.learners import _pro
+from rerank.settings import setting
+
+Index = npt.NDArray[np.int64]
+
+_GAP = 0.05  # of the labels' range: the paper's 0.05 of BLEU from 0 to 1
+
+
+@LEARNERS.register("pro")
+class Pro(Learner):
+    """Pairwise ranking of sampled pairs by logistic regression.
+
+    In each list ``samples`` pairs are drawn, both items evenly and with repeats; of those whose labels differ
+    by ``threshold`` at least the ``keep_pairs`` of the greatest difference are kept, in the order drawn where
+    equal. Then the sum over pairs of log(1 + exp(-w·(x - x'))) + ``l2`` * |w - w0|² is minimised, each
+    feature in units of the root mean square of its differences in the pairs. w0 is ``init``. Texts get their
+    labels from references: --label sBLEU.
+    """
+
+    name = "pro"
+    summary = "pairwise ranked optimisation: sampled pairs of clear differences, logistic regression"
+    source = "Hopkins & May 2011"
+    accepts_initial = True
+
+    samples: int = setting(5000, "pairs drawn in each list (the paper's Gamma)", ge=1)
+    keep_pairs: int = setting(50, "pairs kept of each list (the paper's Xi)", ge=1)
+    threshold: float | None = setting(
+        None,
+        "least difference of labels, 5 of sBLEU in the paper; none = 0.05 of the labels' range",
+        ge=0,
+        allow_inf_nan=False,
+    )
+    l2: float = setting(0.25, "weight of the penalty", ge=0, allow_inf_nan=False)
+    init: Init = setting(
+        "auto",
+        "w0, which the penalty draws to: weights given with --init, base = those that give back the first "
+        "stage's scores, even = 1 / number of features each, zero; auto = given, else zero",
+    )
+    iterations: int = setting(500, "steps of L-BFGS at most", ge=1)
+    seed: int = setting(1, "of the drawn pairs", ge=0)
+
+    def _fit(self, lists: CandidateLists, guide: Guide) -> Model:
+        assert lists.labels is not None  # needs_labels
+        threshold = self.threshold
+        if threshold is None:
+            threshold = _GAP * float(np.nanmax(lists.labels) - np.nanmin(lists.labels))
+        pairs = self._sample(lists, threshold)
+        default: Init = "zero" if guide.initial is None else "given"
+        start, init = initial_weights(lists, guide, default if self.init == "auto" else self.init)
+        items, packed = pairs.packed()
+        weights, note = self._minimise(lists.features.take(items), packed, start, lists.source)
+        model = LinearModel(lists.names(), weights)
+        model.initial = start
+        model.training.rounds = {**note, "init": init, "threshold": threshold}
+        if guide.judge is not None:
+            scores = lists.features.scores(weights)
+            model.training.rounds["train"] = corpus_value(guide.judge, guide.judge.per_list(scores))
+        model.training.data = {
+            "pairs": int(pairs.weight.sum()),
+            "lists_without_pair": lists.n_lists - pairs.n_lists,
+        }
+        return model
+
+    def _sample(self, lists: CandidateLists, threshold: float) -> _Pairs:
+        """The pairs of all lists; FitError where there is none."""
+        labels = lists.labels
+        assert labels is not None
+        rng = np.random.default_rng(self.seed)
+        found = []
+        for first, last in zip(lists.offsets[:-1].tolist(), lists.offsets[1:].tolist(), strict=True):
+            drawn = rng.integers(last - first, size=(2, self.samples))
+            better, worse = clearest(labels[first:last], drawn, threshold, self.keep_pairs)
+            codes, times = np.unique(better * (last - first) + worse, return_counts=True)
+            if len(codes):
+                better, worse = np.divmod(codes, last - first)
+                found.append((first + better, first + worse, times.astype(np.float64)))
+        if not found:
+            begin = lists.offsets[:-1]
+            most = np.nanmax(np.fmax.reduceat(labels, begin) - np.fmin.reduceat(labels, begin))
+            if most == 0:
+                raise FitError(f"{lists.source}: no list has two different labels")
+            raise FitError(
+                f"{lists.source}: no drawn pair differs by {threshold:g} in its labels "
+                f"(the most in any list is {most:g}); see threshold and samples"
+            )
+        better, worse, weight = (np.concatenate(column) for column in zip(*found, strict=True))
+        return _Pairs(better, worse, weight, len(found))
+
+    def _minimise(
+        self, features: Features, pairs: _Pairs, start: Floats, source: str
+    ) -> tuple[Floats, dict[str, float]]:
+        """The weights, and how many steps they took to which mean loss."""
+        loss = PairLoss(features, pairs.better, pairs.worse, pairs.weight, start, self.l2)
+        if not np.isfinite(loss.scale).all():
+            raise FitError(f"{source}: squares of the features overflow; scale them (--scaling)")
+        if not loss.varies.any():
+            text = "the features do not differ in any pair (or by less than 1e-150: scale them, --scaling)"
+            raise FitError(f"{source}: {text}")
+        from scipy import optimize  # takes longer to load than other learners to fit
+
+        found = optimize.minimize(
+            loss,
+            np.zeros(len(start)),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": self.iterations, "maxfun": 20 * self.iterations, "ftol": 1e-13, "gtol": 1e-8},
+        )
+        weights = loss.weights(found.x)
+        if not (np.isfinite(found.fun) and np.isfinite(weights).all()):
+            raise FitError(f"{source}: the loss overflows; are the initial weights too large?")
+        if found.nit >= self.iterations:
+            text = f"{source}: pro stopped after {self.iterations} iterations, before the minimum"
+            warnings.warn(text, DataNote, stacklevel=2)
+        if not weights.any():
+            text = f"{source}: pro learnt nothing, all weights are 0: the pairs contradict each other"
+            warnings.warn(text, DataNote, stacklevel=2)
+        return weights, {"iterations": int(found.nit), "loss": float(found.fun)}
+
+
+def clearest(labels: Floats, drawn: Index, threshold: float, most: int) -> tuple[Index, Index]:
+    """Of pairs ``drawn`` (2, n) the ``most`` of the greatest difference: the better items and the worse.
+
+    Only pairs whose labels differ, and by ``threshold`` at least; of equals the first drawn. An unjudged
+    item (NaN) is in none.
+    """
+    gap = labels[drawn[0]] - labels[drawn[1]]
+    size = np.abs(gap)
+    accepted = np.flatnonzero((size >= threshold) & (size > 0))
+    if len(accepted) > most:
+        sizes = size[accepted]
+        least = np.partition(sizes, len(sizes) - most)[len(sizes) - most]
+        sure = accepted[sizes > least]
+        accepted = np.concatenate([sure, accepted[sizes == least][: most - len(sure)]])
+    up = gap[accepted] > 0
+    left, right = drawn[:, accepted]
+    return np.where(up, left, right), np.where(up, right, left)
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Items better, worse (n_pairs), how often each pair was kept, and in how many lists there is one."""
+
+    better: Index
+    worse: Index
+    weight: Floats
+    n_lists: int
+
+    def packed(self) -> tuple[Index, Self]:
+        """The items that are in pairs, rising, and the pairs with places among them for items."""
+        items, places = np.unique(np.concatenate([self.better, self.worse]), return_inverse=True)
+        better, worse = places.astype(np.int64).reshape(2, -1)
+        return items, type(self)(better.copy(), worse.copy(), self.weight, self.n_lists)
+
+
+class PairLoss:
+    """The mean loss of pairs and its gradient, as functions of u = scale * (w - start).
+
+    mean over pairs of log(1 + exp(-w·(x - x'))), plus l2 * |u|² / number of pairs; scale is the root mean
+    square of each feature's differences. Features without one keep their weight.
+    """
+
+    def __init__(
+        self, features: Features, better: Index, worse: Index, weight: Floats, start: Floats, l2: float
+    ) -> None:
+        self.features = features
+        self.pairs = (better, worse, weight)
+        self.start = start
+        self.total = float(weight.sum())
+        self.l2 = l2 / self.total
+        self._slope = np.empty(features.n_items)
+        squares = _squares(features, *self.pairs)
+        self.varies = squares > 0
+        self.scale = np.sqrt(np.where(self.varies, squares / self.total, 1.0))
+
+    def weights(self, u: Floats) -> Floats:
+        """w (n_features) of u."""
+        return self.start + u / self.scale
+
+    def __call__(self, u: Floats) -> tuple[float, Floats]:
+        """The loss at u (n_features) and its gradient."""
+        scores = self.features.scores(self.weights(u))
+        loss = _pro.pair_loss(scores, *self.pairs, self._slope) / self.total
+        gradient = self.features.transposed_product(self._slope) / (self.total * self.scale)
+        # Where a feature never differs the sums leave rounding, which is no direction to go.
+        gradient = np.where(self.varies, gradient + 2.0 * self.l2 * u, 0.0)
+        return loss + self.l2 * float(u @ u), gradient
+
+
+def _squares(features: Features, better: Index, worse: Index, weight: Floats) -> Floats:
+    """The sum over pairs of weight * (x - x')², float64 (n_features)."""
+    out = np.zeros(features.n_features)
+    if isinstance(features, Dense):
+        _pro.dense_squares(features.values, better, worse, weight, out)
+    elif features.n_values:
+        width = 2 * int(np.diff(features.indptr).max())
+        arrays = (features.indptr, features.indices, features.data, better, worse, weight, out)
+        _pro.csr_squares(*arrays, np.empty(width, dtype=np.int32), np.empty(width))
+    return out

@@ -1,0 +1,1 @@
+"""Kernels of columns, matrices and text shared by the packages above."""

@@ -1,0 +1,180 @@
+"""Names of tree features, spelt from the parts of one occurrence of each."""
+
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+
+import numpy as np
+
+from rerank.native.features._treefeatures cimport Trees
+from rerank.native.features._treefeatures_keys cimport NO_MEMORY, reserve
+from rerank.native.features._treefeatures_templates cimport (
+    ABOVE,
+    ADJACENT,
+    AT_MOST,
+    EQUAL,
+    LABEL,
+    LINE,
+    MARKED,
+    N_TYPES,
+    SIDE,
+    STOP,
+    TOP,
+    WORD,
+    Part,
+    generate,
+)
+from rerank.native.features._treefeatures_walk cimport NONE, Unit, Walk
+
+
+cdef struct Text:
+    unsigned char* bytes
+    long long n
+    long long room
+
+
+cdef struct Strings:
+    const unsigned char* data
+    const long long* bounds
+
+
+cdef int put(Text* out, const void* bytes, long long n) noexcept nogil:
+    if reserve(<void**>&out.bytes, &out.room, out.n + n, 1) != 0:
+        return NO_MEMORY
+    memcpy(out.bytes + out.n, bytes, n)
+    out.n += n
+    return 0
+
+
+cdef int put_symbol(Text* out, const Strings* strings, int symbol) noexcept nogil:
+    cdef long long start = strings.bounds[symbol]
+    return put(out, strings.data + start, strings.bounds[symbol + 1] - start)
+
+
+cdef int put_whole(Text* out, int value) noexcept nogil:
+    """A number that is not negative."""
+    cdef unsigned char[12] digits
+    cdef int at = 12
+    while True:
+        at -= 1
+        digits[at] = c'0' + value % 10
+        value //= 10
+        if value == 0:
+            break
+    return put(out, digits + at, 12 - at)
+
+
+cdef int put_label(Text* out, const Strings* strings, const Unit* unit, bint lexicalised) noexcept nogil:
+    cdef int fault = put_symbol(out, strings, unit.symbol)
+    if lexicalised and unit.closed:
+        fault |= put(out, b"(", 1)
+        fault |= put_symbol(out, strings, unit.word)
+        fault |= put(out, b")", 1)
+    return fault
+
+
+cdef int put_rule(Text* out, const Strings* strings, const Walk* w, int at, bint lexicalised) noexcept nogil:
+    """Parent and children."""
+    cdef const Unit* unit = w.units + at
+    cdef int fault = put_label(out, strings, unit, lexicalised)
+    cdef int i
+    for i in range(unit.n_children):
+        fault |= put(out, b" ", 1)
+        fault |= put_label(out, strings, w.units + w.children[unit.first_child + i], lexicalised)
+    return fault
+
+
+cdef int put_part(
+    Text* out, const Strings* strings, const Walk* w, const Part* part, bint lexicalised
+) noexcept nogil:
+    cdef int fault = 0
+    if part.kind == LABEL or part.kind == MARKED:
+        fault |= put_label(out, strings, w.units + part.value, lexicalised)
+        if part.kind == MARKED:
+            fault |= put(out, b"!", 1)
+    elif part.kind == WORD:
+        fault |= put_symbol(out, strings, w.units[part.value].word)
+    elif part.kind == LINE:
+        fault |= put_rule(out, strings, w, part.value, lexicalised)
+    elif part.kind == ABOVE:
+        fault |= put(out, b"(", 1)
+        fault |= put_rule(out, strings, w, part.value, lexicalised)
+        fault |= put(out, b")", 1)
+    elif part.kind == SIDE:
+        fault |= put(out, b"right", 5) if part.value else put(out, b"left", 4)
+    elif part.kind == STOP:
+        fault |= put(out, b"STOP", 4)
+    elif part.kind == TOP:
+        fault |= put(out, b"TOP", 3)
+    else:
+        if part.kind == ADJACENT:
+            fault |= put(out, b"adj=", 4)
+        elif part.kind == EQUAL:
+            fault |= put(out, b"=", 1)
+        elif part.kind == AT_MOST:
+            fault |= put(out, b"<=", 2)
+        else:
+            fault |= put(out, b">=", 2)
+        fault |= put_whole(out, part.value)
+    return fault
+
+
+def spell(
+    Trees trees,
+    const int[:, ::1] seen,
+    const unsigned char[::1] data,
+    const long long[::1] bounds,
+    const unsigned char[::1] type_data,
+    const long long[::1] type_bounds,
+):
+    """Names of features from where they were seen: bytes uint8 and bounds int64 (n + 1).
+
+    seen (n, 4) is tree, unit, number, type, quickest in the order of trees; data and bounds hold the
+    forest's symbols, type_data and type_bounds the names of the types. A name is the type and its parts,
+    separated by blanks.
+    """
+    cdef Text out
+    cdef Strings symbols
+    cdef Strings types
+    cdef long long tree = NONE
+    cdef Py_ssize_t i
+    cdef int k
+    cdef int fault = 0
+    bounds_out = np.zeros(seen.shape[0] + 1, dtype=np.int64)
+    cdef long long[::1] ends = bounds_out
+    symbols.data = &data[0] if data.shape[0] else NULL
+    symbols.bounds = &bounds[0]
+    types.data = &type_data[0]
+    types.bounds = &type_bounds[0]
+    out.bytes = NULL
+    out.n = 0
+    out.room = 0
+    try:
+        with nogil:
+            for i in range(seen.shape[0]):
+                if seen[i, 0] != tree:
+                    tree = seen[i, 0]
+                    fault |= trees.look(tree)
+                trees.builder.wanted = seen[i, 2]
+                fault |= generate(&trees.builder, &trees.walk, &trees.grammar, seen[i, 1])
+                if fault != 0:
+                    break
+                fault |= put_symbol(&out, &types, seen[i, 3] % N_TYPES)
+                for k in range(trees.builder.n):
+                    fault |= put(&out, b" ", 1)
+                    fault |= put_part(
+                        &out, &symbols, &trees.walk, trees.builder.parts + k, seen[i, 3] >= N_TYPES
+                    )
+                ends[i + 1] = out.n
+        if fault != 0:
+            raise MemoryError
+        names = np.empty(out.n, dtype=np.uint8)
+        if out.n:
+            copy(out.bytes, names)
+        return names, bounds_out
+    finally:
+        trees.builder.wanted = NONE
+        free(out.bytes)
+
+
+cdef void copy(const unsigned char* source, unsigned char[::1] target) noexcept:
+    memcpy(&target[0], source, target.shape[0])

@@ -1,0 +1,321 @@
+"""The eleven types of features of Collins & Koo (2005, section 5.2), written once for keys and for names.
+
+``generate`` goes through the features of one rule. Each is a type and a few parts; its key is hashed from
+them, its name is spelt from them, and its number among the rule's says which it is.
+"""
+
+from rerank.native.data._number cimport u64
+from rerank.native.features._treefeatures_keys cimport NO_MEMORY, Key, mixed, number_key, reserve, same
+from rerank.native.features._treefeatures_walk cimport NONE, Grammar, Unit, Walk, argument_of, key_of
+
+cdef enum:
+    RULE
+    BIGRAM
+    GRANDPARENT_RULE
+    GRANDPARENT_BIGRAM
+    LEXICAL_BIGRAM
+    TWO_LEVEL_RULE
+    TWO_LEVEL_BIGRAM
+    TRIGRAM
+    HEAD_MODIFIER
+    PP
+    DISTANCE
+    N_TYPES  # those of the second pass follow, the type's number + N_TYPES
+    LAST_LEXICALISED = TRIGRAM
+    MOST_PARTS = 8
+    FARTHEST = 9  # of the distances told from above
+
+
+cdef enum Kind:
+    LABEL  # value: a unit
+    MARKED  # a unit, shown as the head
+    WORD  # the head word of a unit
+    LINE  # the rule of a unit
+    ABOVE  # the same as the rule above another
+    SIDE  # 0 left, 1 right
+    ADJACENT  # 0 or 1
+    EQUAL  # a number of words
+    AT_MOST
+    AT_LEAST
+    STOP
+    TOP
+
+
+cdef struct Part:
+    Kind kind
+    int value
+
+
+cdef struct Found:
+    # One feature of a rule.
+    Key key
+    int type
+    int number  # which it is among the rule's
+
+
+cdef struct Builder:
+    # The feature being made, and all that were.
+    int type
+    int n
+    Part[MOST_PARTS] parts
+    Key plain
+    Key closed
+    int number
+    int wanted  # stop at the feature of this number, its parts in place; NONE = go through all
+    unsigned int types  # a bit each
+    bint lexicalised
+    u64 mask  # of keys: all ones, but for tests
+    Key stop  # as of labels of these names, for their features have one name
+    Key top
+    Found* found
+    long long n_found
+    long long room
+
+
+cdef inline void begin(Builder* f, int type) noexcept nogil:
+    f.type = type
+    f.n = 0
+    f.plain = number_key(16, <u64>type)
+    f.closed = f.plain
+
+
+cdef inline void add(Builder* f, const Walk* w, const Grammar* g, Kind kind, int value) noexcept nogil:
+    """One more part of the feature."""
+    cdef Key part
+    cdef const Unit* unit
+    f.parts[f.n].kind = kind
+    f.parts[f.n].value = value
+    f.n += 1
+    if kind <= ABOVE:
+        unit = w.units + value
+        if kind == MARKED:
+            f.plain = mixed(f.plain, number_key(17, 0))
+            f.closed = mixed(f.closed, number_key(17, 0))
+        if kind == WORD:
+            part = key_of(g, unit.word)
+            f.plain = mixed(f.plain, part)
+            f.closed = mixed(f.closed, part)
+        elif kind == LINE or kind == ABOVE:
+            f.plain = mixed(f.plain, unit.rule)
+            f.closed = mixed(f.closed, unit.closed_rule)
+        else:
+            f.plain = mixed(f.plain, unit.label)
+            f.closed = mixed(f.closed, unit.closed_label)
+        return
+    if kind == STOP:
+        part = f.stop
+    elif kind == TOP:
+        part = f.top
+    else:
+        part = number_key(18 + <u64>kind, <u64>value)
+    f.plain = mixed(f.plain, part)
+    f.closed = mixed(f.closed, part)
+
+
+cdef inline void keep(Builder* f, Key key, int type) noexcept nogil:
+    cdef Found* found = f.found + f.n_found
+    key.a &= f.mask
+    found.key = key
+    found.type = type
+    found.number = f.number
+    f.n_found += 1
+
+
+cdef inline bint end(Builder* f) noexcept nogil:
+    """The feature is whole: keep its keys, or say that it is the wanted one."""
+    if f.types >> f.type & 1:
+        if f.number == f.wanted:
+            return True
+        if f.wanted == NONE:
+            keep(f, f.plain, f.type)
+            # The second pass: only where a label has become another.
+            if f.lexicalised and f.type <= LAST_LEXICALISED and not same(f.plain, f.closed):
+                keep(f, f.closed, f.type + N_TYPES)
+    f.number += 1
+    return False
+
+
+cdef inline bint bigram(
+    Builder* f, const Walk* w, const Grammar* g, int type, int at, int side, int a, int b
+) noexcept nogil:
+    cdef int up = w.units[at].parent
+    begin(f, type)
+    if type == TWO_LEVEL_BIGRAM:
+        add(f, w, g, ABOVE, up)
+    add(f, w, g, SIDE, side)
+    if type == GRANDPARENT_BIGRAM:
+        add(f, w, g, TOP if up == NONE else LABEL, up)
+    add(f, w, g, LABEL, at)
+    add(f, w, g, LABEL, a)
+    if type == LEXICAL_BIGRAM:
+        add(f, w, g, WORD, a)
+    add(f, w, g, STOP if b == NONE else LABEL, b)
+    if type == LEXICAL_BIGRAM and b != NONE:
+        add(f, w, g, WORD, b)
+    return end(f)
+
+
+cdef inline bint bigrams(
+    Builder* f, const Walk* w, const Grammar* g, int at, int side, int a, int b
+) noexcept nogil:
+    """The bigrams of units ``a`` and ``b``, neighbours outwards from the head; b NONE is STOP."""
+    return (
+        bigram(f, w, g, BIGRAM, at, side, a, b)
+        or bigram(f, w, g, GRANDPARENT_BIGRAM, at, side, a, b)
+        or bigram(f, w, g, LEXICAL_BIGRAM, at, side, a, b)
+        or (w.units[at].parent != NONE and bigram(f, w, g, TWO_LEVEL_BIGRAM, at, side, a, b))
+    )
+
+
+cdef inline bint pp(
+    Builder* f, const Walk* w, const Grammar* g, int at, int head, int child, int argument, bint modified
+) noexcept nogil:
+    """The words of a prepositional phrase ``child``, that of the head it modifies among them or not."""
+    begin(f, PP)
+    add(f, w, g, LABEL, at)
+    add(f, w, g, LABEL, head)
+    add(f, w, g, LABEL, child)
+    add(f, w, g, LABEL, argument)
+    if modified:
+        add(f, w, g, WORD, head)
+    add(f, w, g, WORD, child)
+    add(f, w, g, WORD, argument)
+    return end(f)
+
+
+cdef inline bint modifiers(
+    Builder* f, const Walk* w, const Grammar* g, int at, int side, int child, bint adjacent
+) noexcept nogil:
+    """What a head and one modifier give: their labels, a PP's words, how far apart they are."""
+    cdef int up = w.units[at].parent
+    cdef int head = w.children[w.units[at].first_child + w.units[at].head]
+    cdef int argument = argument_of(w, g, child)
+    begin(f, HEAD_MODIFIER)
+    add(f, w, g, SIDE, side)
+    add(f, w, g, TOP if up == NONE else LABEL, up)
+    add(f, w, g, LABEL, at)
+    add(f, w, g, LABEL, head)
+    add(f, w, g, LABEL, child)
+    add(f, w, g, ADJACENT, adjacent)
+    if end(f):
+        return True
+    if argument != NONE and (
+        pp(f, w, g, at, head, child, argument, True) or pp(f, w, g, at, head, child, argument, False)
+    ):
+        return True
+    return (f.types >> DISTANCE & 1) and distances(f, w, g, at, head, child)
+
+
+cdef inline bint distances(
+    Builder* f, const Walk* w, const Grammar* g, int at, int head, int child
+) noexcept nogil:
+    cdef int between = w.units[head].place - w.units[child].place
+    cdef Key start
+    cdef int x
+    between = (between if between > 0 else -between) - 1
+    begin(f, DISTANCE)
+    add(f, w, g, LABEL, at)
+    add(f, w, g, LABEL, head)
+    add(f, w, g, LABEL, child)
+    start = f.plain
+    if told(f, w, g, start, EQUAL, between):
+        return True
+    for x in range(between, FARTHEST + 1):
+        if told(f, w, g, start, AT_MOST, x):
+            return True
+    for x in range(1, between + 1):
+        if told(f, w, g, start, AT_LEAST, x):
+            return True
+    return False
+
+
+cdef inline bint told(
+    Builder* f, const Walk* w, const Grammar* g, Key start, Kind kind, int value
+) noexcept nogil:
+    """A distance behind the three labels, whose key is ``start``."""
+    f.n = 3
+    f.plain = start
+    f.closed = start
+    add(f, w, g, kind, value)
+    return end(f)
+
+
+cdef inline bint trigrams(Builder* f, const Walk* w, const Grammar* g, int at) noexcept nogil:
+    cdef const Unit* unit = w.units + at
+    cdef const int* children = w.children + unit.first_child
+    cdef int i
+    cdef int j
+    for i in range(unit.n_children):
+        begin(f, TRIGRAM)
+        add(f, w, g, LABEL, at)
+        for j in range(i - 1, i + 2):
+            if j < 0 or j == unit.n_children:
+                add(f, w, g, STOP, NONE)
+            else:
+                add(f, w, g, MARKED if j == unit.head else LABEL, children[j])
+        if end(f):
+            return True
+    return False
+
+
+cdef inline bint rules(Builder* f, const Walk* w, const Grammar* g, int at) noexcept nogil:
+    cdef int up = w.units[at].parent
+    begin(f, RULE)
+    add(f, w, g, LINE, at)
+    if end(f):
+        return True
+    begin(f, GRANDPARENT_RULE)
+    add(f, w, g, TOP if up == NONE else LABEL, up)
+    add(f, w, g, LINE, at)
+    if end(f):
+        return True
+    if up == NONE:
+        return False
+    begin(f, TWO_LEVEL_RULE)
+    add(f, w, g, ABOVE, up)
+    add(f, w, g, LINE, at)
+    return end(f)
+
+
+cdef inline long long most_features(const Walk* w, int at) noexcept nogil:
+    """No rule of so many children, so far apart, has more features."""
+    cdef const Unit* unit = w.units + at
+    cdef long long n = 6
+    cdef int i
+    cdef int apart
+    for i in range(unit.n_children):
+        apart = w.units[w.children[unit.first_child + i]].place - unit.place
+        n += 26 + (apart if apart > 0 else -apart)
+    return n
+
+
+cdef inline int generate(Builder* f, const Walk* w, const Grammar* g, int at) noexcept nogil:
+    """OUT the features of the rule of unit ``at`` in f.found, or the parts of the wanted one.
+
+    0, or NO_MEMORY.
+    """
+    cdef const Unit* unit = w.units + at
+    cdef const int* children = w.children + unit.first_child
+    cdef int side
+    cdef int step
+    cdef int i
+    cdef int after
+    f.n_found = 0
+    f.number = 0
+    if reserve(<void**>&f.found, &f.room, most_features(w, at), sizeof(Found)) != 0:
+        return NO_MEMORY
+    if rules(f, w, g, at):
+        return 0
+    for side in range(2):
+        step = 2 * side - 1
+        i = unit.head + step
+        while 0 <= i < unit.n_children:
+            after = i + step
+            after = children[after] if 0 <= after < unit.n_children else NONE
+            if bigrams(f, w, g, at, side, children[i], after):
+                return 0
+            if modifiers(f, w, g, at, side, children[i], i == unit.head + step):
+                return 0
+            i += step
+    trigrams(f, w, g, at)
+    return 0

@@ -1,0 +1,217 @@
+"""One parse tree with its lexical heads: constituents without words, what is left out gone."""
+
+from rerank.native.features._treefeatures_keys cimport Key, mixed, number_key, reserve
+from rerank.native.data._number cimport u64
+
+cdef enum:
+    # What is to be known of a symbol.
+    CLOSED = 1  # as a tag: of a closed class
+    LEFT_OUT = 2  # as a tag: its words are left out
+    PREPOSITIONAL = 4  # as a label: of prepositional phrases
+    NONE = -1
+
+
+cdef struct Grammar:
+    # What is known of the symbols of a forest (n_symbols each), and the head table; see features.heads.
+    const u64* hashes  # two each: a Key
+    const unsigned char* facts
+    const int* numbers
+    const int* parents
+    const int* first
+    const unsigned char* from_right
+    const int* ranks
+    const unsigned char* coordinates
+    long long n_columns
+
+
+cdef struct Unit:
+    # A constituent or a tag with its word.
+    int symbol  # the label
+    int word  # the head word
+    int place  # of the head word among the words
+    int parent  # unit, NONE at the root
+    int head  # which of the children, NONE at a tag
+    int n_children
+    int first_child  # children are walk.children[first_child:first_child + n_children]
+    bint closed  # whether the head word is of a closed class
+    Key label
+    Key closed_label  # with the head word if it is of a closed class
+    Key rule
+    Key closed_rule
+    Key own  # of all that features of this unit's rule need, but for what is above
+
+
+cdef struct Walk:
+    Unit* units  # in preorder
+    int* ends  # the unit behind a unit's last descendant
+    int* children
+    int* open_units
+    long long* open_ends
+    long long n
+    long long unit_room
+    long long end_room
+    long long child_room
+    long long open_room
+    long long open_end_room
+
+
+cdef inline Key key_of(const Grammar* g, int symbol) noexcept nogil:
+    cdef Key out
+    out.a = g.hashes[2 * symbol]
+    out.b = g.hashes[2 * symbol + 1]
+    return out
+
+
+cdef inline int make_room(Walk* w, long long n_nodes) noexcept nogil:
+    """Room for a tree of so many nodes: 0, or NO_MEMORY."""
+    return (
+        reserve(<void**>&w.units, &w.unit_room, n_nodes, sizeof(Unit))
+        | reserve(<void**>&w.ends, &w.end_room, n_nodes, sizeof(int))
+        | reserve(<void**>&w.children, &w.child_room, n_nodes, sizeof(int))
+        | reserve(<void**>&w.open_units, &w.open_room, n_nodes, sizeof(int))
+        | reserve(<void**>&w.open_ends, &w.open_end_room, n_nodes, sizeof(long long))
+    )
+
+
+cdef inline long long closed_until(Walk* w, long long depth, long long node) noexcept nogil:
+    """End the open constituents that end at ``node``, dropping empty ones; the depth left. OUT w.n."""
+    cdef int unit
+    while depth > 0 and w.open_ends[depth - 1] == node:
+        depth -= 1
+        unit = w.open_units[depth]
+        if w.n == unit + 1:
+            w.n = unit
+        else:
+            w.ends[unit] = <int>w.n
+    return depth
+
+
+cdef inline void lay_out(
+    Walk* w, const Grammar* g, const int* symbols, const int* sizes, long long start, long long stop
+) noexcept nogil:
+    """OUT w: the units of the tree of nodes start:stop with labels, words, places, parents and ends."""
+    cdef long long node = start
+    cdef long long depth = 0
+    cdef int place = 0
+    cdef Unit* unit
+    w.n = 0
+    while node < stop:
+        depth = closed_until(w, depth, node)
+        unit = w.units + w.n
+        unit.symbol = symbols[node]
+        unit.parent = w.open_units[depth - 1] if depth else NONE
+        unit.head = NONE
+        unit.n_children = 0
+        if sizes[node] > 2:
+            w.open_units[depth] = <int>w.n
+            w.open_ends[depth] = node + sizes[node]
+            depth += 1
+            w.n += 1
+            node += 1
+            continue
+        # A tag and its word, or a word that no tag stands over: it is its own tag.
+        if not g.facts[unit.symbol] & LEFT_OUT:
+            unit.word = symbols[node + sizes[node] - 1]
+            unit.closed = g.facts[unit.symbol] & CLOSED
+            unit.place = place
+            place += 1
+            w.ends[w.n] = <int>w.n + 1
+            w.n += 1
+        node += sizes[node]
+    closed_until(w, depth, stop)
+
+
+cdef inline int head_of(const Walk* w, const Grammar* g, const Unit* unit) noexcept nogil:
+    """Which child is the head, as HeadTable.head says."""
+    cdef const int* children = w.children + unit.first_child
+    cdef int n = unit.n_children
+    cdef int parent = g.parents[unit.symbol]
+    cdef int sweep
+    cdef int step
+    cdef int i
+    cdef int rank
+    cdef int found = NONE
+    cdef int least
+    cdef const int* ranks
+    if n == 1:
+        return 0
+    for sweep in range(g.first[parent], g.first[parent + 1]):
+        ranks = g.ranks + sweep * g.n_columns
+        least = 0x7FFFFFFF
+        for step in range(n):
+            i = n - 1 - step if g.from_right[sweep] else step
+            rank = ranks[g.numbers[w.units[children[i]].symbol]]
+            if rank < least:
+                least = rank
+                found = i
+        if found != NONE:
+            break
+    if found == NONE:
+        found = n - 1 if g.from_right[g.first[parent + 1] - 1] else 0
+    if found >= 2 and g.coordinates[g.numbers[w.units[children[found - 1]].symbol]]:
+        found -= 2
+    return found
+
+
+cdef inline int argument_of(const Walk* w, const Grammar* g, int phrase) noexcept nogil:
+    """The unit right behind the preposition of a PP; NONE where there is none."""
+    cdef const Unit* unit = w.units + phrase
+    cdef const int* children = w.children + unit.first_child
+    if unit.head == NONE or not g.facts[unit.symbol] & PREPOSITIONAL:
+        return NONE
+    if w.units[children[unit.head]].head != NONE or unit.head + 1 == unit.n_children:
+        return NONE
+    return children[unit.head + 1]
+
+
+cdef inline void set_keys(Walk* w, const Grammar* g, Unit* unit) noexcept nogil:
+    """OUT the keys of a constituent whose children are done."""
+    cdef const Unit* child
+    cdef int argument
+    cdef int i
+    cdef int at
+    unit.rule = unit.label
+    unit.closed_rule = unit.closed_label
+    unit.own = mixed(unit.closed_label, number_key(3, unit.head))
+    for i in range(unit.n_children):
+        at = w.children[unit.first_child + i]
+        child = w.units + at
+        unit.rule = mixed(unit.rule, child.label)
+        unit.closed_rule = mixed(unit.closed_rule, child.closed_label)
+        unit.own = mixed(mixed(unit.own, child.closed_label), key_of(g, child.word))
+        unit.own = mixed(unit.own, number_key(4, <u64>(child.place - unit.place)))
+        argument = argument_of(w, g, at)
+        if argument != NONE:
+            unit.own = mixed(unit.own, w.units[argument].label)
+            unit.own = mixed(unit.own, key_of(g, w.units[argument].word))
+    unit.own = mixed(unit.own, unit.closed_rule)
+
+
+cdef inline void annotate(Walk* w, const Grammar* g) noexcept nogil:
+    """OUT w: children, heads and keys of the units that ``lay_out`` left."""
+    cdef int at
+    cdef int child
+    cdef int used = 0
+    cdef Unit* unit
+    cdef const Unit* head
+    for at in range(<int>w.n - 1, -1, -1):  # children come after their parent
+        unit = w.units + at
+        if w.ends[at] > at + 1:
+            unit.first_child = used
+            child = at + 1
+            while child < w.ends[at]:
+                w.children[used] = child
+                used += 1
+                child = w.ends[child]
+            unit.n_children = used - unit.first_child
+            unit.head = head_of(w, g, unit)
+            head = w.units + w.children[unit.first_child + unit.head]
+            unit.word = head.word
+            unit.place = head.place
+            unit.closed = head.closed
+        unit.label = key_of(g, unit.symbol)
+        unit.closed_label = unit.label
+        if unit.closed:
+            unit.closed_label = mixed(mixed(unit.label, number_key(5, 0)), key_of(g, unit.word))
+        if unit.head != NONE:
+            set_keys(w, g, unit)

@@ -1,0 +1,259 @@
+"""A Moses N-best file, second pass: numbers of features into rows that are already in place.
+
+The first pass (_moses.pyx) has seen every line: names are known, each with the same number of values
+wherever it stands. What can still be wrong is a number.
+"""
+
+from libc.string cimport memchr
+
+from rerank.native.formats._moses_line cimport (
+    ABSENT,
+    Bytes,
+    FEATURES,
+    FLOAT32_END,
+    FLOAT64_END,
+    JOINED,
+    NAME_TOKEN,
+    OTHER,
+    Table,
+    Token,
+    UNNAMED,
+    WORD_SCORES,
+    find,
+    follows,
+    hash_of,
+    is_blank,
+    line_end,
+    next_bar,
+    read_token,
+    read_value,
+)
+from rerank.native.data._names cimport Names
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef struct Sink:
+    const Table* names
+    int* followers
+    const long long* columns  # first column of each name
+    double* row  # where values of a row go, in the order of its line
+    int* at  # their columns
+    Py_ssize_t n
+    double largest
+    Bytes place  # of a bad number
+
+
+cdef inline void put(Sink* to, long long column, double value) noexcept nogil:
+    to.row[to.n] = value
+    to.at[to.n] = <int>column
+    to.n += 1
+
+
+cdef inline bint is_value(Bytes p, Bytes stop) noexcept nogil:
+    """Whether a value is meant at ``p``, no name."""
+    cdef Bytes name_end = p
+    cdef Bytes token_end = p
+    return read_token(p, stop, &name_end, &token_end) == OTHER
+
+
+cdef bint read_features(Sink* to, Bytes p, Bytes stop, int* last) noexcept nogil:
+    """Values of a column of features and their columns; False at what is no number."""
+    cdef Bytes name_end = p
+    cdef Bytes token_end = p
+    cdef Bytes q
+    cdef Token token
+    cdef int name
+    cdef long long column
+    cdef double value = 0.0
+    cdef double total
+    cdef Py_ssize_t count
+    while True:
+        while p < stop and is_blank(p[0]):
+            p += 1
+        if p == stop:
+            return True
+        token = NAME_TOKEN
+        name = to.followers[last[0] + 1]
+        if follows(to.names, name, p, stop):
+            p += to.names.bounds[name + 1] - to.names.bounds[name] + 1
+        else:
+            token = read_token(p, stop, &name_end, &token_end)
+            if token == OTHER:
+                name = UNNAMED
+                if last[0] != ABSENT:
+                    to.place = p
+                    return False
+            else:
+                name = find(to.names, p, name_end - p, hash_of(p, name_end - p))
+                p = name_end + 1
+            to.followers[last[0] + 1] = name
+        last[0] = name
+        column = to.columns[name]
+        total = 0.0
+        count = 0
+        while True:
+            while p < stop and is_blank(p[0]):
+                p += 1
+            q = read_value(p, stop, to.largest, &value) if p < stop else NULL
+            if q == NULL:
+                break
+            p = q
+            total += value
+            if name != WORD_SCORES:
+                put(to, column + count, value)
+            count += 1
+            if token == JOINED:
+                break
+        if q == NULL and p < stop and (token == JOINED or is_value(p, stop)):
+            to.place = p
+            return False
+        if name == WORD_SCORES:
+            put(to, column, total)
+            put(to, column + 1, total / count if count else 0.0)
+
+
+cdef inline bint read_row(
+    Sink* to, Bytes p, Bytes end, const signed char[::1] kinds
+) noexcept nogil:
+    """The columns of a line behind its text; ``p`` stands on the bar behind that."""
+    cdef Py_ssize_t column = 2
+    cdef int last = ABSENT
+    cdef Bytes stop
+    to.n = 0
+    while p < end:
+        p += 3
+        stop = next_bar(p, end)
+        if kinds[column] == FEATURES and not read_features(to, p, stop, &last):
+            return False
+        column += 1
+        p = stop
+    return True
+
+
+cdef inline void sort_row(int* at, double* values, Py_ssize_t n) noexcept nogil:
+    """Columns in rising order, values along (Shell's sort: rows are nearly sorted)."""
+    cdef Py_ssize_t gap = 1
+    cdef Py_ssize_t i
+    cdef Py_ssize_t k
+    cdef int column
+    cdef double value
+    for i in range(1, n):
+        if at[i] < at[i - 1]:
+            break
+    else:
+        return
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            column = at[i]
+            value = values[i]
+            k = i
+            while k >= gap and at[k - gap] > column:
+                at[k] = at[k - gap]
+                values[k] = values[k - gap]
+                k -= gap
+            at[k] = column
+            values[k] = value
+        gap //= 3
+
+
+def fill_dense(
+    const unsigned char[::1] text,
+    const long long[:, ::1] spans,
+    const signed char[::1] kinds,
+    Names names not None,
+    int[::1] followers,
+    const long long[::1] columns,
+    const long long[::1] places,
+    double nothing,
+    int[::1] at,
+    double[::1] values,
+    real[:, ::1] X,
+):
+    """Features of lines into rows of a dense array.
+
+    IN text (n_bytes), spans (n_lines, 2) of the texts, kinds and names as ``scan`` left them; columns
+    (n_names), the first column of each name; places (n_lines), the row of each line; nothing = value
+    of absent features. SCRATCH at and values, as long as a line has features at most; IN/OUT followers;
+    OUT X (n_items, n_features).
+    Returns (row, place in text) of the first bad number, (-1, 0) where all are good.
+    """
+    cdef Bytes start = &text[0]
+    cdef Bytes stop = start + text.shape[0]
+    cdef Bytes p
+    cdef Sink to
+    cdef Py_ssize_t i
+    cdef Py_ssize_t j
+    cdef Py_ssize_t width = X.shape[1]
+    cdef real* row
+    begin(&to, names, followers, columns, FLOAT32_END if real is float else FLOAT64_END)
+    to.at = &at[0]
+    to.row = &values[0]
+    with nogil:
+        for i in range(spans.shape[0]):
+            p = start + spans[i, 0] + spans[i, 1]
+            if not read_row(&to, behind(p), line_end(p, <Bytes>memchr(p, c'\n', stop - p)), kinds):
+                break
+            if width == 0:
+                continue
+            row = &X[places[i], 0]
+            if to.n < width:
+                for j in range(width):
+                    row[j] = <real>nothing
+            for j in range(to.n):
+                row[to.at[j]] = <real>to.row[j]
+        else:
+            i = -1
+    return i, to.place - start if i >= 0 else 0
+
+
+def fill_sparse(
+    const unsigned char[::1] text,
+    const long long[:, ::1] spans,
+    const signed char[::1] kinds,
+    Names names not None,
+    int[::1] followers,
+    const long long[::1] columns,
+    const long long[::1] places,
+    const long long[::1] indptr,
+    int[::1] indices,
+    double[::1] data,
+):
+    """As fill_dense, into compressed rows: indptr (n_items + 1) bounds them; OUT indices, data."""
+    cdef Bytes start = &text[0]
+    cdef Bytes stop = start + text.shape[0]
+    cdef Bytes p
+    cdef Sink to
+    cdef Py_ssize_t i
+    begin(&to, names, followers, columns, FLOAT64_END)
+    with nogil:
+        for i in range(spans.shape[0]):
+            to.at = &indices[indptr[places[i]]]
+            to.row = &data[indptr[places[i]]]
+            p = start + spans[i, 0] + spans[i, 1]
+            if not read_row(&to, behind(p), line_end(p, <Bytes>memchr(p, c'\n', stop - p)), kinds):
+                break
+            sort_row(to.at, to.row, to.n)
+        else:
+            i = -1
+    return i, to.place - start if i >= 0 else 0
+
+
+cdef inline Bytes behind(Bytes p) noexcept nogil:
+    """The bar behind a text that ends at ``p``."""
+    return p + is_blank(p[0])
+
+
+cdef inline void begin(
+    Sink* to, Names names, int[::1] followers, const long long[::1] columns, double largest
+) noexcept:
+    to.names = &names.table
+    to.followers = &followers[0]
+    to.columns = &columns[0]
+    to.largest = largest
+    to.n = 0
+    to.place = NULL

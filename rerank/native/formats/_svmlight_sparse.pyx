@@ -1,0 +1,163 @@
+"""The bytes of a SVMlight/LETOR file to compressed rows; see ``_svmlight.pyx`` for what is common."""
+
+from rerank.native.formats._svmlight_line cimport (
+    CHANGED,
+    FEATURE,
+    FLOAT64_END,
+    NONE,
+    NOT_ONES,
+    TWICE,
+    Place,
+    begin,
+    failed,
+    next_feature,
+    next_item,
+    read_comment,
+    read_head,
+    read_value,
+)
+
+
+def parse_sparse(
+    const unsigned char[::1] text,
+    long long origin,
+    bint has_qid,
+    int first,
+    long long[::1] indptr,
+    int[::1] indices,
+    double[::1] data,
+    double[::1] labels,
+    long long[:, ::1] spans,
+):
+    """Read item lines into compressed rows; data None = stop at the first value that is not 1.
+
+    IN text (n_bytes), at ``origin`` in the file; first = index of column 0; OUT indptr (n_rows), where
+    each row ends in indices; indices, data (n_values), columns rising in a row; labels (n_rows), spans
+    (n_rows, 4). Returns (fault, place in text, detail, values read, columns needed).
+    """
+    cdef Place at
+    cdef Py_ssize_t n_rows = labels.shape[0]
+    cdef Py_ssize_t room = indices.shape[0]
+    cdef Py_ssize_t row = 0
+    cdef long long filled = 0
+    cdef long long widest = 0
+    cdef int no_index = 0
+    cdef int* columns = &indices[0] if room else &no_index
+    cdef double* values = &data[0] if data is not None and room else NULL
+    cdef bint ones = data is None
+    begin(&at, text, origin, has_qid)
+    with nogil:
+        while next_item(&at):
+            if row == n_rows:
+                failed(&at, CHANGED, at.p)
+                break
+            if not read_head(&at, &labels[row], &spans[row, 0]):
+                break
+            if not sparse_row(&at, columns, values, ones, room, first, &filled, &widest):
+                break
+            if not read_comment(&at, &spans[row, 0]):
+                break
+            indptr[row] = filled
+            row += 1
+        if at.fault == NONE and (row != n_rows or filled != room):
+            failed(&at, CHANGED, at.p)
+    return at.fault, at.p - at.text, at.detail, filled, widest
+
+
+cdef bint sparse_row(
+    Place* at,
+    int* columns,
+    double* values,
+    bint ones,
+    Py_ssize_t room,
+    int first,
+    long long* filled,
+    long long* widest,
+) noexcept nogil:
+    """One row's features from filled[0] on; False at a fault."""
+    cdef const unsigned char* p = at.p
+    cdef const unsigned char* line = p
+    cdef const unsigned char* token = p
+    cdef long long start = filled[0]
+    cdef long long end = start
+    cdef long long index = 0
+    cdef long long last = -1
+    cdef long long i
+    cdef double value = 0.0
+    cdef bint rising = True
+    while next_feature(&p, &token, first, &index):
+        if ones and p[0] == c'1' and (p[1] == c' ' or p[1] == c'\n'):
+            p += 1
+        else:
+            p = read_value(p, &value, FLOAT64_END)
+            if p == NULL:
+                break
+            if ones and value != 1.0:
+                return not failed(at, NOT_ONES, token)
+        if end == room:
+            return not failed(at, CHANGED, token)
+        index -= first
+        columns[end] = <int>index
+        if not ones:
+            values[end] = value
+        rising &= index > last
+        last = index
+        end += 1
+    if not rising:
+        sort_row(columns + start, NULL if ones else values + start, end - start)
+        for i in range(start + 1, end):
+            if columns[i] == columns[i - 1]:
+                at.detail = columns[i] + first
+                return not failed(at, TWICE, line)
+    if p == NULL:
+        return not failed(at, FEATURE, token)
+    if end > start:
+        widest[0] = max(widest[0], columns[end - 1] + <long long>1)
+    filled[0] = end
+    at.p = p
+    return True
+
+
+cdef void sort_row(int* keys, double* values, Py_ssize_t n) noexcept nogil:
+    """Heap sort of keys, with their values where these are not NULL: no memory, no bad case."""
+    cdef Py_ssize_t start = n // 2
+    cdef Py_ssize_t end = n
+    cdef Py_ssize_t root
+    cdef Py_ssize_t child
+    cdef int key
+    cdef double value = 0.0
+    while end > 1:
+        if start > 0:
+            start -= 1
+        else:
+            end -= 1
+            swap(keys, values, 0, end)
+        root = start
+        key = keys[root]
+        if values != NULL:
+            value = values[root]
+        child = 2 * root + 1
+        while child < end:
+            if child + 1 < end and keys[child] < keys[child + 1]:
+                child += 1
+            if key >= keys[child]:
+                break
+            keys[root] = keys[child]
+            if values != NULL:
+                values[root] = values[child]
+            root = child
+            child = 2 * root + 1
+        keys[root] = key
+        if values != NULL:
+            values[root] = value
+
+
+cdef inline void swap(int* keys, double* values, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
+    cdef int key = keys[i]
+    cdef double value
+    keys[i] = keys[j]
+    keys[j] = key
+    if values != NULL:
+        value = values[i]
+        values[i] = values[j]
+        values[j] = value

@@ -1,0 +1,390 @@
+"""Violated pairs of one list, counted and summed, pair by pair or in O(k log k).
+
+The items of a list stand in the order of falling labels, and item j must beat the positions
+start[j]..stop[j]-1 of its list, both rising in j. With z = score - tau * h and margins
+g = h[j] - h[l] + c a pair is violated iff z[j] <= z[l] + c * tau. Both engines test exactly that.
+
+For the items above, n and H are the number and the sum of h of those below that violate; for the
+items below, m and G are the same of those above: u = n * (h + c) - H - (G + m * (c - h)).
+"""
+
+from libc.string cimport memset
+
+from rerank.native.data._fenwick cimport Sums
+from rerank.native.data._fenwick cimport count_add
+from rerank.native.data._fenwick cimport count_sum
+from rerank.native.data._fenwick cimport tree_add
+from rerank.native.data._fenwick cimport tree_sum
+from rerank.native.data._sort cimport BUCKETS
+from rerank.native.data._sort cimport argsort
+from rerank.native.data._sort cimport word
+
+import numpy as np
+
+cdef enum:
+    # A list of at most this many different ranges is swept range by range, without a Fenwick tree.
+    MAX_RUNS = 6
+
+
+cdef class Scratch:
+    """Arrays for lists of up to ``longest`` items, made once and shared by all calls."""
+
+    def __init__(self, Py_ssize_t longest):
+        cdef double[::1] floats = np.zeros(7 * longest + 1)
+        cdef long long[::1] longs = np.zeros(2 * longest + 1, dtype=np.int64)
+        cdef int[::1] ints = np.zeros(3 * longest + BUCKETS, dtype=np.int32)
+        cdef double[::1] sums = np.zeros(2 * (longest + 2))
+        self.keep = (floats, longs, ints, sums)
+        self.room.s = &floats[0]
+        self.room.u = self.room.s + longest
+        self.room.z = self.room.u + longest
+        self.room.above_h = self.room.z + longest
+        self.room.below_h = self.room.above_h + longest
+        self.room.above_n = self.room.below_h + longest
+        self.room.below_n = self.room.above_n + longest
+        self.room.words = <word*> &longs[0]
+        self.room.counts = &ints[0]
+        self.room.order = self.room.counts + BUCKETS
+        self.room.place = self.room.order + longest
+        self.room.bound = self.room.place + longest
+        self.room.tree = <Sums*> &sums[0]
+
+
+cdef inline count combine(const double* h, double c, bint even, int k, Room* r) noexcept nogil:
+    """OUT r.u from the counts and sums; returns the number of violated pairs."""
+    cdef int j
+    cdef count violated = 0
+    for j in range(k):
+        violated += <count> r.above_n[j]
+    if even:
+        for j in range(k):
+            r.u[j] = c * (r.above_n[j] - r.below_n[j])
+    else:
+        for j in range(k):
+            r.u[j] = (r.above_n[j] * (h[j] + c) - r.above_h[j]) - (
+                r.below_h[j] + r.below_n[j] * (c - h[j])
+            )
+    return violated
+
+
+cdef inline void shift_scores(const double* h, double tau, bint even, int k, Room* r) noexcept nogil:
+    """OUT r.z = scores less tau * h; clears the counts and sums."""
+    cdef int j
+    if even:
+        for j in range(k):
+            r.z[j] = r.s[j]
+    else:
+        for j in range(k):
+            r.z[j] = r.s[j] - tau * h[j]
+        memset(r.above_h, 0, k * sizeof(double))
+        memset(r.below_h, 0, k * sizeof(double))
+    memset(r.above_n, 0, k * sizeof(double))
+    memset(r.below_n, 0, k * sizeof(double))
+
+
+cdef inline double pairs_of_item(double zj, const double* reach, double* below, int n) noexcept nogil:
+    """OUT below[l] += 1 where zj <= reach[l], for l < n; returns how many."""
+    cdef int l = 0
+    cdef double hit0
+    cdef double hit1
+    cdef double total0 = 0.0
+    cdef double total1 = 0.0
+    # Two lanes written out: whole numbers in doubles add exactly, in any order.
+    while l + 1 < n:
+        hit0 = 1.0 if zj <= reach[l] else 0.0
+        hit1 = 1.0 if zj <= reach[l + 1] else 0.0
+        total0 += hit0
+        total1 += hit1
+        below[l] += hit0
+        below[l + 1] += hit1
+        l += 2
+    if l < n:
+        hit0 = 1.0 if zj <= reach[l] else 0.0
+        total0 += hit0
+        below[l] += hit0
+    return total0 + total1
+
+
+cdef inline void add_where_reached(
+    double z, double h, const double* reach, double* sums, int n
+) noexcept nogil:
+    """OUT sums[i] += h where z <= reach[i], for i < n."""
+    cdef int i
+    for i in range(n):
+        sums[i] += h if z <= reach[i] else 0.0
+
+
+cdef inline void add_where_reaching(
+    double reach, double h, const double* z, double* sums, int n
+) noexcept nogil:
+    """OUT sums[i] += h where z[i] <= reach, for i < n."""
+    cdef int i
+    for i in range(n):
+        sums[i] += h if z[i] <= reach else 0.0
+
+
+cdef count pair_loop(
+    const int* start, const int* stop, const double* h, double c, double tau, bint even, int k, Room* r
+) noexcept nogil:
+    """Every pair of the ranges, one comparison each. IN r.s, OUT r.u; returns the violated pairs."""
+    cdef int j
+    cdef int at
+    cdef int n
+    cdef int low = 0
+    cdef int high = 0
+    cdef double* reach = r.u  # z[l] + c * tau, until u is computed
+    shift_scores(h, tau, even, k, r)
+    for j in range(k):
+        reach[j] = r.z[j] + c * tau
+    for j in range(k):
+        at = start[j]
+        n = stop[j] - at
+        if n > 0:
+            r.above_n[j] = pairs_of_item(r.z[j], reach + at, r.below_n + at, n)
+            if not even:
+                add_where_reached(r.z[j], h[j], reach + at, r.below_h + at, n)
+    if not even:
+        # The same pairs from below, so that every sum is one of many and the loops vectorise.
+        for j in range(k):
+            while high < k and start[high] <= j:
+                high += 1
+            while low < high and stop[low] <= j:
+                low += 1
+            add_where_reaching(reach[j], h[j], r.z + low, r.above_h + low, high - low)
+    return combine(h, c, even, k, r)
+
+
+cdef void place_items(double c, double tau, int k, Room* r) noexcept nogil:
+    """OUT r.place[j] = position of z[j] among all z, r.bound[l] = how many z are <= z[l] + c * tau.
+
+    So a pair is violated iff place[j] < bound[l], whatever the order of equal z.
+    """
+    cdef int i
+    cdef int item
+    cdef int ahead = 0
+    cdef double reach
+    argsort(r.z, r.order, k, r.words, r.counts)
+    for i in range(k):
+        item = r.order[i]
+        r.place[item] = i
+        reach = r.z[item] + c * tau
+        while ahead < k and r.z[r.order[ahead]] <= reach:
+            ahead += 1
+        r.bound[item] = ahead
+
+
+cdef void sweep_runs(
+    const int* start, const int* stop, const double* h, bint even, int k, Room* r
+) noexcept nogil:
+    """Counts and sums by one pass over the places for each run of items with the same range."""
+    cdef Sums* at = r.tree
+    cdef Sums total
+    cdef int first = 0
+    cdef int last
+    cdef int i
+    while first < k:
+        last = first + 1
+        while last < k and start[last] == start[first] and stop[last] == stop[first]:
+            last += 1
+        if start[first] < stop[first]:
+            # Below: at[p] sums the items of the run with place < p.
+            memset(at, 0, (k + 1) * sizeof(Sums))
+            for i in range(first, last):
+                at[r.place[i] + 1].n = 1.0
+                at[r.place[i] + 1].h = h[i]
+            for i in range(1, k + 1):
+                at[i].n += at[i - 1].n
+                at[i].h += at[i - 1].h
+            for i in range(start[first], stop[first]):
+                r.below_n[i] += at[r.bound[i]].n
+                if not even:
+                    r.below_h[i] += at[r.bound[i]].h
+            # Above: at[p] sums the items of the range with bound > p.
+            memset(at, 0, (k + 1) * sizeof(Sums))
+            for i in range(start[first], stop[first]):
+                at[r.bound[i]].n += 1.0
+                at[r.bound[i]].h += h[i]
+            total.n = 0.0
+            total.h = 0.0
+            for i in range(k, -1, -1):
+                total.n += at[i].n
+                total.h += at[i].h
+                at[i] = total
+            for i in range(first, last):
+                r.above_n[i] = at[r.place[i] + 1].n
+                if not even:
+                    r.above_h[i] = at[r.place[i] + 1].h
+        first = last
+
+
+cdef void sweep_tree(
+    const int* start, const int* stop, const double* h, int k, Room* r
+) noexcept nogil:
+    """Counts and sums by two sweeps over the ranks with a Fenwick tree over the places."""
+    cdef Sums* tree = r.tree
+    cdef Sums inside
+    cdef Sums upto
+    cdef int j
+    cdef int l
+    cdef int low = k
+    cdef int high = k
+    # Above: from the last item up, ranges move up with the items; the tree holds their bounds.
+    memset(tree, 0, (k + 1) * sizeof(Sums))
+    inside.n = 0.0
+    inside.h = 0.0
+    for j in range(k - 1, -1, -1):
+        while low > start[j]:
+            low -= 1
+            tree_add(tree, k, r.bound[low], 1.0, h[low])
+            inside.n += 1.0
+            inside.h += h[low]
+        while high > stop[j]:
+            high -= 1
+            tree_add(tree, k, r.bound[high], -1.0, -h[high])
+            inside.n -= 1.0
+            inside.h -= h[high]
+        if low < high:
+            upto = tree_sum(tree, r.place[j])
+            r.above_n[j] = inside.n - upto.n
+            r.above_h[j] = inside.h - upto.h
+    # Below: item l is in the ranges of the items from `low` (those whose stop is beyond l) to
+    # `high` (those whose start is not beyond it); the tree holds their places.
+    memset(tree, 0, (k + 1) * sizeof(Sums))
+    low = 0
+    high = 0
+    for l in range(k):
+        while high < k and start[high] <= l:
+            tree_add(tree, k, r.place[high] + 1, 1.0, h[high])
+            high += 1
+        while low < high and stop[low] <= l:
+            tree_add(tree, k, r.place[low] + 1, -1.0, -h[low])
+            low += 1
+        if low < high:
+            upto = tree_sum(tree, r.bound[l])
+            r.below_n[l] = upto.n
+            r.below_h[l] = upto.h
+
+
+cdef void sweep_counts(const int* start, const int* stop, int k, Room* r) noexcept nogil:
+    """sweep_tree for even margins, where counts are all that is needed."""
+    cdef int* tree = <int*> r.tree
+    cdef int j
+    cdef int l
+    cdef int low = k
+    cdef int high = k
+    memset(tree, 0, (k + 1) * sizeof(int))
+    for j in range(k - 1, -1, -1):
+        while low > start[j]:
+            low -= 1
+            count_add(tree, k, r.bound[low], 1)
+        while high > stop[j]:
+            high -= 1
+            count_add(tree, k, r.bound[high], -1)
+        if low < high:
+            r.above_n[j] = high - low - count_sum(tree, r.place[j])
+    memset(tree, 0, (k + 1) * sizeof(int))
+    low = 0
+    high = 0
+    for l in range(k):
+        while high < k and start[high] <= l:
+            count_add(tree, k, r.place[high] + 1, 1)
+            high += 1
+        while low < high and stop[low] <= l:
+            count_add(tree, k, r.place[low] + 1, -1)
+            low += 1
+        if low < high:
+            r.below_n[l] = count_sum(tree, r.bound[l])
+
+
+cdef count sweep(
+    const int* start, const int* stop, const double* h, double c, double tau, bint even, int k, Room* r
+) noexcept nogil:
+    """The same as pair_loop in O(k log k). IN r.s, OUT r.u; returns the violated pairs."""
+    cdef int j
+    cdef int runs = 1
+    shift_scores(h, tau, even, k, r)
+    place_items(c, tau, k, r)
+    for j in range(1, k):
+        runs += start[j] != start[j - 1] or stop[j] != stop[j - 1]
+    if runs <= MAX_RUNS:
+        sweep_runs(start, stop, h, even, k, r)
+    elif even:
+        sweep_counts(start, stop, k, r)
+    else:
+        sweep_tree(start, stop, h, k, r)
+    return combine(h, c, even, k, r)
+
+
+cdef count violations(
+    const int* start, const int* stop, const double* h, double c, double tau, bint even, bint fast,
+    int k, Room* r
+) noexcept nogil:
+    """OUT r.u from r.s by either engine; returns the number of violated pairs."""
+    if fast:
+        return sweep(start, stop, h, c, tau, even, k, r)
+    return pair_loop(start, stop, h, c, tau, even, k, r)
+
+
+def list_updates(
+    const double[::1] scores,
+    const int[::1] start,
+    const int[::1] stop,
+    const double[::1] h,
+    double c,
+    double tau,
+    bint even,
+    bint fast,
+    Scratch scratch,
+    double[::1] u,
+):
+    """OUT u of one list under `scores` (k), items in the order of falling labels.
+
+    IN start, stop, h (k), even: h is zero; fast: by sweeping, else pair by pair. OUT u (k). Returns
+    the number of violated pairs.
+    """
+    cdef int k = <int> scores.shape[0]
+    cdef Room* r = &scratch.room
+    cdef count violated
+    cdef int j
+    with nogil:
+        for j in range(k):
+            r.s[j] = scores[j]
+        violated = violations(&start[0], &stop[0], &h[0], c, tau, even, fast, k, r)
+        for j in range(k):
+            u[j] = r.u[j]
+    return violated
+
+
+cdef inline bint prefer_pairs(const int* start, const int* stop, bint even, int k) noexcept nogil:
+    """Whether the pair loop is the faster engine for a list (measured by scripts/bench/perceptron.py).
+
+    In nanoseconds: a pair costs 0.4 (even) or 1.0; sweeping costs 60 an item through the tree, and
+    14 an item + 7 an item and run where there are few runs.
+    """
+    cdef count n_pairs = 0
+    cdef int runs = 1
+    cdef int j
+    for j in range(k):
+        n_pairs += stop[j] - start[j]
+    for j in range(1, k):
+        runs += start[j] != start[j - 1] or stop[j] != stop[j - 1]
+    return n_pairs * (0.4 if even else 1.0) < k * (14.0 + 7.0 * runs if runs <= MAX_RUNS else 60.0)
+
+
+def choose_engines(
+    const long long[::1] offsets,
+    const int[::1] start,
+    const int[::1] stop,
+    bint even,
+    unsigned char[::1] fast,
+):
+    """OUT fast[i] = 1 where sweeping list i is faster than going through its pairs.
+
+    IN offsets (n_lists + 1), start and stop (n_items). OUT fast (n_lists).
+    """
+    cdef Py_ssize_t i
+    cdef long long first
+    with nogil:
+        for i in range(offsets.shape[0] - 1):
+            first = offsets[i]
+            fast[i] = not prefer_pairs(&start[first], &stop[first], even, <int> (offsets[i + 1] - first))

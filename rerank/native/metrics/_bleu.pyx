@@ -1,0 +1,272 @@
+"""Statistics of BLEU: clipped n-gram matches of candidates with the references of their list.
+
+Nothing is interned over the whole set: each list gets a small table of its references' own n-grams, in
+which its candidates are looked up. An n-gram is the child of the n-gram without its last token, so that
+keys are compared whole and no collision of hashes can count as a match.
+
+Tokens are what Python's ``str.split()`` makes of the UTF-8 text: runs between white space of Unicode.
+"""
+
+from libc.string cimport memcmp
+
+from rerank.native.data._tokens cimport MULTIPLIER
+from rerank.native.data._tokens cimport blank_at
+from rerank.native.data._tokens cimport bytes_at
+from rerank.native.data._tokens cimport key_of
+from rerank.native.data._tokens cimport token_end
+from rerank.native.data._tokens cimport tokens_of
+from rerank.native.data._tokens cimport word
+
+cdef enum:
+    ORDERS = 4
+    KEY = 0
+    MARK = 1  # of a token's slot: list number << 32 | length; of an n-gram's: list number << 32 | id
+    ID = 2
+    PLACE = 3
+    TEXT = 0  # the last text that met this n-gram
+    SEEN = 1  # how often that text has matched it
+    LIMIT = 2  # how often a reference has it at most
+
+cdef struct Table:
+    word* tokens  # (size, 4): key, mark, id, address
+    word* grams  # (size, 2): parent << 32 | token, mark
+    long long* state  # (n-grams, 3)
+    int token_shift  # 64 - log2 of the slots in use
+    int gram_shift
+    word token_mask
+    word gram_mask
+    word mark
+    long long n_grams
+
+
+cdef inline word* token_slot(Table* table, bytes_at p, word length, bytes_at limit) noexcept nogil:
+    """The slot of a token of this list, or the free one where it belongs."""
+    cdef word key = key_of(p, length, limit)
+    cdef word mark = table.mark | length
+    cdef word at = (key * MULTIPLIER) >> table.token_shift
+    cdef word* slot = table.tokens + 4 * at
+    while (slot[MARK] ^ table.mark) >> 32 == 0:
+        if slot[KEY] == key and slot[MARK] == mark:
+            if length <= 8 or memcmp(<const void*>slot[PLACE], p, length) == 0:
+                return slot
+        at = (at + 1) & table.token_mask
+        slot = table.tokens + 4 * at
+    return slot
+
+
+cdef inline word* gram_slot(Table* table, long long parent, long long token) noexcept nogil:
+    """The slot of an n-gram of this list, or the free one where it belongs."""
+    cdef word key = (<word>parent << 32) | <word>token
+    cdef word at = (key * MULTIPLIER) >> table.gram_shift
+    cdef word* slot = table.grams + 2 * at
+    while (slot[MARK] ^ table.mark) >> 32 == 0:
+        if slot[KEY] == key:
+            return slot
+        at = (at + 1) & table.gram_mask
+        slot = table.grams + 2 * at
+    return slot
+
+
+cdef inline long long new_gram(Table* table) noexcept nogil:
+    """The id of an n-gram not met before in this list."""
+    cdef long long gram = table.n_grams
+    table.n_grams += 1
+    table.state[3 * gram + TEXT] = 0
+    table.state[3 * gram + LIMIT] = 0
+    return gram
+
+
+cdef inline long long enter_token(Table* table, bytes_at p, word length, bytes_at limit) noexcept nogil:
+    cdef word* slot = token_slot(table, p, length, limit)
+    if (slot[MARK] ^ table.mark) >> 32:
+        slot[KEY] = key_of(p, length, limit)
+        slot[MARK] = table.mark | length
+        slot[ID] = <word>new_gram(table)
+        slot[PLACE] = <word>p
+    return <long long>slot[ID]
+
+
+cdef inline long long enter_gram(Table* table, long long parent, long long token) noexcept nogil:
+    cdef word* slot = gram_slot(table, parent, token)
+    if (slot[MARK] ^ table.mark) >> 32:
+        slot[KEY] = (<word>parent << 32) | <word>token
+        slot[MARK] = table.mark | <word>new_gram(table)
+    return <long long>(slot[MARK] & 0xFFFFFFFFULL)
+
+
+cdef inline long long find_token(Table* table, bytes_at p, word length, bytes_at limit) noexcept nogil:
+    cdef word* slot = token_slot(table, p, length, limit)
+    return -1 if (slot[MARK] ^ table.mark) >> 32 else <long long>slot[ID]
+
+
+cdef inline long long find_gram(Table* table, long long parent, long long token) noexcept nogil:
+    cdef word* slot = gram_slot(table, parent, token)
+    return -1 if (slot[MARK] ^ table.mark) >> 32 else <long long>(slot[MARK] & 0xFFFFFFFFULL)
+
+
+cdef inline long long met(long long* state, long long text) noexcept nogil:
+    """How often ``text`` has met the n-gram of this state, this time counted."""
+    if state[TEXT] != text:
+        state[TEXT] = text
+        state[SEEN] = 0
+    state[SEEN] += 1
+    return state[SEEN]
+
+
+cdef long long enter_reference(
+    Table* table, bytes_at p, bytes_at end, bytes_at limit, long long text
+) noexcept nogil:
+    """Enter the n-grams of one reference; gives its number of tokens."""
+    cdef long long last[ORDERS]  # the n-grams that end at the token before, by n - 1
+    cdef long long n_tokens = 0
+    cdef long long token
+    cdef long long times
+    cdef int n
+    cdef int blank
+    cdef bytes_at start
+    while p < end:
+        blank = blank_at(p, end)
+        if blank:
+            p += blank
+            continue
+        start = p
+        p = token_end(p, end, limit)
+        token = enter_token(table, start, <word>(p - start), limit)
+        for n in range(<int>min(n_tokens, ORDERS - 1), 0, -1):
+            last[n] = enter_gram(table, last[n - 1], token)
+        last[0] = token
+        n_tokens += 1
+        for n in range(<int>min(n_tokens, ORDERS)):
+            times = met(table.state + 3 * last[n], text)
+            if times > table.state[3 * last[n] + LIMIT]:
+                table.state[3 * last[n] + LIMIT] = times
+    return n_tokens
+
+
+cdef long long match_candidate(
+    Table* table, bytes_at p, bytes_at end, bytes_at limit, long long text, long long* matches
+) noexcept nogil:
+    """Clipped matches of a candidate by n - 1; gives its number of tokens."""
+    cdef long long last[ORDERS]
+    cdef long long n_tokens = 0
+    cdef long long token
+    cdef long long* state
+    cdef int n
+    # Orders up to this have an n-gram of the references that ends at the token before; what is left of
+    # an n-gram without its first token is in the references too, so that none is missing between.
+    cdef int known = 0
+    cdef int blank
+    cdef bytes_at start
+    for n in range(ORDERS):
+        matches[n] = 0
+    while p < end:
+        blank = blank_at(p, end)
+        if blank:
+            p += blank
+            continue
+        start = p
+        p = token_end(p, end, limit)
+        n_tokens += 1
+        token = find_token(table, start, <word>(p - start), limit)
+        if token < 0:
+            known = 0
+            continue
+        n = min(known, ORDERS - 1)
+        known = 1
+        while n > 0:
+            last[n] = find_gram(table, last[n - 1], token)
+            if last[n] >= 0:
+                known = max(known, n + 1)
+                state = table.state + 3 * last[n]
+                if met(state, text) <= state[LIMIT]:
+                    matches[n] += 1
+            n -= 1
+        last[0] = token
+        state = table.state + 3 * token
+        if met(state, text) <= state[LIMIT]:
+            matches[0] += 1
+    return n_tokens
+
+
+cdef inline int bits_for(long long entries) noexcept nogil:
+    """log2 of a table that is at most half full with so many entries."""
+    cdef int bits = 3
+    while (1LL << bits) < 2 * entries:
+        bits += 1
+    return bits
+
+
+def statistics(
+    const unsigned char[::1] text,
+    const long long[::1] text_offsets,
+    const long long[::1] offsets,
+    const unsigned char[::1] reference,
+    const long long[:, ::1] starts,
+    const long long[:, ::1] stops,
+    unsigned long long[:, ::1] tokens,
+    unsigned long long[:, ::1] grams,
+    long long[:, ::1] state,
+    long long[::1] lengths,
+    double[:, ::1] out,
+):
+    """OUT out (n_items, 10): matches and totals of n = 1..4, tokens, tokens of the closest reference.
+
+    IN text with text_offsets (n_items + 1); offsets (n_lists + 1); reference r of list i is
+    ``reference[starts[i, r]:stops[i, r]]``. WORK tokens (s, 4) and grams (t, 2) of zeros, s and t powers of
+    two, at least 8, that are 2 and 6 times the tokens in the longest list's references; state (4 times
+    those tokens, 3); lengths (n_references).
+    """
+    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Py_ssize_t n_references = starts.shape[1]
+    cdef Py_ssize_t i
+    cdef Py_ssize_t r
+    cdef long long j
+    cdef long long n_tokens
+    cdef long long room
+    cdef long long closest
+    cdef long long gap
+    cdef long long matches[ORDERS]
+    cdef long long met_text = 0
+    cdef int n
+    cdef int bits
+    cdef Table table
+    cdef bytes_at here = &text[0] if text.shape[0] else NULL
+    cdef bytes_at there = &reference[0] if reference.shape[0] else NULL
+    cdef bytes_at here_limit = here + text.shape[0]
+    cdef bytes_at there_limit = there + reference.shape[0]
+    table.tokens = &tokens[0, 0]
+    table.grams = &grams[0, 0]
+    table.state = &state[0, 0]
+    with nogil:
+        for i in range(n_lists):
+            room = 0
+            for r in range(n_references):
+                room += tokens_of(there + starts[i, r], there + stops[i, r])
+            bits = bits_for(room)
+            table.token_shift = 64 - bits
+            table.token_mask = (1ULL << bits) - 1
+            bits = bits_for(3 * room)
+            table.gram_shift = 64 - bits
+            table.gram_mask = (1ULL << bits) - 1
+            table.mark = <word>(i + 1) << 32
+            table.n_grams = 0
+            for r in range(n_references):
+                met_text += 1
+                lengths[r] = enter_reference(
+                    &table, there + starts[i, r], there + stops[i, r], there_limit, met_text
+                )
+            for j in range(offsets[i], offsets[i + 1]):
+                met_text += 1
+                n_tokens = match_candidate(
+                    &table, here + text_offsets[j], here + text_offsets[j + 1], here_limit, met_text, matches
+                )
+                closest = lengths[0]
+                for r in range(1, n_references):
+                    gap = abs(lengths[r] - n_tokens) - abs(closest - n_tokens)
+                    if gap < 0 or (gap == 0 and lengths[r] < closest):
+                        closest = lengths[r]
+                for n in range(ORDERS):
+                    out[j, n] = <double>matches[n]
+                    out[j, ORDERS + n] = <double>max(n_tokens - n, 0)
+                out[j, 8] = <double>n_tokens
+                out[j, 9] = <double>closest

@@ -1,0 +1,196 @@
+"""Edits of candidates against the references of their list: Levenshtein's distance and bags of tokens.
+
+Both take texts as numbers, as ``_numbers`` makes them: 0 in a candidate equals nothing in a reference.
+"""
+
+from libc.string cimport memset
+
+from rerank.native.data._tokens cimport word
+
+cdef enum:
+    BITS = 64
+
+
+cdef inline long long one_block(const word* masks, const int* ids, long long n, int m) noexcept nogil:
+    """Levenshtein's distance of n numbers to a reference of m in 1..64, whose places are ``masks``."""
+    cdef word plus = ~<word>0  # vertical differences of a column of the matrix
+    cdef word minus = 0
+    cdef word equal
+    cdef word across
+    cdef word up
+    cdef word down
+    cdef int top = m - 1
+    cdef long long distance = m
+    cdef long long t
+    for t in range(n):
+        equal = masks[ids[t]]
+        across = (((equal & plus) + plus) ^ plus) | equal
+        up = minus | ~(across | plus)
+        down = plus & across
+        distance += <long long>(up >> top & 1) - <long long>(down >> top & 1)
+        up = up << 1 | 1
+        down = down << 1
+        equal |= minus
+        plus = down | ~(equal | up)
+        minus = up & equal
+    return distance
+
+
+cdef inline long long next_block(
+    const word* masks, const int* ids, long long n, int m, signed char* carry
+) noexcept nogil:
+    """64 rows of the matrix, or the last m: IN/OUT carry (n), the steps along the row above and below.
+
+    Gives the sum of the steps along the last row.
+    """
+    cdef word plus = ~<word>0
+    cdef word minus = 0
+    cdef word equal
+    cdef word joined
+    cdef word across
+    cdef word up
+    cdef word down
+    cdef int top = m - 1
+    cdef int step
+    cdef long long total = 0
+    cdef long long t
+    for t in range(n):
+        equal = masks[ids[t]]
+        joined = equal | minus
+        equal |= <word>(carry[t] < 0)
+        across = (((equal & plus) + plus) ^ plus) | equal
+        up = minus | ~(across | plus)
+        down = plus & across
+        step = <int>(up >> top & 1) - <int>(down >> top & 1)
+        up = up << 1 | <word>(carry[t] > 0)
+        down = down << 1 | <word>(carry[t] < 0)
+        plus = down | ~(joined | up)
+        minus = up & joined
+        carry[t] = <signed char>step
+        total += step
+    return total
+
+
+cdef inline void keep_best(double* out, long long edits, long long length, bint first) noexcept nogil:
+    """The reference with the fewest edits counts, the longest of equals."""
+    if first or <double>edits < out[0] or (<double>edits == out[0] and <double>length > out[1]):
+        out[0] = <double>edits
+        out[1] = <double>length
+
+
+def levenshtein(
+    const int[::1] ids,
+    const long long[::1] bounds,
+    const long long[::1] offsets,
+    const int[::1] reference_ids,
+    const long long[::1] reference_bounds,
+    Py_ssize_t n_references,
+    unsigned long long[::1] masks,
+    signed char[::1] carry,
+    double[:, ::1] out,
+):
+    """OUT out (n_items, 2): edits (insertions, deletions, substitutions) and tokens of the reference.
+
+    Of several references the one with the fewest edits counts, the longest of equals. IN as
+    ``_numbers`` writes it; WORK masks of zeros, more than the largest number; carry, as many as a list's
+    candidates have tokens. Rows of the matrix go 64 at a time (Myers 1999; Hyyrö 2003).
+    """
+    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Py_ssize_t i
+    cdef Py_ssize_t r
+    cdef long long j
+    cdef long long t
+    cdef long long m
+    cdef long long block
+    cdef long long begin
+    cdef long long end
+    cdef long long steps
+    cdef int rows
+    cdef const int* reference
+    cdef const int* text = &ids[0]
+    cdef word* places = &masks[0]
+    cdef signed char* above = &carry[0]
+    with nogil:
+        for i in range(n_lists):
+            begin = offsets[i] - offsets[0]
+            end = offsets[i + 1] - offsets[0]
+            for r in range(n_references):
+                reference = &reference_ids[0] + reference_bounds[i * n_references + r]
+                m = reference_bounds[i * n_references + r + 1] - reference_bounds[i * n_references + r]
+                if m == 0:
+                    for j in range(begin, end):
+                        keep_best(&out[j, 0], bounds[j + 1] - bounds[j], 0, r == 0)
+                    continue
+                if m > BITS:
+                    memset(above, 1, bounds[end] - bounds[begin])
+                block = 0
+                while block < m:
+                    rows = <int>min(m - block, BITS)
+                    for t in range(rows):
+                        places[reference[block + t]] |= 1ULL << t
+                    if m <= BITS:
+                        for j in range(begin, end):
+                            steps = one_block(
+                                places, text + bounds[j], bounds[j + 1] - bounds[j], rows
+                            )
+                            keep_best(&out[j, 0], steps, m, r == 0)
+                    else:
+                        for j in range(begin, end):
+                            steps = next_block(
+                                places,
+                                text + bounds[j],
+                                bounds[j + 1] - bounds[j],
+                                rows,
+                                above + (bounds[j] - bounds[begin]),
+                            )
+                            if block + rows == m:
+                                keep_best(&out[j, 0], m + steps, m, r == 0)
+                    for t in range(rows):
+                        places[reference[block + t]] = 0
+                    block += rows
+
+
+def bags(
+    const int[::1] ids,
+    const long long[::1] bounds,
+    const long long[::1] offsets,
+    const int[::1] reference_ids,
+    const long long[::1] reference_bounds,
+    Py_ssize_t n_references,
+    int[::1] left,
+    double[:, ::1] out,
+):
+    """OUT out (n_items, 2): max(h, r) - matches and r, of h tokens of a candidate and r of a reference.
+
+    matches is the size of the bags' intersection; references, IN and WORK left (int, zeros) as in
+    ``levenshtein``.
+    """
+    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Py_ssize_t i
+    cdef Py_ssize_t r
+    cdef long long j
+    cdef long long t
+    cdef long long m
+    cdef long long n
+    cdef long long matches
+    cdef const int* reference
+    cdef const int* text
+    with nogil:
+        for i in range(n_lists):
+            for r in range(n_references):
+                reference = &reference_ids[0] + reference_bounds[i * n_references + r]
+                m = reference_bounds[i * n_references + r + 1] - reference_bounds[i * n_references + r]
+                for t in range(m):
+                    left[reference[t]] += 1
+                for j in range(offsets[i] - offsets[0], offsets[i + 1] - offsets[0]):
+                    text = &ids[0] + bounds[j]
+                    n = bounds[j + 1] - bounds[j]
+                    matches = 0
+                    for t in range(n):
+                        matches += left[text[t]] > 0
+                        left[text[t]] -= 1
+                    for t in range(n):
+                        left[text[t]] += 1
+                    keep_best(&out[j, 0], max(n, m) - matches, m, r == 0)
+                for t in range(m):
+                    left[reference[t]] = 0

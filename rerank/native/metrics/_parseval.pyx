@@ -1,0 +1,267 @@
+"""Brackets of parses against those of the gold tree of their list, as evalb counts them."""
+
+from libc.limits cimport INT_MAX
+from libc.string cimport memset
+
+from rerank.native.data._number cimport u64
+
+import numpy as np
+
+cdef enum Kind:  # of a word, by its tag
+    WORD
+    LEFT_OUT  # punctuation
+    TRACE
+
+KINDS = {"word": WORD, "left out": LEFT_OUT, "trace": TRACE}
+
+cdef u64 FREE = ~<u64>0
+
+
+cdef struct Tree:
+    const int* symbols
+    const int* sizes
+    int n
+    const int* classes  # of symbols as labels of brackets, -1 of those that are none
+    const signed char* kinds  # of symbols as tags
+    u64 n_classes
+
+
+cdef struct Bracket:
+    int label
+    int start  # the first of its words, of those that are kept
+    int end  # behind the last
+
+
+cdef struct Room:
+    int* before  # kept words before each node, and in all
+    unsigned char* keep  # whether each word of gold, traces not counted, is kept
+    int* smallest_end  # at each place between kept words, of the gold brackets around it
+    int* largest_start
+    u64* keys  # gold brackets, hashed
+    int* counts  # how often the bracket of a slot stands in gold
+    int* found  # how often in this parse
+    int* parses  # the parse that ``found`` is of
+    u64 mask  # slots - 1
+    int n_words  # of gold, without traces
+    u64 n_places  # between kept words
+
+
+cdef class Scratch:
+    """Arrays for trees of up to ``largest`` nodes, made once."""
+
+    cdef Room room
+    cdef object keep
+
+    def __init__(self, Py_ssize_t largest):
+        cdef Py_ssize_t slots = slots_for(largest)
+        cdef int[:, ::1] of_words = np.zeros((3, largest + 1), dtype=np.int32)
+        cdef unsigned char[::1] kept = np.zeros(largest + 1, dtype=np.uint8)
+        cdef unsigned long long[::1] keys = np.zeros(slots, dtype=np.uint64)
+        cdef int[:, ::1] of_slots = np.zeros((3, slots), dtype=np.int32)
+        self.keep = (of_words, kept, keys, of_slots)
+        self.room.before = &of_words[0, 0]
+        self.room.smallest_end = &of_words[1, 0]
+        self.room.largest_start = &of_words[2, 0]
+        self.room.keep = &kept[0]
+        self.room.keys = <u64*>&keys[0]
+        self.room.counts = &of_slots[0, 0]
+        self.room.found = &of_slots[1, 0]
+        self.room.parses = &of_slots[2, 0]
+
+
+cdef inline Py_ssize_t slots_for(Py_ssize_t n_nodes) noexcept nogil:
+    """Slots of a table of brackets, twice as many as there can be at least."""
+    cdef Py_ssize_t slots = 4
+    while slots < 2 * n_nodes:
+        slots *= 2
+    return slots
+
+
+cdef inline Kind kind_of(const Tree* tree, int i) noexcept nogil:
+    """The kind of the word at node i."""
+    if tree.sizes[i - 1] != 2:
+        return WORD
+    return <Kind>tree.kinds[tree.symbols[i - 1]]
+
+
+cdef inline void place_gold(const Tree* tree, Room* room) noexcept nogil:
+    """OUT room.before, room.keep and room.n_words by the tags of the gold tree."""
+    cdef int i
+    cdef int kept = 0
+    cdef Kind kind
+    room.n_words = 0
+    for i in range(tree.n):
+        room.before[i] = kept
+        if tree.sizes[i] == 1:
+            kind = kind_of(tree, i)
+            if kind != TRACE:
+                room.keep[room.n_words] = kind == WORD
+                kept += kind == WORD
+                room.n_words += 1
+    room.before[tree.n] = kept
+    room.n_places = kept + 1
+
+
+cdef inline bint place_parse(const Tree* tree, Room* room) noexcept nogil:
+    """OUT room.before, by which words gold keeps; whether there are as many of them."""
+    cdef int i
+    cdef int kept = 0
+    cdef int w = 0
+    for i in range(tree.n):
+        room.before[i] = kept
+        if tree.sizes[i] == 1 and kind_of(tree, i) != TRACE:
+            if w == room.n_words:
+                return False
+            kept += room.keep[w]
+            w += 1
+    room.before[tree.n] = kept
+    return w == room.n_words
+
+
+cdef inline int next_bracket(const Tree* tree, const Room* room, int i, Bracket* bracket) noexcept nogil:
+    """The first node from i on that is a bracket which counts, tree.n where there is none."""
+    bracket.label = bracket.start = bracket.end = 0
+    while i < tree.n:
+        if tree.sizes[i] > 2:
+            bracket.label = tree.classes[tree.symbols[i]]
+            bracket.start = room.before[i]
+            bracket.end = room.before[i + tree.sizes[i]]
+            if bracket.label >= 0 and bracket.start < bracket.end:
+                break
+        i += 1
+    return i
+
+
+cdef inline u64 slot_of(const Room* room, u64 key) noexcept nogil:
+    """The slot of a bracket, or the free one where it would stand."""
+    cdef u64 slot = key * <u64>0x9E3779B97F4A7C15
+    slot = (slot ^ (slot >> 32)) & room.mask
+    while room.keys[slot] != FREE and room.keys[slot] != key:
+        slot = (slot + 1) & room.mask
+    return slot
+
+
+cdef inline u64 key_of(const Tree* tree, const Room* room, const Bracket* b) noexcept nogil:
+    return (<u64>b.start * room.n_places + <u64>b.end) * tree.n_classes + <u64>b.label
+
+
+cdef int add_gold(const Tree* tree, Room* room) noexcept nogil:
+    """OUT the table of gold brackets, and those around each place; gives how many there are.
+
+    Gold brackets never cross each other and parents come first, so the last one around a place is the
+    smallest: a bracket from s to e crosses one of them if and only if the smallest around s ends before e,
+    or the smallest around e starts behind s.
+    """
+    cdef Bracket b
+    cdef int i
+    cdef int p
+    cdef int n_brackets = 0
+    cdef u64 key
+    cdef u64 slot
+    for p in range(room.before[tree.n] + 1):
+        room.smallest_end[p] = INT_MAX
+        room.largest_start[p] = -1
+    memset(room.keys, 255, (room.mask + 1) * sizeof(u64))  # every slot is FREE
+    i = next_bracket(tree, room, 0, &b)
+    while i < tree.n:
+        n_brackets += 1
+        key = key_of(tree, room, &b)
+        slot = slot_of(room, key)
+        if room.keys[slot] == FREE:
+            room.keys[slot] = key
+            room.counts[slot] = 0
+            room.parses[slot] = -1
+        room.counts[slot] += 1
+        for p in range(b.start + 1, b.end):
+            room.smallest_end[p] = b.end
+            room.largest_start[p] = b.start
+        i = next_bracket(tree, room, i + 1, &b)
+    return n_brackets
+
+
+cdef void count_parse(const Tree* tree, Room* room, int parse, double* out) noexcept nogil:
+    """OUT out[0], [2], [3]: matched brackets, those of the parse, those of them that cross a gold one."""
+    cdef Bracket b
+    cdef int i = next_bracket(tree, room, 0, &b)
+    cdef int n_matched = 0
+    cdef int n_brackets = 0
+    cdef int n_crossing = 0
+    cdef u64 slot
+    while i < tree.n:
+        n_brackets += 1
+        n_crossing += room.smallest_end[b.start] < b.end or room.largest_start[b.end] > b.start
+        slot = slot_of(room, key_of(tree, room, &b))
+        if room.keys[slot] != FREE:
+            if room.parses[slot] != parse:
+                room.parses[slot] = parse
+                room.found[slot] = 0
+            if room.found[slot] < room.counts[slot]:
+                room.found[slot] += 1
+                n_matched += 1
+        i = next_bracket(tree, room, i + 1, &b)
+    out[0] = n_matched
+    out[2] = n_brackets
+    out[3] = n_crossing
+
+
+def count(
+    const long long[::1] lists,
+    const long long[::1] offsets,
+    const int[::1] symbols,
+    const int[::1] sizes,
+    const int[::1] classes,
+    const signed char[::1] kinds,
+    const long long[::1] gold_offsets,
+    const int[::1] gold_symbols,
+    const int[::1] gold_sizes,
+    const int[::1] gold_classes,
+    const signed char[::1] gold_kinds,
+    Py_ssize_t n_classes,
+    Scratch scratch,
+    double[:, ::1] out,
+):
+    """OUT out (n_items, 5): matched, gold, test, crossing brackets, words of gold without traces.
+
+    IN lists (n_lists + 1), the bounds of lists of parses; the arrays of the parses' forest with the class of
+    each symbol as a label (below n_classes, -1 = no bracket) and its kind as a tag, of KINDS; the same of the
+    gold trees (n_lists). SCRATCH for the largest tree. A missing parse has no bracket.
+
+    Gives the first parse that has not as many words as gold, -1 where there is none.
+    """
+    cdef Py_ssize_t i
+    cdef Py_ssize_t j
+    cdef Py_ssize_t fault = -1
+    cdef int n_gold
+    cdef Tree tree
+    cdef Tree gold
+    cdef Room room = scratch.room
+    tree.classes = &classes[0]
+    tree.kinds = &kinds[0]
+    tree.n_classes = n_classes
+    gold.classes = &gold_classes[0]
+    gold.kinds = &gold_kinds[0]
+    gold.n_classes = n_classes
+    with nogil:
+        for i in range(lists.shape[0] - 1):
+            gold.symbols = &gold_symbols[0] + gold_offsets[i]
+            gold.sizes = &gold_sizes[0] + gold_offsets[i]
+            gold.n = <int>(gold_offsets[i + 1] - gold_offsets[i])
+            room.mask = slots_for(gold.n) - 1
+            place_gold(&gold, &room)
+            n_gold = add_gold(&gold, &room)
+            for j in range(lists[i], lists[i + 1]):
+                out[j, 0] = out[j, 2] = out[j, 3] = 0.0
+                out[j, 1] = n_gold
+                out[j, 4] = room.n_words
+                tree.symbols = &symbols[0] + offsets[j]
+                tree.sizes = &sizes[0] + offsets[j]
+                tree.n = <int>(offsets[j + 1] - offsets[j])
+                if tree.n == 0:
+                    continue
+                if not place_parse(&tree, &room):
+                    fault = j
+                    break
+                count_parse(&tree, &room, <int>(j - lists[i]), &out[j, 0])
+            if fault >= 0:
+                break
+    return fault

@@ -1,0 +1,261 @@
+"""Translation edit rate: edits of words and shifts of blocks, found greedily as Tercom finds them.
+
+The numbers are those of sacrebleu's TER (Snover et al. 2006; its limits and ties; ``_ter_matrix`` has its
+beam). Shifts that cannot beat the best one so far are counted, but not scored.
+"""
+
+from libc.string cimport memcpy
+
+from rerank.native.metrics._ter_matrix cimport BEAM
+from rerank.native.metrics._ter_matrix cimport BITS
+from rerank.native.metrics._ter_matrix cimport INSIDE
+from rerank.native.metrics._ter_matrix cimport Pair
+from rerank.native.metrics._ter_matrix cimport cell
+from rerank.native.metrics._ter_matrix cimport distance
+from rerank.native.metrics._ter_matrix cimport fill
+from rerank.native.metrics._ter_matrix cimport segments
+from rerank.native.metrics._ter_matrix cimport shape
+from rerank.native.data._tokens cimport word
+
+cdef enum:
+    MAX_SIZE = 10  # words of a shift
+    MAX_DISTANCE = 50
+    MAX_TRIED = 1000
+
+cdef struct Shift:
+    int gain
+    int length
+    int start
+    int target
+
+
+cdef void trace(Pair* p) noexcept nogil:
+    """The best path back from the end: a match or substitution first, then a word of the candidate."""
+    cdef int i = p.n
+    cdef int j = p.m
+    cdef int value
+    p.ref_errors[0] = 0
+    p.hyp_errors[0] = 0
+    while i > 0 or j > 0:
+        value = p.cells[p.at[i] + j - p.low[i]]
+        if i > 0 and j > 0 and value == (
+            cell(p.cells + p.at[i - 1], p.low[i - 1], p.high[i - 1], j - 1) + (p.hyp[i - 1] != p.ref[j - 1])
+        ):
+            p.align[j - 1] = i - 1
+            p.ref_errors[j] = p.hyp_errors[i] = p.hyp[i - 1] != p.ref[j - 1]
+            i -= 1
+            j -= 1
+        elif i > 0 and value == cell(p.cells + p.at[i - 1], p.low[i - 1], p.high[i - 1], j) + 1:
+            p.hyp_errors[i] = 1
+            i -= 1
+        else:
+            p.align[j - 1] = i - 1
+            p.ref_errors[j] = 1
+            j -= 1
+    for i in range(p.n):
+        p.hyp_errors[i + 1] += p.hyp_errors[i]
+    for j in range(p.m):
+        p.ref_errors[j + 1] += p.ref_errors[j]
+
+
+cdef inline bint beats(int gain, int length, int start, int target, const Shift* best) noexcept nogil:
+    """The larger gain, then the longer, the earlier, the nearer to the beginning; only a gain counts."""
+    if gain <= 0 or gain < best.gain:
+        return False
+    if gain > best.gain:
+        return True
+    if length != best.length:
+        return length > best.length
+    return start < best.start or (start == best.start and target < best.target)
+
+
+cdef int try_targets(
+    Pair* p, int before, bint bounded, int start, int place, int length, Shift* best
+) noexcept nogil:
+    """Try a block of the candidate at each target beside its match in the reference; gives how many."""
+    cdef int parts[6]
+    cdef int offset
+    cdef int target
+    cdef int last = -1
+    cdef int tried = 0
+    cdef int gain
+    for offset in range(-1, length):
+        target = 0 if place + offset == -1 else p.align[place + offset] + 1
+        if target == last:
+            continue
+        last = target
+        tried += 1
+        # To take a block out and to put it in costs its length at most, each.
+        if bounded and not beats(2 * length, length, start, target, best):
+            continue
+        segments(p.n, start, length, target, parts)
+        gain = before - distance(p, parts)
+        if beats(gain, length, start, target, best):
+            best.gain = gain
+            best.length = length
+            best.start = start
+            best.target = target
+    return tried
+
+
+cdef int find_shift(Pair* p, int before, int* tried, Shift* best) noexcept nogil:
+    """The best shift into ``best``, gain 0 where none gains; IN/OUT tried, the shifts tried so far."""
+    cdef bint bounded = before + abs(p.n - p.m) <= INSIDE
+    cdef int start
+    cdef int place
+    cdef int length
+    best.gain = best.length = best.start = best.target = 0
+    for start in range(p.n):
+        if p.hyp[start] == 0:
+            continue
+        place = p.first[p.hyp[start]]
+        while place >= 0 and place <= start + MAX_DISTANCE:
+            length = 0
+            while (
+                place >= start - MAX_DISTANCE
+                and length < MAX_SIZE
+                and start + length < p.n
+                and place + length < p.m
+                and p.hyp[start + length] == p.ref[place + length]
+            ):
+                length += 1
+                if (
+                    p.hyp_errors[start + length] == p.hyp_errors[start]
+                    or p.ref_errors[place + length] == p.ref_errors[place]
+                    or start <= p.align[place] < start + length
+                ):
+                    continue
+                tried[0] += try_targets(p, before, bounded, start, place, length, best)
+                if tried[0] >= MAX_TRIED:
+                    return best.gain
+            place = p.next[place]
+    return best.gain
+
+
+cdef int perform(Pair* p, const Shift* shift) noexcept nogil:
+    """Shift the candidate's words; gives how many at the beginning stay as they were."""
+    cdef int parts[6]
+    cdef int t = 0
+    cdef int i
+    segments(p.n, shift.start, shift.length, shift.target, parts)
+    for i in range(parts[0], parts[1]):
+        p.moved[t] = p.hyp[i]
+        t += 1
+    for i in range(parts[2], parts[3]):
+        p.moved[t] = p.hyp[i]
+        t += 1
+    for i in range(t):
+        p.hyp[parts[4] + i] = p.moved[i]
+    return parts[4]
+
+
+cdef int edits_of(Pair* p) noexcept nogil:
+    """Shifts and edits of one candidate; its words in ``hyp`` are moved about."""
+    cdef Shift best
+    cdef int shifts = 0
+    cdef int tried = 0
+    cdef int edits
+    cdef int known = 0
+    if p.m == 0:
+        return p.n
+    shape(p)
+    p.plus[0] = ~<word>0
+    p.minus[0] = 0
+    p.score[0] = p.m
+    while True:
+        edits = fill(p, known)
+        if edits == 0:
+            return shifts
+        trace(p)
+        if find_shift(p, edits, &tried, &best) <= 0 or tried >= MAX_TRIED:
+            return shifts + edits
+        known = perform(p, &best)
+        shifts += 1
+
+
+cdef void lay_out(Pair* p, int* ints, word* words, long long* at, int n, int m, int largest) noexcept nogil:
+    """Share the work arrays out for candidates of n words and references of m at most."""
+    p.low = ints
+    p.high = p.low + n + 1
+    p.score = p.high + n + 1
+    p.hyp_errors = p.score + n + 1
+    p.hyp = p.hyp_errors + n + 1
+    p.moved = p.hyp + n
+    p.align = p.moved + n
+    p.next = p.align + m
+    p.ref_errors = p.next + m
+    p.rows = p.ref_errors + m + 1
+    p.first = p.rows + 2 * (m + 1)
+    p.cells = p.first + largest + 1
+    p.places = words
+    p.plus = words + largest + 1
+    p.minus = p.plus + n + 1
+    p.at = at
+
+
+def work_sizes(n: int, m: int, largest: int) -> tuple[int, int, int]:
+    """Entries of the work arrays of ``edits`` for n words, references of m, numbers up to ``largest``."""
+    cells = min((n + 1) * (m + 1), 2 * (m + 1) + m + 2 * (BEAM + 1) * n)
+    return 6 * n + 5 * m + 7 + largest + 1 + cells, largest + 1 + 2 * (n + 1), n + 1
+
+
+cdef void enter(Pair* p, word* places, bint new) noexcept nogil:
+    """Note where each number stands in the reference, or take the notes back."""
+    cdef int j
+    p.bits = p.m <= BITS
+    for j in range(p.m - 1, -1, -1):
+        if new:
+            p.next[j] = p.first[p.ref[j]]
+        p.first[p.ref[j]] = j if new else -1
+        if p.bits:
+            places[p.ref[j]] = places[p.ref[j]] | 1ULL << j if new else 0
+
+
+def edits(
+    const int[::1] ids,
+    const long long[::1] bounds,
+    const long long[::1] offsets,
+    const int[::1] reference_ids,
+    const long long[::1] reference_bounds,
+    Py_ssize_t n_references,
+    Py_ssize_t longest_item,
+    Py_ssize_t longest_reference,
+    Py_ssize_t largest,
+    int[::1] ints,
+    unsigned long long[::1] words,
+    long long[::1] at,
+    double[:, ::1] out,
+):
+    """OUT out (n_items, 2): the fewest edits and shifts to a reference, the references' mean length.
+
+    IN as ``_numbers.words`` writes it, the words of the longest candidate and of the longest reference
+    and the largest number; WORK ints, words, at of ``work_sizes`` entries.
+    """
+    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Py_ssize_t i
+    cdef Py_ssize_t r
+    cdef Py_ssize_t k
+    cdef long long j
+    cdef long long total
+    cdef double found
+    cdef Pair p
+    lay_out(&p, &ints[0], &words[0], &at[0], <int>longest_item, <int>longest_reference, <int>largest)
+    with nogil:
+        for k in range(largest + 1):
+            p.first[k] = -1
+            words[k] = 0
+        for i in range(n_lists):
+            total = reference_bounds[(i + 1) * n_references] - reference_bounds[i * n_references]
+            for r in range(n_references):
+                k = i * n_references + r
+                p.ref = &reference_ids[0] + reference_bounds[k]
+                p.m = <int>(reference_bounds[k + 1] - reference_bounds[k])
+                enter(&p, &words[0], True)
+                for j in range(offsets[i] - offsets[0], offsets[i + 1] - offsets[0]):
+                    p.n = <int>(bounds[j + 1] - bounds[j])
+                    memcpy(p.hyp, &ids[0] + bounds[j], p.n * sizeof(int))
+                    found = edits_of(&p)
+                    if r == 0 or found < out[j, 0]:
+                        out[j, 0] = found
+                    out[j, 1] = <double>total / <double>n_references
+                enter(&p, &words[0], False)

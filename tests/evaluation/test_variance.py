@@ -1,0 +1,146 @@
+"""Gains with intervals, and seeds against lists: what is computed, and how it is told."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from rerank.data.judge import corpus_value
+from rerank.data.lists import CandidateLists
+from rerank.errors import ConfigError
+from rerank.evaluation.evaluate import evaluate
+from rerank.evaluation.gains import gain
+from rerank.evaluation.significance import SEED
+from rerank.evaluation.variance import of_values, variance
+from rerank.metrics.base import parse
+from rerank.report.tables import table_text
+from rerank.report.variance import variance_lines
+
+
+def judged(metric="label@1", n_lists=60, unjudged=0):
+    rng = np.random.default_rng(1)
+    labels = rng.normal(size=4 * n_lists)
+    labels[: 4 * unjudged] = np.nan
+    lists = CandidateLists.from_arrays(np.zeros((4 * n_lists, 1)), labels, group=[4] * n_lists)
+    lists = lists.with_first_best("input")
+    return lists, parse(metric).prepare(lists)
+
+
+def scores(seed, n):
+    return np.random.default_rng(seed).normal(size=n)
+
+
+def test_a_gain_is_resampled_in_pairs():
+    lists, judge = judged()
+    before, after = (judge.per_list(scores(s, lists.n_items)) for s in (1, 2))
+    found = gain("dev", "none", "first-best", judge, before, after)
+    draws = np.random.Generator(np.random.PCG64(SEED)).integers(60, size=(1000, 60), dtype=np.int32)
+    difference = (after[:, 0] - before[:, 0])[draws].mean(axis=1)
+    assert [found.low, found.high] == pytest.approx(np.quantile(difference, [0.025, 0.975]))
+    assert found.gain == pytest.approx((after - before)[:, 0].mean())
+    assert gain("dev", "none", "first-best", judge, before, before).low == 0.0
+
+
+def test_a_gain_in_errors_is_positive_where_they_fall():
+    lists, judge = judged("loss@1")
+    worst, best = judge.per_list(-lists.labels), judge.per_list(lists.labels)
+    found = gain("dev", "none", "first-best", judge, worst, best)
+    assert found.after < found.before
+    assert 0 < found.low < found.gain < found.high
+
+
+def test_lists_that_cannot_be_judged_are_not_drawn():
+    lists, judge = judged(unjudged=10)
+    rows = [judge.per_list(scores(s, lists.n_items)) for s in (1, 2)]
+    found = gain("dev", "none", "first-best", judge, *rows)
+    assert found.lists == 50
+    rest = parse("label@1").prepare(lists.subset(np.arange(10, 60)))
+    assert found == gain("dev", "none", "first-best", rest, rows[0][10:], rows[1][10:])
+
+
+def test_no_value_is_no_gain():
+    lists, judge = judged(n_lists=2, unjudged=2)
+    rows = judge.per_list(scores(1, lists.n_items))
+    assert gain("dev", "none", "first-best", judge, rows, rows) is None
+
+
+def test_both_deviations_are_those_of_numpy():
+    lists, judge = judged()
+    runs = [judge.per_list(scores(s, lists.n_items)) for s in range(5)]
+    found = variance(judge, runs)
+    assert found.values == tuple(corpus_value(judge, rows) for rows in runs)
+    assert found.sd_seeds == pytest.approx(np.std(found.values, ddof=1))
+    draws = np.random.Generator(np.random.PCG64(SEED)).integers(60, size=(1000, 60), dtype=np.int32)
+    sampled = np.array([rows[:, 0][draws].mean(axis=1) for rows in runs])
+    assert found.sd_lists == pytest.approx(np.std(sampled, axis=1, ddof=1).mean())
+    assert found.ci == pytest.approx(np.quantile(sampled.mean(axis=0), [0.025, 0.975]))
+    assert found.of_one_run == pytest.approx(1.96 * math.sqrt(found.sd_seeds**2 + found.sd_lists**2))
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ([1.0, 1.0], "every seed gives the same value"),
+        ([1.0, 1.1], "less than the choice of the lists"),
+        ([1.0, 2.0], "about as much"),
+        ([1.0, 9.0], "more than the choice of the lists"),
+    ],
+)
+def test_the_verdict_weighs_seeds_against_lists(values, verdict):
+    sampled = np.array(values)[:, None] + np.array([[-1.0, 0.0, 1.0]])
+    lines = variance_lines(of_values("BLEU", values, sampled, 0.95), "dev ", 2)
+    assert lines[0].startswith(f"2 runs: dev BLEU {values[0]:.2f} to {values[1]:.2f}, mean ")
+    assert verdict in lines[2]
+    assert len(lines) == (3 if values[0] == values[1] else 4)
+    assert max(map(len, lines)) <= 100
+
+
+def test_what_is_no_number_is_null_and_said():
+    found = of_values("WER", [math.nan, math.nan], np.full((2, 5), math.nan), 0.95)
+    record = found.as_json()
+    assert json.loads(json.dumps(record, allow_nan=False))["values"] == [None, None]
+    assert (record["mean"], record["sd_seeds"], record["sd_lists"], record["ci"]) == (None, None, None, None)
+    assert "too few lists" in "".join(variance_lines(found, "", 2))
+
+
+def test_replicas_of_an_evaluation_are_its_systems_but_the_baseline():
+    lists, judge = judged(unjudged=3)
+    systems = {str(s): scores(s, lists.n_items) for s in range(4)}
+    found = evaluate(lists, systems, ["label@1", "loss@1"], baseline="0", replicas=True)
+    assert list(found.replicas) == ["label@1", "loss@1"]
+    runs = [judge.per_list(systems[str(s)]) for s in (1, 2, 3)]
+    own = found.replicas["label@1"]
+    assert own.values == tuple(found.systems[str(s)]["label@1"].value for s in (1, 2, 3))
+    assert own.sd_lists == pytest.approx(variance(judge, runs).sd_lists, rel=0.1)  # other draws of the lists
+    assert found.as_json()["replicas"]["label@1"] == own.as_json()
+    assert "3 runs: label@1 " in table_text(found)
+    assert "replicas" not in evaluate(lists, systems, ["label@1"]).as_json()
+
+
+def test_one_run_is_no_replica():
+    lists, _ = judged()
+    for systems, baseline in (
+        ({"a": scores(1, 240)}, None),
+        ({"a": scores(1, 240), "b": scores(2, 240)}, "b"),
+    ):
+        with pytest.raises(ConfigError, match="replicas: found 1, expected two or more"):
+            evaluate(lists, systems, ["label@1"], baseline=baseline, replicas=True)
+
+
+def test_switched_lists_are_counted_where_something_is_chosen():
+    lists, _ = judged(unjudged=10)
+    moved = -np.arange(lists.n_items, dtype=float)
+    moved[[0, 41, 50, 53]] = 9.0  # of an unjudged list, and of three others
+    moved[[44, 48]] = 5.0  # which stand first anyway
+    found = evaluate(lists, {"s": moved}, ["label@1", "nDCG@5", "oracle2.label@1"], samples=20)
+    results = found.systems["s"]
+    assert results["label@1"].switched == 3
+    assert found.as_json()["systems"][0]["metrics"]["label@1"]["switched"] == 3
+    assert results["nDCG@5"].switched is results["oracle2.label@1"].switched is None
+    assert "switched" not in found.as_json()["systems"][0]["metrics"]["nDCG@5"]
+    assert "switched" in table_text(found)
+    bare = CandidateLists.from_arrays(np.zeros((240, 1)), lists.labels, group=[4] * 60)
+    assert "switched" not in table_text(evaluate(bare, {"s": moved}, ["label@1"], samples=20))

@@ -49,7 +49,7 @@ def test_lines_end_at_newlines_alone(tmp_path: Path, content: bytes, lines: list
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     for content in (b"", b"\xef\xbb\xbf"):
-        with pytest.raises(FormatError, match="found an empty file, expected one string a line"):
+        with pytest.raises(FormatError, match="found an empty file, expected one string per line"):
             read_lines(written(tmp_path, content))
     with pytest.raises(RerankError, match="no such file"):
         read_lines(str(tmp_path / "none"))

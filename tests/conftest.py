@@ -33,7 +33,7 @@ UNSET += ("PYTHONWARNINGS", "PYTHONIOENCODING")
 
 
 def pytest_sessionstart() -> None:
-    """Remove what would change outputs; before any test module is imported, after pytest chose its colours."""
+    """Remove what would change outputs, after pytest chose its colours and before tests are imported."""
     for name in UNSET:
         os.environ.pop(name, None)
     os.environ["TERM"] = "dumb"
@@ -41,16 +41,15 @@ def pytest_sessionstart() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """When fuzzing, replace ``parametrize("seed", range(n))`` by n new seeds and mark the test."""
+    """When fuzzing, replace ``parametrize("seed", range(n))`` by n new seeds, marked ``fuzz``."""
     if metafunc.config.getoption("--hypothesis-profile") != FUZZ:
         return
     draw = random.Random(f"{metafunc.config.getoption('--hypothesis-seed')} {metafunc.definition.nodeid}")
     marks = metafunc.definition.own_markers
     for i, mark in enumerate(marks):
         if mark.name == "parametrize" and mark.args[0] == "seed" and isinstance(mark.args[1], range):
-            seeds = [draw.randrange(2**31) for _ in mark.args[1]]
+            seeds = [pytest.param(draw.randrange(2**31), marks=pytest.mark.fuzz) for _ in mark.args[1]]
             marks[i] = pytest.mark.parametrize("seed", seeds).mark
-            marks.append(pytest.mark.fuzz.mark)
 
 
 @pytest.fixture(scope="session")

@@ -80,7 +80,7 @@ def test_weights_come_from_files(rerank, nbest):
     result = rerank(
         *TRAIN[:-1], "perceptron", "--label", "sBLEU", "--init", "moses.ini", "--out", "x", code=2
     )
-    assert result.err == "rerank: learner perceptron takes no initial weights (--init, data.init)\n"
+    assert result.err == "rerank: learner perceptron accepts no initial weights (--init, data.init)\n"
     assert "no such file" in rerank(*TRAIN, *settings, "--init", "nowhere", "--out", "x", code=2).err
 
 

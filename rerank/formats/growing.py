@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -45,12 +46,29 @@ def whole_lines(path: str) -> Iterator[bytes]:
 def each_line(path: str) -> Iterator[bytes]:
     """The lines of a file, see ``whole_lines``, without their newlines."""
     for lines in whole_lines(path):
-        yield from lines[:-1].split(b"\n")
+        parts = lines.split(b"\n")
+        parts.pop()
+        yield from parts
 
 
 def quoted(text: str) -> str:
     """A piece of a file for a message: quoted, control characters escaped, cut where it is long."""
     return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
+
+
+def note(text: str) -> None:
+    """Warn with a DataNote."""
+    warnings.warn(text, DataNote, stacklevel=3)
+
+
+def first_repeated(strings: Sequence[Any]) -> int | None:
+    """Return the position of the first of ``strings`` that occurred earlier, None if all differ."""
+    seen: set[Any] = set()
+    for i, string in enumerate(strings):
+        if string in seen:
+            return i
+        seen.add(string)
+    return None
 
 
 class Strings:
@@ -67,8 +85,12 @@ class Strings:
         self._data += string
         self._lengths.append(len(string))
 
-    def extend(self, data: bytes | memoryview, lengths: Index) -> None:
-        """Add strings that stand side by side in ``data``; lengths is int64 (n)."""
+    def extend(self, strings: Sequence[bytes]) -> None:
+        self._data += b"".join(strings)
+        self._lengths.extend(map(len, strings))
+
+    def join(self, data: bytes | memoryview, lengths: Index) -> None:
+        """Add strings that are adjacent in ``data``; lengths is int64 (n)."""
         self._data += data
         self._lengths.frombytes(lengths.tobytes())
 
@@ -131,3 +153,13 @@ class Grouping:
             warnings.warn(note, DataNote, stacklevel=2)
         ids = StringColumn.from_strings(name.encode() for name in self._numbers)
         return offsets_of(np.bincount(codes)), ids, rows
+
+
+def taken(rows: Index | None, *columns: Any) -> tuple[Any, ...]:
+    """Return columns of items in the order of ``rows``; as they are if that is None."""
+    if rows is None:
+        return columns
+    return tuple(
+        None if column is None else column[rows] if isinstance(column, np.ndarray) else column.take(rows)
+        for column in columns
+    )

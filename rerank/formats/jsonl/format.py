@@ -42,7 +42,7 @@ from typing import ClassVar
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError
 from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.cells import check_layout
+from rerank.formats.jsonl.cells import check_layout
 from rerank.formats.distinct import drop_duplicates
 from rerank.formats.jsonl.read import read_jsonl
 from rerank.formats.jsonl.write import write_jsonl

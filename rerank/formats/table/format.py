@@ -7,7 +7,7 @@ from typing import ClassVar
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError
 from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.cells import check_layout
+from rerank.formats.jsonl.cells import check_layout
 from rerank.formats.distinct import drop_duplicates
 from rerank.formats.references import attach_references
 from rerank.formats.table.read import read_table

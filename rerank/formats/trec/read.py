@@ -19,7 +19,7 @@ from rerank.data.types import Floats, Index
 from rerank.errors import DataNote, FormatError
 from rerank.files import shown
 from rerank.formats.base import ReadOptions
-from rerank.formats.cells import check_float32
+from rerank.formats.jsonl.cells import check_float32
 from rerank.formats.growing import Grouping, Strings, each_line, quoted
 from rerank.native.data._number import parse
 from rerank.text import count

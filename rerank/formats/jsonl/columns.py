@@ -15,7 +15,8 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.formats.base import ReadOptions
-from rerank.formats.growing import Strings, note, quoted, taken
+from rerank.formats.common import note, quoted
+from rerank.formats.growing import Strings, taken
 from rerank.formats.jsonl.cells import Cells
 from rerank.formats.jsonl.keys import (
     MisfitError,
@@ -49,8 +50,8 @@ class _Checked:
 
     labels: array[float]
     scores: array[float]
-    texts: list[bytes] = field(default_factory=list)
-    ids: list[bytes] = field(default_factory=list)
+    texts: list[bytes]
+    ids: list[bytes]
     rows: list[tuple[tuple[str, ...], array[float] | Floats, int]] = field(default_factory=list)
 
 
@@ -103,8 +104,9 @@ class Columns:
         if _keys_of(items[0]) == _KEYS_OF_TEXT:
             items = [_object_of(item) for item in items]
         values, extra, ignored = self._by_role(items)
-        checked = _Checked(*(_numbers_or_nan(values.get(role), len(items)) for role in ("label", "score")))
-        checked.texts, checked.ids = self._texts(values), self._ids(values)
+        n = len(items)
+        labels, scores = (_numbers_or_nan(values.get(role), n) for role in ("label", "score"))
+        checked = _Checked(labels, scores, self._texts(values), self._ids(values))
         if "logprobs" in values:
             key, column = values["logprobs"]
             found = _logprobs(key, column)
@@ -120,7 +122,7 @@ class Columns:
         self.any_score |= "score" in values
         self._commit(checked)
         for key in ignored:
-            self.ignore(key, len(items))
+            self.ignore(key, n)
 
     def _commit(self, checked: _Checked) -> None:
         self.labels.extend(checked.labels)
@@ -130,9 +132,7 @@ class Columns:
         for names, numbers, n in checked.rows:
             self.cells.add(names, numbers, n)
 
-    def _by_role(
-        self, items: list[dict[str, Any]]
-    ) -> tuple[Values, Extra, list[str]]:
+    def _by_role(self, items: list[dict[str, Any]]) -> tuple[Values, Extra, list[str]]:
         """Keys and values by role, other numbers by key, and the keys that are ignored."""
         of = self.roles.of
         values: Values = {}
@@ -189,9 +189,7 @@ class Columns:
             raise MisfitError(key, "an id", "none, as the candidates before have none")
         return strings_of(names, key)
 
-    def _features(
-        self, values: Values, extra: Extra, checked: _Checked
-    ) -> None:
+    def _features(self, values: Values, extra: Extra, checked: _Checked) -> None:
         """Fill the rows of ``checked``: an object's features, then the other numbers."""
         n = len(checked.labels)
         if "features" in values:
@@ -207,9 +205,7 @@ class Columns:
         numbers = array("d", itertools.chain.from_iterable(zip(*extra.values(), strict=True)))
         checked.rows.append((tuple(extra), numbers, n))
 
-    def _own_features(
-        self, key: str, rows: list[Any], extra: Extra, checked: _Checked
-    ) -> None:
+    def _own_features(self, key: str, rows: list[Any], extra: Extra, checked: _Checked) -> None:
         if not all(map(isinstance, rows, itertools.repeat(dict))):
             raise MisfitError(key, described(rows[0]), "an object of names and numbers")
         if extra:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rerank.errors import FormatError
 from rerank.formats.base import ReadOptions
-from rerank.formats.growing import quoted
+from rerank.formats.common import quoted
 
 # The first of them that a file has is taken; its others are no features, and are counted.
 CANDIDATES = ("candidates", "outputs", "choices", "responses", "completions", "hypotheses", "nbest")

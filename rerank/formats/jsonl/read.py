@@ -14,7 +14,8 @@ from rerank.data.lists import CandidateLists
 from rerank.errors import FormatError
 from rerank.files import shown
 from rerank.formats.base import ReadOptions
-from rerank.formats.growing import Grouping, Strings, each_line, first_repeated, note, quoted
+from rerank.formats.common import first_repeated, note, quoted
+from rerank.formats.growing import Grouping, Strings, each_line
 from rerank.formats.jsonl.columns import Columns
 from rerank.formats.jsonl.keys import (
     ABOUT,

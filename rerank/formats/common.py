@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.offsets import fresh_array, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.pages import fresh_array
 from rerank.data.types import Bytes, Floats, Index
 from rerank.errors import DataError, DataNote, FormatError
 from rerank.formats.base import ReadOptions

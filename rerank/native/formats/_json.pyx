@@ -10,8 +10,8 @@ from rerank.native.data._number cimport load_text, trailing_zeros, u64, zero_byt
 def repeats_key(bytes text, value):
     """Return whether an object of ``text`` has a key twice.
 
-    IN text, one valid JSON value; value, what it was parsed to. Outside of strings, a colon follows each key and
-    there is no other one, so the text has more colons than the value has keys if a key was overwritten.
+    IN text, one valid JSON value; value, what it was parsed to. Outside of strings, a colon follows each key
+    and there is no other one, so the text has more colons than the value has keys if one was overwritten.
     """
     cdef const unsigned char* start = text
     return _colons(start, start + len(text)) != _keys(value)

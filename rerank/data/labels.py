@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
 from rerank.native.data import _kmeans, _pairs
 from rerank.registry import did_you_mean
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 Scheme = Literal["best", "above", "model", "top", "kmeans", "list-kmeans"]
 
 
@@ -99,7 +97,7 @@ def quantised(lists: CandidateLists, quantiser: Quantiser, chosen: Index | None 
         labels = (lists.labels > least).astype(np.float64)
     else:
         labels = _SCHEMES[quantiser.scheme](lists, lists.labels, quantiser.value)
-    return replace(lists, labels=np.where(np.isnan(lists.labels), np.nan, labels))
+    return lists.replace_labels(np.where(np.isnan(lists.labels), np.nan, labels))
 
 
 def _label_of(lists: CandidateLists, chosen: Index) -> Floats:

@@ -11,21 +11,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.offsets import places_of
+from rerank.data.types import AnyArray, Floats, Index, Ints
 from rerank.errors import DataError
 from rerank.native.data import _matrix
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Dense:
     """A C-contiguous float64 (or float32) array (n_items, n_features)."""
 
-    values: npt.NDArray[Any]
+    values: AnyArray
 
     @property
     def n_items(self) -> int:
@@ -79,7 +76,7 @@ class Dense:
         for j in range(self.n_features):
             yield self.column(j)
 
-    def select(self, columns: npt.NDArray[np.int64], n_features: int) -> Dense:
+    def select(self, columns: Index, n_features: int) -> Dense:
         """Columns moved to new places: old column j goes to columns[j], or away where that is -1."""
         out = np.zeros((self.n_items, n_features), dtype=self.values.dtype)
         kept = columns >= 0
@@ -90,7 +87,7 @@ class Dense:
         """The same features and the columns of ``values`` (n_items, n) behind them."""
         return Dense(np.hstack([self.values, values.astype(self.values.dtype)]))
 
-    def to_dense(self) -> npt.NDArray[Any]:
+    def to_dense(self) -> AnyArray:
         """The array itself."""
         return self.values
 
@@ -102,8 +99,8 @@ class Sparse:
     Indices rise strictly within a row. ``data`` None means that every listed feature is 1.
     """
 
-    indptr: npt.NDArray[np.int64]
-    indices: npt.NDArray[np.int32]
+    indptr: Index
+    indices: Ints
     data: Floats | None
     n_features: int
 
@@ -179,7 +176,7 @@ class Sparse:
             out[row[first:last]] = 1.0 if self.data is None else self.data[order[first:last]]
             yield out
 
-    def select(self, columns: npt.NDArray[np.int64], n_features: int) -> Sparse:
+    def select(self, columns: Index, n_features: int) -> Sparse:
         """Columns moved to new places: old column j goes to columns[j], or away where that is -1."""
         new = columns[self.indices]
         kept = new >= 0

@@ -26,7 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank._version import __version__
-from rerank.data.lists import CandidateLists, Floats
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.registry import Registry, did_you_mean
 from rerank.settings import Settings
@@ -86,7 +87,7 @@ class ReportJudge(ABC):
 
     better: int = 1
     digits: int = 4
-    judged: npt.NDArray[np.bool_]
+    judged: Mask
 
     def __init__(self, name: str, signature: str, stage: Any) -> None:
         self.name = name
@@ -391,7 +392,7 @@ def mean_from_sums(sums: Floats) -> Floats | float:
     return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
 
 
-def checked_scores(scores: npt.ArrayLike, n_items: int) -> npt.NDArray[np.float64] | npt.NDArray[np.float32]:
+def checked_scores(scores: npt.ArrayLike, n_items: int) -> Floats | npt.NDArray[np.float32]:
     """Return scores as a contiguous float vector (n_items).
 
     Raises

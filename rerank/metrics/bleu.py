@@ -32,7 +32,7 @@ from rerank.registry import did_you_mean
 from rerank.settings import setting
 
 if TYPE_CHECKING:
-    from rerank.data.lists import Floats, Index
+    from rerank.data.types import Floats, Index
 
 ORDERS = 4
 WIDTH = 2 * ORDERS + 2

@@ -25,7 +25,7 @@ from rerank.metrics.tokenizers import lc_setting, sacrebleu_module
 from rerank.settings import setting
 
 if TYPE_CHECKING:
-    from rerank.data.lists import Floats, Index
+    from rerank.data.types import Floats, Index
 
 
 @register("chrF", "chrF2")

@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import corpus_value
-from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index
 from rerank.metrics.base import (
     Metric,
     Preparation,

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SumForm
@@ -38,7 +37,7 @@ from rerank.native.data import _numbers
 from rerank.native.metrics import _edit
 
 if TYPE_CHECKING:
-    from rerank.data.lists import Floats, Index
+    from rerank.data.types import Floats, Index, Ints
 
 # Bytes of candidates that are numbered at a time, so that they stay in the caches.
 PORTION = 1 << 20
@@ -81,10 +80,10 @@ class Numbers:
         The same for references, list by list.
     """
 
-    ids: npt.NDArray[np.int32]
+    ids: Ints
     bounds: Index
     offsets: Index
-    reference_ids: npt.NDArray[np.int32]
+    reference_ids: Ints
     reference_bounds: Index
     n_references: int
 

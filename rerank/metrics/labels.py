@@ -11,9 +11,9 @@ from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from rerank.data.lists import CandidateLists, Floats
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Mask
 from rerank.errors import ConfigError
 from rerank.metrics.base import Preparation, labels_of, register, signed
 from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection
@@ -41,7 +41,7 @@ class Labels:
         labels = labels_of(lists)
         starts = lists.offsets[:-1]
         known = ~np.isnan(labels)
-        self.judged: npt.NDArray[np.bool_] = lists.judged_lists()
+        self.judged: Mask = lists.judged_lists()
         self.counts: Floats = np.maximum(np.add.reduceat(known.astype(np.float64), starts), 1.0)
         self.lowest: Floats = np.fmin.reduceat(labels, starts)
         self.highest: Floats = np.fmax.reduceat(labels, starts)

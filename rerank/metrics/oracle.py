@@ -15,7 +15,8 @@ from pydantic import field_validator
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import corpus_value
-from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError
 from rerank.metrics.base import Metric, Preparation, ReportJudge, Stage, checked_scores, register
 from rerank.metrics.selecting import RANDOM_SEED, MeanJudge, SelectingJudge, SelectingMetric

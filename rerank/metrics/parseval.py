@@ -38,13 +38,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.columns.forests import TRACE, Forest, Ints
+from rerank.data.columns.forests import TRACE, Forest
 from rerank.data.judge import SumForm
-from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index, Ints, Mask
 from rerank.errors import DataError
 from rerank.metrics.base import Preparation, register, signed
 from rerank.metrics.selecting import (
-    Mask,
     MeanJudge,
     RatioJudge,
     SelectingJudge,

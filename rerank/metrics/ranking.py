@@ -14,10 +14,9 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.judge import corpus_value
-from rerank.data.lists import Floats
+from rerank.data.types import Bytes, Floats, Mask
 from rerank.errors import DataError
 from rerank.metrics.base import Metric, Preparation, ReportJudge, register, signed, value_text
 from rerank.metrics.relevance import Placement, Relevance
@@ -223,7 +222,7 @@ class RankingJudge(ReportJudge):
 
     @property
     @abstractmethod
-    def possible(self) -> npt.NDArray[np.bool_]:
+    def possible(self) -> Mask:
         """Lists with a relevant item, bool (n_lists)."""
 
     @abstractmethod
@@ -240,7 +239,7 @@ class BinaryJudge(RankingJudge):
         self.metric = metric
 
     @cached_property
-    def _good(self) -> npt.NDArray[np.uint8]:
+    def _good(self) -> Bytes:
         return (self.stage.item_labels >= self.metric.rel).astype(np.uint8)
 
     @cached_property
@@ -249,7 +248,7 @@ class BinaryJudge(RankingJudge):
         return known.count(known.values >= self.metric.rel)
 
     @cached_property
-    def possible(self) -> npt.NDArray[np.bool_]:
+    def possible(self) -> Mask:
         return self._n_good > 0
 
     def _values(self, placed: Placement) -> Floats:
@@ -290,7 +289,7 @@ class GainJudge(RankingJudge):
             return np.exp2(labels) - 1.0
 
     @cached_property
-    def possible(self) -> npt.NDArray[np.bool_]:
+    def possible(self) -> Mask:
         return self._ideal > 0
 
     def _values(self, placed: Placement) -> Floats:

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.columns.ragged import Ragged
-from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index, Ints, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import Stage, checked_scores, labels_of
 from rerank.native.metrics import _placement, _ties
 from rerank.registry import did_you_mean
 
-Mask = npt.NDArray[np.bool_]
 TIES = ("trec", "expected", "input")
 
 
@@ -37,8 +37,8 @@ class Placement:
     """
 
     order: Index
-    above: npt.NDArray[np.int32]
-    tied: npt.NDArray[np.int32]
+    above: Ints
+    tied: Ints
 
 
 class Relevance(Stage):

@@ -22,7 +22,8 @@ import numpy.typing as npt
 from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SumForm, corpus_value
 from rerank.data.leads import first_largest
-from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index, Mask
 from rerank.errors import DataError
 from rerank.metrics.base import (
     Measure,
@@ -34,7 +35,6 @@ from rerank.metrics.base import (
     mean_from_sums,
 )
 
-Mask = npt.NDArray[np.bool_]
 RANDOM_SAMPLES = 100
 RANDOM_SEED = 12345
 # A climb goes on while a pass gains more than this share of the value: less is rounding.

@@ -26,7 +26,7 @@ from rerank.native.metrics import _ter
 from rerank.settings import setting
 
 if TYPE_CHECKING:
-    from rerank.data.lists import Floats, Index
+    from rerank.data.types import Floats, Index
 
 
 def shift_edits(pieces: Iterator[Numbers], n_items: int) -> Floats:

@@ -28,6 +28,7 @@ MAY_IMPORT = {
     "data": {"native", *GROUND},
     **dict.fromkeys(MIDDLE, BELOW),
     "evaluation": {"metrics"} | BELOW,
+    "features": {"metrics"} | BELOW,
     "similarity": MIDDLE | BELOW,
     "models": {"similarity"} | MIDDLE | BELOW,
     "learners": {"models", "similarity", "features"} | BELOW,

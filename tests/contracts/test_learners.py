@@ -1,4 +1,4 @@
-"""What every learner must do, run over the whole registry: a new learner is tested as soon as it is registered."""
+"""What every learner must do, run over the whole registry: a registered learner is a tested one."""
 
 from __future__ import annotations
 

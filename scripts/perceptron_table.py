@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import rerank
 from rerank import CandidateLists
 from rerank.data.folds import split
+from rerank.data.types import Floats
 from rerank.evaluation.significance import bootstrap_sums, interval
 from rerank.metrics.base import parse
 
@@ -50,7 +50,7 @@ def lightgbm_rank(data: Path) -> Iterator[Triple]:
     yield train.subset(rest), train.subset(dev), test
 
 
-def per_list(folds: list[Triple], metric: str, scaling: str, **settings: Any) -> npt.NDArray[np.float64]:
+def per_list(folds: list[Triple], metric: str, scaling: str, **settings: Any) -> Floats:
     """The metric's statistics of every test list of all folds (n_lists, k)."""
     rows = []
     for train, dev, test in folds:

@@ -25,12 +25,13 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from text_lists.sets import TASKS, Floats, Task, load_part, print_rows, spread
+from text_lists.sets import TASKS, Task, load_part, print_rows, spread
 
 import rerank
 from rerank import CandidateLists, Model, RerankError
 from rerank.data.judge import corpus_value
 from rerank.data.scaling import fit_scaling
+from rerank.data.types import Floats
 from rerank.evaluation.significance import SEED, bootstrap_p, bootstrap_sums, holm
 from rerank.experiment import make_learner
 from rerank.learners.base import Guide

@@ -8,13 +8,11 @@ is small, and lies in the order in which the learner reads it.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.matrix import Features, Sparse
 from rerank.data.pairs import Pairs
+from rerank.data.types import Index
 from rerank.native.data import _blocks
-
-Index = npt.NDArray[np.int64]
 
 # A packed copy is made only where it is so much smaller: it stands beside the data, never above 1.2 times.
 WORTH = 0.2

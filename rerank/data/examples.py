@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features, as_features
+from rerank.data.types import AnyArray, Index
 from rerank.errors import DataError
 
 
@@ -29,7 +29,7 @@ class Examples:
     """
 
     features: Features
-    labels: npt.NDArray[Any]
+    labels: AnyArray
     classes: tuple[str, ...] | None = None
     ids: StringColumn | None = None
     source: str = "arrays"
@@ -130,7 +130,7 @@ class Examples:
         kind = "numbers as labels" if self.classes is None else f"{self.n_classes} classes"
         return f"Examples({self.n_examples} examples, {self.n_features} features, {kind})"
 
-    def take(self, chosen: npt.NDArray[np.int64]) -> Examples:
+    def take(self, chosen: Index) -> Examples:
         """The examples at ``chosen`` (not negative), in that order."""
         ids = None if self.ids is None else self.ids.take(chosen)
         features = self.features.take(chosen)

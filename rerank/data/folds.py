@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Index
 from rerank.errors import ConfigError, DataError
 
-Index = npt.NDArray[np.int64]
 Key = Sequence[Hashable] | npt.NDArray[np.generic]
 
 

@@ -10,13 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
+from rerank.data.types import Floats
 
 if TYPE_CHECKING:
     from rerank.data.lists import CandidateLists
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
 from rerank.native.data import _kmeans, _pairs
 from rerank.registry import did_you_mean
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 Scheme = Literal["best", "above", "model", "top", "kmeans", "list-kmeans"]
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index, Mask
 from rerank.errors import ConfigError, DataError
 
 _LARGEST = np.finfo(np.float64).max
@@ -62,12 +63,12 @@ def leads_of(lists: CandidateLists, scores: Floats) -> Leads:
     return Leads(first, rival, lead)
 
 
-def differ(lists: CandidateLists, a: Index, b: Index) -> npt.NDArray[np.bool_]:
+def differ(lists: CandidateLists, a: Index, b: Index) -> Mask:
     """Where two choices of an item for each list (n_lists) differ: bool (n_lists).
 
     Where the items have texts these must differ: nobody sees which of two equal lines was chosen.
     """
-    different: npt.NDArray[np.bool_] = a != b
+    different: Mask = a != b
     if lists.texts is not None:
         pairs = np.stack([a, b], axis=1).ravel()
         bounds = np.arange(0, len(pairs) + 1, 2, dtype=np.int64)
@@ -75,7 +76,7 @@ def differ(lists: CandidateLists, a: Index, b: Index) -> npt.NDArray[np.bool_]:
     return different
 
 
-def switched(lists: CandidateLists, scores: Floats) -> npt.NDArray[np.bool_]:
+def switched(lists: CandidateLists, scores: Floats) -> Mask:
     """Lists where ``scores`` (n_items) choose something else than the first stage, as ``differ`` says."""
     return differ(lists, first_largest(scores, lists.offsets), first_best_items(lists))
 

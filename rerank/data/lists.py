@@ -16,10 +16,8 @@ from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.strings import StringColumn
 from rerank.data.invariants import check_columns
 from rerank.data.matrix import Dense, Features, as_features
+from rerank.data.types import AnyArray, Floats, Index, Mask
 from rerank.errors import DataError
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +181,7 @@ class CandidateLists:
         """The id of list ``i``, its number from 1 where the set has no ids."""
         return self.list_ids[i] if self.list_ids is not None else str(i + 1)
 
-    def judged_lists(self) -> npt.NDArray[np.bool_]:
+    def judged_lists(self) -> Mask:
         """Whether a list has any judged item, bool (n_lists)."""
         if self.labels is None:
             return np.zeros(self.n_lists, dtype=bool)
@@ -263,7 +261,7 @@ class CandidateLists:
         items, offsets = places_of(self.offsets, which)
         return self._taking(items, offsets, self._rows_of(items), which)
 
-    def kept(self, which: npt.NDArray[np.bool_]) -> CandidateLists:
+    def kept(self, which: Mask) -> CandidateLists:
         """The same lists with the items of the mask (n_items) alone; DataError where a list loses all.
 
         ``rows`` count the lines that are kept.
@@ -317,7 +315,7 @@ class CandidateLists:
         """A hash of lists, features and labels: a model says by it what it was trained on."""
         digest = hashlib.blake2b(digest_size=16)
         features = self.features
-        arrays: list[npt.NDArray[Any] | None] = [self.offsets, self.labels]
+        arrays: list[AnyArray | None] = [self.offsets, self.labels]
         if isinstance(features, Dense):
             arrays.append(features.values)
         else:

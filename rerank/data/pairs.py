@@ -13,16 +13,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index, Ints
 from rerank.errors import ConfigError, DataError
 from rerank.native.data import _pairs
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
-Ints = npt.NDArray[np.int32]
 
 RelationName = Literal["best-rest", "split", "ordinal", "neighbours", "all"]
 MarginName = Literal["even", "uneven", "label"]

@@ -27,10 +27,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
+from rerank.data.types import AnyArray, Floats
 from rerank.errors import ConfigError, DataError
 from rerank.native.data import _scaling
 from rerank.registry import did_you_mean
@@ -53,9 +53,6 @@ _ARRAYS = {
     "zscore": {"shift": "f8", "divisor": "f8"},
     "rank": {"bounds": "i8", "knots": "f8", "levels": "f8"},
 }
-
-Floats = npt.NDArray[np.float64]
-AnyArray = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

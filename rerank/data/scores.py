@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
 from rerank.errors import FormatError
 from rerank.files import read_bytes, shown
-
-Floats = npt.NDArray[np.float64]
 
 
 def read_scores(path: str, lists: CandidateLists) -> Floats:

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
+from rerank.data.types import AnyArray
 from rerank.errors import DataError, FormatError
 
 FORMAT = "rerank-store"
@@ -36,7 +36,6 @@ _HEADER = re.compile(
     rb"'shape': \(((?:[0-9]{1,18},|(?:[0-9]{1,18}, )*[0-9]{1,18})?)\), \} *\n"
 )
 
-AnyArray = npt.NDArray[Any]
 StrPath = str | os.PathLike[str]
 
 

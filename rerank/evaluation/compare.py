@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.judge import corpus_value
-from rerank.data.lists import CandidateLists, Floats
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.significance import (
     SEED,

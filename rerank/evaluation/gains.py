@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rerank.data.judge import Judge, corpus_value
-from rerank.data.lists import Floats
+from rerank.data.types import Floats
 from rerank.evaluation.significance import SEED, bootstrap_sums, interval
 
 SAMPLES = 1000

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.judge import corpus_value
-from rerank.data.lists import Floats
+from rerank.data.types import Floats, Mask
 from rerank.evaluation.significance import Comparison, bootstrap_sums, compare, interval
 from rerank.evaluation.variance import Variance, of_values
 from rerank.metrics.base import ReportJudge
@@ -25,7 +24,7 @@ class Resampled:
         self,
         judges: Sequence[ReportJudge],
         rows: Mapping[str, list[Floats]],
-        judged: npt.NDArray[np.bool_],
+        judged: Mask,
         samples: int,
         seed: int,
     ) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.lists import Floats
+from rerank.data.types import Floats, Ints
 from rerank.errors import ConfigError, DataError
 from rerank.native.evaluation import _resample
 
@@ -75,7 +75,7 @@ def randomised_sums(a: Floats, b: Floats, samples: int, seed: int) -> tuple[Floa
     return np.concatenate(kept), np.concatenate(swapped)
 
 
-def _sums(rows: Floats, draws: Iterable[npt.NDArray[np.int32]], samples: int) -> Floats:
+def _sums(rows: Floats, draws: Iterable[Ints], samples: int) -> Floats:
     """Row ``b`` is the sum of ``rows`` over the b-th row of all draws: float64 (samples, width)."""
     width = rows.shape[1]
     even = np.zeros((rows.shape[0], width + width % 2))  # the kernel takes columns in pairs

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rerank.data.judge import Judge, corpus_value
-from rerank.data.lists import Floats
+from rerank.data.types import Floats
 from rerank.evaluation.gains import LEVEL, SAMPLES, judged_lists
 from rerank.evaluation.significance import SEED, bootstrap_sums, interval
 

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from rerank.config import TrainConfig, learner_settings
@@ -21,6 +20,7 @@ from rerank.data.judge import Metric
 from rerank.data.labels import parse_quantiser
 from rerank.data.lists import CandidateLists
 from rerank.data.scores import read_scores
+from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataNote
 from rerank.evaluation import evaluate as evaluation
 from rerank.evaluation.compare import Comparisons, compare_all
@@ -34,8 +34,6 @@ from rerank.models.base import Model
 from rerank.models.weights import NamedWeights, load_weights
 from rerank.parallel import using
 from rerank.report.training import seed_lines, training_lines
-
-Floats = npt.NDArray[np.float64]
 
 READ_OPTIONS = {field.name for field in dataclasses.fields(ReadOptions)}
 

@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank import parallel
 from rerank.data.judge import Judge, Metric, SelectingJudge, corpus_value
 from rerank.data.leads import checked_margin, first_best_items
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import Scaling, fit_scaling
+from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataNote
 from rerank.evaluation.gains import gain
 from rerank.evaluation.variance import Variance, number_or_none, variance
@@ -24,7 +24,6 @@ from rerank.metrics.base import parse
 from rerank.models.base import Model
 from rerank.models.weights import NamedWeights, initial_for
 
-Floats = npt.NDArray[np.float64]
 Margin = float | Literal["auto"] | None
 
 

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from rerank.data.types import AnyArray, Bytes, Ints
 from rerank.errors import FormatError
 from rerank.files import read_bytes, shown
 
@@ -117,14 +116,14 @@ class CompiledHeads:
     ``coordinates`` uint8 (n_columns): whether it is a coordinator.
     """
 
-    numbers: npt.NDArray[np.int32]
-    parents: npt.NDArray[np.int32]
-    first: npt.NDArray[np.int32]
-    from_right: npt.NDArray[np.uint8]
-    ranks: npt.NDArray[np.int32]
-    coordinates: npt.NDArray[np.uint8]
+    numbers: Ints
+    parents: Ints
+    first: Ints
+    from_right: Bytes
+    ranks: Ints
+    coordinates: Bytes
 
-    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+    def arrays(self) -> tuple[AnyArray, ...]:
         """The six of them, in this order."""
         return self.numbers, self.parents, self.first, self.from_right, self.ranks, self.coordinates
 

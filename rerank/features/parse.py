@@ -38,6 +38,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.pages import fresh_array
+from rerank.data.types import Floats, Index, Ints
 from rerank.errors import DataError
 from rerank.features.heads import HeadTable, bare_label, default_heads
 from rerank.native.features._treefeatures import Trees, hash_strings
@@ -47,9 +48,6 @@ from rerank.registry import did_you_mean
 from rerank.settings import Settings
 from rerank.text import count
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
-Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 
 # In the order of the kernel's numbers; those up to trigram have a second pass.

@@ -7,13 +7,11 @@ from array import array
 from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.matrix import Dense, Features, Sparse
+from rerank.data.types import Floats, Index, Ints
 from rerank.errors import ConfigError, DataError, DataNote
 from rerank.formats.base import ReadOptions
-
-Index = npt.NDArray[np.int64]
 
 _ROWS = 8192
 _REMEMBERED = 256
@@ -128,7 +126,7 @@ class Cells:
             data[part] = values[part][order]
         return Sparse(indptr, indices, data, width)
 
-    def _parts(self) -> Iterator[tuple[slice, slice, Index, npt.NDArray[np.int32]]]:
+    def _parts(self) -> Iterator[tuple[slice, slice, Index, Ints]]:
         """Some thousand rows at a time: which rows and which values, lengths of rows, columns of values."""
         if self._columns is None:
             self._keep_columns()
@@ -142,7 +140,7 @@ class Cells:
             yield slice(row, row + len(lengths)), part, lengths, all_columns[part]
 
 
-def check_float32(values: npt.NDArray[np.float64], source: str) -> None:
+def check_float32(values: Floats, source: str) -> None:
     """Raise DataError where a value is too large for float32."""
     largest = float(np.finfo(np.float32).max)
     over = np.abs(values) > largest

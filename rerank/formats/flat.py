@@ -6,11 +6,11 @@ import warnings
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.types import Bytes
 from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.files import atomic_write, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
@@ -93,7 +93,7 @@ def _check_texts(texts: StringColumn, path: str) -> None:
         )
 
 
-def _joined(texts: StringColumn) -> npt.NDArray[np.uint8]:
+def _joined(texts: StringColumn) -> Bytes:
     """All texts with a newline behind each."""
     out = np.full(len(texts.data) + len(texts), ord("\n"), dtype=np.uint8)
     kept = np.ones(len(out), dtype=bool)

@@ -7,15 +7,13 @@ from array import array
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
+from rerank.data.types import Index
 from rerank.errors import DataNote, FormatError
 from rerank.files import read_blocks
 from rerank.text import count
-
-Index = npt.NDArray[np.int64]
 
 _BOM = b"\xef\xbb\xbf"
 _SHOWN = 40

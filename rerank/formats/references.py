@@ -11,14 +11,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Index
 from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.files import read_bytes, shown
-
-Index = npt.NDArray[np.int64]
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
 

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError, FormatError
 from rerank.files import read_bytes, read_head, shown, write_lines
 from rerank.native.data._number import parse
 from rerank.registry import Registry
-
-Floats = npt.NDArray[np.float64]
 
 _BLLIP_LINE = re.compile(rb"\s*[0-9]+=[-+0-9.eE]+\s*$")
 

@@ -6,17 +6,14 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
 from rerank.data.judge import Judge, SelectingJudge
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
 from rerank.errors import FitError
 from rerank.models.base import Model
 from rerank.registry import Registry
 from rerank.settings import Settings
 
-Floats = npt.NDArray[np.float64]
 Watched = tuple[CandidateLists, Judge]
 
 

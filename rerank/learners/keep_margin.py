@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.judge import SelectingJudge, corpus_value
 from rerank.data.leads import Leads, differ, leads_of
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
 from rerank.errors import DataError
 
-Floats = npt.NDArray[np.float64]
 # Of values that differ by no more than this share the fewest switches win: the rest is rounding.
 _EQUAL = 1e-12
 

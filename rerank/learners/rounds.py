@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.judge import Judge, corpus_value
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
 from rerank.learners.base import Guide
-
-Floats = npt.NDArray[np.float64]
 
 
 class Rounds:

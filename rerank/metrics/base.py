@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.judge import Judge
-from rerank.data.lists import CandidateLists, Floats
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.registry import Registry, did_you_mean
 
@@ -53,7 +54,7 @@ class ReportJudge(Judge, Protocol):
         ...
 
     @property
-    def judged(self) -> npt.NDArray[np.bool_]:
+    def judged(self) -> Mask:
         """Lists that can be judged at all, bool (n_lists); the others have statistics of zero."""
         ...
 

@@ -36,7 +36,7 @@ from rerank.native.metrics import _bleu, _bleu_climb
 from rerank.registry import did_you_mean
 
 if TYPE_CHECKING:
-    from rerank.data.lists import Floats, Index
+    from rerank.data.types import Floats, Index
 
 ORDERS = 4
 WIDTH = 2 * ORDERS + 2

@@ -29,7 +29,7 @@ from rerank.metrics.selecting import (
 )
 
 if TYPE_CHECKING:
-    from rerank.data.lists import Floats, Index
+    from rerank.data.types import Floats, Index
 
 # Largest orders that make sense: what is longer hardly ever matches, and takes its time.
 MOST = {"nc": 20, "nw": 4, "beta": 10}

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from rerank.data.columns.strings import StringColumn
-from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import parse
 from rerank.metrics.bleu import ORDERS, BleuStatistics

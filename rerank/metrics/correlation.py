@@ -17,7 +17,8 @@ import numpy.typing as npt
 from rerank._version import __version__
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import corpus_value
-from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index, Mask
 from rerank.errors import ConfigError
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, mean_from_sums, refuse_unknown
 from rerank.metrics.pairs import Pairs
@@ -110,7 +111,7 @@ class CorrelationJudge:
         self.metric = metric
         self.name = metric.name
         self.stage = stage
-        self.judged: npt.NDArray[np.bool_] = stage.labels.untied > 0
+        self.judged: Mask = stage.labels.untied > 0
         kind = {"Spearman": "rho", "Kendall": "tau-b"}[metric.measure]
         self.signature = (
             f"{self.name}|{kind}|mean:lists|unjudged:skip|constant_labels:skip|constant_scores:0"

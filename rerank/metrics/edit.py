@@ -21,7 +21,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank._version import __version__
 from rerank.data.columns.strings import StringColumn
@@ -42,7 +41,7 @@ from rerank.native.data import _numbers
 from rerank.native.metrics import _edit
 
 if TYPE_CHECKING:
-    from rerank.data.lists import Floats, Index
+    from rerank.data.types import Floats, Index, Ints
 
 # Bytes of candidates that are numbered at a time: what the kernels pass on stays in the caches.
 PORTION = 1 << 20
@@ -80,10 +79,10 @@ class Numbers:
     reference_ids, reference_bounds : the same of references, list by list (n_lists * n_references + 1).
     """
 
-    ids: npt.NDArray[np.int32]
+    ids: Ints
     bounds: Index
     offsets: Index
-    reference_ids: npt.NDArray[np.int32]
+    reference_ids: Ints
     reference_bounds: Index
     n_references: int
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank._version import __version__
-from rerank.data.lists import CandidateLists, Floats
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
 from rerank.metrics.selecting import MeanJudge, SelectingMetric, selection
@@ -38,7 +38,7 @@ class Labels:
             raise DataError(f"{lists.source}: no labels to measure against")
         starts = lists.offsets[:-1]
         known = ~np.isnan(lists.labels)
-        self.judged: npt.NDArray[np.bool_] = lists.judged_lists()
+        self.judged: Mask = lists.judged_lists()
         self.counts: Floats = np.maximum(np.add.reduceat(known.astype(np.float64), starts), 1.0)
         self.lowest: Floats = np.fmin.reduceat(lists.labels, starts)
         self.highest: Floats = np.fmax.reduceat(lists.labels, starts)

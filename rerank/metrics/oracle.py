@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.judge import corpus_value
-from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
 from rerank.metrics.relevance import checked_scores

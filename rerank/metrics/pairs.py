@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from rerank._version import __version__
 from rerank.data.judge import corpus_value
-from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, mean_from_sums, refuse_unknown
 from rerank.metrics.relevance import checked_scores
@@ -82,7 +83,7 @@ class PairJudge:
         self.metric = metric
         self.name = metric.name
         self.stage = pairs
-        self.judged: npt.NDArray[np.bool_] = pairs.lists.judged_lists()
+        self.judged: Mask = pairs.lists.judged_lists()
 
     @property
     def signature(self) -> str:

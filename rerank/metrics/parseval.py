@@ -38,9 +38,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank._version import __version__
-from rerank.data.columns.forests import TRACE, Forest, Ints
+from rerank.data.columns.forests import TRACE, Forest
 from rerank.data.judge import SumForm
-from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index, Ints
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
 from rerank.metrics.selecting import (

@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from rerank._version import __version__
 from rerank.data.judge import corpus_value
-from rerank.data.lists import CandidateLists, Floats
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Bytes, Floats, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import (
     FAMILIES,
@@ -106,7 +107,7 @@ class RankingJudge(ABC):
         return "|".join([*parts, "unjudged:not-relevant", f"version:{__version__}"])
 
     @property
-    def judged(self) -> npt.NDArray[np.bool_]:
+    def judged(self) -> Mask:
         """Lists with a judged item, bool (n_lists)."""
         return self.stage.judged
 
@@ -149,7 +150,7 @@ class RankingJudge(ABC):
 
     @property
     @abstractmethod
-    def possible(self) -> npt.NDArray[np.bool_]:
+    def possible(self) -> Mask:
         """Lists with a relevant item, bool (n_lists)."""
 
     @abstractmethod
@@ -165,7 +166,7 @@ class BinaryJudge(RankingJudge):
     """AP, RR, P@k, R@k, Success@k, pass@k."""
 
     @cached_property
-    def _good(self) -> npt.NDArray[np.uint8]:
+    def _good(self) -> Bytes:
         return (self.stage.item_labels >= self.metric.rel).astype(np.uint8)
 
     @cached_property
@@ -174,7 +175,7 @@ class BinaryJudge(RankingJudge):
         return known.count(known.values >= self.metric.rel)
 
     @cached_property
-    def possible(self) -> npt.NDArray[np.bool_]:
+    def possible(self) -> Mask:
         return self._n_good > 0
 
     def _values(self, placed: Placement) -> Floats:
@@ -221,7 +222,7 @@ class GainJudge(RankingJudge):
             return np.exp2(labels) - 1.0
 
     @cached_property
-    def possible(self) -> npt.NDArray[np.bool_]:
+    def possible(self) -> Mask:
         return self._ideal > 0
 
     def _values(self, placed: Placement) -> Floats:

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.columns.ragged import Ragged
-from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index, Ints, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.native.metrics import _placement, _ties
 from rerank.registry import did_you_mean
 
-Mask = npt.NDArray[np.bool_]
 TIES = ("trec", "expected", "input")
 
 
@@ -31,8 +31,8 @@ class Placement:
     """
 
     order: Index
-    above: npt.NDArray[np.int32]
-    tied: npt.NDArray[np.int32]
+    above: Ints
+    tied: Ints
 
 
 class Relevance:
@@ -157,7 +157,7 @@ def resolve_ties(lists: CandidateLists, ties: str | None) -> str:
     )
 
 
-def checked_scores(scores: npt.ArrayLike, n_items: int) -> npt.NDArray[np.float64] | npt.NDArray[np.float32]:
+def checked_scores(scores: npt.ArrayLike, n_items: int) -> Floats | npt.NDArray[np.float32]:
     """Scores as a contiguous float vector (n_items) without NaN; raises DataError otherwise."""
     try:
         values = np.asarray(scores)

@@ -23,12 +23,12 @@ import numpy.typing as npt
 from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SumForm, corpus_value
 from rerank.data.leads import first_largest
-from rerank.data.lists import CandidateLists, Floats, Index
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import Metric, Parameter, Preparation, mean_from_sums
 from rerank.metrics.relevance import checked_scores
 
-Mask = npt.NDArray[np.bool_]
 RANDOM_SAMPLES = 100
 RANDOM_SEED = 12345
 # A climb goes on while a pass gains more than this share of the value: less is rounding.

@@ -34,7 +34,7 @@ from rerank.metrics.tokenizers import prepared
 from rerank.native.metrics import _ter
 
 if TYPE_CHECKING:
-    from rerank.data.lists import Floats, Index
+    from rerank.data.types import Floats, Index
 
 
 def shift_edits(pieces: Iterator[Numbers], n_items: int) -> Floats:

@@ -18,20 +18,19 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank._version import __version__
 from rerank.data.leads import with_margin
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
 from rerank.data.scaling import Scaling
+from rerank.data.types import AnyArray, Floats
 from rerank.errors import DataError, FormatError
 from rerank.files import atomic_write, read_bytes, shown
 from rerank.registry import Registry
 
 FORMAT_VERSION = 1
-Arrays = dict[str, npt.NDArray[Any]]
-Floats = npt.NDArray[np.float64]
+Arrays = dict[str, AnyArray]
 
 MODELS: Registry[type[Model]]
 
@@ -80,7 +79,7 @@ class Model(ABC):
 
     @classmethod
     @abstractmethod
-    def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+    def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
         """The inverse of ``arrays``."""
 
     @abstractmethod

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
+from rerank.data.types import AnyArray, Floats
 from rerank.errors import DataError
-from rerank.models.base import MODELS, Arrays, Floats, Model
+from rerank.models.base import MODELS, Arrays, Model
 
 
 @MODELS.register("linear")
@@ -32,7 +32,7 @@ class LinearModel(Model):
         return {"weights": self.weights}
 
     @classmethod
-    def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+    def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
         return cls(feature_names, np.ascontiguousarray(arrays["weights"], dtype=np.float64))
 
     def explain(self) -> list[tuple[str, float]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
-from rerank.data.lists import CandidateLists, Floats
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError, DataNote
 from rerank.models.base import Model
 from rerank.text import count, some

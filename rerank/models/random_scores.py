@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
-from rerank.models.base import MODELS, Arrays, Floats, Model
+from rerank.data.types import AnyArray, Floats
+from rerank.models.base import MODELS, Arrays, Model
 
 
 @MODELS.register("random")
@@ -29,7 +29,7 @@ class RandomModel(Model):
         return {"seed": np.array([self.seed], dtype=np.int64)}
 
     @classmethod
-    def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, npt.NDArray[Any]]) -> Self:
+    def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
         return cls(feature_names, int(arrays["seed"][0]))
 
     def explain(self) -> list[tuple[str, float]]:

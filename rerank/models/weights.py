@@ -6,18 +6,16 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import Scaling
+from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataNote
 from rerank.files import read_head, shown
 from rerank.formats.weights import WeightOptions, read_weights
 from rerank.models.base import load_model
 from rerank.models.linear import LinearModel
 from rerank.text import count, some
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, fields
 from typing import Any, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.labels import Quantiser
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, RelationName, make_pairs
+from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.registry import did_you_mean
 
@@ -48,7 +48,7 @@ def _label_gaps(lists: CandidateLists) -> list[float]:
     return [float(f"{gap:.3g}") for gap in np.unique(np.quantile(spread, [0.25, 0.5, 0.75])) if gap > 0]
 
 
-def _differences_within(lists: CandidateLists, per_list: int = 50) -> npt.NDArray[np.float64]:
+def _differences_within(lists: CandidateLists, per_list: int = 50) -> Floats:
     """Absolute label differences of up to ``per_list`` evenly spaced items of each list."""
     assert lists.labels is not None
     parts = []

@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
 from rerank.registry import did_you_mean
 
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 Writer = Callable[[CandidateLists, Floats, str], Iterator[str]]
 
 

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
+from rerank.data.types import Floats, Index
 from rerank.metrics.bleu import bleu_statistics
 
 Rows = list[list[float]]
@@ -56,7 +56,7 @@ class Data:
         shapes = rng.integers(1, 10, size=20_000)
         words = ["".join(map(chr, rng.integers(97, 123, size=size))) for size in shapes]
 
-        def drawn(size: int) -> npt.NDArray[np.int64]:
+        def drawn(size: int) -> Index:
             return rng.zipf(1.3, size=size) % len(words)  # the long tail falls on all words
 
         texts, references = [], []
@@ -75,7 +75,7 @@ class Data:
                 yield text, reference
 
 
-def ours(data: Data) -> npt.NDArray[np.float64]:
+def ours(data: Data) -> Floats:
     return bleu_statistics(data.column, (data.reference_column,), data.offsets)
 
 

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
+from rerank.data.types import Index
 from rerank.metrics.edit import EditStatistics
 from rerank.metrics.ter import TerStatistics
 
@@ -62,7 +62,7 @@ class Data:
         shapes = rng.integers(1, 10, size=20_000)
         words = ["".join(map(chr, rng.integers(97, 123, size=size))) for size in shapes]
 
-        def drawn(size: int) -> npt.NDArray[np.int64]:
+        def drawn(size: int) -> Index:
             return np.minimum(rng.zipf(1.3, size=size) - 1, len(words) - 1)
 
         texts, references = [], []

@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
 from rerank.evaluation.significance import bootstrap_sums
 from rerank.metrics.base import prepare_all, statistics
 
-Floats = npt.NDArray[np.float64]
 METRICS = ["AP", "nDCG@10"]
 
 

@@ -21,17 +21,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 import rerank
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
 from rerank.learners.base import Guide
 from rerank.learners.tuning.initial import initial_weights
 from rerank.learners.tuning.mert import Mert
 from rerank.metrics.base import parse
 from rerank.metrics.selecting import SelectingJudge
 
-Floats = npt.NDArray[np.float64]
 RESTARTS = 20
 MEAN = 10
 

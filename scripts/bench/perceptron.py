@@ -16,14 +16,13 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation, Pairs, make_pairs
+from rerank.data.types import Floats
 from rerank.learners.perceptron.perceptron import Perceptron
 from rerank.native.learners import _violations
 
-Floats = npt.NDArray[np.float64]
 SIZES = (27, 100, 200, 300, 500, 1000, 2000, 4000, 8000)
 SETTINGS = {
     "ordinal, even": (PairRelation(), Margin()),

@@ -6,15 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 import rerank
 from rerank import CandidateLists
+from rerank.data.types import Floats
 from rerank.evaluation.significance import interval
 from rerank.experiment.derive import labelled
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank import CandidateLists
 from rerank.data.judge import Judge
+from rerank.data.types import Floats
 from rerank.learners.rounds import log_loss
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass

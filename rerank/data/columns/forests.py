@@ -6,18 +6,14 @@ from collections.abc import Collection, Iterable
 from dataclasses import InitVar, dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
+from rerank.data.types import Bytes, Index, Ints, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.native.data import _brackets, _strings, _trees
 from rerank.native.data._names import Names
 from rerank.registry import did_you_mean
-
-Index = npt.NDArray[np.int64]
-Ints = npt.NDArray[np.int32]
-Mask = npt.NDArray[np.bool_]
 
 TRACE = "-NONE-"
 STRIP = {"traces": 1, "functions": 2}
@@ -223,7 +219,7 @@ class TreeReader:
             self._vocabulary = StringColumn(data, offsets)
         return self._vocabulary
 
-    def read(self, text: npt.NDArray[np.uint8], spans: Index) -> Forest:
+    def read(self, text: Bytes, spans: Index) -> Forest:
         """The trees at ``text[spans[t, 0]:spans[t, 1]]``: text is uint8, spans int64 (n_trees, 2).
 
         Raises BracketError at the first text that is no tree.
@@ -252,7 +248,7 @@ class TreeReader:
             check=False,
         )
 
-    def _read(self, text: npt.NDArray[np.uint8], spans: Index, first: int, rooms: Ints, ends: Index) -> int:
+    def _read(self, text: Bytes, spans: Index, first: int, rooms: Ints, ends: Index) -> int:
         """One portion, whose first tree is number ``first``; gives its nodes."""
         state = np.zeros(2, dtype=np.int64)
         while True:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Index = npt.NDArray[np.int64]
+from rerank.data.types import Index
 
 
 def offsets_of(lengths: npt.ArrayLike) -> Index:

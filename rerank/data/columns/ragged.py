@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.offsets import places_of
+from rerank.data.types import Floats, Index, Mask
 from rerank.errors import DataError
 
 
@@ -21,8 +21,8 @@ class Ragged:
     Raises DataError where this does not hold.
     """
 
-    values: npt.NDArray[np.float64]
-    offsets: npt.NDArray[np.int64]
+    values: Floats
+    offsets: Index
 
     def __post_init__(self) -> None:
         values, offsets = self.values, self.offsets
@@ -37,16 +37,16 @@ class Ragged:
         return len(self.offsets) - 1
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> Index:
         """Entries of each list, int64 (n_lists)."""
         return np.diff(self.offsets)
 
-    def take(self, which: npt.NDArray[np.int64]) -> Ragged:
+    def take(self, which: Index) -> Ragged:
         """The lists at ``which`` (not negative), in that order."""
         places, offsets = places_of(self.offsets, which)
         return Ragged(self.values[places], offsets)
 
-    def count(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    def count(self, mask: Mask) -> Floats:
         """How many entries of each list the mask (n) has: float64 (n_lists)."""
         running = np.concatenate(([0], np.cumsum(mask, dtype=np.int64)))
         return (running[self.offsets[1:]] - running[self.offsets[:-1]]).astype(np.float64)

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.offsets import offsets_of
+from rerank.data.types import Bytes, Index, Mask
 from rerank.errors import DataError
 from rerank.native.data import _strings
 
@@ -23,7 +23,7 @@ class StringColumn(Sequence[str]):
 
     __slots__ = ("data", "offsets")
 
-    def __init__(self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]) -> None:
+    def __init__(self, data: Bytes, offsets: Index) -> None:
         if data.ndim != 1 or data.dtype != np.uint8 or offsets.ndim != 1 or offsets.dtype != np.int64:
             raise DataError("string column: expected a uint8 vector and an int64 vector")
         if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(data) or np.any(np.diff(offsets) < 0):
@@ -68,11 +68,11 @@ class StringColumn(Sequence[str]):
     def __repr__(self) -> str:
         return f"StringColumn({len(self)} strings, {len(self.data)} bytes)"
 
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> Index:
         """Length of each string in bytes, int64 (n)."""
         return np.diff(self.offsets)
 
-    def take(self, index: npt.NDArray[np.int64]) -> StringColumn:
+    def take(self, index: Index) -> StringColumn:
         """The strings at ``index`` (not negative), in that order."""
         if len(index) and index.min() < 0:
             raise DataError("string column: a number below 0 takes nothing")
@@ -81,7 +81,7 @@ class StringColumn(Sequence[str]):
         _strings.take(self.data, self.offsets, np.ascontiguousarray(index, dtype=np.int64), offsets, data)
         return StringColumn(data, offsets)
 
-    def repeated(self, lists: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def repeated(self, lists: Index) -> Mask:
         """Whether a string stands before in its list: bool (n); ``lists`` are the bounds of lists."""
         out = np.zeros(len(self), dtype=np.uint8)
         longest = int(np.diff(lists).max(initial=0))

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-import numpy.typing as npt
-
+from rerank.data.types import Bytes
 from rerank.errors import FormatError
 from rerank.formats.moses.faults import not_a_number
 from rerank.formats.svmlight.faults import line_of, quoted
 from rerank.native.formats._bllip import MOST_FEATURES
 from rerank.text import count
-
-Bytes = npt.NDArray[np.uint8]
 
 _MEANING = {
     "G": "G=<constituents of the gold tree>",

@@ -7,20 +7,16 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.matrix import Sparse
 from rerank.data.pages import fresh_array
+from rerank.data.types import Bytes, Floats, Ints
 from rerank.errors import DataNote, FormatError
 from rerank.files import Buffer
 from rerank.formats.bllip.faults import fault_error
 from rerank.formats.svmlight.faults import line_of, quoted
 from rerank.native.formats._bllip import FAULTS, fill, scan
 from rerank.text import count
-
-Bytes = npt.NDArray[np.uint8]
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 
 _EXPECTED = "S=<number of sentences> alone on the first line"
 _BOM = b"\xef\xbb\xbf"
@@ -36,7 +32,7 @@ class Sentences:
     constituents of the gold tree, of the parse, of both; features : n_parses rows.
     """
 
-    sizes: npt.NDArray[np.int32]
+    sizes: Ints
     edges: Floats
     features: Sparse
 
@@ -113,7 +109,7 @@ def _parts(data: Buffer, text: Bytes, start: int) -> list[_Part]:
     return [_Part(piece, origin, scan(piece)) for piece, origin in pieces if len(piece)]
 
 
-def _check_sizes(path: str, text: Bytes, sizes: npt.NDArray[np.int32], announced: int, strict: bool) -> None:
+def _check_sizes(path: str, text: Bytes, sizes: Ints, announced: int, strict: bool) -> None:
     """Refuse a file cut off or without any parse; tell of sentences without one."""
     if len(sizes) != announced:
         found = count(len(sizes), "sentence")

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from rerank.data.types import Floats, Index
 from rerank.errors import DataError, FormatError
 from rerank.files import read_bytes, shown, write_lines
 from rerank.formats.base import fit_names, read_feature_names
@@ -17,8 +17,6 @@ from rerank.formats.moses.faults import not_a_number
 from rerank.formats.svmlight.faults import quoted
 from rerank.native.formats._bllip import MOST_FEATURES
 from rerank.text import count
-
-Floats = npt.NDArray[np.float64]
 
 _NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _LARGEST_DIGITS = len(str(MOST_FEATURES - 1))
@@ -95,9 +93,7 @@ def _shortest(weight: float) -> str:
     return repr(weight).removesuffix(".0")
 
 
-def _ids(
-    path: str, names: Sequence[str], kept: npt.NDArray[np.int64], feature_names: str | None
-) -> npt.NDArray[np.int64]:
+def _ids(path: str, names: Sequence[str], kept: Index, feature_names: str | None) -> Index:
     """The ids of the features at ``kept``."""
     if feature_names is None:
         ids, known = ids_of(names, len(names))

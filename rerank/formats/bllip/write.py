@@ -5,19 +5,17 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
+from rerank.data.types import Index
 from rerank.errors import DataError, DataNote
 from rerank.files import atomic_write
 from rerank.formats.bllip.ids import ids_of
 from rerank.formats.bllip.read import f_of
 from rerank.native.formats._bllip import MOST_FEATURES
 from rerank.native.formats._bllip_write import write_sentences
-
-Index = npt.NDArray[np.int64]
 
 _VALUE_BOUND = 34  # bytes of " id=value" at most
 _PARSE_BOUND = 28  # of " P=", " W=", the comma

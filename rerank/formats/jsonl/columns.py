@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from rerank.data.columns.strings import StringColumn
-from rerank.data.lists import CandidateLists, Index
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Index
 from rerank.errors import DataNote
 from rerank.formats.base import ReadOptions
 from rerank.formats.cells import Cells

@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from rerank.data.types import Index
 from rerank.errors import FormatError
 from rerank.formats.moses.source import UNNAMED, WORD_SCORES, Lines, Part, Vocabulary
-
-Index = npt.NDArray[np.int64]
 
 
 @dataclass

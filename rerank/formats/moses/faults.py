@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-import numpy as np
-import numpy.typing as npt
-
+from rerank.data.types import Bytes
 from rerank.errors import FormatError
 
 _SEPARATOR = re.compile(rb"(?<=[ \t])\|\|\|(?=[ \t]|$)")
@@ -59,7 +57,7 @@ def _values_behind(column: bytes) -> int:
     return count
 
 
-def line_at(text: npt.NDArray[np.uint8]) -> bytes:
+def line_at(text: Bytes) -> bytes:
     """The line that ``text`` starts with, without its end."""
     size = 1 << 12
     while True:
@@ -69,9 +67,7 @@ def line_at(text: npt.NDArray[np.uint8]) -> bytes:
         size *= 16
 
 
-def fault_error(
-    path: str, number: int, fault: str, text: npt.NDArray[np.uint8], place: int, n_columns: int
-) -> FormatError:
+def fault_error(path: str, number: int, fault: str, text: Bytes, place: int, n_columns: int) -> FormatError:
     """The error for ``fault`` (of FAULTS) at byte ``place`` of the line that ``text`` starts with."""
     line = line_at(text)
     rest = line[place:]
@@ -101,7 +97,7 @@ def fault_error(
     return FormatError(path, number, found, expected)
 
 
-def number_error(path: str, number: int, text: npt.NDArray[np.uint8], dtype: str = "float64") -> FormatError:
+def number_error(path: str, number: int, text: Bytes, dtype: str = "float64") -> FormatError:
     """The error for a bad value of a feature on line ``number``, that ``text`` starts with."""
     token = _TOKEN.match(line_at(text))
     return FormatError(path, number, *not_a_number(token[0] if token else b"", "value", dtype))

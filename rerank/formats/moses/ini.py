@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.data.types import Floats
 from rerank.errors import DataError, DataNote, FormatError
 from rerank.files import read_bytes, shown, write_lines
-from rerank.formats.weights import WEIGHTS, Floats, WeightOptions, WeightsFormat, weight_of
+from rerank.formats.weights import WEIGHTS, WeightOptions, WeightsFormat, weight_of
 from rerank.text import count
 
 # The sections of old files, and the names of their features in N-best lists.

@@ -10,12 +10,12 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
+from rerank.data.types import Index
 from rerank.errors import DataError, DataNote, FormatError
 from rerank.formats.base import ReadOptions
 from rerank.formats.moses.columns import Columns, columns_of, place_of
@@ -23,8 +23,6 @@ from rerank.formats.moses.faults import number_error, quoted
 from rerank.formats.moses.source import Lines, Part, Vocabulary, open_parts, scan_parts
 from rerank.native.formats._moses import gather
 from rerank.native.formats._moses_fill import fill_dense, fill_sparse
-
-Index = npt.NDArray[np.int64]
 
 
 def read_lists(paths: Sequence[str], options: ReadOptions) -> CandidateLists:

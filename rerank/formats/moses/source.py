@@ -9,15 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.types import Bytes, Floats, Index, Ints
 from rerank.errors import FormatError
 from rerank.files import read_bytes, shown
 from rerank.formats.moses.faults import fault_error, line_columns, number_error
 from rerank.native.data._names import Names
 from rerank.native.formats._moses import FAULTS, count_lines, scan
 from rerank.native.formats._moses_fill import fill_sparse
-
-Bytes = npt.NDArray[np.uint8]
-Index = npt.NDArray[np.int64]
 
 EXPECTED = "id ||| text ||| features ||| score"
 WORD_SCORES = 0  # numbers of the names that a vocabulary starts with
@@ -48,8 +46,8 @@ class Lines:
     """What the first pass finds, by line: a text's start in its part and its length, and so on."""
 
     spans: Index
-    totals: npt.NDArray[np.float64]
-    codes: npt.NDArray[np.int32]
+    totals: Floats
+    codes: Ints
     counts: Index
 
 
@@ -59,7 +57,7 @@ class Vocabulary:
 
     ids: Names = field(default_factory=Names)
     names: Names = field(default_factory=lambda: Names([b"WordScores", b""]))
-    followers: npt.NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    followers: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     stats: Index = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
     attempts: int = 0
 

@@ -8,16 +8,14 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
+from rerank.data.types import Floats, Index
 from rerank.errors import DataError, DataNote
 from rerank.files import atomic_write
 from rerank.native.formats._moses_write import write_dense, write_sparse
-
-Index = npt.NDArray[np.int64]
 
 _STORE = "format store holds it"
 _BARS = re.compile(rb"(?<![^ \t])\|\|\|(?![^ \t])")
@@ -152,7 +150,7 @@ def _note_left_out(lists: CandidateLists, path: str) -> None:
             warnings.warn(f"{path}: the lists have no {name}; {instead}", DataNote, stacklevel=3)
 
 
-def _reorders(lists: CandidateLists, first_best: npt.NDArray[np.float64]) -> bool:
+def _reorders(lists: CandidateLists, first_best: Floats) -> bool:
     """Whether the first stage's order is another one than that of the lines."""
     within = np.ones(lists.n_items, dtype=bool)
     within[lists.offsets[:-1]] = False

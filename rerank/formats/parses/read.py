@@ -7,13 +7,13 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.forests import BracketError, Forest, TreeReader, other_words
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.types import Bytes, Floats, Index, Mask
 from rerank.errors import DataNote, FormatError
 from rerank.files import read_bytes, shown
 from rerank.formats.base import ReadOptions
@@ -22,9 +22,6 @@ from rerank.formats.references import read_lines
 from rerank.native.formats._moses import count_lines
 from rerank.native.formats._parses import KINDS, scan
 from rerank.text import count
-
-Index = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 _LINE = "a gold tree, or log2 probability<TAB>tree"
 _BOM = b"\xef\xbb\xbf"
@@ -40,10 +37,10 @@ class Lines:
     """
 
     source: str
-    text: npt.NDArray[np.uint8]
+    text: Bytes
     numbers: Index
     is_gold: Mask
-    values: npt.NDArray[np.float64]
+    values: Floats
     spans: Index
     starts: Index
 

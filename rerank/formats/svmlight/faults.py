@@ -6,11 +6,9 @@ import math
 import re
 
 import numpy as np
-import numpy.typing as npt
 
+from rerank.data.types import Bytes
 from rerank.errors import FormatError
-
-Bytes = npt.NDArray[np.uint8]
 
 LARGEST_INDEX = 2**31 - 1
 _BLOCK = 1 << 20

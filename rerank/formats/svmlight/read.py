@@ -11,7 +11,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,14 +18,12 @@ import numpy.typing as npt
 from rerank.data.columns.strings import StringColumn
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.pages import fresh_array
+from rerank.data.types import AnyArray, Floats, Index
 from rerank.errors import DataError, DataNote, FormatError
 from rerank.formats.svmlight.faults import fault_error, line_of, quoted
 from rerank.formats.svmlight.source import Source
 from rerank.native.formats._svmlight import FAULTS, gather, parse_dense, scan
 from rerank.native.formats._svmlight_sparse import parse_sparse
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 
 _SAMPLE = 1 << 18
 _MOST_STEPS = 8192
@@ -131,7 +128,7 @@ def _steps(width: int, first: int) -> npt.NDArray[np.uint64]:
     return steps
 
 
-def _array(n_rows: int, width: int, source: Source) -> npt.NDArray[Any]:
+def _array(n_rows: int, width: int, source: Source) -> AnyArray:
     """An array with anything in it; DataError where there is no memory for it."""
     try:
         return fresh_array((n_rows, width), source.options.dtype)

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from rerank.data.types import Bytes
 from rerank.errors import FormatError
 from rerank.files import Buffer
 from rerank.formats.base import ReadOptions
 
-Bytes = npt.NDArray[np.uint8]
 T = TypeVar("T")
 
 _BOM = b"\xef\xbb\xbf"

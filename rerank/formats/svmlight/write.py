@@ -6,17 +6,14 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
+from rerank.data.types import Bytes, Floats, Index, Mask
 from rerank.errors import DataError, DataNote
 from rerank.files import atomic_write
 from rerank.native.formats._svmlight_write import write_dense, write_sparse
-
-Index = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 _BLANKS = (9, 13, 32)
 _VALUE_BOUND = 40  # bytes of " index:value" at most
@@ -152,10 +149,10 @@ def _blocks(sizes: Index) -> list[tuple[int, int]]:
 
 def _renderer(
     lists: CandidateLists,
-    labels: npt.NDArray[np.float64],
+    labels: Floats,
     list_index: Index,
     list_ids: StringColumn | None,
-) -> Callable[[Index, bool, npt.NDArray[np.uint8]], int]:
+) -> Callable[[Index, bool, Bytes], int]:
     """A function of (items, whether they are the first lines, out) that returns the bytes it wrote."""
     ids = lists.item_ids
     features = lists.features
@@ -168,7 +165,7 @@ def _renderer(
     if isinstance(features, Dense):
         values = features.values
 
-        def dense(items: Index, _first: bool, out: npt.NDArray[np.uint8]) -> int:
+        def dense(items: Index, _first: bool, out: Bytes) -> int:
             return write_dense(values, labels, items, list_index, *strings, out)
 
         return dense
@@ -178,7 +175,7 @@ def _renderer(
     last = features.n_features - 1
     unnamed = last >= 0 and (len(written) == 0 or int(written.max()) < last)
 
-    def sparse(items: Index, first: bool, out: npt.NDArray[np.uint8]) -> int:
+    def sparse(items: Index, first: bool, out: Bytes) -> int:
         named = last if first and unnamed else -1
         return write_sparse(indptr, indices, data, named, labels, items, list_index, *strings, out)
 

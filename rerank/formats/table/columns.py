@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.formats.base import ReadOptions
 from rerank.formats.growing import quoted
 from rerank.native.data._number import parse
 from rerank.registry import did_you_mean
-
-Floats = npt.NDArray[np.float64]
 
 # Names that are taken for a column where the options name none, first come first.
 KNOWN = {

@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from rerank.data.lists import CandidateLists, Index
+from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
+from rerank.data.types import Bytes, Index
 from rerank.errors import DataError, DataNote, FormatError
 from rerank.formats.base import ReadOptions
 from rerank.formats.cells import check_float32
@@ -18,8 +18,6 @@ from rerank.formats.table.columns import Numbers, Roles, roles_of
 from rerank.formats.table.source import Source, long_cells
 from rerank.native.formats._table import KINDS, gather, parse_rows
 from rerank.text import count
-
-Bytes = npt.NDArray[np.uint8]
 
 _PADDING = bytes(64)  # the kernel looks beyond the last number
 _TAB = ord("\t")

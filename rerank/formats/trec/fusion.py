@@ -11,8 +11,9 @@ import numpy as np
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
-from rerank.data.lists import CandidateLists, Index
+from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.types import Index
 from rerank.errors import DataNote
 from rerank.formats.base import ReadOptions
 from rerank.formats.cells import check_float32

@@ -11,11 +11,11 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.strings import StringColumn
-from rerank.data.lists import CandidateLists, Index
+from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.types import Floats, Index
 from rerank.errors import DataNote, FormatError
 from rerank.files import shown
 from rerank.formats.base import ReadOptions
@@ -23,8 +23,6 @@ from rerank.formats.cells import check_float32
 from rerank.formats.growing import Grouping, Strings, each_line, quoted
 from rerank.native.data._number import parse
 from rerank.text import count
-
-Floats = npt.NDArray[np.float64]
 
 _LINE = "six fields: query Q0 document rank score tag"
 _RANK = re.compile(rb"[-+]?[0-9]{1,15}")

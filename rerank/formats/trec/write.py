@@ -9,7 +9,8 @@ import warnings
 import numpy as np
 
 from rerank.data.columns.strings import StringColumn
-from rerank.data.lists import CandidateLists, Index
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Index
 from rerank.errors import DataError, DataNote
 from rerank.files import atomic_write
 

@@ -11,20 +11,18 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
+from rerank.data.types import Floats, Index, Ints
 from rerank.errors import FitError
-from rerank.learners.base import Floats, Guide, Learner
+from rerank.learners.base import Guide, Learner
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
 from rerank.models.thresholds import ThresholdModel
 from rerank.native.learners import _ordinal
 from rerank.settings import setting
 
-Index = npt.NDArray[np.int64]
-Ints = npt.NDArray[np.int32]
 Cut = tuple[Floats, Floats]
 
 MOST_GRADES = 1000

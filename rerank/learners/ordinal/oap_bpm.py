@@ -7,8 +7,9 @@ from typing import Literal
 import numpy as np
 
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Index
 from rerank.learners.base import LEARNERS
-from rerank.learners.ordinal.items import Cut, GradedItems, Index, ItemLearner
+from rerank.learners.ordinal.items import Cut, GradedItems, ItemLearner
 from rerank.learners.ordinal.prank import Ranker
 from rerank.settings import setting
 

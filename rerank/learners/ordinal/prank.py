@@ -6,8 +6,9 @@ import numpy as np
 
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.types import Index
 from rerank.learners.base import LEARNERS
-from rerank.learners.ordinal.items import Cut, GradedItems, Index, ItemLearner
+from rerank.learners.ordinal.items import Cut, GradedItems, ItemLearner
 from rerank.native.learners import _ordinal
 
 

@@ -7,8 +7,9 @@ from pydantic import model_validator
 
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.types import Index
 from rerank.learners.base import LEARNERS
-from rerank.learners.ordinal.items import Cut, GradedItems, Index, ItemLearner
+from rerank.learners.ordinal.items import Cut, GradedItems, ItemLearner
 from rerank.native.learners import _ordinal
 from rerank.settings import setting
 

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import model_validator
 
 from rerank.data.blocks import pack_differing
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationName, make_pairs
+from rerank.data.types import Bytes, Floats, Index
 from rerank.errors import ConfigError, FitError
-from rerank.learners.base import LEARNERS, Floats, Guide, Learner
+from rerank.learners.base import LEARNERS, Guide, Learner
 from rerank.learners.perceptron.voting import Ballots
 from rerank.learners.rounds import Rounds, linear_scores
 from rerank.models.base import Model
@@ -102,7 +102,7 @@ class Perceptron(Learner):
         model.training.data = {"pairs": pairs.n_pairs, "lists_without_pair": pairs.n_skipped}
         return model
 
-    def _orders(self, n_lists: int) -> Iterator[npt.NDArray[np.int64]]:
+    def _orders(self, n_lists: int) -> Iterator[Index]:
         """The order of the lists' visits in each round."""
         rng = np.random.default_rng(self.seed)
         for _ in range(self.rounds):
@@ -169,13 +169,13 @@ class _State:
         sizes = np.diff(self.features.indptr)[self.rows]
         return int(np.add.reduceat(sizes, self.pairs.offsets[:-1]).max())
 
-    def _engines(self) -> npt.NDArray[np.uint8]:
+    def _engines(self) -> Bytes:
         fast = np.full(self.pairs.n_lists, self.learner.engine == "fast", dtype=np.uint8)
         if self.learner.engine == "auto":
             _violations.choose_engines(self.pairs.offsets, self.pairs.start, self.pairs.stop, self.even, fast)
         return fast
 
-    def run(self, visits: npt.NDArray[np.int64]) -> tuple[int, int]:
+    def run(self, visits: Index) -> tuple[int, int]:
         """Visits lists; the number of lists with an update, and of violated pairs.
 
         Raises FitError where the weights overflow.
@@ -185,7 +185,7 @@ class _State:
             raise FitError(f"{self.source}: the weights overflow; scale the features (--scaling)")
         return done
 
-    def _visit(self, visits: npt.NDArray[np.int64]) -> tuple[int, int]:
+    def _visit(self, visits: Index) -> tuple[int, int]:
         p = self.pairs
         common = (visits, p.offsets, self.rows, p.start, p.stop, p.h, p.c, self.learner.tau)
         moving = (self.learner.dimension**2, self.own, self.w, self.drift)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
 from rerank.errors import FitError
 from rerank.models.voted import VotedModel, Votes
 
-Floats = npt.NDArray[np.float64]
 Snapshot = tuple[int, float]
 
 MAX_BYTES = 1 << 30

@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.types import Floats
 from rerank.errors import FitError
 from rerank.learners.base import Guide
 
-Floats = npt.NDArray[np.float64]
 Init = Literal["auto", "given", "base", "even", "zero"]
 INIT_HELP = (
     "where to start: weights given with --init, base = those that give back the first stage's scores, "

@@ -9,18 +9,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features, Sparse
+from rerank.data.types import Floats, Index, Ints
 from rerank.errors import FitError
 from rerank.native.learners import _rise
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
-Ints = npt.NDArray[np.int32]
 
 _MIX = 0x9E3779B97F4A7C15  # an odd number: the golden ratio in 64 bits
 

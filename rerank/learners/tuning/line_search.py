@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from rerank.data.types import Floats
 from rerank.errors import FitError
 from rerank.learners.tuning.line_problem import LineProblem, Rise
 from rerank.native.learners import _mert
 
-Floats = npt.NDArray[np.float64]
 FREE: _mert.Penalty = (0.0,) * 6
 
 

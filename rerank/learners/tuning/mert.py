@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.judge import Judge, SelectingJudge, corpus_value
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
 from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, Guide, Learner
 from rerank.learners.tuning.initial import INIT_HELP, Init, initial_weights
@@ -19,8 +19,6 @@ from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.parallel import each
 from rerank.settings import setting
-
-Floats = npt.NDArray[np.float64]
 
 # How far weights are thrown, as a share of their length: measured on lists of translations and transcripts.
 _RESTART, _PERTURBATION = 0.6, 0.15

@@ -7,21 +7,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.types import Floats, Index
 from rerank.errors import DataNote, FitError
-from rerank.learners.base import LEARNERS, Floats, Guide, Learner
+from rerank.learners.base import LEARNERS, Guide, Learner
 from rerank.learners.rounds import Rounds, linear_scores
 from rerank.learners.tuning.initial import INIT_HELP, Init, initial_weights
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.native.learners import _mira
 from rerank.settings import setting
-
-Index = npt.NDArray[np.int64]
 
 _LARGEST = 1e150
 _VALUES = -1  # the kernel's number of worths that are given

@@ -7,20 +7,18 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
+from rerank.data.types import Floats, Index
 from rerank.errors import DataNote, FitError
-from rerank.learners.base import LEARNERS, Floats, Guide, Learner
+from rerank.learners.base import LEARNERS, Guide, Learner
 from rerank.learners.tuning.initial import Init, initial_weights
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.native.learners import _pro
 from rerank.settings import setting
-
-Index = npt.NDArray[np.int64]
 
 _GAP = 0.05  # of the labels' range: the paper's 0.05 of BLEU from 0 to 1
 

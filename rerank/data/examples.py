@@ -19,7 +19,7 @@ from rerank.errors import DataError
 class Examples:
     """Independent examples with a class or a number each.
 
-    features : Dense or Sparse, n_examples rows.
+    features : Dense, Sparse or Mixed, n_examples rows.
     labels : int64 (n_examples), numbers of classes, where there are ``classes``; else float64, finite.
     classes : the names of the classes by number, at least one; None = labels are numbers.
     ids : StringColumn (n_examples).

@@ -15,8 +15,8 @@ from rerank.data.columns.offsets import offsets_of, places_of
 from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.strings import StringColumn
 from rerank.data.invariants import check_columns
-from rerank.data.matrix import Dense, Features, as_features
-from rerank.data.types import AnyArray, Floats, Index, Mask
+from rerank.data.matrix import Features, as_features
+from rerank.data.types import Floats, Index, Mask
 from rerank.errors import DataError
 
 
@@ -27,7 +27,7 @@ class CandidateLists:
     Items of list i are the rows ``offsets[i]:offsets[i + 1]`` of every column of items.
 
     offsets : int64 (n_lists + 1), strictly rising: no list is empty.
-    features : Dense or Sparse, n_items rows.
+    features : Dense, Sparse or Mixed, n_items rows.
     labels : float64 (n_items), larger is better, NaN = unjudged; None = nothing is judged.
     base_scores : float64 (n_items), scores that the first stage gave: numbers, never an order.
     first_best : float64 (n_items), its order (largest first, ties by position) is the first stage's
@@ -148,8 +148,9 @@ class CandidateLists:
         return self.n_lists
 
     def __repr__(self) -> str:
-        layout = "dense" if isinstance(self.features, Dense) else "sparse"
-        size = f"{self.n_lists} lists, {self.n_items} items, {self.n_features} {layout} features"
+        size = (
+            f"{self.n_lists} lists, {self.n_items} items, {self.n_features} {self.features.layout} features"
+        )
         return f"CandidateLists({size})"
 
     @property
@@ -314,13 +315,7 @@ class CandidateLists:
     def fingerprint(self) -> str:
         """A hash of lists, features and labels: a model says by it what it was trained on."""
         digest = hashlib.blake2b(digest_size=16)
-        features = self.features
-        arrays: list[AnyArray | None] = [self.offsets, self.labels]
-        if isinstance(features, Dense):
-            arrays.append(features.values)
-        else:
-            arrays += [features.indptr, features.indices, features.data]
-        for array in arrays:
+        for array in (self.offsets, self.labels, *self.features.arrays().values()):
             digest.update(b"none" if array is None else np.ascontiguousarray(array).data)
         digest.update("\0".join(self.names()).encode("utf-8", "surrogateescape"))
         return digest.hexdigest()

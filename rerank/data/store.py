@@ -23,7 +23,7 @@ from rerank.data.columns.forests import Forest
 from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Features, Sparse
+from rerank.data.matrix import Dense, Features, Mixed, Sparse
 from rerank.data.types import AnyArray
 from rerank.errors import DataError, FormatError
 
@@ -92,14 +92,9 @@ def is_store(path: StrPath) -> bool:
 def _arrays_of(lists: CandidateLists) -> Iterator[tuple[str, AnyArray]]:
     """Every array of the set under the name of its file."""
     yield "offsets", lists.offsets
-    features = lists.features
-    if isinstance(features, Dense):
-        yield "features", features.values
-    else:
-        yield "indptr", features.indptr
-        yield "indices", features.indices
-        if features.data is not None:
-            yield "data", features.data
+    for name, array in lists.features.arrays().items():
+        if array is not None:
+            yield name, array
     for name in ("labels", "base_scores", "first_best", "rows"):
         column = getattr(lists, name)
         if column is not None:
@@ -266,12 +261,16 @@ class _Reader:
         return column
 
     def features(self) -> Features:
-        if "features" in self.arrays:
+        if "indptr" not in self.arrays:
             return Dense(self.array("features", ("<f8", "<f4"), self.n_items, self.n_features))
         indptr = self.array("indptr", "<i8", self.n_items + 1)
         indices = self.array("indices", "<i4", None)
         data = self.array("data", "<f8", len(indices)) if "data" in self.arrays else None
-        return Sparse(indptr, indices, data, self.n_features)
+        rows = Sparse(indptr, indices, data, self.n_features)
+        if "features" not in self.arrays:
+            return rows
+        places = self.array("features.places", "<i4", None)
+        return Mixed(self.array("features", "<f8", self.n_items, len(places)), places, rows)
 
     def counts(self) -> dict[str, AnyArray]:
         names = self.meta.get("counts")

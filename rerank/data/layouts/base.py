@@ -7,16 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from rerank.data.types import AnyArray, Floats, Index, Ints
 from rerank.native.data import _matrix
-
-if TYPE_CHECKING:
-    from rerank.data.layouts.sparse import Sparse
-
-Floats = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
-AnyArray = npt.NDArray[Any]
 
 
 class Features(ABC):
@@ -87,12 +80,21 @@ class Features(ABC):
 
     def columns(self) -> Iterator[Floats]:
         """Yield every column in turn, as ``column`` returns it."""
+        for items, values in self.by_column():
+            out = values
+            if items is not None:
+                out = np.zeros(self.n_items)
+                out[items] = values
+            yield out
+
+    def by_column(self) -> Iterator[tuple[Ints | None, Floats]]:
+        """Yield the items of every column in turn, rising, and their values; items None: all items."""
         for j in range(self.n_features):
-            yield self.column(j)
+            yield None, self.column(j)
 
     @abstractmethod
     def select(self, columns: Index, n_features: int) -> Features:
-        """Return the features with old column j at column columns[j] of ``n_features``, dropped if that is -1."""
+        """Return the features with column j moved to columns[j] of ``n_features``, dropped if it is -1."""
 
     @abstractmethod
     def with_columns(self, values: Floats) -> Features:
@@ -111,8 +113,8 @@ class Features(ABC):
         """Return the features as an array (n_items, n_features), without a copy if they are dense."""
 
     @abstractmethod
-    def compressed(self) -> Sparse:
-        """Return the features as compressed rows; zeros of dense columns are left out."""
+    def compressed(self) -> Any:
+        """Return the features as compressed rows, Sparse; zeros of dense columns are left out."""
 
     @abstractmethod
     def arrays(self) -> dict[str, AnyArray | None]:

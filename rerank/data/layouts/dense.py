@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.layouts.base import AnyArray, Features, Floats, Index
+from rerank.data.layouts.base import Features
 from rerank.data.layouts.sparse import Sparse
+from rerank.data.types import AnyArray, Floats, Index
 from rerank.errors import DataError
 from rerank.native.data import _matrix
 
@@ -19,7 +19,7 @@ from rerank.native.data import _matrix
 class Dense(Features):
     """A C-contiguous float64 (or float32) array (n_items, n_features)."""
 
-    values: npt.NDArray[Any]
+    values: AnyArray
 
     layout: ClassVar[str] = "dense"
 

@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.data.columns.offsets import offsets_of, places_of
-from rerank.data.layouts.base import AnyArray, Features, Floats, Index
+from rerank.data.layouts.base import Features
+from rerank.data.types import AnyArray, Floats, Index, Ints
 from rerank.errors import DataError
 from rerank.native.data import _matrix
-
-Ints = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,14 +80,7 @@ class Sparse(Features):
         out[np.searchsorted(self.indptr, at, side="right") - 1] = 1.0 if self.data is None else self.data[at]
         return out
 
-    def columns(self) -> Iterator[Floats]:
-        for items, values in self.by_column():
-            out = np.zeros(self.n_items)
-            out[items] = values
-            yield out
-
-    def by_column(self) -> Iterator[tuple[Ints, Floats]]:
-        """Yield the items of every column in turn, rising, and their values, after one sort of all values."""
+    def by_column(self) -> Iterator[tuple[Ints | None, Floats]]:
         order = np.argsort(self.indices, kind="stable")
         rows = np.repeat(np.arange(self.n_items, dtype=np.int32), np.diff(self.indptr))[order]
         values = np.ones(len(order)) if self.data is None else self.data[order]
@@ -202,10 +193,10 @@ class Mixed(Features):
         at = np.flatnonzero(self.places == j)
         return self.values[:, at[0]].copy() if len(at) else self.rows.column(j)
 
-    def columns(self) -> Iterator[Floats]:
+    def by_column(self) -> Iterator[tuple[Ints | None, Floats]]:
         dense = dict(zip(self.places.tolist(), self.values.T, strict=True))
-        for j, column in enumerate(self.rows.columns()):
-            yield dense[j].copy() if j in dense else column
+        for j, column in enumerate(self.rows.by_column()):
+            yield (None, dense[j].copy()) if j in dense else column
 
     def select(self, columns: Index, n_features: int) -> Mixed:
         new = columns[self.places]
@@ -237,18 +228,12 @@ class Mixed(Features):
         return out
 
     def compressed(self) -> Sparse:
-        items, at = np.nonzero(self.values)
-        rows, columns = self.rows, self.places[at]
-        data = np.ones(rows.n_values) if rows.data is None else rows.data
-        own = np.repeat(np.arange(self.n_items, dtype=np.int32), np.diff(rows.indptr))
-        order = np.lexsort((np.concatenate([columns, rows.indices]), np.concatenate([items, own])))
-        indptr = rows.indptr + offsets_of(np.bincount(items, minlength=self.n_items))
-        return Sparse(
-            indptr,
-            np.concatenate([columns, rows.indices])[order],
-            np.concatenate([self.values[items, at], data])[order],
-            self.n_features,
-        )
+        more = np.count_nonzero(self.values, axis=1)
+        indptr = self.rows.indptr + offsets_of(more)
+        indices = np.empty(indptr[-1], dtype=np.int32)
+        data = np.empty(indptr[-1])
+        _matrix.merge_rows(self.matrix(), indptr, indices, data)
+        return Sparse(indptr, indices, data, self.n_features)
 
     def arrays(self) -> dict[str, AnyArray | None]:
         return {"features": self.values, "features.places": self.places, **self.rows.arrays()}

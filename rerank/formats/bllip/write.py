@@ -6,9 +6,8 @@ import warnings
 
 import numpy as np
 
-from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Sparse
+from rerank.data.matrix import Sparse
 from rerank.data.types import Index
 from rerank.errors import DataError, DataNote
 from rerank.files import atomic_write
@@ -36,7 +35,7 @@ def write_lists(lists: CandidateLists, path: str) -> None:
         raise DataError(f"{path}: bllip holds {MOST_FEATURES} features at most, found {lists.n_features}")
     ids, named = ids_of(lists.feature_names, lists.n_features)
     _note_left_out(lists, named, path)
-    features = _compressed(lists)
+    features = lists.features.compressed()
     sizes = np.add.reduceat(
         _PARSE_BOUND + _VALUE_BOUND * np.diff(features.indptr), lists.offsets[:-1], dtype=np.int64
     )
@@ -103,16 +102,6 @@ def _note_left_out(lists: CandidateLists, named: bool, path: str) -> None:
     left += [f"counts of {name}" for name in lists.counts if name != "PARSEVAL"]
     if left:
         warnings.warn(f"{path}: bllip holds no {', '.join(left)}; left out", DataNote, stacklevel=4)
-
-
-def _compressed(lists: CandidateLists) -> Sparse:
-    features = lists.features
-    if not isinstance(features, Dense):
-        return features
-    rows, columns = np.nonzero(features.values)
-    indptr = offsets_of(np.bincount(rows, minlength=features.n_items))
-    data = features.values[rows, columns].astype(np.float64)
-    return Sparse(indptr, columns.astype(np.int32), data, features.n_features)
 
 
 def _unnamed(features: Sparse, ids: Index) -> int:

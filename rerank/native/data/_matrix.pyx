@@ -10,9 +10,10 @@ import numpy as np
 cdef class Matrix:
     """The rows of a feature matrix, made once for many calls of kernels.
 
-    IN n_items, n_features; for dense rows ``dense`` (n_items, n_features), float64 or float32; for sparse rows
-    indptr (n_items + 1), indices and data (n_values; data None: all ones), with or without a few dense columns
-    beside them: ``dense`` (n_items, n_columns), float64, and ``columns`` (n_columns), rising, their features.
+    IN n_items, n_features; for dense rows ``dense`` (n_items, n_features), float64 or float32; for sparse
+    rows indptr (n_items + 1), indices and data (n_values; data None: all ones), with or without a few dense
+    columns beside them: ``dense`` (n_items, n_columns), float64, and ``columns`` (n_columns), their features,
+    rising.
     """
 
     def __init__(
@@ -132,6 +133,33 @@ def transposed(Matrix matrix, const double[::1] c, double[::1] out):
                 out[X.indices[at]] += c[i] if X.data == NULL else c[i] * X.data[at]
             for m in range(X.width):
                 out[X.columns[m]] += c[i] * X.dense[i * X.width + m]
+
+
+def merge_rows(Matrix matrix, const long long[::1] indptr, int[::1] indices, double[::1] data):
+    """OUT indices and data: the rows of a mixed matrix in CSR, zeros of its dense columns left out.
+
+    IN indptr (n_items + 1) of the merged rows; OUT indices, data (indptr[n_items]).
+    """
+    cdef const Rows* X = &matrix.rows
+    cdef Py_ssize_t i
+    cdef Py_ssize_t m
+    cdef long long at
+    cdef long long to
+    with nogil:
+        for i in range(X.n_items):
+            m = 0
+            at = X.indptr[i]
+            for to in range(indptr[i], indptr[i + 1]):
+                while m < X.width and X.dense[i * X.width + m] == 0.0:
+                    m += 1
+                if m < X.width and (at == X.indptr[i + 1] or X.columns[m] < X.indices[at]):
+                    indices[to] = X.columns[m]
+                    data[to] = X.dense[i * X.width + m]
+                    m += 1
+                else:
+                    indices[to] = X.indices[at]
+                    data[to] = 1.0 if X.data == NULL else X.data[at]
+                    at += 1
 
 
 def row_with_column(const long long[::1] indptr, const int[::1] indices, int column):

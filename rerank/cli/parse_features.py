@@ -67,8 +67,7 @@ def parse(
     rerank features parse train.nbest --apply dev.nbest --apply test.nbest --out parses
     """
     from rerank import parallel
-    from rerank.data.staging import placed_together
-    from rerank.data.store import check_place, write_store
+    from rerank.data.store import check_place, placed_together, write_store
     from rerank.experiment import derive
     from rerank.features.heads import default_heads, read_heads
     from rerank.features.parse import ParseSettings

@@ -37,7 +37,7 @@ def split(
     """
     import os
 
-    from rerank.data.parts import folds_of, parts_of
+    from rerank.data.folds import folds_of, parts_of
     from rerank.errors import ConfigError
     from rerank.files import os_error
     from rerank.formats.saving import format_for, save

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.columns.offsets import fresh_array
 from rerank.data.columns.strings import StringColumn
 from rerank.data.matrix import Dense, Features, Sparse
-from rerank.data.pages import fresh_array
 from rerank.data.types import AnyArray, Floats, Index
 from rerank.errors import DataError, DataNote, FormatError
 from rerank.formats.svmlight.faults import fault_error, line_of, quoted

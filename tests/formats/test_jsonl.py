@@ -90,7 +90,7 @@ def test_a_candidate_a_line_and_lists_apart(tmp_path: Path) -> None:
         {"prompt_id": 6, "text": "b", "reward": 2, "correct": True, "reference": "r6"},
         {"prompt_id": 5, "text": "c", "reward": 3, "correct": True},
     ]
-    with pytest.warns(DataNote, match="the lines of 1 list stand apart \\(from line 3\\)"):
+    with pytest.warns(DataNote, match="the lines of 1 list are not contiguous \\(from line 3\\)"):
         lists = read(tmp_path, *lines)
     assert list(lists.list_ids) == ["5", "6"]
     assert list(lists.texts) == ["a", "c", "b"]
@@ -460,7 +460,7 @@ def test_what_cannot_be_written_is_refused_or_said(tmp_path: Path) -> None:
         rows=np.array([1, 0]),
         counts={"m": np.ones((2, 1))},
     )
-    with pytest.warns(DataNote, match="holds no first_best .*, rows .*, counts; left out"):
+    with pytest.warns(DataNote, match="jsonl holds no first_best, rows, counts; left out"):
         JSONLines().write(lists, path)
 
 

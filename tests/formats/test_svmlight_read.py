@@ -216,7 +216,7 @@ def test_threads_change_nothing(tmp_path: Path, density: float) -> None:
     assert len(data) > 2 * (1 << 18)
     path = tmp_path / "large.txt"
     path.write_bytes(data)
-    with pytest.warns(DataNote, match="stand apart"):
+    with pytest.warns(DataNote, match="not contiguous"):
         lists = [load(path, threads=threads) for threads in (1, 2, 3)]
     check_against(lists[0], slow.read(data))
     for other in lists[1:]:
@@ -328,7 +328,7 @@ def test_no_feature_at_all(tmp_path: Path) -> None:
 def test_lists_that_stand_apart_are_brought_together_and_said(tmp_path: Path) -> None:
     path = tmp_path / "apart.txt"
     path.write_bytes(b"# head\n1 qid:b 1:1 #x\n2 qid:a 1:2 #y\n3 qid:b 1:3 #z\n")
-    with pytest.warns(DataNote, match=r"apart.txt: the lines of 1 list stand apart \(from line 4\)"):
+    with pytest.warns(DataNote, match=r"apart.txt: the lines of 1 list are not contiguous \(from line 4\)"):
         lists = load(path)
     assert list(lists.list_ids) == ["b", "a"]
     assert lists.rows.tolist() == [0, 2, 1]

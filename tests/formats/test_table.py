@@ -85,7 +85,7 @@ def test_rows_apart(tmp_path: Path) -> None:
     text = "qid,id,x,label,text\na,1,1,1,t\nb,2,2,2,u\n\na,3,3,3,v\n"
     with pytest.warns(DataNote) as notes:
         lists = read(tmp_path, text)
-    assert "the lines of 1 list stand apart (from line 5)" in str(notes[1].message)
+    assert "the lines of 1 list are not contiguous (from line 5)" in str(notes[1].message)
     assert lists.rows.tolist() == [0, 2, 1]
     assert list(lists.item_ids) == ["1", "3", "2"]
     assert list(lists.texts) == ["t", "v", "u"]

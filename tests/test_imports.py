@@ -17,7 +17,7 @@ import rerank
 
 PACKAGE = Path(rerank.__file__).parent
 
-GROUND = {"errors", "registry", "settings", "config", "parallel", "files", "text", "_version"}
+GROUND = {"errors", "registry", "settings", "config", "parallel", "files", "text", "records", "_version"}
 BELOW = {"data", "native", *GROUND}
 MIDDLE = {"formats", "features", "evaluation", "metrics", *BELOW}
 ROOT = ""  # rerank itself: what `import rerank` offers
@@ -29,7 +29,9 @@ MAY_IMPORT = {
     "native": set(),
     "data": {"native", *GROUND},
     "docs": GROUND,
-    **dict.fromkeys(("formats", "features", "metrics"), BELOW),
+    "formats": BELOW,
+    "metrics": BELOW,
+    "features": {"metrics", *BELOW},
     "evaluation": {"metrics", *BELOW},
     "similarity": MIDDLE,
     "models": {"similarity", *MIDDLE},
@@ -75,10 +77,9 @@ def resolve(base, level, names, path, package):
 
 def _is_module(parts, package):
     place = package.joinpath(*parts)
+    files = (place.with_suffix(suffix) for suffix in READERS)
     known_room = len(parts) == 1 and parts[0] in MAY_IMPORT
-    return (
-        known_room or place.is_dir() or any(place.with_suffix(s).is_file() for s in (".py", ".pyx", ".pxd"))
-    )
+    return known_room or place.is_dir() or any(file.is_file() for file in files)
 
 
 def python_imports(path, package):

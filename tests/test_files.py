@@ -36,7 +36,7 @@ def test_plain_files(tmp_path: Path, size: int) -> None:
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
-def test_archives_are_known_by_their_bytes(tmp_path: Path, name: str) -> None:
+def test_archives_are_recognised_by_their_bytes(tmp_path: Path, name: str) -> None:
     path = tmp_path / "no-suffix"
     for content in (b"", b"x", CONTENT):
         path.write_bytes(ARCHIVES[name](content))
@@ -189,7 +189,7 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is full")
-def test_a_full_disk_is_told() -> None:
+def test_a_full_disk_is_reported() -> None:
     with (
         pytest.raises(RerankError, match=r"^/dev/full: no space left on device$"),
         atomic_write("/dev/full") as out,
@@ -212,7 +212,7 @@ def test_targets_are_checked_without_writing(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_target_without_permission_is_told_before_it_is_written(tmp_path: Path) -> None:
+def test_a_target_without_permission_is_reported_before_it_is_written(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(RerankError, match=r"new: permission denied$"):
         check_target(str(tmp_path / "new"))

@@ -145,7 +145,7 @@ def test_control_c_ends_quietly_with_130(files):
     os.mkfifo(pipe)
     with shell("train", "--data", "pipe.letor", "--format", "svmlight", *endless) as process:
         pipe.write_bytes((files / "train.letor").read_bytes())  # returns when it is being read
-        time.sleep(1.0)
+        time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fuzz.mutated import mutated_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import jsonl as slow
+from rerank.native.formats._json import repeats_key
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
@@ -89,7 +91,7 @@ def test_a_candidate_a_line_and_lists_apart(tmp_path: Path) -> None:
         {"prompt_id": 6, "text": "b", "reward": 2, "correct": True, "reference": "r6"},
         {"prompt_id": 5, "text": "c", "reward": 3, "correct": True},
     ]
-    with pytest.warns(DataNote, match="the lines of 1 list stand apart \\(from line 3\\)"):
+    with pytest.warns(DataNote, match="the lines of 1 list are not contiguous \\(from line 3\\)"):
         lists = read(tmp_path, *lines)
     assert list(lists.list_ids) == ["5", "6"]
     assert list(lists.texts) == ["a", "c", "b"]
@@ -323,6 +325,51 @@ def test_faults(tmp_path: Path, name: str) -> None:
     assert ", expected " in message
 
 
+@pytest.mark.parametrize(
+    ("text", "repeats"),
+    [
+        (r'{"a": 1, "b": 2}', False),
+        (r'{"a": 1, "a" : 2}', True),
+        (r'{"a": 1, "\u0061": 2}', True),
+        (r'{"a": {"b": [1, {"c": ":", "c\":": 2}]}, "b": "\\"}', False),
+        (r'{"a": {"b": [1, {"c": ":", "c": 2}]}, "b": "\\"}', True),
+        (r'["a long string, and then some \" : \\\" :", {"a long string": ""}]', False),
+        (r'":"', False),
+        ("[]", False),
+    ],
+)
+def test_repeated_keys_are_found(text: str, repeats: bool) -> None:
+    assert repeats_key(text.encode(), json.loads(text)) == repeats
+
+
+def test_candidates_that_differ_in_kind_are_added_one_by_one(tmp_path: Path) -> None:
+    items = [
+        {"text": "a", "x": 1, "note": "n", "score": 1, "logprobs": [-1]},
+        {"text": "b", "x": 2, "note": 3, "score": None, "logprobs": [None, -2, -3]},
+        {"text": "c", "x": True, "note": None, "score": 2, "logprobs": []},
+        {"text": "d", "x": 4, "note": None, "score": 2, "logprobs": "?"},
+    ]
+    lists = quietly(tmp_path, {"candidates": items})
+    names = ["score", "x", "logprob_sum", "n_tokens", "logprob_mean", "logprob_min", "note"]
+    assert lists.feature_names == names
+    assert lists.features.to_dense().tolist() == [
+        [1, 1, -1, 1, -1, -1, 0],
+        [0, 2, -5, 2, -2.5, -3, 3],
+        [2, 1, 0, 0, 0, 0, 0],
+        [2, 4, 0, 0, 0, 0, 0],
+    ]
+    found = fault(tmp_path, {"candidates": [*items, {**items[0], "note": "n"}]})
+    assert found.startswith("set.jsonl:1: found the string 'n' at candidates[4].note, expected a number")
+
+
+def test_the_first_fault_of_several_is_reported(tmp_path: Path) -> None:
+    good, bad = {"list": "a", "text": "x", "x": 1}, {"list": "a", "text": 5, "x": 1}
+    for later in ("{", {"text": "y"}, bad, {"list": 1.5, "text": "x"}):
+        assert fault(tmp_path, good, good, bad, later).startswith("set.jsonl:3: found the number 5 at text")
+    apart = [good, {**good, "list": "b"}, bad]
+    assert fault(tmp_path, *apart, strict=True).startswith("set.jsonl:3: found list 'a' again")
+
+
 def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(b'{"list":1,"text":"a"}\n{"list":1,"text":"\xff"}\n')
@@ -459,7 +506,7 @@ def test_what_cannot_be_written_is_refused_or_said(tmp_path: Path) -> None:
         rows=np.array([1, 0]),
         counts={"m": np.ones((2, 1))},
     )
-    with pytest.warns(DataNote, match="holds no first_best .*, rows .*, counts; left out"):
+    with pytest.warns(DataNote, match="jsonl holds no first_best, rows, counts; left out"):
         JSONLines().write(lists, path)
 
 
@@ -548,42 +595,12 @@ def test_reads_as_the_slow_reader(tmp_path: Path, seed: int) -> None:
     check_any(tmp_path, random_file(random.Random(seed)))
 
 
-def mutated(rng: random.Random, data: bytes) -> bytes:
-    """One or two small changes of bytes or lines."""
-    pieces = [
-        b"NaN",
-        b"null",
-        b"{",
-        b"}",
-        b'"',
-        b",",
-        b"\n",
-        b"\xff",
-        b"1e999",
-        b'"text":1,',
-        b'"list":',
-        b"[]",
-    ]
-    for _ in range(rng.randrange(1, 3)):
-        at = rng.randrange(len(data) + 1)
-        kind = rng.randrange(4)
-        if kind == 0:
-            data = data[:at] + rng.choice(pieces) + data[at:]
-        elif kind == 1:
-            data = data[:at] + data[at + rng.randrange(1, 8) :]
-        elif kind == 2:
-            data = data[:at] + bytes([rng.randrange(256)]) + data[at + 1 :]
-        else:
-            lines = data.split(b"\n")
-            lines.insert(rng.randrange(len(lines) + 1), rng.choice(lines))
-            data = b"\n".join(lines)
-    return data
+PIECES = [b"NaN", b"null", b"{", b"}", b'"', b",", b"\n", b"\xff", b"1e999", b'"text":1,', b'"list":', b"[]"]
 
 
-@settings(deadline=None, max_examples=400)
-@given(st.integers(0, 10**9))
-def test_changed_files_fail_or_read_as_the_slow_reader(
-    tmp_path_factory: pytest.TempPathFactory, seed: int
+@settings(max_examples=400)
+@given(content=mutated_files(random_file, PIECES, most=2))
+def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
 ) -> None:
-    rng = random.Random(seed)
-    check_any(tmp_path_factory.getbasetemp(), mutated(rng, random_file(rng)))
+    check_any(tmp_path_factory.getbasetemp(), content)

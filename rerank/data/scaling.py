@@ -90,8 +90,8 @@ class Scaling:
         if self.name == "none":
             return lists
         features = lists.features
-        if self.shifts and isinstance(features, Sparse):
-            features = Dense(features.to_dense())
+        if not isinstance(features, Dense):
+            features = Dense(features.to_dense()) if self.shifts else features.compressed()
         if self.name in _ARRAYS:
             scaled = self._apply_fitted(features)
         else:
@@ -101,7 +101,7 @@ class Scaling:
         except DataError as error:
             raise DataError(f"{lists.source}: after scaling {self.name}: {error}") from None
 
-    def _apply_fitted(self, features: Features) -> Features:
+    def _apply_fitted(self, features: Dense | Sparse) -> Features:
         if isinstance(features, Sparse):
             out = np.empty(features.n_values)
             _scaling.csr_apply(features.indices, _data_of(features), self.values["divisor"], out)
@@ -118,7 +118,7 @@ class Scaling:
             _scaling.dense_apply(features.values, self.shifts, shift, divisor, new)
         return Dense(new)
 
-    def _apply_by_list(self, lists: CandidateLists, features: Features) -> Features:
+    def _apply_by_list(self, lists: CandidateLists, features: Dense | Sparse) -> Features:
         zscore = self.name == "list-zscore"
         d = features.n_features
         tolerance = _tolerance(features)
@@ -201,13 +201,12 @@ def fit_scaling(name: str, lists: CandidateLists) -> Scaling:
     values: dict[str, AnyArray] = {"divisor": divisor}
     zscore = name == "zscore"
     tolerance = _tolerance(features)
-    if isinstance(features, Sparse):
-        column = _scaling.csr_fit(
-            features.indptr, features.indices, _data_of(features), zscore, tolerance, divisor, work
-        )
-    else:
+    if isinstance(features, Dense):
         values["shift"] = np.zeros(d)
         column = _scaling.dense_fit(features.values, zscore, tolerance, values["shift"], divisor, work)
+    else:
+        rows = features.compressed()
+        column = _scaling.csr_fit(rows.indptr, rows.indices, _data_of(rows), zscore, tolerance, divisor, work)
     _check_size(lists, column, name)
     return Scaling(name, d, dense, values)
 
@@ -271,8 +270,7 @@ def _fits(values: Mapping[str, AnyArray], n_features: int) -> bool:
 
 def _tolerance(features: Features) -> float:
     """The relative range up to which a column counts as constant."""
-    dtype = features.values.dtype if isinstance(features, Dense) else np.float64
-    return ROUNDINGS * float(np.finfo(dtype).eps)
+    return ROUNDINGS * float(np.finfo(features.dtype).eps)
 
 
 def _data_of(features: Sparse) -> Floats:

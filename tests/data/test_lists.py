@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import lists as reference
-from reference.make import full_lists, same
+from reference.make import LAYOUTS, full_lists, same
 from scipy.sparse import csr_array
 
 from rerank.data.columns.forests import Forest
@@ -263,7 +263,7 @@ def test_impossible_subsets_are_refused(chosen, message):
         full_lists().subset(chosen)
 
 
-@pytest.mark.parametrize("layout", ["dense", "float32", "sparse", "indicators"])
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_fingerprint_changes_with_lists_features_labels_and_names(layout):
     lists = full_lists(layout)
     labels = lists.labels.copy()
@@ -273,6 +273,9 @@ def test_the_fingerprint_changes_with_lists_features_labels_and_names(layout):
         values = features.values.copy()
         values[0, 0] += 1
         others = [Dense(values), Dense(features.values.reshape(10, 5)[:, ::-1].copy())]
+    elif layout == "mixed":
+        rows = replace(features.rows, data=2 * features.rows.data)
+        others = [replace(features, values=features.values + 1), replace(features, rows=rows)]
     else:
         ones = np.ones(features.n_values)
         others = [replace(features, data=2 * ones)]

@@ -193,11 +193,7 @@ class _Reader:
             out[:, j] = values
         features: Features = Dense(out)
         if self.options.layout == "sparse":
-            from scipy.sparse import csr_array
-
-            from rerank.data.matrix import as_features
-
-            features = as_features(csr_array(out))
+            features = features.compressed()
         return features, [column.name for column in columns]
 
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Features, as_features
+from rerank.data.matrix import Dense, Features
 from rerank.errors import FormatError
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import check_float32, empty_dense, note, quoted
@@ -116,8 +116,5 @@ class _Reader:
                     check_float32(values, self.source)
                 out[start : start + len(values), j] = values
             start += len(values)
-        if self.options.layout == "sparse":
-            from scipy.sparse import csr_array
-
-            return as_features(csr_array(out))
-        return Dense(out)
+        features = Dense(out)
+        return features.compressed() if self.options.layout == "sparse" else features

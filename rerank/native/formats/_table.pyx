@@ -1,7 +1,7 @@
 """Rows of CSV and TSV: where their cells are, and what is in a column of cells.
 
-Cells are quoted as by Python's csv module in its strict mode. ``spans`` (n, 2) are the start and the length of
-each cell in ``text``.
+Cells are quoted as Python's csv module does it in its strict mode. ``spans`` (n, 2) are the start and the
+length of each cell in ``text``.
 """
 
 from libc.math cimport NAN, isinf
@@ -29,11 +29,11 @@ def split_rows(
 ):
     """Find the cells of rows, as many as ``spans`` has room for or up to the first fault.
 
-    IN/OUT text, whole lines of ``size`` bytes and 16 more; quoted cells are unquoted in place and each cell ends
-    in a byte below 33, as the parser of numbers likes it. IN mark, the byte between cells; any_width, whether
-    rows may have fewer cells than ``spans`` has columns. OUT spans (rows, columns, 2); lines (rows + 1), the
-    line on which each row starts, from 0, also that of the row with the fault or behind the last one.
-    Blank lines are no rows.
+    IN/OUT text, whole lines of ``size`` bytes and 16 more; quoted cells are unquoted in place, and a newline
+    replaces the separator after a cell because numbers that end in a blank are parsed faster. IN mark, the
+    separator; any_width, whether rows may have fewer cells than ``spans`` has columns. OUT spans (rows,
+    columns, 2); lines (rows + 1), the line on which each row starts, from 0, and that after the last row,
+    where the fault is. Blank lines are skipped.
 
     Returns the number of rows, the bytes they take, the fault, and how many cells the last row has.
     """
@@ -75,7 +75,7 @@ cdef int _row(
     long long* line,
     Py_ssize_t* cells,
 ) noexcept nogil:
-    """Split one row from ``place`` on, which moves behind it; 0 cells if the line is blank."""
+    """Split the row at ``place``, which moves to the next one; a blank line has 0 cells."""
     cdef Py_ssize_t at = place[0]
     cdef Py_ssize_t begin
     cdef Py_ssize_t end
@@ -119,9 +119,9 @@ cdef int _row(
 cdef inline Py_ssize_t _unquoted(
     unsigned char* text, Py_ssize_t size, Py_ssize_t* place, long long* line
 ) noexcept nogil:
-    """Unquote the cell whose opening quote is at ``place``, which moves behind the closing one.
+    """Unquote the cell whose opening quote is at ``place``, which moves past the closing one.
 
-    Returns the end of the content, -1 if no quote closes it.
+    Returns the end of the content, -1 if there is no closing quote.
     """
     cdef Py_ssize_t at = place[0] + 1
     cdef Py_ssize_t to = at

@@ -16,7 +16,7 @@ import rerank
 
 PACKAGE = Path(rerank.__file__).parent
 
-GROUND = {"errors", "registry", "config", "parallel", "files", "settings", "text", "_version"}
+GROUND = {"errors", "registry", "config", "parallel", "files", "reading", "settings", "text", "_version"}
 MIDDLE = {"formats", "features", "metrics", "evaluation"}
 BELOW = {"native", "data", *GROUND}
 ROOT = ""  # rerank itself: what `import rerank` offers

@@ -1,33 +1,35 @@
-# make demo: the whole way on a real task; make test: build, lint, types, the whole suite.
-# Everything happens in a virtual environment of the repository's own (VENV=.venv).
+# make demo: from nothing to a table of results; make test: build, lint, type check and test everything.
+# Everything is installed into the repository's own virtual environment (VENV=.venv).
 
 PYTHON ?= python3
 VENV ?= .venv
+MINUTES ?= 5
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DEMO := demo
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build lint types unit bench wheel clean
+.PHONY: help demo test build lint types unit fuzz bench wheel clean
 
-help: ## Say what there is to make
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --upgrade pip
+	$(PIP) install --upgrade pip setuptools cython
 
-# The package itself stands in place (-e); its kernels are built by `build`.
+# The package is installed in place (-e). Without build isolation its kernels are compiled once: pip,
+# `make build` and `make wheel` share one Cython and one build directory.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(PIP) install -e '.[dev]'
+	$(PIP) install --no-build-isolation -e '.[dev]'
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml | $(BIN)/python
-	$(PIP) install -e '.[demo]'
+	$(PIP) install --no-build-isolation -e '.[demo]'
 	@touch $@
 
-demo: $(VENV)/.demo ## Build the spelling task, train, predict, evaluate, print the table
+demo: $(VENV)/.demo ## Make the spelling task, train, predict, evaluate and print the table
 	@$(MAKE) --no-print-directory $(DEMO)/report.json
 	@$(BIN)/rerank eval $(DEMO)/data/test.letor $(DEMO)/scores.txt --first-best input \
 	    --metric RR --metric P@1 --metric nDCG@10
@@ -45,32 +47,37 @@ $(DEMO)/report.json: $(DEMO)/scores.txt
 	@$(BIN)/rerank eval $(DEMO)/data/test.letor $(DEMO)/scores.txt --first-best input \
 	    --metric RR --metric P@1 --metric nDCG@10 --json > $@.part && mv $@.part $@
 
-test: build lint types unit ## Build, lint, check types, run the whole suite
+test: build lint types unit ## Build, lint, check types and run the whole test suite
 
 build: $(VENV)/.dev ## Build the kernels in place
 	@$(BIN)/python -W ignore -c 'from setuptools import setup; setup()' --quiet build_ext --inplace
 
-lint: $(VENV)/.dev ## ruff and cython-lint
+lint: $(VENV)/.dev ## Run ruff and cython-lint
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/cython-lint rerank/native
 
-types: $(VENV)/.dev ## mypy
+types: $(VENV)/.dev ## Run mypy
 	@$(BIN)/mypy
 
-unit: build ## The test suite alone
-	@$(BIN)/python -m pytest
+unit: build ## Run the test suite alone, on all cores
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-bench: $(VENV)/.bench build ## Measure against the peers, in one run
+fuzz: build ## Try the property tests on new random cases for MINUTES=5
+	@$(BIN)/python tests/fuzz/explore.py --minutes $(MINUTES)
+
+bench: $(VENV)/.bench build ## Run the benchmarks, each beside its peers in one run
 	@for bench in scripts/bench/*.py; do echo; $(BIN)/python $$bench || exit 1; done
 
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
-	$(PIP) install -e '.[bench]'
+	$(PIP) install --no-build-isolation -e '.[bench]'
 	@touch $@
 
-wheel: $(VENV)/.dev ## An sdist and a wheel in dist/
-	$(BIN)/python -m build --outdir dist .
+wheel: build ## Build an sdist and a wheel in dist/
+	find build/lib.* -type f ! -name '*.so' -delete  # modules deleted since an earlier build
+	$(BIN)/python -m build --no-isolation --sdist --wheel --outdir dist .
 
-clean: ## Remove what was built, but for the virtual environment
-	rm -rf build dist $(DEMO) *.egg-info
+clean: ## Remove what was built, except the virtual environment
+	rm -rf build dist $(DEMO) *.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find rerank/native -name '*.so' -delete
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -1,23 +1,55 @@
-"""What tests share: where the shared data sets lie, if they are here."""
+"""What all tests share: fixed random cases, a fixed environment, and the place of the shared data sets."""
 
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.database import DirectoryBasedExampleDatabase
 
-# Machines are noisy: no example may fail for its time. In CI the examples are the same every time.
+ROOT = Path(__file__).resolve().parent.parent
+FUZZ = "fuzz"
+
+# The suite draws the same examples each time; `make fuzz` draws new ones and remembers those that failed.
+# No example fails for its time: machines are noisy.
+COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("rerank", derandomize=True, database=None, **COMMON)
 settings.register_profile(
-    "rerank",
-    deadline=None,
-    derandomize=bool(os.environ.get("CI")),
-    suppress_health_check=[HealthCheck.too_slow],
+    FUZZ,
+    derandomize=False,
+    database=DirectoryBasedExampleDatabase(ROOT / ".hypothesis" / "examples"),
+    print_blob=True,
+    **COMMON,
 )
 settings.load_profile("rerank")
 
-ROOT = Path(__file__).resolve().parent.parent
+# What a shell, a terminal or a CI service may set, and rich, typer or make obey.
+UNSET = ("COLUMNS", "LINES", "TERMINAL_WIDTH", "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "COLORTERM")
+UNSET += ("TTY_COMPATIBLE", "TTY_INTERACTIVE", "GITHUB_ACTIONS", "MAKEFLAGS", "MFLAGS", "MAKELEVEL")
+UNSET += ("PYTHONWARNINGS", "PYTHONIOENCODING")
+
+
+def pytest_sessionstart() -> None:
+    """Remove what would change outputs, after pytest chose its colours and before tests are imported."""
+    for name in UNSET:
+        os.environ.pop(name, None)
+    os.environ["TERM"] = "dumb"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """When fuzzing, replace ``parametrize("seed", range(n))`` by n new seeds, marked ``fuzz``."""
+    if metafunc.config.getoption("--hypothesis-profile") != FUZZ:
+        return
+    draw = random.Random(f"{metafunc.config.getoption('--hypothesis-seed')} {metafunc.definition.nodeid}")
+    marks = metafunc.definition.own_markers
+    for i, mark in enumerate(marks):
+        if mark.name == "parametrize" and mark.args[0] == "seed" and isinstance(mark.args[1], range):
+            seeds = [pytest.param(draw.randrange(2**31), marks=pytest.mark.fuzz) for _ in mark.args[1]]
+            marks[i] = pytest.mark.parametrize("seed", seeds).mark
 
 
 @pytest.fixture(scope="session")

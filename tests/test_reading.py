@@ -30,11 +30,6 @@ def test_options_of_one_part_exist_for_the_development_lists_as_well():
         assert usage_of(dev).path == usage_of(own).path
 
 
-@pytest.mark.parametrize("name", FORMATS.names())
-def test_formats_honour_declared_options_only(name):
-    assert FORMATS.get(name).honours <= set(ReadOptions.model_fields)
-
-
 @pytest.mark.parametrize("name", sorted(ReadOptions.model_fields))
 def test_some_format_honours_every_option_and_help_names_it_if_it_is_the_only_one(name):
     honouring = [format for format in FORMATS.names() if name in FORMATS.get(format).honours]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -97,7 +97,7 @@ def quantised(lists: CandidateLists, quantiser: Quantiser, chosen: Index | None 
         labels = (lists.labels > least).astype(np.float64)
     else:
         labels = _SCHEMES[quantiser.scheme](lists, lists.labels, quantiser.value)
-    return replace(lists, labels=np.where(np.isnan(lists.labels), np.nan, labels))
+    return lists.replace_labels(np.where(np.isnan(lists.labels), np.nan, labels))
 
 
 def _label_of(lists: CandidateLists, chosen: Index) -> Floats:

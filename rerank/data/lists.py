@@ -1,4 +1,4 @@
-"""CandidateLists: what every reader makes, every learner and every metric takes."""
+"""CandidateLists: every reader makes them, every learner and every metric takes them."""
 
 from __future__ import annotations
 
@@ -11,62 +11,108 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.columns.forests import Forest
-from rerank.data.columns.offsets import offsets_of, places_of
+from rerank.data.columns.offsets import grouped, offsets_of, places_of
 from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.schema import Column, per_feature, per_item, per_list, present, taken
 from rerank.data.columns.strings import StringColumn
-from rerank.data.invariants import check_columns
 from rerank.data.matrix import Dense, Features, as_features
 from rerank.data.types import AnyArray, Floats, Index, Mask
 from rerank.errors import DataError
+from rerank.registry import did_you_mean
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateLists:
     """Lists of candidates with their features and, for some, judgements.
 
-    Items of list i are the rows ``offsets[i]:offsets[i + 1]`` of every column of items.
+    Items of list i are the rows ``offsets[i]:offsets[i + 1]`` of every column of items. The invariants are
+    checked once, on construction; kernels check nothing.
 
-    offsets : int64 (n_lists + 1), strictly rising: no list is empty.
-    features : Dense or Sparse, n_items rows.
-    labels : float64 (n_items), larger is better, NaN = unjudged; None = nothing is judged.
-    base_scores : float64 (n_items), scores that the first stage gave: numbers, never an order.
-    first_best : float64 (n_items), its order (largest first, ties by position) is the first stage's
-        own ranking; None where the input has none.
-    list_ids, item_ids : StringColumn (n_lists), (n_items).
-    rows : int64 (n_items), the line of each item among the input's item lines, from 0. None = as read.
-    feature_names : names by column; None = "1", "2", ...
-    texts : StringColumn (n_items), the candidates' strings.
-    references : one StringColumn (n_lists) for each reference.
-    trees, gold : Forest (n_items), the candidates' parses, and (n_lists), the right ones.
-    counts : metric name to float64 (n_items, k), statistics that a metric sums.
-    unretrieved : Ragged (n_lists), labels > 0 of relevant items that are known but stand in no list, as
-        those that a TREC run missed; measures of retrieval count them as never found.
-    source : where the set came from, for messages.
+    Attributes
+    ----------
+    offsets : int64 (n_lists + 1)
+        Strictly increasing: no list is empty.
+    features : Dense, Sparse or Mixed
+        One row per item.
+    labels : float64 (n_items), optional
+        Larger is better, NaN = unjudged. None = nothing is judged.
+    base_scores : float64 (n_items), optional
+        Scores of the first stage: numbers, never an order.
+    first_best : float64 (n_items), optional
+        Its order (largest first, ties by position) is the first stage's ranking.
+    list_ids, item_ids : StringColumn (n_lists) and (n_items), optional
+    rows : int64 (n_items), optional
+        The line of each item among the input's item lines, from 0. None = as read.
+    feature_names : sequence of str, optional
+        None = "1", "2", ...
+    texts : StringColumn (n_items), optional
+        The candidates' strings.
+    references : tuple of StringColumn (n_lists)
+    trees, gold : Forest (n_items) and (n_lists), optional
+        Parses of the candidates, and the gold parses.
+    counts : mapping of metric name to float64 (n_items, k)
+        Statistics that the metric sums.
+    unretrieved : Ragged (n_lists), optional
+        Labels > 0 of relevant items that are in no list, such as those that a TREC run missed; ranking
+        metrics count them as never found.
+    source : str
+        Where the set came from, for messages.
+    has_missing : bool
+        Whether any feature is NaN.
 
-    The invariants are checked once, here (DataError says what does not hold); kernels check nothing.
+    Raises
+    ------
+    DataError
+        If the columns do not fit each other or break an invariant above.
     """
 
     offsets: Index
     features: Features
-    labels: Floats | None = None
-    base_scores: Floats | None = None
-    first_best: Floats | None = None
-    list_ids: StringColumn | None = None
-    item_ids: StringColumn | None = None
-    rows: Index | None = None
-    feature_names: Sequence[str] | None = None
-    texts: StringColumn | None = None
-    references: tuple[StringColumn, ...] = ()
-    trees: Forest | None = None
-    gold: Forest | None = None
-    counts: Mapping[str, Floats] = field(default_factory=dict)
-    unretrieved: Ragged | None = None
+    labels: Floats | None = field(default=None, metadata=per_item("numbers"))
+    base_scores: Floats | None = field(default=None, metadata=per_item("numbers"))
+    first_best: Floats | None = field(default=None, metadata=per_item("numbers"))
+    list_ids: StringColumn | None = field(default=None, metadata=per_list("strings"))
+    item_ids: StringColumn | None = field(default=None, metadata=per_item("strings"))
+    rows: Index | None = field(default=None, metadata=per_item("positions"))
+    feature_names: Sequence[str] | None = field(default=None, metadata=per_feature("names"))
+    texts: StringColumn | None = field(default=None, metadata=per_item("strings"))
+    references: tuple[StringColumn, ...] = field(default=(), metadata=per_list("strings", several=True))
+    trees: Forest | None = field(default=None, metadata=per_item("trees"))
+    gold: Forest | None = field(default=None, metadata=per_list("trees"))
+    counts: Mapping[str, Floats] = field(default_factory=dict, metadata=per_item("statistics", several=True))
+    unretrieved: Ragged | None = field(default=None, metadata=per_list("ragged"))
     source: str = "arrays"
     has_missing: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        check_columns(self)
+        try:
+            self._check_columns()
+        except DataError as error:
+            raise DataError(f"{self.source}: {error}") from None
         object.__setattr__(self, "has_missing", self.features.check(nan_allowed=True))
+
+    def _check_columns(self) -> None:
+        """Raise DataError at the first column that does not fit the others."""
+        offsets = self.offsets
+        if offsets.ndim != 1 or offsets.dtype != np.int64 or len(offsets) < 2 or offsets[0] != 0:
+            raise DataError("offsets must be int64, start at 0 and bound one list at least")
+        Column("positions", "list").check("offsets", offsets, len(offsets))
+        if np.any(np.diff(offsets) <= 0):
+            raise DataError(f"list {np.argmax(np.diff(offsets) <= 0)} is empty")
+        if offsets[-1] != self.features.n_items:
+            raise DataError(f"the lists hold {offsets[-1]} items, the features {self.features.n_items}")
+        lengths = {"item": self.n_items, "list": self.n_lists, "feature": self.n_features}
+        names = self.feature_names
+        if names is not None and len(names) != self.n_features:
+            raise DataError(f"{len(names)} feature names for {self.n_features} features")
+        for name, column, values in present(self):
+            column.check(name, values, lengths[column.per])
+        if self.first_best is not None and np.any(np.isnan(self.first_best)):
+            raise DataError("first_best holds NaN, which has no place in an order")
+        if self.rows is not None and not np.array_equal(np.sort(self.rows), np.arange(self.n_items)):
+            raise DataError(f"rows is not a permutation of 0..{self.n_items - 1}")
+        if self.unretrieved is not None and np.any(self.unretrieved.values <= 0):
+            raise DataError("unretrieved holds a label of 0 or less, which nothing counts")
 
     @classmethod
     def from_arrays(
@@ -80,12 +126,25 @@ class CandidateLists:
         item_ids: Sequence[str] | None = None,
         source: str = "arrays",
     ) -> CandidateLists:
-        """Lists from arrays, as other Python tools hold them.
+        """Make lists from arrays, as other Python tools hold them.
 
-        X is (n_items, n_features), an array or a scipy sparse matrix; y is (n_items), NaN = unjudged.
-        Either ``group``, the lengths of consecutive lists, or ``qid``, a list id for each item
-        (lists in order of first appearance, items that stand apart are brought together and ``rows``
-        remembers where they were). With neither, everything is one list.
+        Parameters
+        ----------
+        X : array or scipy sparse matrix (n_items, n_features)
+        y : array (n_items), optional
+            Labels, NaN = unjudged.
+        group : array of int, optional
+            Lengths of consecutive lists. Without ``group`` and ``qid`` all items are one list.
+        qid : array (n_items), optional
+            A list id for each item, see ``regrouped``.
+        feature_names, item_ids : sequence of str, optional
+        source : str
+            Where the arrays came from, for messages.
+
+        Raises
+        ------
+        DataError
+            If the arrays do not fit each other, or both ``group`` and ``qid`` are given.
         """
         features = as_features(X)
         n_items = features.n_items
@@ -94,43 +153,28 @@ class CandidateLists:
         labels = None if y is None else _vector(y, "y", n_items)
         if group is not None and qid is not None:
             raise DataError("give group or qid, not both")
-        rows: Index | None = None
-        list_ids: StringColumn | None = None
-        if qid is not None:
-            given = np.asarray(qid)
-            if given.shape != (n_items,):
-                raise DataError(f"{source}: qid has shape {given.shape}, expected ({n_items},)")
-            ids = [i if isinstance(i, bytes) else str(i) for i in given.tolist()]
-            numbers: dict[str | bytes, int] = {}
-            codes = np.fromiter((numbers.setdefault(i, len(numbers)) for i in ids), np.int64, n_items)
-            offsets = offsets_of(np.bincount(codes))
-            list_ids = StringColumn.from_strings(numbers)
-            if np.any(np.diff(codes) < 0):
-                rows = np.argsort(codes, kind="stable").astype(np.int64)
-        elif group is not None:
+        if item_ids is not None and len(item_ids) != n_items:
+            raise DataError(f"{source}: item_ids has {len(item_ids)} entries, expected {n_items}")
+        offsets = offsets_of([n_items])
+        if group is not None:
             lengths = np.asarray(group)
             if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or lengths.sum() != n_items:
                 raise DataError(f"{source}: group must be whole numbers that sum to {n_items}")
             offsets = offsets_of(lengths)
-        else:
-            offsets = np.array([0, n_items], dtype=np.int64)
-        ids_column = None if item_ids is None else StringColumn.from_strings(item_ids)
-        if ids_column is not None and len(ids_column) != n_items:
-            raise DataError(f"{source}: item_ids has {len(ids_column)} entries, expected {n_items}")
-        if rows is not None:
-            features = features.take(rows)
-            labels = None if labels is None else labels[rows]
-            ids_column = None if ids_column is None else ids_column.take(rows)
-        return cls(
+        lists = cls(
             offsets,
             features,
             labels=labels,
-            list_ids=list_ids,
-            item_ids=ids_column,
-            rows=rows,
+            item_ids=None if item_ids is None else StringColumn.from_strings(item_ids),
             feature_names=None if feature_names is None else list(feature_names),
             source=source,
         )
+        if qid is None:
+            return lists
+        given = np.asarray(qid)
+        if given.shape != (n_items,):
+            raise DataError(f"{source}: qid has shape {given.shape}, expected ({n_items},)")
+        return lists.regrouped([i if isinstance(i, bytes) else str(i) for i in given.tolist()])
 
     @property
     def n_lists(self) -> int:
@@ -163,32 +207,30 @@ class CandidateLists:
         return np.repeat(np.arange(self.n_lists, dtype=np.int64), self.lengths)
 
     def names(self) -> list[str]:
-        """Feature names by column, "1", "2", ... where the set has none."""
+        """Return the feature names by column, "1", "2", ... if the set has none."""
         if self.feature_names is not None:
             return list(self.feature_names)
         return _numbered(self.n_features)
 
     def column_of(self, name: str) -> int:
-        """The column of a feature by its name; raises DataError with the names that are near."""
+        """Return the column of the feature ``name``; raise DataError, with the nearest name, if unknown."""
         names = self.names()
         if name not in names:
-            from rerank.registry import did_you_mean
-
             raise DataError(f"{self.source}: no feature {name!r}; {did_you_mean(name, names)}")
         return names.index(name)
 
     def list_id(self, i: int) -> str:
-        """The id of list ``i``, its number from 1 where the set has no ids."""
+        """Return the id of list ``i``, its number from 1 if the set has no ids."""
         return self.list_ids[i] if self.list_ids is not None else str(i + 1)
 
     def judged_lists(self) -> Mask:
-        """Whether a list has any judged item, bool (n_lists)."""
+        """Return whether each list has a judged item, bool (n_lists)."""
         if self.labels is None:
             return np.zeros(self.n_lists, dtype=bool)
         return np.logical_or.reduceat(~np.isnan(self.labels), self.offsets[:-1])
 
     def input_order(self, values: Floats) -> Floats:
-        """Values of items (n_items, ...) put in the order of the input's lines."""
+        """Return values of items (n_items, ...) in the order of the input's lines."""
         if self.rows is None:
             return values
         out = np.empty_like(values)
@@ -196,11 +238,11 @@ class CandidateLists:
         return out
 
     def from_input_order(self, values: Floats) -> Floats:
-        """Values in the order of the input's lines (n_items, ...) put in the order of the items."""
+        """Return values in the order of the input's lines (n_items, ...) in the order of the items."""
         return values if self.rows is None else values[self.rows]
 
     def with_first_best(self, how: str) -> CandidateLists:
-        """The same lists with the first stage's order: "input", or the name of a feature (larger first)."""
+        """Return the same lists with a first-best: "input", or the name of a feature (larger first)."""
         if how == "input":
             first_best = -(np.arange(self.n_items) if self.rows is None else self.rows).astype(np.float64)
         else:
@@ -208,9 +250,9 @@ class CandidateLists:
         return replace(self, first_best=first_best)
 
     def with_columns(self, names: Sequence[str]) -> CandidateLists:
-        """The same lists with the feature columns ``names``, in that order: absent ones are 0, others go.
+        """Return the same lists with the feature columns ``names``, in that order.
 
-        Columns are matched as ``places_in`` says.
+        Absent columns are 0, other columns are dropped; ``places_in`` matches them.
         """
         places = self.places_in(names)
         if len(places) == len(names) and np.array_equal(places, np.arange(len(names))):
@@ -218,9 +260,9 @@ class CandidateLists:
         return self.with_features(self.features.select(places, len(names)), list(names))
 
     def places_in(self, names: Sequence[str]) -> Index:
-        """The place of each feature column among ``names``, -1 where it has none: int64 (n_features).
+        """Return the place of each feature column among ``names``, -1 if it has none: int64 (n_features).
 
-        By name, but by position where either side has no names of its own.
+        Columns are matched by name, or by position if either side has no names of its own.
         """
         mine = self.names()
         if mine == _numbered(len(mine)) or list(names) == _numbered(len(names)):
@@ -231,22 +273,52 @@ class CandidateLists:
         return np.array([place.get(name, -1) for name in mine], dtype=np.int64)
 
     def with_added(self, columns: Mapping[str, Floats]) -> CandidateLists:
-        """The same lists with further features, name to values (n_items); DataError at a known name."""
+        """Return the same lists with further features, name to values (n_items).
+
+        Raises DataError if a name exists already or a shape is wrong.
+        """
         names = self.names()
         for name, values in columns.items():
             if name in names:
-                raise DataError(f"{self.source}: there is a feature {name!r} already")
+                raise DataError(f"{self.source}: feature {name!r} exists already")
             if values.shape != (self.n_items,):
                 raise DataError(f"feature {name!r} has shape {values.shape}, expected ({self.n_items},)")
         features = self.features.with_columns(np.column_stack(list(columns.values())))
         return self.with_features(features, [*names, *columns])
 
     def with_features(self, features: Features, feature_names: Sequence[str] | None) -> CandidateLists:
-        """The same lists with other features, one row an item."""
+        """Return the same lists with other features, one row per item."""
         return replace(self, features=features, feature_names=feature_names)
 
+    def replace_labels(self, labels: Floats | None) -> CandidateLists:
+        """Return the same lists with other labels (n_items); None = nothing is judged."""
+        return replace(self, labels=labels)
+
+    def regrouped(self, ids: Sequence[str | bytes]) -> CandidateLists:
+        """Return the same items in other lists.
+
+        Parameters
+        ----------
+        ids
+            The id of each item's new list (n_items). Lists come in the order of their first items, items
+            in the order they have here. A column of lists keeps the entry of the first item's list.
+        """
+        numbers: dict[str | bytes, int] = {}
+        codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in ids), np.int64, self.n_items)
+        offsets, items = grouped(codes)
+        firsts = offsets[:-1] if items is None else items[offsets[:-1]]
+        rows = self.rows
+        if items is not None:
+            rows = items if rows is None else rows[items]
+        list_ids = StringColumn.from_strings(numbers)
+        return self._taken(offsets, items, self.list_index[firsts], rows=rows, list_ids=list_ids)
+
     def subset(self, chosen: npt.ArrayLike) -> CandidateLists:
-        """The lists at ``chosen`` (indices or a mask over lists), in that order; ``rows`` start anew."""
+        """Return the lists at ``chosen`` (indices or a mask over lists), in that order.
+
+        ``rows`` count the lines of these lists alone. Raises DataError if nothing is chosen, or a list that
+        is not there.
+        """
         which = np.asarray(chosen)
         if which.dtype == bool and which.shape == (self.n_lists,):
             which = np.flatnonzero(which)
@@ -259,24 +331,27 @@ class CandidateLists:
             )
         which = which.astype(np.int64)
         items, offsets = places_of(self.offsets, which)
-        return self._taking(items, offsets, self._rows_of(items), which)
+        return self._taken(offsets, items, which, rows=self._rows_of(items))
 
     def kept(self, which: Mask) -> CandidateLists:
-        """The same lists with the items of the mask (n_items) alone; DataError where a list loses all.
+        """Return the same lists with only the items of the mask (n_items); DataError if a list loses all.
 
         ``rows`` count the lines that are kept.
         """
         items = np.flatnonzero(which)
         sizes = np.add.reduceat(which, self.offsets[:-1], dtype=np.int64)
-        return self._taking(items, offsets_of(sizes), self._rows_of(items), np.arange(self.n_lists))
+        return self._taken(offsets_of(sizes), items, np.arange(self.n_lists), rows=self._rows_of(items))
 
     def reordered(self, items: Index) -> CandidateLists:
-        """The same lists with their items (n_items, a permutation within each list) in a new order."""
+        """Return the same lists with their items in a new order (n_items, a permutation within each list).
+
+        ``rows`` are None: the items are as if read in this order.
+        """
         if not np.array_equal(np.sort(items), np.arange(self.n_items)) or not np.array_equal(
             self.list_index[items], self.list_index
         ):
             raise DataError(f"{self.source}: a new order must keep each item in its list")
-        return self._taking(items, self.offsets, None, np.arange(self.n_lists))
+        return self._taken(self.offsets, items, np.arange(self.n_lists), rows=None)
 
     def _rows_of(self, items: Index) -> Index | None:
         """The lines of some items, counted anew from 0."""
@@ -286,33 +361,14 @@ class CandidateLists:
         rows[np.argsort(self.rows[items], kind="stable")] = np.arange(len(items))
         return rows
 
-    def _taking(self, items: Index, offsets: Index, rows: Index | None, which: Index) -> CandidateLists:
-        """The columns of items taken at ``items``, those of lists at ``which``."""
-
-        def of_items(column: Any) -> Any:
-            return None if column is None else column[items]
-
-        return CandidateLists(
-            offsets,
-            self.features.take(items),
-            labels=of_items(self.labels),
-            base_scores=of_items(self.base_scores),
-            first_best=of_items(self.first_best),
-            list_ids=None if self.list_ids is None else self.list_ids.take(which),
-            item_ids=None if self.item_ids is None else self.item_ids.take(items),
-            rows=rows,
-            feature_names=self.feature_names,
-            texts=None if self.texts is None else self.texts.take(items),
-            references=tuple(column.take(which) for column in self.references),
-            trees=None if self.trees is None else self.trees.take(items),
-            gold=None if self.gold is None else self.gold.take(which),
-            counts={name: column[items] for name, column in self.counts.items()},
-            unretrieved=None if self.unretrieved is None else self.unretrieved.take(which),
-            source=self.source,
-        )
+    def _taken(self, offsets: Index, items: Index | None, lists: Index, **changes: Any) -> CandidateLists:
+        """The columns of items taken at ``items`` (None = all), those of lists at ``lists``, and changes."""
+        features = self.features if items is None else self.features.take(items)
+        columns = taken(self, {"item": items, "list": lists}) | changes
+        return replace(self, offsets=offsets, features=features, **columns)
 
     def fingerprint(self) -> str:
-        """A hash of lists, features and labels: a model says by it what it was trained on."""
+        """Return a hash of lists, features and labels, by which a model records what it was trained on."""
         digest = hashlib.blake2b(digest_size=16)
         features = self.features
         arrays: list[AnyArray | None] = [self.offsets, self.labels]
@@ -327,7 +383,7 @@ class CandidateLists:
 
 
 def _numbered(n: int) -> list[str]:
-    """Names of columns that have none: "1", "2", ..."""
+    """The names of columns that have no names: "1", "2", ..."""
     return [str(j + 1) for j in range(n)]
 
 

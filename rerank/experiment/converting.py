@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rerank.data.parts import folds_of, parts_of
+from rerank.data.folds import folds_of, parts_of
 from rerank.data.scores import read_scores
 from rerank.errors import ConfigError
 from rerank.experiment.derive import labelled

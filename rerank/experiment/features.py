@@ -14,8 +14,7 @@ import numpy as np
 from rerank import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.staging import placed_together
-from rerank.data.store import check_place, write_store
+from rerank.data.store import check_place, placed_together, write_store
 from rerank.errors import ConfigError
 from rerank.experiment.derive import labelled, with_consensus
 from rerank.experiment.outputs import Written, written

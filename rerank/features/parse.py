@@ -33,11 +33,10 @@ from pydantic import Field, field_validator
 
 from rerank import parallel
 from rerank.data.columns.forests import Forest
-from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.offsets import fresh_array, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.data.pages import fresh_array
 from rerank.data.types import Floats, Index, Ints
 from rerank.errors import DataError
 from rerank.features.heads import HeadTable, bare_label, default_heads

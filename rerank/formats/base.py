@@ -1,68 +1,162 @@
-"""What a format is, how one is chosen for a path, and the options of reading."""
+"""What a format is, how one is chosen for a path, and the options for reading."""
 
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, ClassVar
 
+import numpy as np
+
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError, DataNote, FormatError
-from rerank.files import plain_suffix, read_bytes, read_head, shown
+from rerank.errors import ConfigError, DataNote
+from rerank.files import plain_suffix, read_head, shown
+from rerank.formats.texts import attach_references, drop_duplicates
 from rerank.reading import Reading
 from rerank.reading import ReadOptions as ReadOptions  # formats import it from here
 from rerank.registry import Registry
 
+# What a set may have that a file could lose.
+COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in ("offsets", "source", "has_missing")]
+
 
 class Format(ABC):
-    """A file format of candidate lists. Register a subclass with ``FORMATS.register(name, *aliases)``."""
+    """A file format of candidate lists.
+
+    Register a subclass with ``FORMATS.register(name, *aliases)``. It implements ``_read`` and ``_write``;
+    ``read`` and ``write`` do what all formats share.
+
+    Attributes
+    ----------
+    name, summary : for lists of formats; a line each.
+    suffixes : of files whose name tells the format.
+    honours : the read options that the format uses; any other one that is set is an error.
+    holds : the columns of CandidateLists that a file keeps; ``write`` reports those it leaves out. Empty for
+        a format that is only read.
+    ranked_by_line : whether the first-best ranking is the order of the lines, so that no other can be kept.
+    score_feature : the name of the only feature, if a file holds no features but the first stage's scores.
+    """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]] = ()
-    honours: ClassVar[frozenset[str]] = frozenset()  # the read options that mean something here
+    honours: ClassVar[frozenset[str]] = frozenset()
+    holds: ClassVar[frozenset[str]] = frozenset()
+    ranked_by_line: ClassVar[bool] = False
+    score_feature: ClassVar[str | None] = None
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:
-        """Whether content that starts with ``head`` (no byte order mark) can only be of this format."""
+        """Return whether content that starts with ``head`` (without byte order mark) is of this format."""
         return False
 
     @abstractmethod
-    def read(self, path: str, options: ReadOptions) -> CandidateLists:
-        """The lists of ``path`` ("-" = standard input).
-
-        Raises FormatError at the first fault of the file, ConfigError for an option the format
-        cannot honour; says oddities by ``warnings.warn(..., DataNote)``.
-        """
+    def _read(self, path: str, options: ReadOptions) -> CandidateLists:
+        """Read ``path`` as ``read`` says; ``refs`` and ``distinct`` are applied afterwards."""
 
     @abstractmethod
-    def write(self, lists: CandidateLists, path: str) -> None:
-        """Write ``lists`` to ``path`` ("-" = standard output), atomically.
+    def _write(self, lists: CandidateLists, path: str) -> None:
+        """Write ``lists`` as ``write`` says, without reporting what is left out."""
 
-        Raises DataError where the format cannot hold them.
+    def read(self, path: str, options: ReadOptions) -> CandidateLists:
+        """Read the lists of a file.
+
+        Parameters
+        ----------
+        path : "-" is standard input.
+        options : how to read; see ReadOptions.
+
+        Raises
+        ------
+        FormatError
+            At the first fault of the file.
+        ConfigError
+            If an option is set that the format does not use, or options exclude each other.
+
+        Oddities of the file that are no faults are reported by ``warnings.warn(..., DataNote)``.
         """
+        self.check_options(options)
+        lists = self._read(path, options)
+        if options.distinct:
+            lists = drop_duplicates(lists)
+        return attach_references(lists, options.refs)
+
+    def write(self, lists: CandidateLists, path: str) -> None:
+        """Write ``lists`` to ``path`` ("-" = standard output), atomically, and warn about columns left out.
+
+        Raises
+        ------
+        DataError
+            If reading the file back would not give the same values in the columns that the format holds.
+        """
+        self._write(lists, path)
+        left = [name for name in COLUMNS if _has(lists, name) and not self.keeps(lists, name)]
+        if left:
+            warnings.warn(f"{path}: {self.name} holds no {', '.join(left)}; left out", DataNote, stacklevel=2)
+
+    def keeps(self, lists: CandidateLists, column: str) -> bool:
+        """Return whether writing ``lists`` keeps a column; override if that depends on its values."""
+        if column == "first_best" and self.ranked_by_line:
+            return not _reorders(lists)
+        if column == "feature_names" and self.score_feature is not None:
+            return lists.names() == [self.score_feature]
+        if column == "features" and self.score_feature is not None:
+            scores = lists.base_scores
+            return lists.n_features == 1 and np.array_equal(lists.features.column(0), scores)  # type: ignore[arg-type]
+        return column in self.holds
 
     def check_options(self, options: ReadOptions) -> None:
-        """Raise ConfigError if an option is set that this format does not honour."""
+        """Raise ConfigError if this format does not use an option that is set, or two exclude each other."""
         for name in options.changed():
             if name not in self.honours:
                 raise ConfigError(f"format {self.name} cannot honour {name}={getattr(options, name)!r}")
+        if options.layout == "sparse" and options.missing == "nan":
+            raise ConfigError("layout='sparse' cannot hold missing='nan': absent values of sparse rows are 0")
+        if options.layout == "sparse" and options.dtype == "float32":
+            raise ConfigError("layout='sparse' cannot honour dtype='float32': sparse features are float64")
+
+
+def _has(lists: CandidateLists, column: str) -> bool:
+    """Whether the lists have anything in a column that a file could lose."""
+    if column == "features":
+        return lists.n_features > 0
+    if column == "rows":
+        return lists.rows is not None and bool(np.any(np.diff(lists.rows) < 0))
+    if column == "feature_names":
+        return lists.names() != [str(j + 1) for j in range(lists.n_features)]
+    value = getattr(lists, column)
+    return value is not None and len(value) > 0
+
+
+def _reorders(lists: CandidateLists) -> bool:
+    """Whether ``first_best`` ranks a list in another order than that of its items."""
+    if lists.first_best is None:
+        return False
+    rises = np.diff(lists.first_best) > 0
+    rises[lists.offsets[1:-1] - 1] = False
+    return bool(np.any(rises))
 
 
 FORMATS: Registry[type[Format]] = Registry("format", "rerank.formats")
 
-# Suffixes that say little: content that clearly is of another format counts for more.
+# Suffixes that tell little: content that clearly is of another format counts for more.
 _VAGUE_SUFFIXES = (".txt", ".dat")
 
 
 def detect(path: str, head: bytes) -> tuple[str, str]:
-    """The format of ``path`` ("-" = standard input), whose content starts with ``head``.
+    """Return the format of a file and whether its "suffix" or its "content" tells it.
 
-    Its name, and whether that follows from the "suffix" or the "content". Raises ConfigError with the
-    formats there are if neither says.
+    Parameters
+    ----------
+    path : "-" is standard input.
+    head : the first bytes of the content.
+
+    Raises
+    ------
+    ConfigError
+        If neither tells; it names the formats.
     """
     suffix = plain_suffix(path)
     names = FORMATS.names()
@@ -75,7 +169,7 @@ def detect(path: str, head: bytes) -> tuple[str, str]:
         return by_suffix, "suffix"
     if len(found) == 1:
         return found[0], "content"
-    raise ConfigError(f"{shown(path)}: unknown format; say which by --format (known: {', '.join(names)})")
+    raise ConfigError(f"{shown(path)}: unknown format; name it by --format (known: {', '.join(names)})")
 
 
 def load(
@@ -108,9 +202,9 @@ def load(
 
 
 def format_of(path: str) -> str:
-    """The name of the format of ``path``: a folder is a store, else see ``detect``.
+    """Return the name of the format of ``path``: a folder is a store, for files see ``detect``.
 
-    One found by content is said in a DataNote.
+    Warns if the content tells it.
     """
     if path != "-" and os.path.isdir(path):
         return "store"
@@ -118,67 +212,3 @@ def format_of(path: str) -> str:
     if by == "content":
         warnings.warn(f"{shown(path)}: read as {name} (by content)", DataNote, stacklevel=2)
     return name
-
-
-_LARGEST_NAMED = 100_000_000  # every column below gets a name too
-_INDEX_AND_NAME = re.compile(r"([0-9]{1,18})\t")
-
-
-def read_feature_names(path: str, first: int = 1) -> list[str]:
-    """Names by column from a file of names, see ReadOptions; ``first`` is the index of column 0.
-
-    Columns that an "index<TAB>name" file leaves out are named by their index. Raises FormatError.
-    """
-    try:
-        text = bytes(read_bytes(path)).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise FormatError(shown(path), None, "bytes that are not UTF-8", "feature names") from None
-    lines = [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
-    if lines == [""]:
-        raise FormatError(shown(path), None, "an empty file", "one feature name a line")
-    names: dict[int, str] = {}
-    lines_of: dict[str, int] = {}
-    indexed = _INDEX_AND_NAME.match(lines[0]) is not None
-    for number, line in enumerate(lines, start=1):
-        column, name = _column_and_name(shown(path), number, line, first, indexed)
-        if not name:
-            raise FormatError(shown(path), number, "an empty name", "a feature name")
-        if column in names:
-            raise FormatError(shown(path), number, f"index {column + first} again", "each index once")
-        if name in lines_of:
-            raise FormatError(
-                shown(path), number, f"{name!r} again (line {lines_of[name]})", "each feature name once"
-            )
-        names[column] = name
-        lines_of[name] = number
-    return _filled(shown(path), names, first)
-
-
-def _column_and_name(path: str, number: int, line: str, first: int, indexed: bool) -> tuple[int, str]:
-    if not indexed:
-        return number - 1, line.strip()
-    match = _INDEX_AND_NAME.match(line)
-    if match is None:
-        raise FormatError(path, number, repr(line[:40]), "index<TAB>name, as on line 1")
-    index = int(match[1])
-    if not first <= index <= _LARGEST_NAMED:
-        raise FormatError(
-            path, number, f"index {match[1][:40]}", f"an index from {first} to {_LARGEST_NAMED}"
-        )
-    return index - first, line[match.end() :].strip()
-
-
-def _filled(path: str, names: dict[int, str], first: int) -> list[str]:
-    width = max(names) + 1
-    taken = set(names.values())
-    out = [names.get(column, str(column + first)) for column in range(width)]
-    for column, name in enumerate(out):
-        if column not in names and name in taken:
-            raise DataError(f"{path}: feature {name} has no name, and another one is named {name!r}")
-    return out
-
-
-def fit_names(names: Sequence[str] | None, path: str | None, n_features: int, source: str) -> None:
-    """Raise DataError if a file of names (``path``) has fewer than the features of ``source``."""
-    if names is not None and len(names) < n_features:
-        raise DataError(f"{path}: found {len(names)} feature names, expected {n_features}, as {source} has")

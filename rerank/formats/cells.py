@@ -9,20 +9,13 @@ from collections.abc import Collection, Iterable, Iterator
 import numpy as np
 
 from rerank.data.matrix import Dense, Features, Sparse
-from rerank.data.types import Floats, Index, Ints
-from rerank.errors import ConfigError, DataError, DataNote
+from rerank.data.types import Index, Ints
+from rerank.errors import DataNote
 from rerank.formats.base import ReadOptions
+from rerank.formats.common import absent_value, check_float32, empty_dense, wants_dense
 
 _ROWS = 8192
 _REMEMBERED = 256
-
-
-def check_layout(options: ReadOptions) -> None:
-    """Raise ConfigError for options of layout that exclude each other."""
-    if options.layout == "sparse" and options.missing == "nan":
-        raise ConfigError("layout='sparse' cannot hold missing='nan': what a sparse row leaves out is 0")
-    if options.layout == "sparse" and options.dtype == "float32":
-        raise ConfigError("layout='sparse' cannot honour dtype='float32': sparse features are float64")
 
 
 class Cells:
@@ -86,15 +79,12 @@ class Cells:
         """
         width = len(self.names)
         absent = self.n_items * width - self.n_values
-        layout = "dense" if options.missing == "nan" else options.layout
         if absent:
             taken = "missing (NaN)" if options.missing == "nan" else "0 (missing=nan keeps them apart)"
             note = f"{source}: {absent} of {self.n_items * width} feature values are absent; taken as {taken}"
             warnings.warn(note, DataNote, stacklevel=2)
-        if layout == "dense" or (layout == "auto" and self.n_values >= absent):
+        if wants_dense(options, self.n_values, self.n_items * width, source):
             return self._dense(width, options, source)
-        if options.dtype == "float32":
-            raise DataError(f"{source}: sparse features are float64; float32 needs layout=dense")
         return self._sparse(width)
 
     def _dense(self, width: int, options: ReadOptions, source: str) -> Dense:
@@ -103,13 +93,8 @@ class Cells:
             check_float32(values, source)
         if self._columns is None and len(values) == self.n_items * width:
             return Dense(values.reshape(self.n_items, width).astype(options.dtype, copy=False))
-        fill = np.nan if options.missing == "nan" else 0.0
-        try:
-            out = np.full((self.n_items, width), fill, dtype=options.dtype)
-        except (MemoryError, ValueError):
-            raise DataError(
-                f"{source}: {self.n_items} items x {width} features are too many for a dense array"
-            ) from None
+        out = empty_dense(self.n_items, width, options.dtype, source)
+        out.fill(absent_value(options))
         for rows, part, lengths, columns in self._parts():
             out[np.repeat(np.arange(rows.start, rows.stop), lengths), columns] = values[part]
         return Dense(out)
@@ -138,11 +123,3 @@ class Cells:
             part = slice(at, at + int(lengths.sum()))
             at = part.stop
             yield slice(row, row + len(lengths)), part, lengths, all_columns[part]
-
-
-def check_float32(values: Floats, source: str) -> None:
-    """Raise DataError where a value is too large for float32."""
-    largest = float(np.finfo(np.float32).max)
-    over = np.abs(values) > largest
-    if np.any(over):
-        raise DataError(f"{source}: feature value {values[np.argmax(over)]} is too large for float32")

@@ -14,9 +14,7 @@ from rerank.data.matrix import Dense
 from rerank.errors import DataError
 from rerank.files import shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.distinct import drop_duplicates
 from rerank.formats.fairseq_lines import Hypothesis, Output, read_output
-from rerank.formats.references import attach_references
 
 _HYPOTHESIS = re.compile(rb"^H-[0-9]+\t", re.MULTILINE)
 
@@ -40,14 +38,10 @@ class Fairseq(Format):
     def recognises(cls, head: bytes) -> bool:
         return _HYPOTHESIS.search(head) is not None
 
-    def read(self, path: str, options: ReadOptions) -> CandidateLists:
-        self.check_options(options)
-        lists = _lists(read_output(path, options.strict), shown(path))
-        if options.distinct:
-            lists = drop_duplicates(lists)
-        return attach_references(lists, options.refs, numbered=True)
+    def _read(self, path: str, options: ReadOptions) -> CandidateLists:
+        return _lists(read_output(path, options.strict), shown(path))
 
-    def write(self, lists: CandidateLists, path: str) -> None:
+    def _write(self, lists: CandidateLists, path: str) -> None:
         """Raise DataError: nothing but the decoder can write what its P lines say."""
         raise DataError(f"{path}: fairseq is read only; write moses, jsonl or store")
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from dataclasses import dataclass, field
 
-from rerank.errors import DataNote, FormatError
+from rerank.errors import FormatError
 from rerank.files import read_bytes, shown
-from rerank.formats.moses.faults import not_a_number, quoted
+from rerank.formats.common import not_a_number, note_regrouped, quoted
 
 _TAGGED = re.compile(rb"([A-Z])-([0-9]{1,18})(?![0-9])")
 _NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
@@ -131,5 +130,4 @@ def _check(path: str, output: Output, strict: bool) -> None:
     number, line = next(iter(apart.items()))
     if strict:
         raise FormatError(path, line, f"H-{number} again", "the hypotheses of a sentence together")
-    note = f"{path}: the lines of {len(apart)} list{'s' * (len(apart) > 1)} stand apart (from line {line}); "
-    warnings.warn(note + "they are brought together", DataNote, stacklevel=2)
+    note_regrouped(path, len(apart), line)

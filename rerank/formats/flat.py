@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import ClassVar
 
 import numpy as np
@@ -11,11 +10,10 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Bytes
-from rerank.errors import ConfigError, DataError, DataNote, FormatError
+from rerank.errors import ConfigError, DataError, FormatError
 from rerank.files import atomic_write, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.distinct import drop_duplicates
-from rerank.formats.references import attach_references, read_lines
+from rerank.formats.texts import read_lines
 
 
 @FORMATS.register("flat", "text")
@@ -29,9 +27,10 @@ class Flat(Format):
     name: ClassVar[str] = "flat"
     summary: ClassVar[str] = "texts alone, --n-best lines a list"
     honours: ClassVar[frozenset[str]] = frozenset({"n_best", "refs", "distinct"})
+    holds: ClassVar[frozenset[str]] = frozenset({"texts", "first_best"})
+    ranked_by_line: ClassVar[bool] = True
 
-    def read(self, path: str, options: ReadOptions) -> CandidateLists:
-        self.check_options(options)
+    def _read(self, path: str, options: ReadOptions) -> CandidateLists:
         if not options.n_best and not options.refs:
             raise ConfigError(f"{shown(path)}: flat does not say how long lists are; give n_best or refs")
         texts = read_lines(path)
@@ -45,18 +44,15 @@ class Flat(Format):
             n_best = n // n_lists
         elif n % n_best:
             raise FormatError(shown(path), None, f"{n} lines", f"a multiple of n_best={n_best}")
-        lists = CandidateLists(
+        return CandidateLists(
             np.arange(0, n + 1, n_best, dtype=np.int64),
             Dense(np.empty((n, 0))),
             first_best=-np.arange(n, dtype=np.float64),
             texts=texts,
             source=shown(path),
         )
-        if options.distinct:
-            lists = drop_duplicates(lists)
-        return attach_references(lists, options.refs)
 
-    def write(self, lists: CandidateLists, path: str) -> None:
+    def _write(self, lists: CandidateLists, path: str) -> None:
         """Write texts, list after list; raises DataError where lists are not equally long."""
         if lists.texts is None:
             raise DataError(f"{path}: flat holds texts, and the lists have none")
@@ -68,11 +64,6 @@ class Flat(Format):
                 f"{lists.list_id(i)!r} has {lengths[i]}"
             )
         _check_texts(lists.texts, path)
-        columns = ("labels", "base_scores", "list_ids", "item_ids", "references", "trees", "gold", "counts")
-        left = [name for name in columns if getattr(lists, name) is not None and len(getattr(lists, name))]
-        left += ["features"] if lists.n_features else []
-        if left:
-            warnings.warn(f"{path}: flat holds no {', '.join(left)}; left out", DataNote, stacklevel=2)
         with atomic_write(path) as file:
             file.write(_joined(lists.texts).data)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from array import array
 from collections.abc import Iterator
 
@@ -11,12 +10,10 @@ import numpy as np
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.types import Index
-from rerank.errors import DataNote, FormatError
+from rerank.errors import FormatError
 from rerank.files import read_blocks
-from rerank.text import count
-
-_BOM = b"\xef\xbb\xbf"
-_SHOWN = 40
+from rerank.formats.buffers import BOM
+from rerank.formats.common import grouped, note_regrouped, quoted
 
 
 def whole_lines(path: str) -> Iterator[bytes]:
@@ -32,12 +29,12 @@ def whole_lines(path: str) -> Iterator[bytes]:
         parts.append(block[:cut] if cut else block)
         if cut:
             lines = b"".join(parts)
-            yield lines.removeprefix(_BOM) if first else lines
+            yield lines.removeprefix(BOM) if first else lines
             first = False
             parts = [block[cut:]]
     last = b"".join(parts)
     if first:
-        last = last.removeprefix(_BOM)
+        last = last.removeprefix(BOM)
     if last:
         yield last + b"\n"
 
@@ -46,11 +43,6 @@ def each_line(path: str) -> Iterator[bytes]:
     """The lines of a file, see ``whole_lines``, without their newlines."""
     for lines in whole_lines(path):
         yield from lines[:-1].split(b"\n")
-
-
-def quoted(text: str) -> str:
-    """A piece of a file for a message: quoted, control characters escaped, cut where it is long."""
-    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
 
 
 class Strings:
@@ -119,15 +111,8 @@ class Grouping:
         self._apart.add(self._code)
 
     def finish(self) -> tuple[Index, StringColumn, Index | None]:
-        """Offsets, ids of lists, and ``rows`` (None where items keep their order)."""
-        codes = np.frombuffer(self._codes, dtype=np.int64)
-        rows = None
+        """Offsets, ids of lists, and ``rows`` (None if items keep their order)."""
         if self._apart:
-            rows = np.argsort(codes, kind="stable").astype(np.int64)
-            note = (
-                f"{self._path}: the lines of {count(len(self._apart), 'list')} stand apart "
-                f"(from line {self._apart_line}); they are brought together"
-            )
-            warnings.warn(note, DataNote, stacklevel=2)
-        ids = StringColumn.from_strings(name.encode() for name in self._numbers)
-        return offsets_of(np.bincount(codes)), ids, rows
+            note_regrouped(self._path, len(self._apart), self._apart_line)
+        offsets, rows = grouped(np.frombuffer(self._codes, dtype=np.int64))
+        return offsets, StringColumn.from_strings(name.encode() for name in self._numbers), rows

@@ -10,7 +10,7 @@ from rerank.data.matrix import Dense, Sparse, as_features
 from rerank.data.store import read_store, write_store
 from rerank.errors import ConfigError
 from rerank.files import os_error
-from rerank.formats.base import FORMATS, Format, ReadOptions
+from rerank.formats.base import COLUMNS, FORMATS, Format, ReadOptions
 
 
 @FORMATS.register("store")
@@ -24,10 +24,9 @@ class Store(Format):
     name: ClassVar[str] = "store"
     summary: ClassVar[str] = "a directory of .npy files, memory-mapped, with every column"
     honours: ClassVar[frozenset[str]] = frozenset({"layout"})
+    holds: ClassVar[frozenset[str]] = frozenset(COLUMNS)
 
-    def read(self, path: str, options: ReadOptions) -> CandidateLists:
-        """The lists stored in the directory ``path``."""
-        self.check_options(options)
+    def _read(self, path: str, options: ReadOptions) -> CandidateLists:
         if path == "-":
             raise ConfigError("a store is a directory: it cannot be read from standard input")
         try:
@@ -36,8 +35,7 @@ class Store(Format):
             raise os_error(path, error) from None
         return _in_layout(lists, options.layout)
 
-    def write(self, lists: CandidateLists, path: str) -> None:
-        """Write the directory ``path``, or replace the store that is there."""
+    def _write(self, lists: CandidateLists, path: str) -> None:
         if path == "-":
             raise ConfigError("a store is a directory: it cannot be written to standard output")
         try:

@@ -1,12 +1,15 @@
 """Build command for the Cython kernels.
 
-Every ``_*.pyx`` below ``rerank/native`` becomes an extension module; a new kernel is a new file and edits no
-list. C files go to the build directory, never beside the sources. This file is loaded by setuptools
-on its own, before the package can be imported, so it imports nothing from it.
+Every ``_*.pyx`` below ``rerank/native`` becomes an extension module: adding a kernel means adding a file. C
+files go to the build directory, never beside the sources. setuptools loads this file by itself, before
+the package can be imported, so it imports nothing from the package.
 """
 
 from __future__ import annotations
 
+import os
+import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +34,11 @@ SHARED_UTILITY = "rerank.native._cyutility"
 
 
 class BuildKernels(build_ext):  # type: ignore[misc]
-    """``build_ext`` that cythonizes each kernel it finds under ``rerank/native``."""
+    """``build_ext`` that cythonizes each kernel it finds under ``rerank/native``.
+
+    Editable installs, ``build_ext --inplace`` and wheels share one build directory, so that a kernel is
+    compiled once.
+    """
 
     def finalize_options(self) -> None:
         sources = sorted(Path("rerank/native").rglob("_*.pyx"))
@@ -41,7 +48,10 @@ class BuildKernels(build_ext):  # type: ignore[misc]
             *(Extension(".".join(p.with_suffix("").parts), [p.as_posix()], depends=shared) for p in sources),
         ]
         super().finalize_options()
-        self.parallel = 2
+        self.parallel = os.cpu_count()
+        if self.editable_mode:  # else a temporary directory, and `make build` compiles all again
+            platform = f"{sysconfig.get_platform()}-{sys.implementation.cache_tag}"
+            self.build_lib, self.build_temp = f"build/lib.{platform}", f"build/temp.{platform}"
 
     def build_extensions(self) -> None:
         if self.compiler.compiler_type == "unix":
@@ -58,16 +68,25 @@ class BuildKernels(build_ext):  # type: ignore[misc]
             compiler_directives=DIRECTIVES,
             shared_utility_qualified_name=SHARED_UTILITY,
             force=bool(self.force),
+            nthreads=self.parallel,
             quiet=True,
         )
         c_files = {extension.name: extension.sources for extension in translated}
         for extension in self.extensions:  # keep the objects: setuptools has marked them
             extension.sources = c_files[extension.name]
+        self._remove_stale()
         super().run()
+
+    def _remove_stale(self) -> None:
+        """Remove kernels whose source is gone: a wheel would ship them."""
+        current = {Path(self.build_lib, self.get_ext_filename(e.name)) for e in self.extensions}
+        for built in Path(self.build_lib, "rerank", "native").rglob("_*.*"):
+            if built.suffix in (".so", ".pyd") and built not in current:
+                built.unlink()
 
 
 class SourceDistribution(sdist):  # type: ignore[misc]
-    """``sdist`` with everything that the tests and the README's commands need."""
+    """``sdist`` that includes everything the tests and the README's commands need."""
 
     def make_release_tree(self, base_dir: str, files: list[str]) -> None:
         more = [name for name in ("Makefile", "CHANGELOG.md") if Path(name).is_file()]

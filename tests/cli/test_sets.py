@@ -55,7 +55,7 @@ def test_append_adds_named_columns_in_the_order_of_the_lines(rerank, work):
     [
         (("a",), "found 'a', expected NAME=FILE"),
         (("a=one", "a=one"), "given twice"),
-        (("3=one",), "there is a feature '3' already"),
+        (("3=one",), "feature '3' exists already"),
         (("a=short",), "short: found 1 scores, expected 72"),
         (("a=absent",), "absent: no such file"),
     ],

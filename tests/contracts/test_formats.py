@@ -1,52 +1,24 @@
-"""What every format must do. A new one joins by being registered, and by a line in the table."""
+"""What every format must do. A new one joins by being registered: it declares in ``holds`` what it keeps."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from rerank.data.columns.forests import Forest
+from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.errors import ConfigError, DataError, RerankError
+from rerank.errors import ConfigError, DataError, DataNote, RerankError
 from rerank.formats import FORMATS, ReadOptions, load
-from rerank.formats.base import Format
+from rerank.formats.base import COLUMNS, Format
 
-
-@dataclass(frozen=True)
-class Holds:
-    """What a format can hold; the default is what a text of labels and features holds."""
-
-    labels: bool = True
-    unjudged: bool = False
-    features: bool = True
-    list_ids: bool = True
-    item_ids: bool = True
-    rows: bool = True
-    writes: bool = True
-    folder: bool = False
-
-
-# What a format has to say of a set is for its own tests.
+# Notes are for the formats' own tests, but for what a conversion leaves out.
 pytestmark = pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
-
-HOLDS = {
-    "bllip": Holds(
-        writes=False
-    ),  # writes only sets with counts of PARSEVAL: tests/formats/test_bllip_write.py
-    "fairseq": Holds(writes=False),
-    "flat": Holds(writes=False),  # lists of one length only, see tests/formats/test_flat.py
-    "moses": Holds(labels=False, item_ids=False),
-    "svmlight": Holds(),
-    "jsonl": Holds(unjudged=True, rows=False),
-    "table": Holds(unjudged=True),
-    "trec": Holds(writes=False),  # writes only sets with first-stage scores: tests/formats/test_trec.py
-    "parses": Holds(writes=False),  # writes only sets with trees: tests/formats/test_parses.py
-    "store": Holds(unjudged=True, folder=True),
-}
 
 STRINGS = StringColumn.from_strings
 LISTS = {
@@ -78,6 +50,13 @@ LISTS = {
         list_ids=STRINGS(["a", "b"]),
         item_ids=STRINGS(["1", "2", "3"]),
     ),
+    "unjudged": CandidateLists(
+        np.array([0, 2]),
+        Dense(np.ones((2, 1))),
+        labels=np.array([1.0, np.nan]),
+        list_ids=STRINGS(["a"]),
+        item_ids=STRINGS(["1", "2"]),
+    ),
     "rows": CandidateLists(
         np.array([0, 2, 4]),
         Dense(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])),
@@ -88,69 +67,127 @@ LISTS = {
     ),
 }
 
+TREES = Forest.from_strings(["(S (NP a) (VP b))", "(S (NP a b))", "(S (VP c))", "(S c)"])
+SCORES = np.array([-1.5, -2.0, -0.5, -3.25])
+COUNTS = np.array([[2.0, 2, 2, np.nan, np.nan], [1, 2, 3, np.nan, np.nan]] * 2)
+# Every column, with values that each format which holds the column can hold.
+FULL = CandidateLists(
+    np.array([0, 2, 4]),
+    Dense(np.array([[1.0, 2.0], [0.0, -3.5], [1.0, 1e-7], [2.0, 8.0]])),
+    labels=2 * COUNTS[:, 0] / (COUNTS[:, 1] + COUNTS[:, 2]),
+    base_scores=SCORES,
+    first_best=-np.arange(4.0),
+    list_ids=STRINGS(["1", "2"]),
+    item_ids=STRINGS(["d1", "d2", "d1", "d3"]),
+    rows=np.array([0, 2, 1, 3]),
+    feature_names=["0", "1"],
+    texts=TREES.to_strings(),
+    references=(STRINGS(["a b", "c"]),),
+    trees=TREES,
+    gold=Forest.from_strings(["(S (NP a) (VP b))", "(S (NP c))"]),
+    counts={"PARSEVAL": COUNTS},
+    unretrieved=Ragged(np.array([1.0, 2.0]), np.array([0, 2, 2])),
+    source="full",
+)
+
 NAMES = FORMATS.names()
-WRITERS = [name for name in NAMES if name not in HOLDS or HOLDS[name].writes]
+WRITERS = [name for name in NAMES if FORMATS.get(name).holds]
 
 
 def make(name: str) -> Format:
     return FORMATS.get(name)()
 
 
+def reread(name: str, lists: CandidateLists, path: Path) -> CandidateLists:
+    """The lists written to ``path`` and read back."""
+    make(name).write(lists, str(path))
+    honours = FORMATS.get(name).honours
+    return load(path, format=name, **({"n_best": int(lists.lengths[0])} if "n_best" in honours else {}))
+
+
+def same(column: str, lists: CandidateLists, again: CandidateLists) -> bool:
+    """Whether a column is equal in both sets."""
+    a, b = getattr(lists, column), getattr(again, column)
+    if column == "features":
+        return np.array_equal(a.to_dense(), b.to_dense(), equal_nan=True)
+    if column == "feature_names":
+        return lists.names() == again.names()
+    if column == "first_best":  # the ranking counts
+        order = [np.lexsort((-values, lists.list_index)) for values in (a, b)]
+        return np.array_equal(*order)
+    if column == "rows":
+        a, b = (np.arange(lists.n_items) if rows is None else rows for rows in (a, b))
+    if column == "counts":
+        return a.keys() == b.keys() and all(np.array_equal(a[k], b[k], equal_nan=True) for k in a)
+    if column == "unretrieved":
+        return np.array_equal(a.values, b.values) and np.array_equal(a.offsets, b.offsets)
+    return np.array_equal(a, b, equal_nan=True) if isinstance(a, np.ndarray) else a == b
+
+
+def test_the_full_set_has_every_column() -> None:
+    assert all(getattr(FULL, column) is not None and len(getattr(FULL, column)) for column in COLUMNS[1:])
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_has_a_line_in_the_table_and_says_what_it_is(name: str) -> None:
-    assert name in HOLDS, "add the format to HOLDS"
+def test_declares_what_it_is(name: str) -> None:
     kind = FORMATS.get(name)
     assert kind.name == name
     assert kind.summary
     assert "\n" not in kind.summary
     assert all(suffix.startswith(".") for suffix in kind.suffixes)
+    assert kind.holds <= set(COLUMNS)
+    assert kind.honours <= set(ReadOptions.model_fields)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_format_that_is_only_read_refuses_to_write(tmp_path: Path, name: str) -> None:
+    if name not in WRITERS:
+        with pytest.raises(DataError, match="read only"):
+            make(name).write(FULL, str(tmp_path / "set"))
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_a_format_holds_reads_back_and_the_rest_is_reported(tmp_path: Path, name: str) -> None:
+    holds = FORMATS.get(name).holds
+    with pytest.warns(DataNote) if holds != set(COLUMNS) else nullcontext([]) as notes:
+        again = reread(name, FULL, tmp_path / "set")
+    assert np.array_equal(again.offsets, FULL.offsets)
+    assert [column for column in COLUMNS if column in holds and not same(column, FULL, again)] == []
+    reports = [str(n.message) for n in notes if str(n.message).endswith("; left out")]
+    left = [column for column in COLUMNS if column not in holds]
+    assert reports == ([f"{tmp_path / 'set'}: {name} holds no {', '.join(left)}; left out"] if left else [])
 
 
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("case", LISTS)
-def test_round_trip(tmp_path: Path, name: str, case: str) -> None:
-    lists, holds = LISTS[case], HOLDS[name]
-    path = str(tmp_path / "set")
-    make(name).write(lists, path)
-    again = load(str(path), format=name)
+def test_other_lists_read_back_or_are_refused(tmp_path: Path, name: str, case: str) -> None:
+    lists, path = LISTS[case], tmp_path / "set"
+    refusal = ""
+    try:
+        again = reread(name, lists, path)
+    except DataError as error:
+        refusal = str(error)
+    if refusal:
+        assert str(path) in refusal
+        assert "\n" not in refusal
+        assert list(tmp_path.iterdir()) == []
+        return
     assert np.array_equal(again.offsets, lists.offsets)
-    if holds.labels:
-        assert np.array_equal(again.labels, lists.labels)
-    if holds.features:
-        assert again.n_features == lists.n_features
-        assert np.array_equal(again.features.to_dense(), lists.features.to_dense())
-    if holds.list_ids:
-        assert again.list_ids == lists.list_ids
-    if holds.item_ids:
-        assert again.item_ids == lists.item_ids
-    if holds.rows:
-        first, second = (np.arange(x.n_items) if x.rows is None else x.rows for x in (lists, again))
-        assert np.array_equal(first, second)
+    given = [column for column in COLUMNS if getattr(lists, column) is not None]
+    kept = [column for column in given if make(name).keeps(lists, column)]
+    assert [column for column in kept if not same(column, lists, again)] == []
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
 @pytest.mark.parametrize("name", WRITERS)
 def test_the_same_lists_give_the_same_bytes(tmp_path: Path, name: str) -> None:
     contents = []
     for run in ("a", "b"):
         path = tmp_path / run
-        make(name).write(LISTS["ids"], str(path))
+        make(name).write(FULL, str(path))
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         contents.append([(f.relative_to(path).as_posix(), f.read_bytes()) for f in files if f.is_file()])
     assert contents[0] == contents[1]
-
-
-@pytest.mark.parametrize("name", WRITERS)
-def test_unjudged_items_are_held_or_refused(tmp_path: Path, name: str) -> None:
-    lists = CandidateLists.from_arrays(np.ones((2, 1)), [1.0, np.nan], qid=["a", "a"])
-    path = tmp_path / "set"
-    if HOLDS[name].unjudged:
-        make(name).write(lists, str(path))
-        assert np.array_equal(load(str(path), format=name).labels, lists.labels, equal_nan=True)
-    elif HOLDS[name].labels:
-        with pytest.raises(DataError):
-            make(name).write(lists, str(path))
-        assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -165,23 +202,21 @@ def test_a_missing_file_is_one_line(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_an_empty_file_is_one_line(tmp_path: Path, name: str) -> None:
     path = tmp_path / "empty"
-    path.mkdir() if HOLDS[name].folder else path.write_bytes(b"")
+    path.mkdir() if name == "store" else path.write_bytes(b"")
     with pytest.raises(RerankError) as caught:
         load(str(path), format=name)
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_write_leaves_the_target_and_nothing_else(tmp_path: Path, name: str) -> None:
     path = tmp_path / "set"
-    for case in ("ids", "ties"):
-        make(name).write(LISTS[case], str(path))
+    for _ in range(2):
+        assert reread(name, FULL, path).n_items == FULL.n_items
         assert list(tmp_path.iterdir()) == [path]
-        assert load(str(path), format=name).n_items == LISTS[case].n_items
     with pytest.raises(RerankError):
-        make(name).write(LISTS["ids"], str(tmp_path / "no" / "folder" / "set"))
+        make(name).write(FULL, str(tmp_path / "no" / "folder" / "set"))
 
 
 @pytest.mark.parametrize("name", NAMES)

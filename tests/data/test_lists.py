@@ -204,6 +204,41 @@ def test_a_subset_holds_every_column_of_its_lists(chosen, layout):
     assert sorted(part.rows) == list(range(len(items)))
 
 
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_regrouped_lists_keep_every_column(layout):
+    lists = full_lists(layout)
+    ids = [lists.list_id(i) for i in lists.list_index]
+    assert same(lists.regrouped(ids), replace(lists, list_ids=StringColumn.from_strings(dict.fromkeys(ids))))
+    other = lists.regrouped(["b" if i in (1, 3, 9) else "a" for i in range(10)])
+    items = np.array([0, 2, 4, 5, 6, 7, 8, 1, 3, 9])
+    assert list(other.list_ids) == ["a", "b"]
+    assert other.offsets.tolist() == [0, 7, 10]
+    assert np.array_equal(other.features.to_dense(), lists.features.to_dense()[items])
+    assert np.array_equal(other.rows, lists.rows[items])
+    assert np.array_equal(other.counts["WER"], lists.counts["WER"][items])
+    assert list(other.texts) == [lists.texts[i] for i in items]
+    assert list(other.references[0]) == [lists.references[0][0]] * 2
+    assert list(other.gold.to_strings()) == [lists.gold[0]] * 2
+    assert replace(lists, rows=None).regrouped(list("abcabcabca")).rows.tolist() == [
+        0,
+        3,
+        6,
+        9,
+        1,
+        4,
+        7,
+        2,
+        5,
+        8,
+    ]
+
+
+def test_labels_are_replaced_and_nothing_else():
+    lists = full_lists()
+    assert same(lists.replace_labels(np.ones(10)), replace(lists, labels=np.ones(10)))
+    assert lists.replace_labels(None).labels is None
+
+
 def test_a_mask_chooses_as_numbers_do():
     lists = full_lists()
     assert same(lists.subset(np.array([True, False, True, False])), lists.subset([0, 2]))

@@ -193,7 +193,7 @@ FAULTS = {
     "absent": (lambda p: (p / "texts.bytes.npy").unlink(), "texts.bytes.npy: found no such file"),
     "cut data": (
         lambda p: cut(p, "labels", -8),
-        "labels.npy: found 72 bytes of data where",
+        "labels.npy: found 72 bytes of data, but its header says 80",
     ),
     "longer": (lambda p: cut(p, "rows", None, b"x"), "rows.npy: found 81 bytes of data"),
     "cut header": (lambda p: cut(p, "labels", 40), "labels.npy: found .*, expected a whole .npy file"),

@@ -11,7 +11,7 @@ import pytest
 
 from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.formats import FORMATS, ReadOptions, load
-from rerank.formats.base import read_feature_names
+from rerank.formats.feature_names import read_feature_names
 
 TEXT = b"# made by hand\n1 qid:1 1:0.5 2:3\n0 qid:1 1:2 2:1\n"
 
@@ -48,7 +48,7 @@ def test_unknown_content_names_the_formats(tmp_path: Path, content: bytes) -> No
     with pytest.raises(ConfigError) as caught:
         load(path)
     names = ", ".join(FORMATS.names())
-    assert str(caught.value) == f"{path}: unknown format; say which by --format (known: {names})"
+    assert str(caught.value) == f"{path}: unknown format; name it by --format (known: {names})"
 
 
 def test_mistakes_of_the_caller_are_one_line(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_feature_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "found an empty file, expected one feature name a line"),
+        ("", "found an empty file, expected one feature name per line"),
         ("a\n\nb\n", ":2: found an empty name, expected a feature name"),
         ("a\nb\na\n", ":3: found 'a' again (line 1), expected each feature name once"),
         ("1\ta\n1\tb\n", ":2: found index 1 again, expected each index once"),

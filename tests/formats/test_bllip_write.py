@@ -158,7 +158,7 @@ def test_what_is_left_out_is_told(tmp_path: Path) -> None:
         texts=StringColumn.from_strings(["x", "y", "z"]),
         feature_names=["a", "b", "c"],
     )
-    left = r"holds no texts, base_scores, labels \(but F\), list_ids, feature_names, first_best; left out"
+    left = "bllip holds no labels, base_scores, first_best, list_ids, feature_names, texts; left out"
     with pytest.warns(DataNote, match=left):
         written(tmp_path, lists)
 

@@ -88,7 +88,7 @@ def test_found_by_content(tmp_path: Path) -> None:
 
 def test_lists_that_stand_apart(tmp_path: Path) -> None:
     text = "H-1\t-1\ta\nH-0\t-1\tb\nH-1\t-2\ta\nH-1\t-3\tc\n"
-    with pytest.warns(DataNote, match=r"lines of 1 list stand apart \(from line 3\)"):
+    with pytest.warns(DataNote, match=r"lines of 1 list are not contiguous \(from line 3\)"):
         lists = read(tmp_path, text)
     assert list(lists.texts) == ["b", "a", "a", "c"]
     assert lists.rows.tolist() == [1, 0, 2, 3]
@@ -97,7 +97,7 @@ def test_lists_that_stand_apart(tmp_path: Path) -> None:
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
         lists = read(tmp_path, text, distinct=True)
-    assert ["stand apart" in str(n.message) for n in notes] == [True, False]
+    assert ["not contiguous" in str(n.message) for n in notes] == [True, False]
     assert "1 of 4 items repeat" in str(notes[1].message)
     assert list(lists.texts) == ["b", "a", "c"]
     assert lists.rows.tolist() == [1, 0, 2]

@@ -112,5 +112,5 @@ def test_what_flat_cannot_hold(tmp_path: Path) -> None:
     labelled = CandidateLists(
         np.array([0, 1]), Dense(np.ones((1, 1))), labels=np.ones(1), texts=StringColumn.from_strings("a")
     )
-    with pytest.warns(DataNote, match="flat holds no labels, features; left out"):
+    with pytest.warns(DataNote, match="flat holds no features, labels; left out"):
         Flat().write(labelled, path)

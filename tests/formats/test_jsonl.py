@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fuzz.mutated import mutated_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import jsonl as slow
@@ -89,7 +90,7 @@ def test_a_candidate_a_line_and_lists_apart(tmp_path: Path) -> None:
         {"prompt_id": 6, "text": "b", "reward": 2, "correct": True, "reference": "r6"},
         {"prompt_id": 5, "text": "c", "reward": 3, "correct": True},
     ]
-    with pytest.warns(DataNote, match="the lines of 1 list stand apart \\(from line 3\\)"):
+    with pytest.warns(DataNote, match="the lines of 1 list are not contiguous \\(from line 3\\)"):
         lists = read(tmp_path, *lines)
     assert list(lists.list_ids) == ["5", "6"]
     assert list(lists.texts) == ["a", "c", "b"]
@@ -459,7 +460,7 @@ def test_what_cannot_be_written_is_refused_or_said(tmp_path: Path) -> None:
         rows=np.array([1, 0]),
         counts={"m": np.ones((2, 1))},
     )
-    with pytest.warns(DataNote, match="holds no first_best .*, rows .*, counts; left out"):
+    with pytest.warns(DataNote, match="jsonl holds no first_best, rows, counts; left out"):
         JSONLines().write(lists, path)
 
 
@@ -548,42 +549,12 @@ def test_reads_as_the_slow_reader(tmp_path: Path, seed: int) -> None:
     check_any(tmp_path, random_file(random.Random(seed)))
 
 
-def mutated(rng: random.Random, data: bytes) -> bytes:
-    """One or two small changes of bytes or lines."""
-    pieces = [
-        b"NaN",
-        b"null",
-        b"{",
-        b"}",
-        b'"',
-        b",",
-        b"\n",
-        b"\xff",
-        b"1e999",
-        b'"text":1,',
-        b'"list":',
-        b"[]",
-    ]
-    for _ in range(rng.randrange(1, 3)):
-        at = rng.randrange(len(data) + 1)
-        kind = rng.randrange(4)
-        if kind == 0:
-            data = data[:at] + rng.choice(pieces) + data[at:]
-        elif kind == 1:
-            data = data[:at] + data[at + rng.randrange(1, 8) :]
-        elif kind == 2:
-            data = data[:at] + bytes([rng.randrange(256)]) + data[at + 1 :]
-        else:
-            lines = data.split(b"\n")
-            lines.insert(rng.randrange(len(lines) + 1), rng.choice(lines))
-            data = b"\n".join(lines)
-    return data
+PIECES = [b"NaN", b"null", b"{", b"}", b'"', b",", b"\n", b"\xff", b"1e999", b'"text":1,', b'"list":', b"[]"]
 
 
-@settings(deadline=None, max_examples=400)
-@given(st.integers(0, 10**9))
-def test_changed_files_fail_or_read_as_the_slow_reader(
-    tmp_path_factory: pytest.TempPathFactory, seed: int
+@settings(max_examples=400)
+@given(content=mutated_files(random_file, PIECES, most=2))
+def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
 ) -> None:
-    rng = random.Random(seed)
-    check_any(tmp_path_factory.getbasetemp(), mutated(rng, random_file(rng)))
+    check_any(tmp_path_factory.getbasetemp(), content)

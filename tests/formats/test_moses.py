@@ -272,7 +272,7 @@ def test_lists_that_stand_apart_are_brought_together_and_said(tmp_path: Path) ->
     path.write_bytes(
         b"".join(b"%s ||| %d ||| f= %d ||| 0\n" % (i, k, k) for k, i in enumerate([b"b", b"a", b"b"]))
     )
-    with pytest.warns(DataNote, match=r"set: the lines of 1 list stand apart \(from line 3\)"):
+    with pytest.warns(DataNote, match=r"set: the lines of 1 list are not contiguous \(from line 3\)"):
         lists = load(path, format="moses")
     assert strings(lists.list_ids) == [b"b", b"a"]
     assert lists.rows.tolist() == [0, 2, 1]
@@ -496,9 +496,9 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     with pytest.warns(DataNote) as notes:
         Moses().write(lists, str(tmp_path / "out"))
     assert [str(n.message).partition(": ")[2] for n in notes] == [
-        "moses holds no labels; left out",
         "the lists have no texts; texts are empty",
         "the lists have no base_scores; scores are 0",
+        "moses holds no labels; left out",
     ]
     backwards = of([[1.0], [2.0]], first_best=np.array([0.0, 1.0]))
     with pytest.warns(DataNote, match="moses holds no first_best"):

@@ -113,7 +113,7 @@ def test_lines_come_in_the_order_of_the_input(tmp_path: Path) -> None:
     text = "1 qid:b 1:1 # x\n2 qid:a 1:2 # y\n3 qid:b 1:3 # z\n"
     path = tmp_path / "in.txt"
     path.write_text(text)
-    with pytest.warns(DataNote, match="stand apart"):
+    with pytest.warns(DataNote, match="not contiguous"):
         lists = load(path)
     assert written(tmp_path, lists) == text
 

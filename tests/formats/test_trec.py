@@ -86,7 +86,7 @@ def test_first_best_goes_by_rank(tmp_path: Path) -> None:
 def test_queries_apart(tmp_path: Path) -> None:
     path = path_of(tmp_path, "q Q0 a 1 3 t\np Q0 a 1 2 t\n\nq Q0 b 2 1 t\n")
     assert notes_of(path) == [
-        "x.run: the lines of 1 list stand apart (from line 4); they are brought together"
+        "x.run: the lines of 1 list are not contiguous (from line 4); they are brought together"
     ]
     lists = quietly(path)
     assert list(lists.item_ids) == ["a", "b", "a"]
@@ -315,7 +315,7 @@ def test_what_cannot_be_written_is_refused_or_said(tmp_path: Path) -> None:
     lists = CandidateLists(
         two, Dense(np.zeros((2, 1))), base_scores=scores, item_ids=ids, labels=scores, texts=ids
     )
-    with pytest.warns(DataNote, match="a run holds no features, labels, texts; left out"):
+    with pytest.warns(DataNote, match="trec holds no features, labels, texts; left out"):
         TRECRun().write(lists, path)
     assert list(load(path).list_ids) == ["1", "2"]
 

@@ -59,18 +59,18 @@ def full_lists(layout="dense", lengths=(3, 1, 4, 2), n_features=5, seed=0):
 
 def freeze(lists):
     """Every array of the set read-only, as a memory-mapped store has them."""
-    from rerank.data.store import _arrays_of
+    from rerank.data.store import arrays_of
 
-    for _, array in _arrays_of(lists):
+    for _, array in arrays_of(lists):
         array.flags.writeable = False
     return lists
 
 
 def same(a, b):
     """Whether two sets are equal in every column, their source apart."""
-    from rerank.data.store import _arrays_of
+    from rerank.data.store import arrays_of
 
-    left, right = dict(_arrays_of(a)), dict(_arrays_of(b))
+    left, right = dict(arrays_of(a)), dict(arrays_of(b))
     return left.keys() == right.keys() and all(
         left[k].dtype == right[k].dtype
         and left[k].shape == right[k].shape

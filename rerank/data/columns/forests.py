@@ -9,7 +9,7 @@ import numpy as np
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
-from rerank.data.types import Bytes, Index, Ints, Mask
+from rerank.data.types import AnyArray, Bytes, Index, Ints, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.native.data import _brackets, _strings, _trees
 from rerank.native.data._names import Names
@@ -98,6 +98,11 @@ class Forest:
 
     def __repr__(self) -> str:
         return f"Forest({len(self)} trees, {len(self.symbols)} nodes, {len(self.vocabulary)} symbols)"
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Return the column's arrays by name."""
+        vocabulary = {f"vocabulary.{name}": array for name, array in self.vocabulary.arrays().items()}
+        return {"offsets": self.offsets, "symbols": self.symbols, "sizes": self.sizes, **vocabulary}
 
     def lengths(self) -> Index:
         """Nodes of each tree, int64 (n_trees)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.data.columns.offsets import places_of
-from rerank.data.types import Floats, Index, Mask
+from rerank.data.types import AnyArray, Floats, Index, Mask
 from rerank.errors import DataError
 
 
@@ -35,6 +35,10 @@ class Ragged:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Return the column's arrays by name; its values have the name ""."""
+        return {"": self.values, "offsets": self.offsets}
 
     @property
     def lengths(self) -> Index:

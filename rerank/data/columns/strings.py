@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.types import Bytes, Index, Mask
+from rerank.data.types import AnyArray, Bytes, Index, Mask
 from rerank.errors import DataError
 from rerank.native.data import _strings
 
@@ -67,6 +67,10 @@ class StringColumn(Sequence[str]):
 
     def __repr__(self) -> str:
         return f"StringColumn({len(self)} strings, {len(self.data)} bytes)"
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Return the column's arrays by name."""
+        return {"bytes": self.data, "offsets": self.offsets}
 
     def lengths(self) -> Index:
         """Length of each string in bytes, int64 (n)."""

@@ -11,9 +11,11 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.files import read_bytes, shown
-from rerank.formats.base import FORMATS, Format, ReadOptions, fit_names, read_feature_names
+from rerank.formats.base import FORMATS, Format, ReadOptions
+from rerank.formats.bllip.ids import ids_of
 from rerank.formats.bllip.read import Sentences, f_of, parse
 from rerank.formats.bllip.write import write_lists
+from rerank.formats.feature_names import check_names, read_feature_names
 
 LOG_PROBABILITY = re.compile(r"NLogP\b")  # the first stage's, with its sign changed
 _FIRST_LINES = re.compile(rb"\s*S=[0-9]+\s+(G=[0-9]|$)")
@@ -52,22 +54,37 @@ class Bllip(Format):
     suffixes: ClassVar[tuple[str, ...]] = (".bllip",)
     honours: ClassVar[frozenset[str]] = frozenset({"strict", "feature_names"})
 
+    holds: ClassVar[frozenset[str]] = frozenset(
+        {"features", "labels", "first_best", "list_ids", "feature_names", "counts"}
+    )
+    ranked_by_line: ClassVar[bool] = True
+
     @classmethod
     def recognises(cls, head: bytes) -> bool:
         return _FIRST_LINES.match(head) is not None
 
-    def read(self, path: str, options: ReadOptions) -> CandidateLists:
-        self.check_options(options)
+    def _read(self, path: str, options: ReadOptions) -> CandidateLists:
         names = None
         if options.feature_names is not None:
             names = read_feature_names(options.feature_names, first=0)
         # The bytes of the file are gone when the lists are put together.
         sentences = parse(read_bytes(path), shown(path), len(names or ()), options.strict)
-        fit_names(names, options.feature_names, sentences.features.n_features, shown(path))
+        check_names(names, options.feature_names, sentences.features.n_features, shown(path))
         return _lists(sentences, names, shown(path))
 
-    def write(self, lists: CandidateLists, path: str) -> None:
+    def _write(self, lists: CandidateLists, path: str) -> None:
         write_lists(lists, path)
+
+    def keeps(self, lists: CandidateLists, column: str) -> bool:
+        if column == "labels":
+            return np.array_equal(lists.labels, f_of(lists.counts["PARSEVAL"]))  # type: ignore[arg-type]
+        if column == "list_ids":
+            return list(lists.list_ids or ()) == [str(i + 1) for i in range(lists.n_lists)]
+        if column == "feature_names":
+            return ids_of(lists.feature_names, lists.n_features)[1]
+        if column == "counts":
+            return set(lists.counts) == {"PARSEVAL"}
+        return super().keeps(lists, column)
 
 
 def _lists(sentences: Sentences, names: list[str] | None, source: str) -> CandidateLists:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.data.columns.offsets import fresh_array
 from rerank.data.matrix import Sparse
-from rerank.data.pages import fresh_array
 from rerank.data.types import Bytes, Floats, Ints
 from rerank.errors import DataNote, FormatError
 from rerank.files import Buffer

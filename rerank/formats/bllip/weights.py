@@ -11,8 +11,8 @@ import numpy as np
 from rerank.data.types import Floats, Index
 from rerank.errors import DataError, FormatError
 from rerank.files import read_bytes, shown, write_lines
-from rerank.formats.base import fit_names, read_feature_names
 from rerank.formats.bllip.ids import ids_of
+from rerank.formats.feature_names import check_names, read_feature_names
 from rerank.formats.moses.faults import not_a_number
 from rerank.formats.svmlight.faults import quoted
 from rerank.native.formats._bllip import MOST_FEATURES
@@ -45,7 +45,7 @@ def read_weights(path: str, feature_names: str | None = None) -> tuple[list[str]
         weights[feature] = weight
     names = None if feature_names is None else read_feature_names(feature_names, first=0)
     n_features = max(weights) + 1
-    fit_names(names, feature_names, n_features, source)
+    check_names(names, feature_names, n_features, source)
     if names is None:
         names = [str(j) for j in range(n_features)]
     out = np.zeros(len(names))

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.types import Index
-from rerank.errors import DataError, DataNote
+from rerank.errors import DataError
 from rerank.files import atomic_write
 from rerank.formats.bllip.ids import ids_of
-from rerank.formats.bllip.read import f_of
 from rerank.native.formats._bllip import MOST_FEATURES
 from rerank.native.formats._bllip_write import write_sentences
 
@@ -34,8 +31,7 @@ def write_lists(lists: CandidateLists, path: str) -> None:
         raise DataError(f"{path}: bllip cannot hold missing values: what a parse leaves out is 0")
     if lists.n_features > MOST_FEATURES:
         raise DataError(f"{path}: bllip holds {MOST_FEATURES} features at most, found {lists.n_features}")
-    ids, named = ids_of(lists.feature_names, lists.n_features)
-    _note_left_out(lists, named, path)
+    ids, _ = ids_of(lists.feature_names, lists.n_features)
     features = _compressed(lists)
     sizes = np.add.reduceat(
         _PARSE_BOUND + _VALUE_BOUND * np.diff(features.indptr), lists.offsets[:-1], dtype=np.int64
@@ -82,27 +78,6 @@ def _edges(lists: CandidateLists, path: str) -> Index:
         i = int(lists.list_index[int(np.argmin(same))])
         raise DataError(f"{path}: list {lists.list_id(i)!r} has several numbers of gold constituents")
     return edges
-
-
-def _note_left_out(lists: CandidateLists, named: bool, path: str) -> None:
-    columns = ("item_ids", "texts", "base_scores", "references", "trees", "gold", "unretrieved")
-    given = {name: getattr(lists, name) for name in columns}
-    left = [name for name, column in given.items() if column is not None and len(column)]
-    if lists.labels is not None and not np.array_equal(lists.labels, f_of(lists.counts["PARSEVAL"])):
-        left.append("labels (but F)")
-    if lists.list_ids is not None and any(name != str(i + 1) for i, name in enumerate(lists.list_ids)):
-        left.append("list_ids")
-    if not named:
-        left.append("feature_names")
-    if lists.first_best is not None:
-        within = lists.list_index[1:] == lists.list_index[:-1]
-        if np.any(np.diff(lists.first_best)[within] > 0):
-            left.append("first_best")
-    if lists.rows is not None:
-        left.append("the order of the input's lines")
-    left += [f"counts of {name}" for name in lists.counts if name != "PARSEVAL"]
-    if left:
-        warnings.warn(f"{path}: bllip holds no {', '.join(left)}; left out", DataNote, stacklevel=4)
 
 
 def _compressed(lists: CandidateLists) -> Sparse:

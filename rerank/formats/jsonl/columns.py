@@ -15,7 +15,8 @@ from rerank.data.types import Index
 from rerank.errors import DataNote
 from rerank.formats.base import ReadOptions
 from rerank.formats.cells import Cells
-from rerank.formats.growing import Strings, quoted
+from rerank.formats.common import quoted
+from rerank.formats.growing import Strings
 from rerank.formats.jsonl.keys import (
     MisfitError,
     Roles,

@@ -40,13 +40,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError
 from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.cells import check_layout
-from rerank.formats.distinct import drop_duplicates
 from rerank.formats.jsonl.read import read_jsonl
 from rerank.formats.jsonl.write import write_jsonl
-from rerank.formats.references import attach_references
 
 
 @FORMATS.register("jsonl", "ndjson")
@@ -75,17 +71,27 @@ class JSONLines(Format):
         }
     )
 
+    holds: ClassVar[frozenset[str]] = frozenset(
+        {
+            "features",
+            "labels",
+            "base_scores",
+            "first_best",
+            "list_ids",
+            "item_ids",
+            "feature_names",
+            "texts",
+            "references",
+        }
+    )
+    ranked_by_line: ClassVar[bool] = True
+
     @classmethod
     def recognises(cls, head: bytes) -> bool:
         return head.lstrip().startswith(b"{")
 
-    def read(self, path: str, options: ReadOptions) -> CandidateLists:
-        self.check_options(options)
-        check_layout(options)
-        lists = attach_references(read_jsonl(path, options), options.refs, numbered=True)
-        if options.distinct and lists.texts is None:
-            raise ConfigError(f"{lists.source}: distinct compares texts, and there are none")
-        return drop_duplicates(lists) if options.distinct else lists
+    def _read(self, path: str, options: ReadOptions) -> CandidateLists:
+        return read_jsonl(path, options)
 
-    def write(self, lists: CandidateLists, path: str) -> None:
+    def _write(self, lists: CandidateLists, path: str) -> None:
         write_jsonl(lists, path)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rerank.formats.base import ReadOptions
-from rerank.formats.growing import quoted
+from rerank.formats.common import quoted
 
 # The first of them that a file has is taken; its others are no features, and are counted.
 CANDIDATES = ("candidates", "outputs", "choices", "responses", "completions", "hypotheses", "nbest")

@@ -13,7 +13,8 @@ from rerank.data.lists import CandidateLists
 from rerank.errors import DataNote, FormatError
 from rerank.files import shown
 from rerank.formats.base import ReadOptions
-from rerank.formats.growing import Grouping, Strings, each_line, quoted
+from rerank.formats.common import quoted
+from rerank.formats.growing import Grouping, Strings, each_line
 from rerank.formats.jsonl.columns import Columns, references_of
 from rerank.formats.jsonl.keys import (
     ABOUT,

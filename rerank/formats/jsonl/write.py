@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +11,7 @@ import numpy as np
 
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.errors import DataError, DataNote
+from rerank.errors import DataError
 from rerank.files import atomic_write
 
 _STORE = "format store holds it"
@@ -36,7 +34,6 @@ def write_jsonl(lists: CandidateLists, path: str) -> None:
         raise DataError(f"{path}: jsonl cannot hold two features of one name; {_STORE}")
     if lists.list_ids is not None and len(set(lists.list_ids)) < lists.n_lists:
         raise DataError(f"{path}: jsonl cannot hold two lists of one id; {_STORE}")
-    _note_left_out(lists, path)
     row_of = _rows(lists, names)
     with atomic_write(path) as file:
         for i in range(lists.n_lists):
@@ -53,24 +50,6 @@ def _line(lists: CandidateLists, i: int, row_of: RowOf, path: str) -> bytes:
     except UnicodeEncodeError:
         found = f"list {lists.list_id(i)!r} holds bytes that are not UTF-8"
         raise DataError(f"{path}: {found}, which JSON must be; {_STORE}") from None
-
-
-def _note_left_out(lists: CandidateLists, path: str) -> None:
-    left = []
-    order = lists.first_best
-    if order is not None and any(
-        np.any(np.diff(order[a:b]) > 0) for a, b in itertools.pairwise(lists.offsets.tolist())
-    ):
-        left.append("first_best (the order of the candidates stands for it)")
-    if lists.rows is not None and np.any(np.diff(lists.rows) < 0):
-        left.append("rows (the lines of a list that stood apart come together)")
-    if lists.counts:
-        left.append("counts")
-    left += [name for name in ("trees", "gold") if getattr(lists, name) is not None]
-    if lists.unretrieved is not None:
-        left.append("unretrieved")
-    if left:
-        warnings.warn(f"{path}: jsonl holds no {', '.join(left)}; left out", DataNote, stacklevel=3)
 
 
 def _rows(lists: CandidateLists, names: list[str]) -> RowOf:

@@ -6,12 +6,9 @@ import re
 from typing import ClassVar
 
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError
 from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.distinct import drop_duplicates
 from rerank.formats.moses.read import read_lists
 from rerank.formats.moses.write import write_lists
-from rerank.formats.references import attach_references
 
 _LINE = re.compile(rb"[^|\n]*[^|\s][^|\n]*\|\|\|[^\n]*[ \t]\|\|\|([ \t]|$)")
 
@@ -36,20 +33,17 @@ class Moses(Format):
         {"strict", "missing", "layout", "dtype", "refs", "distinct", "merge"}
     )
 
+    holds: ClassVar[frozenset[str]] = frozenset(
+        {"features", "base_scores", "first_best", "list_ids", "rows", "feature_names", "texts"}
+    )
+    ranked_by_line: ClassVar[bool] = True
+
     @classmethod
     def recognises(cls, head: bytes) -> bool:
         return _LINE.match(head) is not None
 
-    def read(self, path: str, options: ReadOptions) -> CandidateLists:
-        self.check_options(options)
-        if options.layout == "sparse" and options.missing == "nan":
-            raise ConfigError("layout='sparse' cannot hold missing='nan': what a sparse row leaves out is 0")
-        if options.layout == "sparse" and options.dtype == "float32":
-            raise ConfigError("layout='sparse' cannot honour dtype='float32': sparse features are float64")
-        lists = read_lists([path, *options.merge], options)
-        if options.distinct:
-            lists = drop_duplicates(lists)
-        return attach_references(lists, options.refs, numbered=True)
+    def _read(self, path: str, options: ReadOptions) -> CandidateLists:
+        return read_lists([path, *options.merge], options)
 
-    def write(self, lists: CandidateLists, path: str) -> None:
+    def _write(self, lists: CandidateLists, path: str) -> None:
         write_lists(lists, path)

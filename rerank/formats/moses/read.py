@@ -1,7 +1,7 @@
 """Reading Moses N-best files: a pass for lines, ids and names, one for numbers, straight into place.
 
 Between the two the shape of everything is known, so that no array is made twice: lines go to the row
-of their list, also where lists stand apart or come from several files.
+of their list, also where lists are not contiguous or come from several files.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def read_lists(paths: Sequence[str], options: ReadOptions) -> CandidateLists:
 
 
 def _note_apart(parts: Sequence[Part], lines: Lines, vocabulary: Vocabulary, strict: bool) -> None:
-    """Say, or under ``strict`` refuse, lists of one file whose lines stand apart."""
+    """Say, or under ``strict`` refuse, lists of one file whose lines are not contiguous."""
     for path in dict.fromkeys(part.path for part in parts):
         mine = [part for part in parts if part.path == path]
         before = mine[0].rows.start
@@ -76,7 +76,7 @@ def _note_apart(parts: Sequence[Part], lines: Lines, vocabulary: Vocabulary, str
             name = quoted(vocabulary.ids.strings()[runs[at]])
             raise FormatError(path, line, f"id {name} again", "the lines of a list together")
         n = len(np.unique(runs[again]))
-        note = f"{path}: the lines of {n} list{'s' * (n > 1)} stand apart (from line {line}); "
+        note = f"{path}: the lines of {n} list{'s' * (n > 1)} are not contiguous (from line {line}); "
         warnings.warn(note + "they are brought together", DataNote, stacklevel=2)
 
 

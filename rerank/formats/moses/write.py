@@ -12,9 +12,10 @@ import numpy as np
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.data.types import Floats, Index
+from rerank.data.types import Index
 from rerank.errors import DataError, DataNote
 from rerank.files import atomic_write
+from rerank.formats.common import note
 from rerank.native.formats._moses_write import write_dense, write_sparse
 
 _STORE = "format store holds it"
@@ -41,7 +42,9 @@ def write_lists(lists: CandidateLists, path: str) -> None:
     items = _item_order(lists, path)
     names = _names(lists, path)
     _check_missing(lists, items, path)
-    _note_left_out(lists, path)
+    for name, instead in (("texts", "texts are empty"), ("base_scores", "scores are 0")):
+        if getattr(lists, name) is None:
+            note(f"{path}: the lists have no {name}; {instead}")
     sizes = _sizes(lists, ids, names)[items]
     _write(lists, ids, names, items, sizes, path)
 
@@ -136,25 +139,6 @@ def _check_missing(lists: CandidateLists, items: Index, path: str) -> None:
     firsts = np.where(here.any(axis=0), here.argmax(axis=0), len(items))
     if np.any(np.diff(firsts) < 0) or firsts[-1] == len(items):
         raise DataError(f"{path}: moses would read features that items miss in another order; {_STORE}")
-
-
-def _note_left_out(lists: CandidateLists, path: str) -> None:
-    columns = ["labels", "item_ids", "references", "trees", "gold", "counts", "unretrieved"]
-    left = [name for name in columns if getattr(lists, name) is not None and len(getattr(lists, name))]
-    if lists.first_best is not None and _reorders(lists, lists.first_best):
-        left.append("first_best")
-    if left:
-        warnings.warn(f"{path}: moses holds no {', '.join(left)}; left out", DataNote, stacklevel=3)
-    for name, instead in (("texts", "texts are empty"), ("base_scores", "scores are 0")):
-        if getattr(lists, name) is None:
-            warnings.warn(f"{path}: the lists have no {name}; {instead}", DataNote, stacklevel=3)
-
-
-def _reorders(lists: CandidateLists, first_best: Floats) -> bool:
-    """Whether the first stage's order is another one than that of the lines."""
-    within = np.ones(lists.n_items, dtype=bool)
-    within[lists.offsets[:-1]] = False
-    return bool(np.any((np.diff(first_best, prepend=np.inf) > 0) & within))
 
 
 def _sizes(lists: CandidateLists, ids: StringColumn, names: StringColumn) -> Index:

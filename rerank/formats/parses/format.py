@@ -19,7 +19,6 @@ from typing import ClassVar
 
 from rerank.data.lists import CandidateLists
 from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.distinct import drop_duplicates
 from rerank.formats.parses.read import read_parses
 from rerank.formats.parses.write import write_parses
 
@@ -42,14 +41,16 @@ class Parses(Format):
     suffixes: ClassVar[tuple[str, ...]] = (".parses",)
     honours: ClassVar[frozenset[str]] = frozenset({"strict", "distinct", "ids", "strip"})
 
+    holds: ClassVar[frozenset[str]] = frozenset({"base_scores", "first_best", "trees", "gold", "texts"})
+    ranked_by_line: ClassVar[bool] = True
+    score_feature: ClassVar[str] = "logprob"
+
     @classmethod
     def recognises(cls, head: bytes) -> bool:
         return _BLOCK.match(head) is not None
 
-    def read(self, path: str, options: ReadOptions) -> CandidateLists:
-        self.check_options(options)
-        lists = read_parses(path, options)
-        return drop_duplicates(lists) if options.distinct else lists
+    def _read(self, path: str, options: ReadOptions) -> CandidateLists:
+        return read_parses(path, options)
 
-    def write(self, lists: CandidateLists, path: str) -> None:
+    def _write(self, lists: CandidateLists, path: str) -> None:
         write_parses(lists, path)

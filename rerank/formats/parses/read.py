@@ -17,8 +17,8 @@ from rerank.data.types import Bytes, Floats, Index, Mask
 from rerank.errors import DataNote, FormatError
 from rerank.files import read_bytes, shown
 from rerank.formats.base import ReadOptions
-from rerank.formats.growing import quoted
-from rerank.formats.references import read_lines
+from rerank.formats.common import quoted
+from rerank.formats.texts import read_lines
 from rerank.native.formats._moses import count_lines
 from rerank.native.formats._parses import KINDS, scan
 from rerank.text import count

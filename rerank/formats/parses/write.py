@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from rerank.data.columns.forests import BracketError, Forest
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, DataNote
+from rerank.errors import DataError
 from rerank.files import atomic_write
 
 _STORE = "format store holds it"
@@ -30,7 +28,6 @@ def write_parses(lists: CandidateLists, path: str) -> None:
     gold = None if lists.gold is None else _bytes_of(lists.gold, "gold tree", path)
     if gold is not None and _MISSING in gold:
         raise DataError(f"{path}: parses cannot hold a gold tree without a word; {_STORE}")
-    _note_left_out(lists, path)
     values = scores.tolist()
     with atomic_write(path) as file:
         for i in range(lists.n_lists):
@@ -50,19 +47,3 @@ def _bytes_of(forest: Forest, what: str, path: str) -> list[bytes]:
     if not again:
         raise DataError(f"{path}: parses would read a {what} back as another; {_STORE}")
     return [strings.bytes_at(t) or _MISSING for t in range(len(strings))]
-
-
-def _note_left_out(lists: CandidateLists, path: str) -> None:
-    columns = ("labels", "list_ids", "item_ids", "references", "counts")
-    left = [name for name in columns if getattr(lists, name) is not None and len(getattr(lists, name))]
-    assert lists.base_scores is not None
-    alone = lists.names() == ["logprob"]
-    if lists.n_features and not (alone and np.array_equal(lists.features.column(0), lists.base_scores)):
-        left.append("features")
-    order = lists.first_best
-    if order is None or not np.array_equal(np.lexsort((-order, lists.list_index)), np.arange(lists.n_items)):
-        left.append("first_best (the order of the lines stands for it)")
-    if lists.rows is not None:
-        left.append("rows (the lines of a list that stood apart come together)")
-    if left:
-        warnings.warn(f"{path}: parses holds no {', '.join(left)}; left out", DataNote, stacklevel=3)

@@ -10,9 +10,9 @@ import numpy as np
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError
 from rerank.files import read_bytes, shown
-from rerank.formats.base import FORMATS, Format, ReadOptions, fit_names, read_feature_names
+from rerank.formats.base import FORMATS, Format, ReadOptions
+from rerank.formats.feature_names import check_names, read_feature_names
 from rerank.formats.svmlight.read import Table, parse
 from rerank.formats.svmlight.source import open_source
 from rerank.formats.svmlight.write import write_lists
@@ -37,27 +37,24 @@ class SVMLight(Format):
         {"strict", "missing", "zero_based", "feature_names", "layout", "dtype"}
     )
 
+    holds: ClassVar[frozenset[str]] = frozenset({"features", "labels", "list_ids", "item_ids", "rows"})
+
     @classmethod
     def recognises(cls, head: bytes) -> bool:
         lines = (line.strip() for line in head.splitlines())
         first = next((line for line in lines if line and not line.startswith(b"#")), b"")
         return _ITEM_LINE.match(first) is not None
 
-    def read(self, path: str, options: ReadOptions) -> CandidateLists:
-        self.check_options(options)
-        if options.layout == "sparse" and options.missing == "nan":
-            raise ConfigError("layout='sparse' cannot hold missing='nan': what a sparse row leaves out is 0")
-        if options.layout == "sparse" and options.dtype == "float32":
-            raise ConfigError("layout='sparse' cannot honour dtype='float32': sparse features are float64")
+    def _read(self, path: str, options: ReadOptions) -> CandidateLists:
         names = None
         if options.feature_names is not None:
             names = read_feature_names(options.feature_names, first=0 if options.zero_based else 1)
         # The bytes of the file are gone when the lists are put together.
         table = parse(open_source(read_bytes(path), shown(path), options), len(names or ()))
-        fit_names(names, options.feature_names, table.features.n_features, shown(path))
+        check_names(names, options.feature_names, table.features.n_features, shown(path))
         return _lists(table, names, shown(path))
 
-    def write(self, lists: CandidateLists, path: str) -> None:
+    def _write(self, lists: CandidateLists, path: str) -> None:
         write_lists(lists, path)
 
 

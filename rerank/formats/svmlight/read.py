@@ -15,11 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.columns.offsets import fresh_array
 from rerank.data.columns.strings import StringColumn
 from rerank.data.matrix import Dense, Features, Sparse
-from rerank.data.pages import fresh_array
 from rerank.data.types import AnyArray, Floats, Index
 from rerank.errors import DataError, DataNote, FormatError
+from rerank.formats.common import note_regrouped
 from rerank.formats.svmlight.faults import fault_error, line_of, quoted
 from rerank.formats.svmlight.source import Source
 from rerank.native.formats._svmlight import FAULTS, gather, parse_dense, scan
@@ -240,7 +241,7 @@ def _item_ids(source: Source, spans: Index) -> StringColumn | None:
 
 
 def _note_apart(source: Source, table: Table) -> None:
-    """Say, or under ``strict`` refuse, lists whose lines stand apart."""
+    """Say, or under ``strict`` refuse, lists whose lines are not contiguous."""
     seen: set[bytes] = set()
     apart: dict[bytes, int] = {}  # to the place of the first line that is apart
     last = None
@@ -256,6 +257,4 @@ def _note_apart(source: Source, table: Table) -> None:
     if source.options.strict:
         found = f"{quoted((b'qid:' + first).decode('utf-8', 'backslashreplace'))} again"
         raise FormatError(source.path, line, found, "the lines of a list together")
-    lists = f"{len(apart)} list{'s' if len(apart) > 1 else ''}"
-    note = f"{source.path}: the lines of {lists} stand apart (from line {line}); they are brought together"
-    warnings.warn(note, DataNote, stacklevel=2)
+    note_regrouped(source.path, len(apart), line)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -11,7 +10,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.types import Bytes, Floats, Index, Mask
-from rerank.errors import DataError, DataNote
+from rerank.errors import DataError
 from rerank.files import atomic_write
 from rerank.native.formats._svmlight_write import write_dense, write_sparse
 
@@ -34,7 +33,6 @@ def write_lists(lists: CandidateLists, path: str) -> None:
     list_ids = _list_ids(lists, path)
     if lists.item_ids is not None:
         _check_item_ids(lists.item_ids, path)
-    _note_left_out(lists, path)
     items = np.arange(lists.n_items, dtype=np.int64)
     if lists.rows is not None:
         items[lists.rows] = np.arange(lists.n_items)
@@ -100,23 +98,6 @@ def _check_item_ids(ids: StringColumn, path: str) -> None:
     if np.any(bad):
         i = int(np.argmax(bad))
         raise DataError(f"{path}: svmlight would read the item id {ids[i]!r} back as another one; {_STORE}")
-
-
-def _note_left_out(lists: CandidateLists, path: str) -> None:
-    columns = (
-        "base_scores",
-        "first_best",
-        "feature_names",
-        "texts",
-        "references",
-        "trees",
-        "gold",
-        "counts",
-        "unretrieved",
-    )
-    left = [name for name in columns if getattr(lists, name) is not None and len(getattr(lists, name))]
-    if left:
-        warnings.warn(f"{path}: svmlight holds no {', '.join(left)}; left out", DataNote, stacklevel=3)
 
 
 def _sizes(lists: CandidateLists, list_ids: StringColumn | None, list_index: Index) -> Index:

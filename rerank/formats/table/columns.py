@@ -12,7 +12,7 @@ import numpy as np
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.formats.base import ReadOptions
-from rerank.formats.growing import quoted
+from rerank.formats.common import quoted
 from rerank.native.data._number import parse
 from rerank.registry import did_you_mean
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError
 from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.cells import check_layout
-from rerank.formats.distinct import drop_duplicates
-from rerank.formats.references import attach_references
 from rerank.formats.table.read import read_table
 from rerank.formats.table.write import write_table
 
@@ -47,13 +43,12 @@ class Table(Format):
         }
     )
 
-    def read(self, path: str, options: ReadOptions) -> CandidateLists:
-        self.check_options(options)
-        check_layout(options)
-        lists = attach_references(read_table(path, options), options.refs, numbered=True)
-        if options.distinct and lists.texts is None:
-            raise ConfigError(f"{lists.source}: distinct compares texts, and there are none")
-        return drop_duplicates(lists) if options.distinct else lists
+    holds: ClassVar[frozenset[str]] = frozenset(
+        {"features", "labels", "list_ids", "item_ids", "rows", "feature_names", "texts"}
+    )
 
-    def write(self, lists: CandidateLists, path: str) -> None:
+    def _read(self, path: str, options: ReadOptions) -> CandidateLists:
+        return read_table(path, options)
+
+    def _write(self, lists: CandidateLists, path: str) -> None:
         write_table(lists, path)

@@ -12,8 +12,8 @@ from rerank.data.matrix import Dense, Features
 from rerank.data.types import Bytes, Index
 from rerank.errors import DataError, DataNote, FormatError
 from rerank.formats.base import ReadOptions
-from rerank.formats.cells import check_float32
-from rerank.formats.growing import Grouping, Strings, quoted
+from rerank.formats.common import check_float32, quoted
+from rerank.formats.growing import Grouping, Strings
 from rerank.formats.table.columns import Numbers, Roles, roles_of
 from rerank.formats.table.source import Source, long_cells
 from rerank.native.formats._table import KINDS, gather, parse_rows

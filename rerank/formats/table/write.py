@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, DataNote
+from rerank.errors import DataError
 from rerank.files import atomic_write, plain_suffix
 
 _STORE = "format store holds it"
@@ -81,7 +80,3 @@ def _check(lists: CandidateLists, path: str) -> None:
         for name, column in zip(names, lists.features.columns(), strict=True):
             if np.all(np.isnan(column)):
                 raise DataError(f"{path}: a table cannot hold feature {name!r}, which all miss; {_STORE}")
-    left = ["first_best", "base_scores", "references", "trees", "gold", "counts", "unretrieved"]
-    left = [name for name in left if getattr(lists, name) is not None and len(getattr(lists, name))]
-    if left:
-        warnings.warn(f"{path}: a table holds no {', '.join(left)}; left out", DataNote, stacklevel=3)

@@ -8,7 +8,6 @@ from typing import ClassVar
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError
 from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.references import attach_references
 from rerank.formats.trec.fusion import fused
 from rerank.formats.trec.qrels import with_qrels
 from rerank.formats.trec.read import as_lists, read_run
@@ -38,19 +37,19 @@ class TRECRun(Format):
     suffixes: ClassVar[tuple[str, ...]] = (".run", ".trec")
     honours: ClassVar[frozenset[str]] = frozenset({"strict", "missing", "dtype", "refs", "merge", "qrels"})
 
+    holds: ClassVar[frozenset[str]] = frozenset({"base_scores", "first_best", "list_ids", "item_ids", "rows"})
+    score_feature: ClassVar[str] = "score"
+
     @classmethod
     def recognises(cls, head: bytes) -> bool:
         return _LINE.match(head.lstrip()) is not None
 
-    def read(self, path: str, options: ReadOptions) -> CandidateLists:
-        self.check_options(options)
+    def _read(self, path: str, options: ReadOptions) -> CandidateLists:
         if options.missing != "zero" and not options.merge:
             raise ConfigError("format trec: missing='nan' needs further runs (merge); one run lacks nothing")
         runs = [read_run(name, options.strict) for name in (path, *options.merge)]
         lists = fused(runs, options) if options.merge else as_lists(runs[0], options)
-        if options.qrels is not None:
-            lists = with_qrels(lists, options.qrels)
-        return attach_references(lists, options.refs, numbered=True)
+        return lists if options.qrels is None else with_qrels(lists, options.qrels)
 
-    def write(self, lists: CandidateLists, path: str) -> None:
+    def _write(self, lists: CandidateLists, path: str) -> None:
         write_run(lists, path)

@@ -16,8 +16,7 @@ from rerank.data.matrix import Dense
 from rerank.data.types import Index
 from rerank.errors import DataNote
 from rerank.formats.base import ReadOptions
-from rerank.formats.cells import check_float32
-from rerank.formats.growing import quoted
+from rerank.formats.common import check_float32, quoted
 from rerank.formats.trec.read import Run
 
 

@@ -14,7 +14,8 @@ from rerank.data.columns.ragged import Ragged
 from rerank.data.lists import CandidateLists
 from rerank.errors import DataError, DataNote, FormatError
 from rerank.files import shown
-from rerank.formats.growing import each_line, quoted
+from rerank.formats.common import quoted
+from rerank.formats.growing import each_line
 from rerank.native.data._number import parse
 from rerank.text import count
 

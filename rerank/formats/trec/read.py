@@ -19,8 +19,8 @@ from rerank.data.types import Floats, Index
 from rerank.errors import DataNote, FormatError
 from rerank.files import shown
 from rerank.formats.base import ReadOptions
-from rerank.formats.cells import check_float32
-from rerank.formats.growing import Grouping, Strings, each_line, quoted
+from rerank.formats.common import check_float32, quoted
+from rerank.formats.growing import Grouping, Strings, each_line
 from rerank.native.data._number import parse
 from rerank.text import count
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-import warnings
 
 import numpy as np
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Index
-from rerank.errors import DataError, DataNote
+from rerank.errors import DataError
 from rerank.files import atomic_write
 
 _STORE = "format store holds it"
@@ -37,7 +36,6 @@ def write_run(lists: CandidateLists, path: str) -> None:
     _check_ids(queries, "list", path)
     _check_ids(ids, "item", path)
     _check_once(lists, queries, ids, path)
-    _note_left_out(lists, path)
     ranks = _ranks(lists, scores if lists.first_best is None else lists.first_best)
     items = np.arange(lists.n_items, dtype=np.int64)
     if lists.rows is not None:
@@ -81,14 +79,3 @@ def _check_once(lists: CandidateLists, queries: StringColumn, ids: StringColumn,
     for i, (start, stop) in enumerate(itertools.pairwise(bounds)):
         if len({ids.bytes_at(k) for k in range(start, stop)}) < stop - start:
             raise DataError(f"{path}: two items of list {queries[i]!r} have one id, a run cannot; {_STORE}")
-
-
-def _note_left_out(lists: CandidateLists, path: str) -> None:
-    columns = ("labels", "texts", "references", "trees", "gold", "counts")
-    left = [name for name in columns if getattr(lists, name) is not None and len(getattr(lists, name))]
-    scores = lists.base_scores
-    alone = scores is not None and lists.n_features == 1
-    if lists.n_features and not (alone and np.array_equal(lists.features.column(0), scores)):  # type: ignore[arg-type]
-        left.insert(0, "features")
-    if left:
-        warnings.warn(f"{path}: a run holds no {', '.join(left)}; left out", DataNote, stacklevel=3)

@@ -12,7 +12,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.errors import ConfigError, DataNote, FormatError, RerankError
 from rerank.formats import ReadOptions
-from rerank.formats.references import attach_references, read_lines
+from rerank.formats.texts import attach_references, read_lines
 
 
 def lists_of(ids: list[str]) -> CandidateLists:
@@ -49,7 +49,7 @@ def test_lines_end_at_newlines_alone(tmp_path: Path, content: bytes, lines: list
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     for content in (b"", b"\xef\xbb\xbf"):
-        with pytest.raises(FormatError, match="found an empty file, expected one string a line"):
+        with pytest.raises(FormatError, match="found an empty file, expected one string per line"):
             read_lines(written(tmp_path, content))
     with pytest.raises(RerankError, match="no such file"):
         read_lines(str(tmp_path / "none"))
@@ -57,13 +57,13 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
 
 def test_sentence_numbers_choose_lines(tmp_path: Path) -> None:
     path = written(tmp_path, b"r0\nr1\nr2\n")
-    lists = attach_references(lists_of(["0", "1", "2"]), [path, path], numbered=True)
+    lists = attach_references(lists_of(["0", "1", "2"]), [path, path])
     assert [list(column) for column in lists.references] == [["r0", "r1", "r2"]] * 2
     with pytest.warns(DataNote, match="1 of 3 references have no list in x"):
-        lists = attach_references(lists_of(["2", "0"]), [path], numbered=True)
+        lists = attach_references(lists_of(["2", "0"]), [path])
     assert list(lists.references[0]) == ["r2", "r0"]
     with pytest.raises(FormatError) as caught:
-        attach_references(lists_of(["1", "3"]), [path], numbered=True)
+        attach_references(lists_of(["1", "3"]), [path])
     assert str(caught.value) == (
         f"{path}: found 3 references, expected one for sentence 3 of x (numbers count from 0)"
     )
@@ -71,14 +71,13 @@ def test_sentence_numbers_choose_lines(tmp_path: Path) -> None:
 
 def test_other_ids_take_lines_in_order(tmp_path: Path) -> None:
     path = written(tmp_path, b"r0\nr1\n")
-    assert list(attach_references(lists_of(["1", "0"]), [path]).references[0]) == ["r0", "r1"]
-    assert list(attach_references(lists_of(["b", "0"]), [path], numbered=True).references[0]) == ["r0", "r1"]
+    assert list(attach_references(lists_of(["1", "0"]), [path]).references[0]) == ["r1", "r0"]
+    assert list(attach_references(lists_of(["b", "0"]), [path]).references[0]) == ["r0", "r1"]
     with pytest.warns(DataNote, match="count from 1; references are taken in order"):
-        lists = attach_references(lists_of(["1", "2"]), [path], numbered=True)
+        lists = attach_references(lists_of(["1", "2"]), [path])
     assert list(lists.references[0]) == ["r0", "r1"]
-    for numbered in (False, True):
-        with pytest.raises(FormatError, match="found 2 references, expected 3, one for each list of x"):
-            attach_references(lists_of(["a", "b", "c"]), [path], numbered=numbered)
+    with pytest.raises(FormatError, match="found 2 references, expected 3, one for each list of x"):
+        attach_references(lists_of(["a", "b", "c"]), [path])
 
 
 def test_references_are_not_given_twice(tmp_path: Path) -> None:

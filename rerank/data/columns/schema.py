@@ -1,0 +1,99 @@
+"""What each column of CandidateLists holds: one declaration drives checking, taking and storing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+
+from rerank.data.types import Index
+from rerank.errors import DataError
+
+Kind = Literal["numbers", "positions", "statistics", "strings", "names", "trees", "ragged"]
+
+# Kinds that are plain arrays: dtype and number of dimensions. The others are objects that have `take`.
+ARRAYS = {"numbers": (np.float64, 1), "positions": (np.int64, 1), "statistics": (np.float64, 2)}
+
+
+@dataclass(frozen=True)
+class Column:
+    """What one column holds.
+
+    Attributes
+    ----------
+    kind
+        "numbers" (float64), "positions" (int64) and "statistics" (float64, k per entry) are arrays,
+        "strings" a StringColumn, "trees" a Forest, "ragged" a Ragged, "names" a sequence of str.
+    per
+        What the column has one entry for: "item", "list" or "feature".
+    several
+        Whether the field holds a tuple or a mapping (by name) of such columns.
+    """
+
+    kind: Kind
+    per: Literal["item", "list", "feature"]
+    several: bool = False
+
+    def check(self, name: str, values: Any, length: int) -> None:
+        """Raise DataError if ``values`` are not as declared, or not ``length`` entries."""
+        if len(values) != length:
+            raise DataError(f"{name} has {len(values)} entries, expected {length}")
+        if self.kind not in ARRAYS:
+            return
+        dtype, ndim = ARRAYS[self.kind]
+        if values.dtype != dtype or values.ndim != ndim or not values.flags.c_contiguous:
+            dimensions = f"{ndim} dimension{'s' * (ndim > 1)}"
+            raise DataError(f"{name} must be a contiguous {np.dtype(dtype)} array of {dimensions}")
+        if np.any(np.isinf(values)):
+            raise DataError(f"{name} holds an infinite value")
+
+
+def per_item(kind: Kind, *, several: bool = False) -> dict[str, Column]:
+    """Field metadata of a column with one entry for each item."""
+    return {"column": Column(kind, "item", several)}
+
+
+def per_list(kind: Kind, *, several: bool = False) -> dict[str, Column]:
+    """Field metadata of a column with one entry for each list."""
+    return {"column": Column(kind, "list", several)}
+
+
+def per_feature(kind: Kind) -> dict[str, Column]:
+    """Field metadata of a column with one entry for each feature."""
+    return {"column": Column(kind, "feature")}
+
+
+def declared(owner: type) -> Mapping[str, Column]:
+    """Return the columns that a dataclass declares by field metadata, by the name of the field."""
+    return {field.name: field.metadata["column"] for field in fields(owner) if "column" in field.metadata}
+
+
+def present(owner: Any) -> Iterator[tuple[str, Column, Any]]:
+    """Yield name, declaration and values of each column that is not None, such as "counts[BLEU]"."""
+    for name, column in declared(type(owner)).items():
+        values = getattr(owner, name)
+        if column.several:
+            pairs = values.items() if isinstance(values, Mapping) else enumerate(values)
+            yield from ((f"{name}[{key}]", column, one) for key, one in pairs)
+        elif values is not None:
+            yield name, column, values
+
+
+def taken(owner: Any, places: Mapping[str, Index | None]) -> dict[str, Any]:
+    """Return every column, by name, taken at the places given for "item" and "list"; None = at all."""
+
+    def take(values: Any, which: Index) -> Any:
+        return values[which] if isinstance(values, np.ndarray) else values.take(which)
+
+    out: dict[str, Any] = {}
+    for name, column in declared(type(owner)).items():
+        values, which = getattr(owner, name), places.get(column.per)
+        if which is None or values is None:
+            out[name] = values
+        elif isinstance(values, Mapping):
+            out[name] = {key: take(one, which) for key, one in values.items()}
+        else:
+            out[name] = tuple(take(one, which) for one in values) if column.several else take(values, which)
+    return out

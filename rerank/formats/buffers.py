@@ -1,0 +1,90 @@
+"""The bytes of files that kernels read and write: parts of whole lines, and blocks of lines."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+
+from rerank.data.types import Bytes, Index
+from rerank.errors import FormatError
+from rerank.files import Buffer, atomic_write
+
+BOM = b"\xef\xbb\xbf"
+
+_PADDING = 64  # readable bytes that kernels need after a part
+_BLOCK = 1 << 22
+
+
+def content_start(data: Buffer, path: str, expected: str) -> int:
+    """Return where the text after a byte order mark starts; raises FormatError if the file is empty."""
+    start = len(BOM) if data[: len(BOM)] == BOM else 0
+    if len(data) == start:
+        raise FormatError(path, None, "an empty file", expected)
+    return start
+
+
+def parts_of_lines(data: Buffer, start: int, most: int = 1, smallest: int = 1) -> list[tuple[Bytes, int]]:
+    """Return the lines from byte ``start`` on in parts that kernels can read.
+
+    Each part consists of whole lines and is followed by 64 readable bytes. So the last lines go into a padded
+    copy, which ends in a newline even if the file does not.
+
+    Parameters
+    ----------
+    start : the first byte of a line.
+    most : at most so many parts, the copy not counted.
+    smallest : bytes of a part at least, unless there is only one.
+
+    Returns
+    -------
+    list of (bytes, uint8; their offset in the file)
+    """
+    text = np.frombuffer(data, dtype=np.uint8)
+    cut = max(data.rfind(b"\n", 0, max(len(data) - _PADDING, 0)) + 1, start)
+    tail = bytes(data[cut:])
+    tail += b"" if tail.endswith(b"\n") else b"\n"
+    n_parts = min(most, max((cut - start) // smallest, 1))
+    bounds = [start]
+    for part in range(1, n_parts):
+        bounds.append(max(data.find(b"\n", start + (cut - start) * part // n_parts) + 1, bounds[-1]))
+    bounds.append(cut)
+    parts = [(text[a:b], a) for a, b in itertools.pairwise(bounds) if b > a]
+    return [*parts, (np.frombuffer(tail + bytes(_PADDING), dtype=np.uint8)[: len(tail)], cut)]
+
+
+def blocks(sizes: Index) -> list[tuple[int, int]]:
+    """Return ranges of consecutive lines that fit a buffer of about 4 MB, at least one line each.
+
+    sizes : int64 (n_lines), the most bytes that each line takes.
+    """
+    ends = np.cumsum(sizes)
+    bounds = []
+    start = 0
+    while start < len(sizes):
+        done = ends[start - 1] if start else 0
+        stop = max(int(np.searchsorted(ends, done + _BLOCK, side="right")), start + 1)
+        bounds.append((start, stop))
+        start = stop
+    return bounds
+
+
+def write_blocks(
+    path: str, sizes: Index, render: Callable[[int, int, Bytes], int], header: bytes = b"", spare: int = 0
+) -> None:
+    """Write lines that a kernel renders into a buffer, block by block, atomically.
+
+    Parameters
+    ----------
+    sizes : int64 (n_lines), the most bytes that each line takes.
+    render : called with the range of lines and the buffer; returns the bytes it has filled.
+    header : bytes before the first line.
+    spare : bytes that a block may take beyond its lines.
+    """
+    bounds = blocks(sizes)
+    out = np.empty(max(int(sizes[a:b].sum()) for a, b in bounds) + spare, dtype=np.uint8)
+    with atomic_write(path) as file:
+        file.write(header)
+        for a, b in bounds:
+            file.write(out[: render(a, b, out)].data)

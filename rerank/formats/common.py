@@ -1,0 +1,186 @@
+"""Pieces that several formats share: words for faults, the layout of features, lines grouped into lists."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.columns.offsets import fresh_array, offsets_of
+from rerank.data.columns.strings import StringColumn
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Bytes, Floats, Index
+from rerank.errors import DataError, DataNote, FormatError
+from rerank.formats.base import ReadOptions
+from rerank.native.data._number import parse
+from rerank.text import count
+
+STORE = "format store holds it"
+CHANGED = "bytes that change while they are read", "an unchanged file"
+
+_LONGEST = 40
+_COUNTED = 1 << 20
+_NOT_FINITE = re.compile(rb"[-+]?(nan|inf|infinity)", re.IGNORECASE)
+
+
+def note(text: str) -> None:
+    """Warn with a DataNote."""
+    warnings.warn(text, DataNote, stacklevel=3)
+
+
+def quoted(token: str | bytes) -> str:
+    """Return a piece of a file for a message: in quotes, control characters escaped, shortened if long."""
+    text = token if isinstance(token, str) else token.decode("utf-8", "backslashreplace")
+    return repr(text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "...")
+
+
+def not_a_number(token: bytes, what: str, dtype: str = "float64") -> tuple[str, str]:
+    """Return what was found and expected if ``token``, the value of ``what``, is not finite in ``dtype``."""
+    found = f"{what} {quoted(token)}"
+    if _NOT_FINITE.fullmatch(token):
+        return found, "a finite number"
+    value = parse(token)
+    if value is None:
+        return found, "a number"
+    bits = "float32" if dtype == "float32" and math.isfinite(value) else "float64"
+    return f"{found}, too large for {bits}", "a finite number"
+
+
+def finite(token: bytes, path: str, line: int, what: str) -> float:
+    """Return the number that ``token``, the value of ``what``, spells; raises FormatError if not finite."""
+    value = parse(token)
+    if value is None or math.isinf(value):
+        raise FormatError(path, line, *not_a_number(token, what))
+    return float(value)
+
+
+def line_of(text: Bytes, offset: int) -> int:
+    """Return the line, from 1, that contains byte ``offset`` of a file."""
+    blocks = range(0, offset, _COUNTED)
+    return 1 + sum(int(np.count_nonzero(text[at : min(at + _COUNTED, offset)] == 10)) for at in blocks)
+
+
+def first_repeated(strings: Iterable[Any]) -> int | None:
+    """Return the position of the first of ``strings`` that occurred earlier, None if all differ."""
+    seen: set[Any] = set()
+    for i, string in enumerate(strings):
+        if string in seen:
+            return i
+        seen.add(string)
+    return None
+
+
+def wants_dense(options: ReadOptions, n_values: int, n_cells: int, source: str) -> bool:
+    """Return whether features are read as a dense array.
+
+    With ``layout`` auto they are if half of the cells have a value: 8 bytes a cell against 12 a value.
+    Raises DataError if they are sparse and ``dtype`` is float32.
+    """
+    if options.layout == "dense" or options.missing == "nan":
+        return True
+    if options.layout == "auto" and 2 * n_values >= n_cells:
+        return True
+    if options.dtype == "float32":
+        raise DataError(f"{source}: sparse features are float64; float32 needs layout=dense")
+    return False
+
+
+def empty_dense(n_items: int, n_features: int, dtype: str, source: str) -> npt.NDArray[Any]:
+    """Return an uninitialised array (n_items, n_features); raises DataError if memory does not suffice."""
+    try:
+        return fresh_array((n_items, n_features), dtype)
+    except (MemoryError, ValueError, OverflowError, OSError):
+        what = f"{n_items} items x {n_features} features"
+        raise DataError(f"{source}: {what} are too many for a dense array") from None
+
+
+def absent_value(options: ReadOptions) -> float:
+    """Return the value of features that a line leaves out."""
+    return math.nan if options.missing == "nan" else 0.0
+
+
+def check_float32(values: Floats, source: str) -> None:
+    """Raise DataError if a value is too large for float32."""
+    over = np.abs(values) > float(np.finfo(np.float32).max)
+    if np.any(over):
+        raise DataError(f"{source}: feature value {values[np.argmax(over)]} is too large for float32")
+
+
+def grouped(codes: Index) -> tuple[Index, Index | None]:
+    """Group items by list.
+
+    Parameters
+    ----------
+    codes : int64 (n_items), the number of each item's list, numbered by first appearance.
+
+    Returns
+    -------
+    offsets : int64 (n_lists + 1).
+    rows : int64 (n_items), the items list by list, in each list in their order; None if they already are.
+    """
+    rows = np.argsort(codes, kind="stable").astype(np.int64) if np.any(np.diff(codes) < 0) else None
+    return offsets_of(np.bincount(codes)), rows
+
+
+def check_contiguous(
+    codes: Index,
+    line_of_run: Callable[[int], int],
+    again: Callable[[int], str],
+    path: str,
+    strict: bool,
+    expected: str = "the lines of a list together",
+) -> None:
+    """Warn about lists whose lines are not contiguous; under ``strict`` raise FormatError.
+
+    Parameters
+    ----------
+    codes : int64 (n_runs), the list of each run of lines; neighbours differ.
+    line_of_run : the first line of a run, by its number.
+    again : how an error names the list of a run, by its number: "qid:7 again".
+    """
+    _, firsts = np.unique(codes, return_index=True)
+    if len(firsts) == len(codes):
+        return
+    later = np.ones(len(codes), dtype=bool)
+    later[firsts] = False
+    run = int(np.argmax(later))
+    if strict:
+        raise FormatError(path, line_of_run(run), again(run), expected)
+    note_regrouped(path, len(np.unique(codes[later])), line_of_run(run))
+
+
+def note_regrouped(path: str, n_lists: int, line: int) -> None:
+    """Warn that the lines of ``n_lists`` lists are not contiguous, the first such line being ``line``."""
+    note(
+        f"{path}: the lines of {count(n_lists, 'list')} are not contiguous (from line {line}); "
+        "they are brought together"
+    )
+
+
+def in_input_order(lists: CandidateLists) -> Index:
+    """Return the items in the order of the input's lines, int64 (n_items)."""
+    items = np.arange(lists.n_items, dtype=np.int64)
+    if lists.rows is not None:
+        items[lists.rows] = np.arange(lists.n_items)
+    return items
+
+
+def refuse_equal_ids(lists: CandidateLists, name: str, path: str) -> None:
+    """Raise DataError if two lists have one id, which format ``name`` would read as one list."""
+    ids = lists.list_ids
+    i = None if ids is None else first_repeated(ids)
+    if ids is not None and i is not None:
+        raise DataError(
+            f"{path}: two lists have the id {ids[i]!r}, {name} would read them as one list; {STORE}"
+        )
+
+
+def contains(column: StringColumn, marked: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Return whether each string contains a byte that is marked: bool (n)."""
+    before = offsets_of(marked)
+    return before[column.offsets[1:]] > before[column.offsets[:-1]]

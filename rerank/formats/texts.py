@@ -1,0 +1,127 @@
+"""Texts beside those of a file: lines of references, one reference per line, and repeated candidates.
+
+Several files are several references. They are attached by sentence number if the lists' ids are numbers of
+sentences from 0, by order otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Index
+from rerank.errors import ConfigError, DataNote, FormatError
+from rerank.files import read_bytes, shown
+from rerank.text import count
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
+
+def read_lines(path: str) -> StringColumn:
+    """Return the lines of a file, without a carriage return at their end and a byte order mark.
+
+    Lines end at newlines alone: Unicode's own line separators are text.
+
+    Raises
+    ------
+    FormatError
+        If the file is empty.
+    """
+    data = np.frombuffer(read_bytes(path), dtype=np.uint8)
+    if data[:3].tobytes() == b"\xef\xbb\xbf":
+        data = data[3:]
+    if len(data) == 0:
+        raise FormatError(shown(path), None, "an empty file", "one string per line")
+    ends = np.flatnonzero(data == ord("\n"))
+    if len(ends) == 0 or ends[-1] != len(data) - 1:
+        ends = np.append(ends, len(data))
+    lengths = np.diff(ends, prepend=-1) - 1
+    returns = ends[(lengths > 0) & (data[np.maximum(ends, 1) - 1] == ord("\r"))] - 1
+    kept = np.ones(len(data), dtype=bool)
+    kept[ends[ends < len(data)]] = False
+    kept[returns] = False
+    lengths[np.searchsorted(ends, returns)] -= 1
+    return StringColumn(data[kept], offsets_of(lengths))
+
+
+def drop_duplicates(lists: CandidateLists) -> CandidateLists:
+    """Return the lists without items whose text occurred earlier in their list; warns how many those are.
+
+    ``rows`` count the lines that are kept. Raises ConfigError if there are no texts.
+    """
+    if lists.texts is None:
+        raise ConfigError(f"{lists.source}: distinct compares texts, and there are none")
+    again = lists.texts.repeated(lists.offsets)
+    dropped = int(np.count_nonzero(again))
+    if dropped == 0:
+        return lists
+    note = f"{lists.source}: {dropped} of {lists.n_items} items repeat a text of their list; left out"
+    warnings.warn(note, DataNote, stacklevel=2)
+    return lists.kept(~again)
+
+
+def attach_references(lists: CandidateLists, paths: Sequence[str]) -> CandidateLists:
+    """Return the lists with a column of references from each file.
+
+    If the ids of all lists are whole numbers, list ``i`` takes line i, from 0, and lines without a list are
+    counted in a DataNote. Ids that run from 1 to the number of lines, and ids that are not numbers, take the
+    lines in order; then there must be as many lines as lists.
+
+    Parameters
+    ----------
+    paths : of files with one reference per line.
+
+    Raises
+    ------
+    ConfigError
+        If the lists already have references.
+    FormatError
+        If a line is missing.
+    """
+    if not paths:
+        return lists
+    if lists.references:
+        raise ConfigError(f"{lists.source}: holds its own references, so refs={paths[0]!r} cannot be given")
+    numbers = _sentence_numbers(lists)
+    columns = tuple(_column(lists, path, numbers) for path in paths)
+    return replace(lists, references=columns, counts={})  # counts were of other references
+
+
+def _sentence_numbers(lists: CandidateLists) -> Index | None:
+    """The ids of the lists as numbers, int64 (n_lists); None if any is not one."""
+    if lists.list_ids is None:
+        return None
+    ids = list(lists.list_ids)
+    if not all(_NUMBER.fullmatch(name) for name in ids):
+        return None
+    return np.array([int(name) for name in ids], dtype=np.int64)
+
+
+def _column(lists: CandidateLists, path: str, numbers: Index | None) -> StringColumn:
+    lines = read_lines(path)
+    n, source = lists.n_lists, lists.source
+    found = count(len(lines), "reference")
+    if numbers is not None and len(lines) == n and np.array_equal(numbers, np.arange(1, n + 1)):
+        note = f"{shown(path)}: the ids of {source} count from 1; references are taken in order"
+        warnings.warn(note, DataNote, stacklevel=2)
+        numbers = None
+    if numbers is None:
+        if len(lines) != n:
+            raise FormatError(shown(path), None, found, f"{n}, one for each list of {source}")
+        return lines
+    if int(numbers.max()) >= len(lines):
+        missing = int(numbers[np.argmax(numbers >= len(lines))])
+        expected = f"one for sentence {missing} of {source} (numbers count from 0)"
+        raise FormatError(shown(path), None, found, expected)
+    unused = len(lines) - len(np.unique(numbers))
+    if unused:
+        note = f"{shown(path)}: {unused} of {len(lines)} references have no list in {source}"
+        warnings.warn(note, DataNote, stacklevel=2)
+    return lines if np.array_equal(numbers, np.arange(len(lines))) else lines.take(numbers)

@@ -13,8 +13,8 @@ from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError
 from rerank.experiment.sources import as_lists
+from rerank.features.consensus import consensus
 from rerank.metrics.base import parse
-from rerank.metrics.consensus import consensus
 from rerank.metrics.selecting import SelectingJudge
 from rerank.models.base import load_model
 from rerank.models.predicting import predicted
@@ -80,7 +80,7 @@ def with_consensus(lists: CandidateLists, by: Sequence[str], statistic: str) -> 
     Parameters
     ----------
     lists : with texts, or the features named.
-    by : similarities, see metrics.consensus.
+    by : similarities, see features.consensus.
     statistic : "mean" or "median".
 
     Raises

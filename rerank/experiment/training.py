@@ -22,6 +22,7 @@ from rerank.formats import load
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse
 from rerank.models.base import Model
+from rerank.models.training import RestartsRecord
 from rerank.models.weights import NamedWeights, load_weights
 from rerank.parallel import using
 from rerank.report.training import seed_lines, training_lines
@@ -40,9 +41,8 @@ class TrainResult:
     def summary(self) -> list[str]:
         """Return lines for a person: what was learnt from what."""
         lines = training_lines(self.model, self.lists, self.metric)
-        if self.runs is None:
-            return lines
-        return [*lines, *seed_lines(self.runs.variance, self.model.training.seeds)]
+        seeds = self.model.training.seeds
+        return lines if seeds is None else [*lines, *seed_lines(seeds)]
 
 
 def make_learner(name: str, settings: Mapping[str, Any], where: str | None = None) -> Learner:
@@ -174,7 +174,7 @@ def train_from(config: TrainConfig) -> TrainResult:
         model = prepared.fit(learner, keep_margin) if runs is None else runs.model
     if quantiser is not None:
         for one in (model,) if runs is None else runs.models.values():
-            one.training.data["quantise"] = str(quantiser)
+            one.training.data = one.training.data.model_copy(update={"quantise": str(quantiser)})
     seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
     return TrainResult(model, metric, lists, seconds, runs)
 
@@ -220,10 +220,12 @@ def write_curve(result: TrainResult, path: str) -> None:
 
     Raises ConfigError if the learner has no rounds or restarts.
     """
-    curve = result.model.curve or result.model.training.rounds.get("restarts", [])
+    model, rounds = result.model, result.model.training.rounds
+    restarts = rounds.restarts if isinstance(rounds, RestartsRecord) else ()
+    curve = model.curve or [restart.as_json() for restart in restarts]
     if not curve:
         raise ConfigError(
-            f"--curve: learner {result.model.training.learner!r} has no rounds or restarts, so no curve"
+            f"--curve: learner {model.training.learner!r} has no rounds or restarts, so no curve"
         )
     columns = list(curve[0])
     rows = ["\t".join(columns), *("\t".join(_cell(row[name]) for name in columns) for row in curve)]

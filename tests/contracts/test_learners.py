@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from reference.make import features
 
 from rerank.data.leads import first_largest, leads_of
 from rerank.data.lists import CandidateLists
@@ -19,19 +19,23 @@ NAMES = LEARNERS.names()
 pytestmark = pytest.mark.parametrize("name", NAMES)
 
 
-def some_lists(seed: int = 1, *, sparse: bool = False, missing: bool = False) -> CandidateLists:
+def some_lists(
+    seed: int = 1, *, layout: str = "dense", indicators: bool = False, missing: bool = False
+) -> CandidateLists:
     """Graded lists with ties, a list of one, an unjudged item and a list whose labels are all equal."""
     rng = np.random.default_rng(seed)
     sizes = np.array([1, 6, 5, 9, 4, 7])
     n = int(sizes.sum())
     X = rng.integers(-4, 5, (n, 6)).astype(float)
+    if indicators:
+        X = (X > 0).astype(float)
     y = np.clip(np.round(X[:, 1] - 0.5 * X[:, 3] + rng.normal(0, 1, n)) / 2, 0, 3).round()
     y[1:7] = 1.0
     y[10] = np.nan
     if missing:
         X[3, 2] = np.nan
     return CandidateLists.from_arrays(
-        csr_array(X) if sparse else X,
+        features(layout, X),
         y,
         group=sizes,
         feature_names=[f"f{j}" for j in range(6)],
@@ -54,19 +58,21 @@ def fitted(name: str, lists: CandidateLists, **more):
     return fit(make_learner(name, {**settings_of(name), **more}), lists, metric=metric_of(name))
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_a_model_scores_every_item(name, sparse):
-    lists = some_lists(sparse=sparse)
+@pytest.mark.parametrize("layout", ["dense", "sparse", "mixed"])
+def test_a_model_scores_every_item(name, layout):
+    lists = some_lists(layout=layout)
     scores = fitted(name, lists).score(lists)
     assert scores.shape == (lists.n_items,)
     assert scores.dtype == np.float64
     assert np.isfinite(scores).all()
 
 
-def test_dense_and_sparse_features_give_the_same_model(name):
-    dense, sparse = some_lists(), some_lists(sparse=True)
+@pytest.mark.parametrize("layout", ["float32", "sparse", "mixed", "indicators"])
+def test_every_layout_gives_the_same_model(name, layout):
+    dense = some_lists(indicators=layout == "indicators")
+    other = some_lists(indicators=layout == "indicators", layout=layout)
     np.testing.assert_allclose(
-        fitted(name, dense).score(dense), fitted(name, sparse).score(sparse), rtol=1e-12, atol=1e-12
+        fitted(name, dense).score(dense), fitted(name, other).score(other), rtol=1e-12, atol=1e-12
     )
 
 
@@ -83,7 +89,7 @@ def test_a_saved_model_scores_as_before(name, scaling, tmp_path):
     model.save(str(tmp_path / "model"))
     again = load_model(str(tmp_path / "model"))
     np.testing.assert_array_equal(again.score(lists), model.score(lists))
-    assert vars(again.training) == vars(model.training)
+    assert again.training == model.training
     assert again.explain() == model.explain()
 
 
@@ -197,9 +203,9 @@ def test_rounds_leave_a_curve_and_the_best_can_be_kept(name):
     learner = make_learner(name, {**settings_of(name), "rounds": 6, "keep": "best"})
     model = fit(learner, some_lists(), dev=some_lists(2), metric=metric_of(name))
     dev = [row["dev"] for row in model.curve]
-    kept = model.training.rounds["kept"]
+    kept = model.training.rounds.kept
     assert kept == 1 + dev.index(max(dev))
-    assert model.training.rounds["dev"] == max(dev)
+    assert model.training.rounds.dev == max(dev)
     value = parse(metric_of(name)).prepare(some_lists(2))
     found = value.score_from_sums(value.per_list(model.score(some_lists(2))).sum(axis=0))
     assert found == pytest.approx(max(dev), abs=1e-12)

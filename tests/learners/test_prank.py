@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reference.graded import judged_rows, layouts, passes_of, ranks_of, separable_grades, whole_lists
+from reference.make import features
 from reference.ordinal import prank as slow_prank
+from rerank.native.learners._weights import Weights
 
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, FitError
 from rerank.learners.ordinal.prank import PRank
+from rerank.models.training import DataRecord
 from rerank.native.learners import _ordinal
 
 
@@ -57,19 +60,16 @@ def test_any_stream_moves_the_kernels_as_the_pseudo_code_and_keeps_the_order(str
     grades = np.array([y for _, y in examples], dtype=np.int32)
     visits = np.arange(len(X))
     (w, b), (mean_w, mean_b), history = slow_prank(X, (grades + 1).tolist(), k, [visits])
-    csr = CandidateLists.from_arrays(X).features
-    rows, columns = np.nonzero(csr.to_dense())
-    indptr = np.searchsorted(rows, np.arange(len(X) + 1)).astype(np.int64)
-    sparse = (indptr, columns.astype(np.int32), X[rows, columns])
-    for kernel, features in ((_ordinal.dense_prank, (X,)), (_ordinal.csr_prank, sparse)):
-        moving = [np.zeros(3), np.zeros(3), np.zeros(k - 1), np.zeros(k - 1)]
-        assert kernel(*features, visits, grades, *moving, 0.0) == history[0]
-        np.testing.assert_array_equal(moving[0], w)
-        np.testing.assert_array_equal(moving[2], b)
-        assert (np.diff(moving[2]) >= 0).all()
+    for layout in ("dense", "sparse", "mixed"):
+        weights, thresholds = Weights(3), Weights(k - 1)
+        matrix = features(layout, X).matrix()
+        assert _ordinal.prank(matrix, visits, grades, weights, thresholds) == history[0]
+        np.testing.assert_array_equal(weights.values, w)
+        np.testing.assert_array_equal(thresholds.values, b)
+        assert (np.diff(thresholds.values) >= 0).all()
         scale = np.abs(X).max() * 1e-9 + 1e-12
-        np.testing.assert_allclose(moving[0] - moving[1] / len(X), mean_w, rtol=1e-9, atol=scale)
-        np.testing.assert_allclose(moving[2] - moving[3] / len(X), mean_b, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(weights.mean(), mean_w, rtol=1e-9, atol=scale)
+        np.testing.assert_allclose(thresholds.mean(), mean_b, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("average", ["last", "average"])
@@ -89,7 +89,7 @@ def test_thresholds_stay_in_order_after_every_round(average):
 def test_the_rank_loss_is_within_the_bound_of_theorem_2(k, seed):
     lists, gamma, radius = separable_grades(seed, k)
     model = PRank(average="last", rounds=100_000, seed=seed).fit(lists)
-    assert model.training.rounds["converged"]
+    assert model.training.rounds.converged
     loss = sum(row["rank_loss"] for row in model.curve)
     assert loss >= 1
     assert loss <= (k - 1) * (radius**2 + 1) / gamma**2
@@ -117,7 +117,7 @@ def test_lists_and_unjudged_items_do_not_matter():
     alone = PRank(rounds=4).fit(CandidateLists.from_arrays(X, lists.labels[rows]))
     np.testing.assert_array_equal(alone.weights, model.weights)
     np.testing.assert_array_equal(alone.thresholds, model.thresholds)
-    assert model.training.data == {"judged": len(rows), "grades": 4}
+    assert model.training.data == DataRecord(judged=len(rows), grades=4)
 
 
 def test_the_order_comes_from_the_seed():

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Sparse
+from rerank.data.matrix import Sparse
 from rerank.data.types import Index
 from rerank.errors import DataError
 from rerank.files import atomic_write
@@ -32,7 +31,7 @@ def write_lists(lists: CandidateLists, path: str) -> None:
     if lists.n_features > MOST_FEATURES:
         raise DataError(f"{path}: bllip holds {MOST_FEATURES} features at most, found {lists.n_features}")
     ids, _ = ids_of(lists.feature_names, lists.n_features)
-    features = _compressed(lists)
+    features = lists.features.compressed()
     sizes = np.add.reduceat(
         _PARSE_BOUND + _VALUE_BOUND * np.diff(features.indptr), lists.offsets[:-1], dtype=np.int64
     )
@@ -78,16 +77,6 @@ def _edges(lists: CandidateLists, path: str) -> Index:
         i = int(lists.list_index[int(np.argmin(same))])
         raise DataError(f"{path}: list {lists.list_id(i)!r} has several numbers of gold constituents")
     return edges
-
-
-def _compressed(lists: CandidateLists) -> Sparse:
-    features = lists.features
-    if not isinstance(features, Dense):
-        return features
-    rows, columns = np.nonzero(features.values)
-    indptr = offsets_of(np.bincount(rows, minlength=features.n_items))
-    data = features.values[rows, columns].astype(np.float64)
-    return Sparse(indptr, columns.astype(np.int32), data, features.n_features)
 
 
 def _unnamed(features: Sparse, ids: Index) -> int:

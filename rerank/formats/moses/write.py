@@ -11,7 +11,7 @@ import numpy as np
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Sparse
+from rerank.data.matrix import Dense
 from rerank.data.types import Index
 from rerank.errors import DataError, DataNote
 from rerank.files import atomic_write
@@ -133,7 +133,7 @@ def _check_missing(lists: CandidateLists, items: Index, path: str) -> None:
     """Raise DataError where leaving NaN out would lose a column or its place."""
     if not lists.has_missing:
         return
-    if isinstance(lists.features, Sparse):
+    if not isinstance(lists.features, Dense):
         raise DataError(f"{path}: moses cannot hold both zeros and missing values left out; {_STORE}")
     here = ~np.isnan(lists.features.values[items])
     firsts = np.where(here.any(axis=0), here.argmax(axis=0), len(items))
@@ -149,8 +149,9 @@ def _sizes(lists: CandidateLists, ids: StringColumn, names: StringColumn) -> Ind
     if isinstance(features, Dense):
         sizes += lengths.sum()
     else:
-        ends = np.concatenate([[0], np.cumsum(lengths[features.indices])])
-        sizes += np.diff(ends[features.indptr])
+        rows = features.compressed()
+        ends = np.concatenate([[0], np.cumsum(lengths[rows.indices])])
+        sizes += np.diff(ends[rows.indptr])
     sizes += ids.lengths()[lists.list_index]
     if lists.texts is not None:
         sizes += lists.texts.lengths()
@@ -176,7 +177,8 @@ def _write(
     features, texts = lists.features, lists.texts
     parts = _parts(sizes)
     room = max(int(sizes[a:b].sum()) for a, b in parts)
-    if isinstance(features, Sparse):  # zeros that name columns
+    rows = None if isinstance(features, Dense) else features.compressed()
+    if rows is not None:  # zeros that name columns
         room += len(names.data) + len(names)
     out = np.empty(room, dtype=np.uint8)
     list_index = lists.list_index
@@ -197,12 +199,12 @@ def _write(
             )
             if isinstance(features, Dense):
                 written = write_dense(features.values, *columns)
-            else:
+            elif rows is not None:
                 written, named = write_sparse(
-                    features.indptr,
-                    features.indices,
-                    features.data,
-                    features.n_features,
+                    rows.indptr,
+                    rows.indices,
+                    rows.data,
+                    rows.n_features,
                     named,
                     *columns,
                     b == len(items),

@@ -8,7 +8,7 @@ import numpy as np
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Sparse
+from rerank.data.matrix import Dense
 from rerank.data.types import Bytes, Floats, Index, Mask
 from rerank.errors import DataError
 from rerank.files import atomic_write
@@ -50,7 +50,7 @@ def _check_features(lists: CandidateLists, path: str) -> None:
     features = lists.features
     if not lists.has_missing:
         return
-    if isinstance(features, Sparse):
+    if not isinstance(features, Dense):
         raise DataError(f"{path}: svmlight cannot hold both zeros and missing values left out; {_STORE}")
     if np.all(np.isnan(features.values[:, -1])):
         raise DataError(f"{path}: svmlight cannot hold a last feature that every item misses; {_STORE}")
@@ -107,7 +107,7 @@ def _sizes(lists: CandidateLists, list_ids: StringColumn | None, list_index: Ind
     if isinstance(features, Dense):
         sizes += _VALUE_BOUND * features.n_features
     else:
-        sizes += _VALUE_BOUND * (np.diff(features.indptr) + 1)
+        sizes += _VALUE_BOUND * (np.diff(features.compressed().indptr) + 1)
     if list_ids is not None:
         sizes += list_ids.lengths()[list_index]
     if lists.item_ids is not None:
@@ -150,7 +150,8 @@ def _renderer(
             return write_dense(values, labels, items, list_index, *strings, out)
 
         return dense
-    indptr, indices, data = features.indptr, features.indices, features.data
+    rows = features.compressed()
+    indptr, indices, data = rows.indptr, rows.indices, rows.data
     written = indices if data is None else indices[data != 0]
     # Readers take the largest index for the number of features, so the last one must be named.
     last = features.n_features - 1

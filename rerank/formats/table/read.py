@@ -88,7 +88,7 @@ class _Reader:
             if j == self.roles.lists:
                 self._add_lists(block, spans[:, k], line)
             else:
-                self._strings()[j].extend(*_cells(text, spans[:, k]))
+                self._strings()[j].join(*_cells(text, spans[:, k]))
         return True
 
     def _numbers(self) -> list[tuple[int, Numbers]]:
@@ -193,11 +193,7 @@ class _Reader:
             out[:, j] = values
         features: Features = Dense(out)
         if self.options.layout == "sparse":
-            from scipy.sparse import csr_array
-
-            from rerank.data.matrix import as_features
-
-            features = as_features(csr_array(out))
+            features = features.compressed()
         return features, [column.name for column in columns]
 
 

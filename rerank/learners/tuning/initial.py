@@ -8,10 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense
 from rerank.data.types import Floats
 from rerank.errors import FitError
-from rerank.learners.base import Guide
+from rerank.learners.base import FitInputs
 
 Init = Literal["auto", "given", "base", "even", "zero"]
 INIT_HELP = (
@@ -27,14 +26,14 @@ _RANK = 1e-12
 _BLOCK = 65_536
 
 
-def initial_weights(lists: CandidateLists, guide: Guide, init: Init) -> tuple[Floats, str]:
+def initial_weights(lists: CandidateLists, inputs: FitInputs, init: Init) -> tuple[Floats, str]:
     """The weights (n_features) to start from, and what they are: given, base, even or zero.
 
     Raises FitError where ``init`` asks for weights that are not there: none given, no first-stage scores, or
     scores that are no weighted sum of the features.
     """
-    if guide.initial is not None and init in ("auto", "given"):
-        return guide.initial.copy(), "given"
+    if inputs.initial is not None and init in ("auto", "given"):
+        return inputs.initial.copy(), "given"
     if init == "given":
         raise FitError("init=given: no initial weights; give a model or weights file (--init FILE)")
     if init in ("auto", "base"):
@@ -69,7 +68,7 @@ def base_weights(lists: CandidateLists) -> Floats | str:
     if not np.any(np.abs(y) > 0):
         return "the first stage's scores are all equal within their lists"
     features = lists.features
-    X = _within((features.values if isinstance(features, Dense) else features.to_dense()), lists)
+    X = _within(features.to_dense(), lists)
     scale = np.sqrt((X**2).mean(axis=0))
     scale[scale == 0] = 1.0
     X /= scale

@@ -75,7 +75,8 @@ def explain(error: ValidationError, owner: type[BaseModel]) -> list[str]:
     """Return one line for each fault of a pydantic error: path of the key, found, expected."""
     lines = []
     for fault in error.errors(include_url=False):
-        path = ".".join(part for part in fault["loc"] if isinstance(part, str) and not _is_branch(part))
+        loc = fault["loc"][:-1] if isinstance(fault["loc"][-1], int) else fault["loc"]
+        path = ".".join(str(part) for part in loc if not _is_branch(part))
         if fault["type"] == "extra_forbidden":
             known = _fields_at(owner, fault["loc"][:-1])
             lines.append(f"unknown setting {path!r}; {did_you_mean(str(fault['loc'][-1]), known)}")
@@ -100,9 +101,9 @@ def _expected(fault: Mapping[str, Any]) -> str:
     return known.format_map(fault.get("ctx", {}))
 
 
-def _is_branch(part: str) -> bool:
+def _is_branch(part: int | str) -> bool:
     """Whether pydantic means an alternative of a union, which is not a key that users know."""
-    return part in ("int", "float", "str", "bool") or "[" in part
+    return isinstance(part, str) and (part in ("int", "float", "str", "bool") or "[" in part)
 
 
 def _fields_at(owner: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:

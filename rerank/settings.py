@@ -75,8 +75,10 @@ def explain(error: ValidationError, owner: type[BaseModel]) -> list[str]:
     """Return one line for each fault of a pydantic error: path of the key, found, expected."""
     lines = []
     for fault in error.errors(include_url=False):
-        loc = fault["loc"][:-1] if isinstance(fault["loc"][-1], int) else fault["loc"]
-        path = ".".join(str(part) for part in loc if not _is_branch(part))
+        parts = [part for part in fault["loc"] if not _is_branch(part)]
+        if parts and isinstance(parts[-1], int):  # the place of a value in a list
+            parts.pop()
+        path = ".".join(map(str, parts))
         if fault["type"] == "extra_forbidden":
             known = _fields_at(owner, fault["loc"][:-1])
             lines.append(f"unknown setting {path!r}; {did_you_mean(str(fault['loc'][-1]), known)}")

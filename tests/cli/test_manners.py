@@ -72,7 +72,7 @@ WRONG = [
     (("eval", "test.letor", "--first-best", "distnace"), "no feature 'distnace'"),
     (("list", "learner"), "did you mean 'learners'"),
     (("list", "learners", "none"), "unknown learner 'none'"),
-    (("list", "metrics", "AP"), "takes no name"),
+    (("list", "formats", "moses"), "takes no name"),
     (("trian",), "No such command 'trian'"),
     (("train", "--no-such-option"), "No such option"),
     (("eval",), "Missing argument"),

@@ -250,7 +250,7 @@ def _check_config(config: TrainConfig, learner: Learner) -> str:
         if path != "-" and not os.path.exists(path):
             raise os_error(path, FileNotFoundError())
     if data.init is not None and not learner.accepts_initial:
-        raise ConfigError(f"learner {learner.name} takes no initial weights (--init, data.init)")
+        raise ConfigError(f"learner {learner.name} accepts no initial weights (--init, data.init)")
     for name in (config.select.metric, data.label):
         if name is not None:
             parse(name)

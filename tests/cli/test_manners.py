@@ -154,13 +154,26 @@ def test_a_closed_pipe_ends_quietly_with_141(files):
     assert process.returncode == 141
 
 
+def wait_for_cpu(process, seconds):
+    """Wait until a process has used CPU seconds: on a busy machine no fixed time is enough."""
+    stat = Path(f"/proc/{process.pid}/stat")
+    if not stat.exists():
+        time.sleep(2 * seconds)
+        return
+    used = 0.0
+    while used < seconds and process.poll() is None:
+        time.sleep(0.02)
+        user, system = stat.read_text().rpartition(")")[2].split()[11:13]
+        used = (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def test_control_c_ends_quietly_with_130(files):
     endless = ("--set", "rounds=100000000", "--set", "tau=1e300", "--out", "m")
     pipe = files / "pipe.letor"
     os.mkfifo(pipe)
     with shell("train", "--data", "pipe.letor", "--format", "svmlight", *endless) as process:
         pipe.write_bytes((files / "train.letor").read_bytes())  # returns when it is being read
-        time.sleep(0.3)
+        wait_for_cpu(process, 1.5)  # it is past its imports and trains
         process.send_signal(signal.SIGINT)
         try:
             out, err = process.communicate(timeout=60)

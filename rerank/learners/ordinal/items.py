@@ -17,7 +17,7 @@ from rerank.data.matrix import Features
 from rerank.data.types import Floats, Index, Ints
 from rerank.errors import FitError
 from rerank.learners.base import FitInputs, Learner
-from rerank.learners.rounds import Rounds
+from rerank.learners.rounds import KEEP_HELP, Keep, Rounds
 from rerank.models.base import Model
 from rerank.models.linear import ThresholdModel
 from rerank.models.training import DataRecord
@@ -143,7 +143,7 @@ class ItemLearner(Learner):
     average: Literal["last", "average"] = setting(
         "average", "the last weights and thresholds, or their mean over all examples seen"
     )
-    keep: Literal["last", "best"] = setting("last", "keep the last round, or the best one by the dev metric")
+    keep: Keep = setting("last", KEEP_HELP)
     shuffle: bool = setting(True, "visit the items in a new random order each round")
     seed: int = setting(1, "seed of the random order", ge=0)
 

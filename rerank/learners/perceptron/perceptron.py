@@ -16,7 +16,7 @@ from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.perceptron.voting import Ballots
-from rerank.learners.rounds import Rounds, linear_scores
+from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, RoundsRecord
@@ -64,7 +64,7 @@ class Perceptron(Learner):
         ge=0,
         allow_inf_nan=False,
     )
-    keep: Literal["last", "best"] = setting("last", "keep the last round, or the best one by the dev metric")
+    keep: Keep = setting("last", KEEP_HELP)
     engine: Literal["auto", "reference", "fast"] = setting(
         "auto", "loop over pairs (reference), O(k log k) (fast), or the quicker one for each list"
     )

@@ -13,7 +13,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
-from rerank.learners.rounds import Rounds, linear_scores
+from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores
 from rerank.learners.tuning.initial import INIT_HELP, Init, initial_weights
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
@@ -66,10 +66,7 @@ class Mira(Learner):
     decay: float = setting(0.999, "factor of the background after each list", ge=0, le=1)
     rounds: int = setting(60, "number of passes over the lists", ge=1)
     init: Init = setting("auto", INIT_HELP)
-    keep: Literal["train", "last", "best"] = setting(
-        "train",
-        "keep the best round on the training lists (train), the last one, or the best one on the dev lists",
-    )
+    keep: Keep = setting("train", KEEP_HELP)
     shuffle: bool = setting(True, "visit the lists in a new random order each round")
     seed: int = setting(1, "seed of the random order", ge=0)
 

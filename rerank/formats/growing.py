@@ -81,8 +81,8 @@ class Strings:
 class Grouping:
     """The list of each item, by the name in its line; lists are in order of first appearance.
 
-    If the items of a list are not contiguous, they are brought together and ``finish`` warns; ``strict`` makes
-    that an error.
+    If the items of a list are not contiguous, they are brought together and ``finish`` warns; with ``strict``
+    that is an error.
     """
 
     def __init__(self, path: str, strict: bool) -> None:

@@ -127,7 +127,8 @@ def test_what_vllm_and_hugging_face_hold(tmp_path: Path) -> None:
     with pytest.warns(DataNote) as notes:
         lists = read(tmp_path, line)
     assert [str(note.message).partition("set.jsonl: ")[2] for note in notes] == [
-        "ignored keys: 'prompt' (1), 'finished' (1), 'index' (2), 'token_ids' (2), 'finish_reason' (2), 'stop_reason' (2)"
+        "ignored keys: 'prompt' (1), 'finished' (1), 'index' (2), 'token_ids' (2), 'finish_reason' (2), "
+        "'stop_reason' (2)"
     ]
     assert list(lists.list_ids) == ["r0"]
     row = dict(zip(lists.feature_names, lists.features.to_dense()[0].tolist(), strict=True))

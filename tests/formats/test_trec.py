@@ -303,7 +303,10 @@ def test_what_cannot_be_written_is_refused_or_said(tmp_path: Path) -> None:
         ({"base_scores": scores, "item_ids": STRINGS(["a", ""])}, "cannot hold the item id ''"),
         ({"base_scores": scores, "item_ids": STRINGS(["a b", "c"])}, "cannot hold the item id 'a b'"),
         ({"base_scores": scores, "item_ids": ids, "list_ids": STRINGS(["a\n", "c"])}, "the list id"),
-        ({"base_scores": scores, "item_ids": ids, "list_ids": STRINGS(["a", "a"])}, "two lists have the id 'a', trec would"),
+        (
+            {"base_scores": scores, "item_ids": ids, "list_ids": STRINGS(["a", "a"])},
+            "two lists have the id 'a', trec would",
+        ),
         (
             {"base_scores": scores, "item_ids": STRINGS(["a", "a"]), "offsets": np.array([0, 2])},
             "two items of list '1' have the id 'a'",

@@ -19,7 +19,7 @@ from rerank.errors import FitError
 from rerank.learners.base import FitInputs, Learner
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
-from rerank.models.thresholds import ThresholdModel
+from rerank.models.linear import ThresholdModel
 from rerank.models.training import DataRecord
 from rerank.native.learners import _ordinal
 from rerank.settings import setting

@@ -103,5 +103,7 @@ def test_an_unknown_topic_names_the_nearest(rerank):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_links_lead_somewhere(path):
+    if path.name == "README.md" and not (ROOT / "rerank").is_dir():
+        pytest.skip("the suite of an installed package has no checkout")
     for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
         assert target.startswith("https://") or (path.parent / target).exists(), target

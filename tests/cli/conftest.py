@@ -34,7 +34,7 @@ class Result:
 
 @pytest.fixture
 def rerank(capfd, monkeypatch):
-    """rerank("eval", "data", ...) -> Result, as the shell would see it."""
+    """rerank("eval", "data", ...) -> Result, as the shell would see it; code=None accepts any exit code."""
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "100")
 

@@ -130,7 +130,7 @@ def shell(*arguments, **options):
         stderr=subprocess.PIPE,
         env=HERE,
         # A suite that runs in the background of a shell inherits an ignored SIGINT, and so would the child.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 (no threads here)
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         **options,
     )
 

@@ -37,6 +37,17 @@ WRONG = [
     (("train", "list.yaml", "--out", "m"), "list.yaml:1: found a list"),
     (("train", "unset.yaml", "--out", "m"), "environment variable NO_SUCH_VARIABLE is not set"),
     (("train", "absent.yaml", "--out", "m"), "absent.yaml: no such file"),
+    (("train", "metrics.yaml", "--out", "m"), "metrics.yaml: metrics is not used by train: 'rerank eval"),
+    (("train", "test.yaml", "--out", "m"), "test.yaml: data.test is not used by train: 'rerank predict'"),
+    ((*LEARN, "-s", "data.test=test.letor"), "data.test is not used by train"),
+    ((*LEARN, "--dev-refs", "words"), "data.dev_refs: not used without development lists (data.dev)"),
+    ((*LEARN, "--dev", "absent", "-m", "AP"), "absent: no such file or folder"),
+    ((*LEARN, "-s", "keep=train"), "keep=train needs a metric"),
+    ((*LEARN, "--seed", "one"), "seed: found 'one', expected a whole number"),
+    ((*LEARN, "--label", "sBLUE"), "did you mean 'sBLEU'"),
+    ((*LEARN, "--n-best", "-1"), "n_best: found -1, expected 0 or more"),
+    (("predict", "model", "test.letor", "--n-best", "-1"), "n_best: found -1, expected 0 or more"),
+    (("predict", "model", "test.letor", "--tag", "me"), "--tag: not used by --as scores"),
     ((*LEARN, "--keep-margin", "auto"), "tuned on development lists"),
     ((*LEARN, "--keep-margin", "-1"), "select.keep_margin: found '-1'"),
     ((*LEARN, "--keep-margin", "auto", "--dev", "dev.letor", "-m", "RR"), "RR judges rankings"),
@@ -61,7 +72,7 @@ WRONG = [
     (("eval", "test.letor", "--first-best", "distnace"), "no feature 'distnace'"),
     (("list", "learner"), "did you mean 'learners'"),
     (("list", "learners", "none"), "unknown learner 'none'"),
-    (("list", "metrics", "AP"), "takes no name"),
+    (("list", "formats", "moses"), "takes no name"),
     (("trian",), "No such command 'trian'"),
     (("train", "--no-such-option"), "No such option"),
     (("eval",), "Missing argument"),
@@ -82,6 +93,8 @@ def files(work, rerank):
         "nans": "nan\n" * 72,
         "bad.yaml": "data:\n  train: [\n",
         "list.yaml": "- a\n",
+        "metrics.yaml": "data: {train: train.letor}\nmetrics: [NONSENSE]\n",
+        "test.yaml": "data: {train: train.letor, test: absent.letor}\n",
         "unset.yaml": "data: {train: '${NO_SUCH_VARIABLE}/x'}\n",
     }.items():
         (work / name).write_text(text)
@@ -117,7 +130,7 @@ def shell(*arguments, **options):
         stderr=subprocess.PIPE,
         env=HERE,
         # A suite that runs in the background of a shell inherits an ignored SIGINT, and so would the child.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         **options,
     )
 

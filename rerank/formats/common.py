@@ -111,26 +111,17 @@ def check_float32(values: Floats, source: str) -> None:
         raise DataError(f"{source}: feature value {values[np.argmax(over)]} is too large for float32")
 
 
-def grouped(codes: Index) -> tuple[Index, Index | None]:
-    """Group items by list.
-
-    Parameters
-    ----------
-    codes : int64 (n_items), the number of each item's list, numbered by first appearance.
-
-    Returns
-    -------
-    offsets : int64 (n_lists + 1).
-    rows : int64 (n_items), the items list by list, in each list in their order; None if they already are.
-    """
-    rows = np.argsort(codes, kind="stable").astype(np.int64) if np.any(np.diff(codes) < 0) else None
-    return offsets_of(np.bincount(codes)), rows
+def in_list_order(rows: Index | None, **columns: Any) -> dict[str, Any]:
+    """Return columns of items with the items at ``rows``, in that order; None = all of them as they are."""
+    if rows is None:
+        return columns
+    return {name: None if column is None else column.take(rows) for name, column in columns.items()}
 
 
 def check_contiguous(
     codes: Index,
-    line_of_run: Callable[[int], int],
-    again: Callable[[int], str],
+    line_of: Callable[[int], int],
+    name_of: Callable[[int], str],
     path: str,
     strict: bool,
     expected: str = "the lines of a list together",
@@ -139,19 +130,19 @@ def check_contiguous(
 
     Parameters
     ----------
-    codes : int64 (n_runs), the list of each run of lines; neighbours differ.
-    line_of_run : the first line of a run, by its number.
-    again : how an error names the list of a run, by its number: "qid:7 again".
+    codes : int64 (n), the list of each line, or of each run of lines, in the order of the file.
+    line_of : returns the number of a line, or the first of a run, by its position in ``codes``.
+    name_of : returns how an error names its list, such as "qid:7".
     """
-    _, firsts = np.unique(codes, return_index=True)
-    if len(firsts) == len(codes):
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    _, firsts = np.unique(codes[starts], return_index=True)
+    if len(firsts) == len(starts):
         return
-    later = np.ones(len(codes), dtype=bool)
-    later[firsts] = False
-    run = int(np.argmax(later))
+    later = np.delete(starts, firsts)
+    at = int(later[0])
     if strict:
-        raise FormatError(path, line_of_run(run), again(run), expected)
-    note_regrouped(path, len(np.unique(codes[later])), line_of_run(run))
+        raise FormatError(path, line_of(at), f"{name_of(at)} again", expected)
+    note_regrouped(path, len(np.unique(codes[later])), line_of(at))
 
 
 def note_regrouped(path: str, n_lists: int, line: int) -> None:

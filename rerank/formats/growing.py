@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.types import Index
 from rerank.errors import FormatError
 from rerank.files import read_blocks
 from rerank.formats.buffers import BOM
-from rerank.formats.common import grouped, note_regrouped, quoted
+from rerank.formats.common import note_regrouped, quoted
 
 
 def whole_lines(path: str) -> Iterator[bytes]:

@@ -34,11 +34,11 @@ from rerank.data.scaling import fit_scaling
 from rerank.data.types import Floats
 from rerank.evaluation.significance import SEED, bootstrap_p, bootstrap_sums, holm
 from rerank.experiment import make_learner
-from rerank.learners.base import Guide
-from rerank.learners.keep_margin import tune_margin
+from rerank.learners.base import FitInputs
 from rerank.learners.tuning.initial import initial_weights
 from rerank.metrics.base import ReportJudge, parse
 from rerank.metrics.selecting import SelectingJudge
+from rerank.models.keep_margin import tune_margin
 from rerank.models.linear import LinearModel
 from rerank.text import count
 
@@ -72,7 +72,7 @@ def with_margin(lists: CandidateLists, metric: str, seed: int) -> Model:
     rest = lists.subset(places[1::2])
     judge = parse(metric).prepare(rest)
     assert isinstance(judge, SelectingJudge)
-    model.keep_margin = tune_margin(rest, judge, model.score(rest)).margin
+    model.keep_margin = tune_margin(rest, judge, model.score(rest))
     return model
 
 
@@ -95,7 +95,7 @@ def rows_of(task: Task, dev: CandidateLists, test: CandidateLists, seeds: int) -
     first = [judge.first_best() for judge in judges]
     assert first[0] is not None  # lists of text have an order of their own
     assert first[1] is not None
-    weights, how = initial_weights(dev, Guide(), "auto")
+    weights, how = initial_weights(dev, FitInputs(), "auto")
     found = {
         FIRST: Row([corpus_value(judges[0], first[0])], [first[1]]),
         f"initial ({how})": judged([LinearModel(dev.names(), weights)]),

@@ -16,7 +16,7 @@ import rerank
 
 PACKAGE = Path(rerank.__file__).parent
 
-GROUND = {"errors", "registry", "config", "parallel", "files", "settings", "text", "_version"}
+GROUND = {"records", "errors", "registry", "config", "parallel", "files", "settings", "text", "_version"}
 MIDDLE = {"formats", "features", "metrics", "evaluation"}
 BELOW = {"native", "data", *GROUND}
 ROOT = ""  # rerank itself: what `import rerank` offers
@@ -28,6 +28,7 @@ MAY_IMPORT = {
     "data": {"native", *GROUND},
     **dict.fromkeys(MIDDLE, BELOW),
     "evaluation": {"metrics"} | BELOW,
+    "features": {"metrics"} | BELOW,
     "similarity": MIDDLE | BELOW,
     "models": {"similarity"} | MIDDLE | BELOW,
     "learners": {"models", "similarity", "features"} | BELOW,

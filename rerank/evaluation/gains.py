@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from rerank.data.judge import Judge, corpus_value
 from rerank.data.types import Floats
 from rerank.evaluation.significance import SEED, bootstrap_sums, interval
+from rerank.records import Record
+
+Use = Literal["fit", "choice", "none"]
 
 SAMPLES = 1000
 LEVEL = 0.95
 
 
-@dataclass(frozen=True)
-class Gain:
+class Gain(Record):
     """A model against ``over`` (first-best, initial weights, no margin) on the lists of ``part``.
 
     use : what the lists were to the model: "fit" (learnt from), "choice" (a round, a margin or a seed was
@@ -26,7 +27,7 @@ class Gain:
     """
 
     part: str
-    use: str
+    use: Use
     over: str
     metric: str
     before: float
@@ -39,12 +40,8 @@ class Gain:
     samples: int = SAMPLES
     seed: int = SEED
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
-
-def gain(part: str, use: str, over: str, judge: Judge, before: Floats, after: Floats) -> Gain | None:
+def gain(part: str, use: Use, over: str, judge: Judge, before: Floats, after: Floats) -> Gain | None:
     """The gain of one ranking over another from their statistics (n_lists, k); None without two values.
 
     Both are resampled by the same draws of the lists that can be judged.
@@ -56,9 +53,18 @@ def gain(part: str, use: str, over: str, judge: Judge, before: Floats, after: Fl
     sums = bootstrap_sums(np.concatenate([before[judged], after[judged]], axis=1), SAMPLES, SEED)
     old, new = (np.asarray(judge.score_from_sums(part)) for part in np.split(sums, 2, axis=1))
     ends = interval(judge.better * (new - old), LEVEL) or (None, None)
-    difference = judge.better * (values[1] - values[0])
-    lists = int(np.count_nonzero(judged))
-    return Gain(part, use, over, judge.name, values[0], values[1], difference, ends[0], ends[1], lists)
+    return Gain(
+        part=part,
+        use=use,
+        over=over,
+        metric=judge.name,
+        before=values[0],
+        after=values[1],
+        gain=judge.better * (values[1] - values[0]),
+        low=ends[0],
+        high=ends[1],
+        lists=int(np.count_nonzero(judged)),
+    )
 
 
 def judged_lists(judge: Judge, n_lists: int) -> np.ndarray[Any, np.dtype[np.bool_]]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,10 +15,10 @@ from rerank.data.judge import Judge, corpus_value
 from rerank.data.types import Floats
 from rerank.evaluation.gains import LEVEL, SAMPLES, judged_lists
 from rerank.evaluation.significance import SEED, bootstrap_sums, interval
+from rerank.records import Number, Record
 
 
-@dataclass(frozen=True)
-class Variance:
+class Variance(Record):
     """Runs of one system on the same lists.
 
     values : the metric of each run. mean : of them. sd_seeds : their standard deviation (n - 1 below), the
@@ -29,10 +27,10 @@ class Variance:
     """
 
     metric: str
-    values: tuple[float, ...]
-    mean: float
-    sd_seeds: float
-    sd_lists: float
+    values: tuple[Number[float], ...]
+    mean: Number[float]
+    sd_seeds: Number[float]
+    sd_lists: Number[float]
     ci: tuple[float, float] | None
     level: float
 
@@ -45,13 +43,6 @@ class Variance:
     def of_one_run(self) -> float:
         """Half the width of a 95 % interval of one run's value: seeds and lists together."""
         return 1.96 * math.hypot(self.sd_seeds, self.sd_lists)
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values for JSON; what is no number is None."""
-        plain = asdict(self)
-        plain["values"] = [number_or_none(value) for value in self.values]
-        plain["ci"] = None if self.ci is None else list(self.ci)
-        return plain | {name: number_or_none(plain[name]) for name in ("mean", "sd_seeds", "sd_lists")}
 
 
 def variance(
@@ -77,8 +68,3 @@ def of_values(metric: str, values: Sequence[float], sampled: Floats, level: floa
         ci=interval(known.mean(axis=0), level),
         level=level,
     )
-
-
-def number_or_none(value: float) -> float | None:
-    """The value where JSON has a word for it, else None."""
-    return value if math.isfinite(value) else None

@@ -31,6 +31,7 @@ from rerank.files import write_lines
 from rerank.formats import ReadOptions, load
 from rerank.learners.base import LEARNERS, Learner
 from rerank.models.base import Model
+from rerank.models.training import RestartsRecord
 from rerank.models.weights import NamedWeights, load_weights
 from rerank.parallel import using
 from rerank.report.training import seed_lines, training_lines
@@ -51,11 +52,8 @@ class TrainResult:
     def summary(self) -> list[str]:
         """Lines for a person: what was learnt from what."""
         lines = training_lines(self.model, self.lists, self.metric)
-        return (
-            lines
-            if self.runs is None
-            else [*lines, *seed_lines(self.runs.variance, self.model.training.seeds)]
-        )
+        seeds = self.model.training.seeds
+        return lines if seeds is None else [*lines, *seed_lines(seeds)]
 
 
 def make_learner(name: str, settings: Mapping[str, Any], where: str | None = None) -> Learner:
@@ -117,7 +115,7 @@ def train_from(config: TrainConfig) -> TrainResult:
         model = prepared.fit(learner, keep_margin) if runs is None else runs.model
     if quantiser is not None:
         for one in (model,) if runs is None else runs.models.values():
-            one.training.data["quantise"] = str(quantiser)
+            one.training.data = one.training.data.model_copy(update={"quantise": str(quantiser)})
     seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
     return TrainResult(model, metric, lists, seconds, runs)
 
@@ -162,10 +160,12 @@ def save_models(result: TrainResult, path: str) -> None:
 
 def write_curve(result: TrainResult, path: str) -> None:
     """The learning curve as TSV, a row a round or restart, and the seconds in ``timing.NAME`` beside it."""
-    curve = result.model.curve or result.model.training.rounds.get("restarts", [])
+    model, rounds = result.model, result.model.training.rounds
+    restarts = rounds.restarts if isinstance(rounds, RestartsRecord) else ()
+    curve = model.curve or [restart.as_json() for restart in restarts]
     if not curve:
         raise ConfigError(
-            f"--curve: learner {result.model.training.learner!r} has no rounds or restarts, so no curve"
+            f"--curve: learner {model.training.learner!r} has no rounds or restarts, so no curve"
         )
     columns = list(curve[0])
     rows = ["\t".join(columns), *("\t".join(_cell(row[name]) for name in columns) for row in curve)]

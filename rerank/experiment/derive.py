@@ -13,9 +13,9 @@ from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.errors import ConfigError, DataError
+from rerank.features.consensus import consensus
 from rerank.features.parse import ParseFeatures, ParseSettings, choose
 from rerank.metrics.base import parse
-from rerank.metrics.consensus import consensus
 from rerank.metrics.selecting import SelectingJudge
 from rerank.models.base import load_model
 from rerank.models.predicting import predicted
@@ -48,7 +48,7 @@ def with_quantised(lists: CandidateLists, quantiser: Quantiser) -> CandidateList
 
 
 def with_consensus(lists: CandidateLists, by: Sequence[str], statistic: str) -> CandidateLists:
-    """The same lists with a feature consensus.WHAT.STATISTIC for each of ``by``; see metrics.consensus."""
+    """The same lists with a feature consensus.WHAT.STATISTIC for each of ``by``; see features.consensus."""
     columns = {}
     for what in by:
         columns[f"consensus.{what}.{statistic}"] = consensus(lists, what, statistic)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -16,12 +16,13 @@ from rerank.data.lists import CandidateLists
 from rerank.data.scaling import Scaling, fit_scaling
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataNote
-from rerank.evaluation.gains import gain
-from rerank.evaluation.variance import Variance, number_or_none, variance
+from rerank.evaluation.gains import Use, gain
+from rerank.evaluation.variance import Variance, variance
 from rerank.learners.base import Learner
-from rerank.learners.keep_margin import KeepMargin, apply_margin, tune_margin
 from rerank.metrics.base import parse
 from rerank.models.base import Model
+from rerank.models.keep_margin import margin_effect, tune_margin
+from rerank.models.training import SeedsRecord
 from rerank.models.weights import NamedWeights, initial_for
 
 Margin = float | Literal["auto"] | None
@@ -57,14 +58,12 @@ class Prepared:
         model.scaling = self.scaling
         model.training.learner = learner.name
         model.training.settings = learner.get_params()
-        model.training.data = {
-            "fingerprint": self.fingerprint,
-            "lists": self.source.n_lists,
-            "items": self.source.n_items,
-            **model.training.data,
-        }
+        size = {"lists": self.source.n_lists, "items": self.source.n_items}
+        data = model.training.data.model_copy(update={"fingerprint": self.fingerprint, **size})
+        model.training.data = data
         if self.train.judge is not None:
-            model.training.rounds["metric"] = self.train.judge.name
+            metric = {"metric": self.train.judge.name}
+            model.training.rounds = model.training.rounds.model_copy(update=metric)
         if keep_margin is not None:
             _set_margin(model, keep_margin, dev)
         _note_gains(model, self.train, "fit")
@@ -148,21 +147,17 @@ def _check_margin(keep_margin: float | Literal["auto"], train: Part, dev: Part |
 
 def _set_margin(model: Model, keep_margin: float | Literal["auto"], dev: Part | None) -> None:
     """Gives the model its margin, tuned on dev under "auto", and notes what it does there."""
-    found: KeepMargin | None = None
-    if dev is not None and isinstance(dev.judge, SelectingJudge):
-        scores = model.score_aligned(dev.lists)
-        if keep_margin == "auto":
-            found = tune_margin(dev.lists, dev.judge, scores)
-        else:
-            found = apply_margin(dev.lists, dev.judge, scores, keep_margin)
-    if found is None:
-        assert keep_margin != "auto"
+    if dev is None or not isinstance(dev.judge, SelectingJudge):
+        assert keep_margin != "auto", "_check_margin refuses it"
         model.keep_margin = checked_margin(keep_margin)
         return
-    model.keep_margin = found.margin
-    known = asdict(found) | {"value": number_or_none(found.value), "without": number_or_none(found.without)}
-    del known["margin"]  # the model's own
-    model.training.keep = {"tuned": keep_margin == "auto", **known}
+    scores = model.score_aligned(dev.lists)
+    if keep_margin == "auto":
+        margin = tune_margin(dev.lists, dev.judge, scores)
+    else:
+        margin = checked_margin(keep_margin)
+    model.keep_margin = margin
+    model.training.keep = margin_effect(dev.lists, dev.judge, scores, margin, tuned=keep_margin == "auto")
 
 
 def _scores(model: Model, lists: CandidateLists) -> Floats:
@@ -170,7 +165,7 @@ def _scores(model: Model, lists: CandidateLists) -> Floats:
     return model.with_keep_margin(lists, model.score_aligned(lists))
 
 
-def _note_gains(model: Model, part: Part, use: str) -> None:
+def _note_gains(model: Model, part: Part, use: Use) -> None:
     """Notes the gains over first-best, the initial weights, and on dev over the model without its margin.
 
     These are of metrics of single candidates alone.
@@ -188,10 +183,10 @@ def _note_gains(model: Model, part: Part, use: str) -> None:
     if not before:
         return
     own = judge.per_list(_scores(model, lists))
-    for over, scores in before.items():
-        found = gain(part.name, use, over, judge, judge.per_list(scores), own)
-        if found is not None:
-            model.training.gains.append(found.as_json())
+    gains = [
+        gain(part.name, use, over, judge, judge.per_list(scores), own) for over, scores in before.items()
+    ]
+    model.training.gains += tuple(found for found in gains if found is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,21 +229,18 @@ def fit_seeds(prepared: Prepared, learner: Learner, n: int, keep_margin: Margin 
     worst_first = np.lexsort((-np.arange(n), goodness))
     chosen = worst_first[-1] if prepared.dev is not None else worst_first[(n - 1) // 2]
     found = Runs(dict(zip(seeds, models, strict=True)), part.name, variance(judge, rows), seeds[chosen])
-    found.model.training.seeds = _record(found)
-    for one in found.model.training.gains:
-        if one["part"] == "dev" and one["use"] == "none":
-            one["use"] = "choice"
+    training = found.model.training
+    training.seeds = SeedsRecord(
+        first=seeds[0],
+        n=n,
+        chosen=found.seed,
+        by="median" if prepared.dev is None else "best",
+        on=part.name,
+        **dict(found.variance),
+    )
+    chosen_on_dev = {"use": "choice"}
+    training.gains = tuple(
+        one.model_copy(update=chosen_on_dev) if (one.part, one.use) == ("dev", "none") else one
+        for one in training.gains
+    )
     return found
-
-
-def _record(runs: Runs) -> dict[str, Any]:
-    """What the chosen model says of its runs."""
-    how = "best" if runs.part == "dev" else "median"
-    seeds = {
-        "first": min(runs.models),
-        "n": len(runs.models),
-        "chosen": runs.seed,
-        "by": how,
-        "on": runs.part,
-    }
-    return seeds | runs.variance.as_json()

@@ -1,1 +1,1 @@
-"""Features computed from what candidates are: their parse trees."""
+"""Features computed from the candidates: of their parse trees, and of the other candidates of the list."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,9 @@ def whole_lines(path: str) -> Iterator[bytes]:
 def each_line(path: str) -> Iterator[bytes]:
     """The lines of a file, see ``whole_lines``, without their newlines."""
     for lines in whole_lines(path):
-        yield from lines[:-1].split(b"\n")
+        parts = lines.split(b"\n")
+        parts.pop()
+        yield from parts
 
 
 class Strings:
@@ -59,8 +62,12 @@ class Strings:
         self._data += string
         self._lengths.append(len(string))
 
-    def extend(self, data: bytes | memoryview, lengths: Index) -> None:
-        """Add strings that stand side by side in ``data``; lengths is int64 (n)."""
+    def extend(self, strings: Sequence[bytes]) -> None:
+        self._data += b"".join(strings)
+        self._lengths.extend(map(len, strings))
+
+    def join(self, data: bytes | memoryview, lengths: Index) -> None:
+        """Add strings that are adjacent in ``data``; lengths is int64 (n)."""
         self._data += data
         self._lengths.frombytes(lengths.tobytes())
 
@@ -116,3 +123,13 @@ class Grouping:
             note_regrouped(self._path, len(self._apart), self._apart_line)
         offsets, rows = grouped(np.frombuffer(self._codes, dtype=np.int64))
         return offsets, StringColumn.from_strings(name.encode() for name in self._numbers), rows
+
+
+def taken(rows: Index | None, *columns: Any) -> tuple[Any, ...]:
+    """Return columns of items in the order of ``rows``; as they are if that is None."""
+    if rows is None:
+        return columns
+    return tuple(
+        None if column is None else column[rows] if isinstance(column, np.ndarray) else column.take(rows)
+        for column in columns
+    )

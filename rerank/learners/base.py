@@ -18,7 +18,7 @@ Watched = tuple[CandidateLists, Judge]
 
 
 @dataclass(frozen=True)
-class Guide:
+class FitInputs:
     """What may reach a learner beside its lists; see ``Learner.fit``."""
 
     judge: Judge | None = None
@@ -74,7 +74,7 @@ class Learner(Settings):
         ):
             if weights is not None and not taken:
                 raise FitError(f"learner {self.name} takes no {name}")
-        model = self._fit(lists, Guide(judge, dev, list_weights, pair_weights, initial))
+        model = self._fit(lists, FitInputs(judge, dev, list_weights, pair_weights, initial))
         if model.initial is None:
             model.initial = initial
         return model
@@ -100,7 +100,7 @@ class Learner(Settings):
             raise FitError(f"learner {self.name}: keep=best needs a development set and a metric")
 
     @abstractmethod
-    def _fit(self, lists: CandidateLists, guide: Guide) -> Model:
+    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         """The model; what the flags refuse has been refused."""
 
 

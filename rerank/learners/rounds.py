@@ -10,7 +10,8 @@ import numpy as np
 from rerank.data.judge import Judge, corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.learners.base import Guide
+from rerank.learners.base import FitInputs
+from rerank.models.training import RoundsRecord
 
 
 class Rounds:
@@ -20,10 +21,10 @@ class Rounds:
     (``keep`` "best") or on the training lists ("train") is remembered, the earliest of equals.
     """
 
-    def __init__(self, lists: CandidateLists, guide: Guide, keep: str) -> None:
+    def __init__(self, lists: CandidateLists, inputs: FitInputs, keep: str) -> None:
         self.lists = lists
-        self.judge = guide.judge
-        self.dev = guide.dev
+        self.judge = inputs.judge
+        self.dev = inputs.dev
         self.keep = keep
         self.curve: list[dict[str, float]] = []
         self.best_round = 0
@@ -56,14 +57,13 @@ class Rounds:
             return None if self.judge is None else (self.judge, "train")
         return None if self.dev is None else (self.dev[1], "dev")
 
-    def kept(self, last: Any) -> tuple[Any, dict[str, Any]]:
-        """The state to keep, and what to note of it in the model."""
+    def kept(self, last: Any, **facts: Any) -> tuple[Any, RoundsRecord]:
+        """The state to keep, and the record of the rounds with further ``facts`` of the learner."""
         rounds = len(self.curve)
         chosen = self.keep != "last"
-        note: dict[str, Any] = {"run": rounds, "kept": self.best_round if chosen else rounds}
-        if self.dev is not None and rounds:
-            note["dev"] = self.curve[note["kept"] - 1]["dev"]
-        return self._best if chosen else last, note
+        kept = self.best_round if chosen else rounds
+        dev = None if self.dev is None or not rounds else self.curve[kept - 1]["dev"]
+        return self._best if chosen else last, RoundsRecord(run=rounds, kept=kept, dev=dev, **facts)
 
 
 def linear_scores(weights: Floats, lists: CandidateLists) -> Floats:

@@ -1,4 +1,1 @@
-"""Measures by name, judges made of them, significance, and evaluations that join the two.
-
-A family of measures is one file here that registers itself (``base.FAMILIES``).
-"""
+"""Families of metrics, one file each; see ``base`` for what a metric is and how one is added."""

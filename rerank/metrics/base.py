@@ -1,109 +1,234 @@
-"""What a measure is, apart from who computes it: names, parameters, and how judges share work.
+"""What a metric is, apart from who computes it: names, parameters, and how judges share work.
 
 A name is ``NAME``, ``NAME@k`` or ``NAME(key=value, ...)@k``, as ir_measures writes them, with a prefix
-that wraps another measure (``oracle5.BLEU``) where such a family is registered. A metric's ``name`` is
+that wraps another metric (``oracle5.BLEU``) if such a family is registered. A metric's ``name`` is
 canonical: it parses back to the same metric.
+
+A family of metrics is one class in one file of this package, found without being listed anywhere::
+
+    @register("words@1", "length")
+    class Words(SelectingMetric): ...
+
+Its declaration (summary, examples, needed columns, parameters) is what ``rerank list metrics`` prints and
+what the contract suite, tests/contracts/test_metrics.py, runs over.
 """
 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.judge import Judge
+from rerank._version import __version__
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.registry import Registry, did_you_mean
+from rerank.settings import Settings
 
 T = TypeVar("T")
+M = TypeVar("M", bound="type[Metric]")
 NO_RELEVANT = ("zero", "skip", "one")
-Parameter = str | float
 
-FAMILIES: Registry[Family] = Registry("metric", "rerank.metrics")
+FAMILIES: Registry[type[Metric]] = Registry("metric", "rerank.metrics")
 
 _NAME = re.compile(
     r"\s*(?P<name>[A-Za-z][A-Za-z0-9.+-]*?(?:_cut|_rank)?)"
     r"\s*(?:\((?P<parameters>[^()]*)\))?\s*(?:[@_](?P<cutoff>\d+))?\s*"
 )
 _PREFIX = re.compile(r"\s*(?P<name>[A-Za-z]+)(?P<number>\d*)\.(?P<inner>.+)", re.DOTALL)
+_PARTS = ("cutoff", "inner")  # fields of a metric that a name does not give in brackets
 
 
-class Stage(Protocol):
-    """What judges of one kind count on: relevant items' places, the chosen item of each list, ..."""
+class Stage(ABC):
+    """The work that judges of one kind share: relevant items' places, the chosen item of each list, ..."""
 
+    def __init__(self, lists: CandidateLists) -> None:
+        self.lists = lists
+
+    @abstractmethod
     def place(self, scores: npt.ArrayLike) -> Any:
-        """What ``scores`` (n_items) make of the lists; raises DataError at NaN or a wrong length."""
-        ...
+        """Return how ``scores`` (n_items, larger is better) rank the lists.
+
+        Raises
+        ------
+        DataError
+            If a score is NaN or their number is wrong.
+        """
+
+    @cached_property
+    def first_best(self) -> Any:
+        """How the first stage ranked the lists; None if they have no order of their own."""
+        return None if self.lists.first_best is None else self.place(self.lists.first_best)
 
 
-class ReportJudge(Judge, Protocol):
-    """A judge that an evaluation can show: with its bounds, and work shared with judges of its stage."""
+class ReportJudge(ABC):
+    """A judge that an evaluation can show: with its bounds, and work shared with judges of its stage.
 
-    @property
-    def stage(self) -> Stage: ...
+    Attributes
+    ----------
+    name : str
+        The metric's canonical name.
+    signature : str
+        Everything that changes the number.
+    better : int
+        1 if a larger value is better, -1 if a smaller one is.
+    digits : int
+        Decimals that a table shows.
+    judged : bool (n_lists)
+        Lists that can be judged at all; the others have statistics of zero.
+    """
 
-    @property
-    def digits(self) -> int:
-        """Decimals that a table shows."""
-        ...
+    better: int = 1
+    digits: int = 4
+    judged: Mask
 
-    @property
-    def judged(self) -> Mask:
-        """Lists that can be judged at all, bool (n_lists); the others have statistics of zero."""
-        ...
+    def __init__(self, name: str, signature: str, stage: Any) -> None:
+        self.name = name
+        self.signature = signature
+        self.stage = stage
 
+    @abstractmethod
     def of(self, placed: Any) -> Floats:
-        """``per_list`` of what ``stage.place(scores)`` gave."""
-        ...
+        """Return ``per_list`` of ``stage.place(scores)``."""
+
+    @abstractmethod
+    def random(self) -> float:
+        """Return the value that a random ranking has on average."""
+
+    @abstractmethod
+    def oracle(self) -> float:
+        """Return the best value that any order reaches."""
+
+    def per_list(self, scores: npt.ArrayLike) -> Floats:
+        """Return the statistics of each list under ``scores`` (n_items): float64 (n_lists, k)."""
+        return self.of(self.stage.place(scores))
+
+    def score_from_sums(self, sums: Floats) -> Floats | float:
+        """Return the metric (...) of summed statistics (..., k): here means of [value, 1]."""
+        return mean_from_sums(sums)
 
     def first_best(self) -> Floats | None:
-        """``per_list`` of the first stage's own ranking, None where the lists have none."""
-        ...
-
-    def random(self) -> float:
-        """The value that a random ranking has on average."""
-        ...
-
-    def oracle(self) -> float:
-        """The best value that any order reaches."""
-        ...
+        """Return ``per_list`` of the first stage's ranking; None if the lists have none."""
+        placed = self.stage.first_best
+        return None if placed is None else self.of(placed)
 
 
-class Metric(Protocol):
-    """A measure by name, before it has seen data (hashable, equal by what it measures)."""
+class Measure(Settings):
+    """Settings under the name of a family; equal and hashable by what is measured."""
+
+    family: ClassVar[str]
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The family with the parameters that differ from their defaults, and the cutoff."""
+        fields = {key: field.default for key, field in type(self).model_fields.items() if key not in _PARTS}
+        changed = {
+            key: getattr(self, key) for key, default in fields.items() if getattr(self, key) != default
+        }
+        bracket = ", ".join(f"{key}={value_text(value)}" for key, value in changed.items())
+        cutoff = getattr(self, "cutoff", None)
+        return self.family + f"({bracket})" * bool(bracket) + ("" if cutoff is None else f"@{cutoff}")
 
-    def prepare(self, lists: CandidateLists) -> ReportJudge:
-        """A judge with default options."""
-        ...
 
+class Metric(Measure):
+    """A metric by name, before it has seen data. Its fields are the parameters of its name.
+
+    A field ``cutoff`` is the number after @: without a default it must be given, without the field there is
+    none. ``oracle5.BLEU`` gives a field ``inner`` too.
+
+    Attributes
+    ----------
+    summary : str
+        One line for ``rerank list metrics``.
+    examples : tuple of str
+        Canonical names of this family; the contract suite tests each.
+    needs : tuple of str
+        Columns of the lists that it cannot do without.
+    uses_ties : bool
+        Whether the mode of ties (trec, expected, input) changes it.
+    """
+
+    summary: ClassVar[str]
+    examples: ClassVar[tuple[str, ...]]
+    needs: ClassVar[tuple[str, ...]] = ("labels",)
+    uses_ties: ClassVar[bool] = False
+
+    @classmethod
+    def from_parts(
+        cls, parameters: Mapping[str, str | float], cutoff: int | None = None, inner: Metric | None = None
+    ) -> Metric:
+        """Return the metric of what a name gives in brackets, after @ and after a prefix.
+
+        Raises
+        ------
+        ConfigError
+            If a part is unknown, missing or out of range.
+        """
+        known = [key for key in cls.model_fields if key not in _PARTS]
+        for key in parameters:
+            if key not in known:
+                raise ConfigError(f"unknown parameter {key!r}; {did_you_mean(key, known)}")
+        given = {"cutoff": cutoff, "inner": inner}
+        parts = {part: value for part, value in given.items() if value is not None}
+        for part in _PARTS:
+            declared = cls.model_fields.get(part)
+            if declared is None and part in parts:
+                raise ConfigError(f"{cls.family} takes no {part}")
+            if declared is not None and declared.is_required() and part not in parts:
+                missing = "a number and a metric" if "inner" in cls.model_fields else "a cutoff"
+                raise ConfigError(f"{cls.family} needs {missing}, such as {cls.examples[0]}")
+        return cls(**parameters, **parts).canonical()
+
+    def canonical(self) -> Metric:
+        """Return the metric as its name is printed: itself, or an equal one of another family."""
+        return self
+
+    def prepare(
+        self, lists: CandidateLists, *, ties: str | None = None, no_relevant: str = "zero"
+    ) -> ReportJudge:
+        """Return a judge of these lists; see Preparation for the options."""
+        return self.prepare_in(Preparation(lists, ties, no_relevant))
+
+    @abstractmethod
     def prepare_in(self, preparation: Preparation) -> ReportJudge:
-        """A judge that shares what ``preparation`` has made ready."""
-        ...
+        """Return a judge that shares work with the others of ``preparation``.
+
+        Raises
+        ------
+        DataError
+            If a needed column is missing.
+        """
 
 
-class Family(Protocol):
-    """Makes the metrics of one name from what stood in brackets and after @."""
+def register(name: str, *aliases: str) -> Callable[[M], M]:
+    """Return a class decorator that enters a metric under ``name`` and its aliases."""
 
-    def __call__(
-        self, *, parameters: Mapping[str, Parameter], cutoff: int | None, inner: Metric | None
-    ) -> Metric: ...
+    def enter(kind: M) -> M:
+        kind.family = name
+        FAMILIES.register(name, *aliases)(kind)
+        return kind
+
+    return enter
 
 
 @dataclass(eq=False)
 class Preparation:
-    """The lists and options of one evaluation, and what its judges have in common.
+    """The lists and options of one evaluation, and the work that its judges share.
 
-    ties : trec | expected | input, None = trec where items have ids, else expected.
-    no_relevant : value of a list without a relevant item: zero | one, or skip to leave it out.
+    Parameters
+    ----------
+    lists : CandidateLists
+    ties : {"trec", "expected", "input"}, optional
+        None is trec if items have ids, else expected.
+    no_relevant : {"zero", "one", "skip"}
+        Value of a list without a relevant item; skip leaves the list out.
     """
 
     lists: CandidateLists
@@ -117,15 +242,28 @@ class Preparation:
             raise ConfigError(f"unknown no_relevant {self.no_relevant!r}; {hint}")
 
     def shared(self, make: Callable[[Preparation], T]) -> T:
-        """What ``make`` makes of this preparation, made once."""
+        """Return ``make(self)``, which is called once for each ``make``."""
         if make not in self._made:
             self._made[make] = make(self)
         made: T = self._made[make]
         return made
 
+    def of_lists(self, make: Callable[[CandidateLists], T]) -> T:
+        """Return ``make(self.lists)``, which is called once for each ``make``."""
+        if make not in self._made:
+            self._made[make] = make(self.lists)
+        made: T = self._made[make]
+        return made
+
 
 def parse(text: str) -> Metric:
-    """The metric called ``text``; raises ConfigError that names the nearest where there is none."""
+    """Return the metric called ``text``.
+
+    Raises
+    ------
+    ConfigError
+        If there is none; the error names the nearest one.
+    """
     prefixed = _PREFIX.fullmatch(text)
     if prefixed and (prefix := _known(f"{prefixed['name']}.")):
         number = prefixed["number"]
@@ -135,13 +273,17 @@ def parse(text: str) -> Metric:
         raise ConfigError(f"cannot read the metric {text!r}; expected NAME, NAME@k or NAME(key=value)@k")
     name = _known(match["name"]) or match["name"]
     cutoff = None if match["cutoff"] is None else int(match["cutoff"])
-    if cutoff == 0:
-        raise ConfigError(f"metric {text!r}: a cutoff is at least 1")
     return _make(text, name, _parameters(match["parameters"] or "", text), cutoff, None)
 
 
 def parse_all(texts: Iterable[str]) -> dict[str, Metric]:
-    """Metrics by what was typed, in that order; a measure named twice is kept once, as first typed."""
+    """Return metrics by their names as typed, in that order; of one metric named twice the first is kept.
+
+    Raises
+    ------
+    ConfigError
+        If a name is unknown or there is none.
+    """
     metrics: dict[str, Metric] = {}
     for text in texts:
         metric = parse(text)
@@ -153,17 +295,19 @@ def parse_all(texts: Iterable[str]) -> dict[str, Metric]:
 
 
 def _make(
-    text: str, name: str, parameters: dict[str, Parameter], cutoff: int | None, inner: Metric | None
+    text: str, name: str, parameters: dict[str, str | float], cutoff: int | None, inner: Metric | None
 ) -> Metric:
     family = FAMILIES.get(name)
     try:
-        return family(parameters=parameters, cutoff=cutoff, inner=inner)
+        if cutoff == 0:
+            raise ConfigError("a cutoff is at least 1")
+        return family.from_parts(parameters, cutoff, inner)
     except ConfigError as error:
         raise ConfigError(f"metric {text!r}: {error}") from None
 
 
 def _known(name: str) -> str | None:
-    """The registered name meant by ``name``: itself, or the only one equal to it but for case."""
+    """The registered name meant by ``name``: itself, or the only one that differs in case alone."""
     names = FAMILIES.names()
     spellings = {spelling: known for known in names for spelling in (known, *FAMILIES.aliases(known))}
     if name in spellings:
@@ -172,26 +316,30 @@ def _known(name: str) -> str | None:
     return near.pop() if len(near) == 1 else None
 
 
-def _parameters(text: str, metric: str) -> dict[str, Parameter]:
-    """``key=value, ...`` read; numbers as numbers, quotes around words allowed."""
-    out: dict[str, Parameter] = {}
+def _parameters(text: str, metric: str) -> dict[str, str | float]:
+    """The values of ``key=value, ...``: numbers as numbers; words may be quoted."""
+    out: dict[str, str | float] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or not key or not value or key in out:
             raise ConfigError(f"metric {metric!r}: expected key=value once for each key, found {part!r}")
-        quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+        if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+            out[key] = value[1:-1]
+            continue
         try:
-            out[key] = value[1:-1] if quoted else float(value)
+            number = float(value)
         except ValueError:
             out[key] = value
+        else:
+            out[key] = int(number) if number.is_integer() else number
     return out
 
 
-def refuse_unknown(parameters: Mapping[str, Parameter], known: Sequence[str]) -> None:
-    """Raises ConfigError at the first parameter that is not among ``known``."""
-    for key in parameters:
-        if key not in known:
-            raise ConfigError(f"unknown parameter {key!r}; {did_you_mean(key, known)}")
+def value_text(value: Any) -> str:
+    """Return a parameter as a name has it: the shortest text that reads back as the same value."""
+    if isinstance(value, bool | int):
+        return str(int(value))
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def prepare_all(
@@ -201,13 +349,13 @@ def prepare_all(
     ties: str | None = None,
     no_relevant: str = "zero",
 ) -> list[ReportJudge]:
-    """Judges of several metrics on the same lists, which share what they have in common."""
+    """Return judges of several metrics on the same lists, which share their work."""
     preparation = Preparation(lists, ties, no_relevant)
     return [(parse(m) if isinstance(m, str) else m).prepare_in(preparation) for m in metrics]
 
 
 def statistics(judges: Sequence[ReportJudge], scores: npt.ArrayLike) -> list[Floats]:
-    """``per_list`` of every judge on the same scores; each stage places them once."""
+    """Return ``per_list`` of every judge on the same scores; each stage places them once."""
     placed: dict[int, Any] = {}
     out = []
     for judge in judges:
@@ -218,9 +366,57 @@ def statistics(judges: Sequence[ReportJudge], scores: npt.ArrayLike) -> list[Flo
     return out
 
 
+def signed(*parts: str) -> str:
+    """Return a signature: the parts and the package's version."""
+    return "|".join([*parts, f"version:{__version__}"])
+
+
+def labels_of(lists: CandidateLists) -> Floats:
+    """Return the labels, float64 (n_items).
+
+    Raises
+    ------
+    DataError
+        If the lists have none.
+    """
+    if lists.labels is None:
+        raise DataError(f"{lists.source}: no labels to measure against")
+    return lists.labels
+
+
 def mean_from_sums(sums: Floats) -> Floats | float:
-    """Sums of [value, counted] (..., 2) to means (...), NaN where nothing was counted."""
+    """Return means of sums of [value, counted] (..., 2); NaN if nothing was counted."""
     if sums.ndim == 0 or sums.shape[-1] != 2:
         raise DataError(f"sums have shape {sums.shape}, expected (..., 2)")
     total, count = sums[..., 0], sums[..., 1]
     return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+
+
+def checked_scores(scores: npt.ArrayLike, n_items: int) -> Floats | npt.NDArray[np.float32]:
+    """Return scores as a contiguous float vector (n_items).
+
+    Raises
+    ------
+    DataError
+        If one is NaN or no number, or there are more or fewer.
+    """
+    try:
+        values = np.asarray(scores)
+        if values.dtype not in (np.float32, np.float64):
+            values = values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"scores must be numbers: {error}") from None
+    if values.shape != (n_items,):
+        raise DataError(f"scores have shape {values.shape}, expected ({n_items},)")
+    missing = np.isnan(values)
+    if missing.any():
+        raise DataError(f"the score of item {int(np.argmax(missing))} is NaN ({int(missing.sum())} in all)")
+    return np.ascontiguousarray(values)
+
+
+def untied(lists: CandidateLists, values: Floats) -> Floats:
+    """Return scores that rank each list as ``values`` do, ties in input order: float64 (n_items)."""
+    down = np.lexsort((-values, lists.list_index))  # stable
+    scores = np.empty(lists.n_items)
+    scores[down] = -np.arange(lists.n_items, dtype=np.float64)
+    return scores

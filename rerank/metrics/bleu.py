@@ -1,86 +1,74 @@
 """BLEU of the chosen candidates, equal to sacrebleu's, and the mean of sentence BLEU+1.
 
 Ten statistics of a candidate are summed: clipped matches and totals of n = 1..4, its tokens, and the tokens
-of the reference of the closest length, the shorter of two as close (Papineni et al. 2002). Both metrics
-share them. By default the texts are taken as tokenized and cased; ``tok`` names one of sacrebleu's
-tokenizers, ``lc`` takes lower case.
+of the reference of the closest length, on ties the shorter (Papineni et al. 2002). Both metrics share them.
+By default texts count as they are, tokenized and cased; ``tok`` names one of sacrebleu's tokenizers, ``lc``
+counts in lower case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from rerank._version import __version__
 from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SumForm
 from rerank.data.leads import first_largest
 from rerank.errors import ConfigError, DataError
-from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
+from rerank.metrics.base import Preparation, register, signed
 from rerank.metrics.selecting import (
     MeanJudge,
     SelectingJudge,
     SelectingMetric,
+    Selection,
     TextStatistics,
-    flag,
-    no_cutoff,
     reference_count,
-    selection,
 )
-from rerank.metrics.tokenizers import check_tokenizer, prepared
+from rerank.metrics.tokenizers import Tokenizer, lc_setting, prepared, tok_setting
 from rerank.native.metrics import _bleu, _bleu_climb
 from rerank.registry import did_you_mean
+from rerank.settings import setting
 
 if TYPE_CHECKING:
     from rerank.data.types import Floats, Index
 
 ORDERS = 4
 WIDTH = 2 * ORDERS + 2
-# Smoothing by name, as sacrebleu names them: the kernel's number and the value where one is used.
+Smoothing = Literal["none", "floor", "add-k", "exp"]
+PlusOne = Literal["each", "higher"]
+# Smoothing by sacrebleu's names: the kernel's number, and the usual value if it takes one.
 SMOOTHING: dict[str, tuple[int, float | None]] = {
     "none": (0, None),
     "floor": (1, 0.1),
     "add-k": (2, 1.0),
     "exp": (3, None),
 }
-PLUS_ONE = ("each", "higher")
 _GAIN = 1e-12  # a smaller share of BLEU is rounding
 
 
-@dataclass(frozen=True)
 class BleuStatistics(TextStatistics):
     """The ten statistics of each item, by tokenizer and case."""
 
-    tok: str = "none"
-    lc: bool = False
-
-    @property
-    def name(self) -> str:
-        return "BLEU" + self.parameters()
+    family = "BLEU"
+    tok: Tokenizer = tok_setting()
+    lc: bool = lc_setting()
 
     @property
     def width(self) -> int:
         return WIDTH
 
-    def parameters(self, *more: str) -> str:
-        """What a name holds in brackets, empty where everything is as by default."""
-        parts = [f"tok={self.tok}"] * (self.tok != "none") + ["lc=1"] * self.lc + list(more)
-        return f"({', '.join(parts)})" if parts else ""
-
     def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Floats:
-        """Statistics (n_items, 10): matches, totals, tokens, tokens of the closest reference."""
+        """Return statistics (n_items, 10): matches, totals, tokens, tokens of the closest reference."""
         ready = [prepared(column, self.tok, self.lc) for column in (texts, *references)]
         return bleu_statistics(ready[0], tuple(ready[1:]), offsets)
 
 
 def bleu_statistics(texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Floats:
-    """Statistics (n_items, 10) of texts whose tokens stand between white space.
+    """Return statistics (n_items, 10) of texts whose tokens are separated by white space.
 
-    Items of list i are ``offsets[i]:offsets[i + 1]`` of texts; references, one at least, are (n_lists).
+    Parameters are those of ``TextStatistics.count``.
     """
     begins = np.cumsum([0, *(len(column.data) for column in references[:-1])])
     starts = np.stack(
@@ -110,12 +98,25 @@ def _power_of_two(least: int) -> int:
 
 
 def bleu(sums: npt.ArrayLike, smooth: str = "exp", value: float | None = None) -> Floats | float:
-    """Corpus BLEU, 0 to 100, of summed statistics (..., 10): the form of sacrebleu's ``compute_bleu``.
+    """Return corpus BLEU, 0 to 100, of summed statistics (..., 10), as sacrebleu's ``compute_bleu`` does.
 
-    BP · exp(¼ Σ ln p_n): zero where an order has no n-gram at all, or nothing matches. ``smooth`` says what
-    becomes of zero matches: none; floor (``value`` of a match, 0.1); add-k (``value`` added to matches and
-    totals of n > 1, 1); exp (½, ¼, ... of a match, as mteval-v13a). Raises ConfigError where ``smooth`` or
-    ``value`` is none of these, DataError at another shape.
+    It is BP · exp(¼ Σ ln p_n), and zero if an order has no n-gram at all or nothing matches.
+
+    Parameters
+    ----------
+    sums : array_like (..., 10)
+    smooth : {"exp", "none", "floor", "add-k"}
+        What replaces zero matches: ½, ¼, ... of a match as in mteval-v13a, nothing, ``value`` of a match, or
+        ``value`` added to matches and totals of n > 1.
+    value : float, optional
+        Of floor (0.1 by default) and add-k (1).
+
+    Raises
+    ------
+    ConfigError
+        If ``smooth`` is unknown or ``value`` does not fit it.
+    DataError
+        If ``sums`` has another shape.
     """
     sums = np.asarray(sums, dtype=np.float64)
     if sums.ndim == 0 or sums.shape[-1] != WIDTH:
@@ -139,7 +140,7 @@ def bleu(sums: npt.ArrayLike, smooth: str = "exp", value: float | None = None) -
 
 
 def from_precisions(precisions: npt.ArrayLike, length: npt.ArrayLike, reference: npt.ArrayLike) -> Floats:
-    """BLEU, 0 to 100, of n-gram precisions in percent (..., orders) > 0 and the two lengths (...)."""
+    """Return BLEU, 0 to 100, of n-gram precisions in percent (..., orders) > 0 and the two lengths (...)."""
     length, reference = np.asarray(length, dtype=np.float64), np.asarray(reference, dtype=np.float64)
     ratio = np.divide(reference, length, out=np.ones_like(length), where=length > 0)
     penalty: Floats = np.where(length > 0, np.exp(np.minimum(0.0, 1.0 - ratio)), 0.0)
@@ -147,48 +148,72 @@ def from_precisions(precisions: npt.ArrayLike, length: npt.ArrayLike, reference:
     return penalty * np.exp(mean)
 
 
-def _amount(smooth: str, value: Parameter | None) -> float:
-    """What smoothing adds, 0.0 where it takes no value; raises ConfigError where the two do not fit."""
+def _amount(smooth: str, value: float | None) -> float:
+    """The value of a smoothing, 0.0 if it takes none; raises ConfigError if the two do not fit."""
     usual = SMOOTHING[_one_of(smooth, tuple(SMOOTHING))][1]
     if value is None:
         return 0.0 if usual is None else usual
     if usual is None:
         raise ConfigError("value belongs to smooth=floor or smooth=add-k")
-    if isinstance(value, str | bool) or not 0 < value < float("inf"):
+    if not 0 < value < float("inf"):
         raise ConfigError(f"value is a number above 0, got {value!r}")
     return float(value)
 
 
 def sentence_bleu(counts: Floats, smooth: str = "each") -> Floats:
-    """BLEU+1 of each row of statistics (n, 10), 0 to 100, of orders 1 to 4.
+    """Return BLEU+1 of each row of statistics (n, 10), 0 to 100.
 
-    One is added to matches and totals: of every order with ``each`` (the thesis' 3.2.2, as Moses does too),
-    of n > 1 with ``higher`` (Lin & Och 2004), where nothing matched is 0. An order without n-grams then
-    counts as 1/1. The brevity penalty is the sentence's own; no tokens are 0. Raises ConfigError at another
-    ``smooth``.
+    One is added to matches and totals: of every order with ``each`` (the thesis' 3.2.2, and Moses), of n > 1
+    with ``higher`` (Lin & Och 2004), which gives 0 if nothing matches. An order without n-grams then counts
+    as 1/1. The brevity penalty is the sentence's own; a text without tokens has 0.
+
+    Raises
+    ------
+    ConfigError
+        If ``smooth`` is unknown.
     """
-    if _one_of(smooth, PLUS_ONE) == "higher":
+    if _one_of(smooth, get_args(PlusOne)) == "higher":
         return np.asarray(bleu(counts, "add-k", 1.0))
     precisions = 100.0 * (counts[:, :ORDERS] + 1.0) / (counts[:, ORDERS : 2 * ORDERS] + 1.0)
     return from_precisions(precisions, counts[:, 2 * ORDERS], counts[:, -1])
 
 
-@dataclass(frozen=True)
-class Bleu(SelectingMetric):
-    """Corpus BLEU; ``value`` None = the usual one of ``smooth``."""
-
-    statistics: BleuStatistics = BleuStatistics()
-    smooth: str = "exp"
-    value: float | None = None
+class _BleuMetric(SelectingMetric):
+    needs = ("texts", "references")
+    tok: Tokenizer = tok_setting()
+    lc: bool = lc_setting()
 
     @property
-    def name(self) -> str:
-        more = [f"smooth={self.smooth}"] * (self.smooth != "exp")
-        more += [] if self.value is None else [f"value={self.value:.12g}"]
-        return "BLEU" + self.statistics.parameters(*more)
+    def statistics(self) -> BleuStatistics:
+        """What the metric sums."""
+        return BleuStatistics(tok=self.tok, lc=self.lc)
+
+    def signature(self, preparation: Preparation, how: str, smooth: str) -> str:
+        """Everything that changes the number."""
+        case = f"case:{'lc' if self.lc else 'mixed'}"
+        counts = f"nrefs:{reference_count(preparation.lists)}"
+        return signed(self.family, counts, case, how, f"tok:{self.tok}", f"smooth:{smooth}")
+
+
+@register("BLEU")
+class Bleu(_BleuMetric):
+    """Corpus BLEU."""
+
+    summary = "corpus BLEU of the chosen texts, 0 to 100, equal to sacrebleu's"
+    examples = ("BLEU", "BLEU(lc=1)", "BLEU(smooth=floor, value=0.01)")
+    smooth: Smoothing = setting("exp", "what replaces zero matches")
+    value: float | None = setting(None, "of floor (0.1 by default) and add-k (1)", gt=0, allow_inf_nan=False)
+
+    def model_post_init(self, context: Any) -> None:
+        _amount(self.smooth, self.value)
+
+    def canonical(self) -> Bleu:
+        """Return the metric without a value that its smoothing has anyway."""
+        usual = self.value == SMOOTHING[self.smooth][1]
+        return Bleu(tok=self.tok, lc=self.lc, smooth=self.smooth) if usual else self
 
     def prepare_in(self, preparation: Preparation) -> BleuJudge:
-        """A judge that shares counts and choices with the others of ``preparation``."""
+        """Return a judge that shares counts and choices with the others of ``preparation``."""
         return BleuJudge(self, preparation)
 
 
@@ -199,18 +224,18 @@ class BleuJudge(SelectingJudge):
         self.metric = metric
         amount = _amount(metric.smooth, metric.value)
         self._smoothing = SMOOTHING[metric.smooth][0], amount
-        # Two decimals as sacrebleu prints them, all of them where two do not say the value.
+        # Two decimals as sacrebleu prints them, more if the value has more.
         digits = f"{amount:.2f}" if amount == round(amount, 2) else f"{amount:.12g}"
         shown = metric.smooth + (f"[{digits}]" if amount else "")
         super().__init__(
             metric.name,
-            _signature("BLEU", metric.statistics, preparation, ["eff:no"], shown),
-            preparation.shared(selection),
+            metric.signature(preparation, "eff:no", shown),
+            preparation.of_lists(Selection),
             preparation.shared(metric.statistics),
         )
 
     def score_from_sums(self, sums: Floats) -> Floats | float:
-        """BLEU (...) of sums (..., 10)."""
+        """Return BLEU (...) of sums (..., 10)."""
         return bleu(sums, self.metric.smooth, self.metric.value)
 
     @property
@@ -218,15 +243,17 @@ class BleuJudge(SelectingJudge):
         return SumForm("BLEU", self._smoothing)
 
     def best_of(self, items: Index, offsets: Index) -> Index:
-        """As SelectingJudge.best_of, by the better of two climbs: from the best items by BLEU+1, and from
-        the first ones offered, so that the choice is never worse than either."""
+        """Return the better of two climbs, from the best items by BLEU+1 and from the first ones offered.
+
+        The choice is never worse than either start; see ``SelectingJudge.best_of``.
+        """
         rows = self.per_item[items]
         starts = (first_largest(sentence_bleu(rows), offsets), offsets[:-1].copy())
         climbs = [self._climb(rows, offsets, chosen) for chosen in starts]
         return items[starts[climbs[1] > climbs[0] * (1 + _GAIN)]]
 
     def _climb(self, rows: Floats, offsets: Index, chosen: Index) -> float:
-        """Climb from ``chosen`` (n_lists), which is changed in place; gives the BLEU that is reached."""
+        """Climb from ``chosen`` (n_lists), changed in place, and return the BLEU that is reached."""
         sums = np.empty((2, WIDTH))
         value = -np.inf
         while True:
@@ -237,70 +264,25 @@ class BleuJudge(SelectingJudge):
             _bleu_climb.climb(rows, offsets, chosen, sums, *self._smoothing)
 
 
-@dataclass(frozen=True)
-class SentenceBleu(SelectingMetric):
-    """Mean of BLEU+1; ``smooth`` is each or higher."""
+@register("sBLEU", "BLEU+1", "sentence-BLEU")
+class SentenceBleu(_BleuMetric):
+    """Mean of BLEU+1."""
 
-    statistics: BleuStatistics = BleuStatistics()
-    smooth: str = "each"
-
-    @property
-    def name(self) -> str:
-        return "sBLEU" + self.statistics.parameters(*[f"smooth={self.smooth}"] * (self.smooth != "each"))
+    summary = "mean over lists of the chosen text's BLEU+1, 0 to 100"
+    examples = ("sBLEU", "sBLEU(smooth=higher)")
+    smooth: PlusOne = setting("each", "orders that get one match more: each, or those of n > 1")
 
     def prepare_in(self, preparation: Preparation) -> MeanJudge:
-        """A judge that shares counts and choices with the others of ``preparation``."""
-        smoothed = f"add-1[{self.smooth}]"
+        """Return a judge that shares counts and choices with the others of ``preparation``."""
         return MeanJudge(
             self.name,
-            _signature("sBLEU", self.statistics, preparation, ["mean:lists"], smoothed),
-            preparation.shared(selection),
+            self.signature(preparation, "mean:lists", f"add-1[{self.smooth}]"),
+            preparation.of_lists(Selection),
             sentence_bleu(preparation.shared(self.statistics), self.smooth),
         )
-
-
-def _signature(
-    name: str, counted: BleuStatistics, preparation: Preparation, more: list[str], smooth: str
-) -> str:
-    parts = [
-        name,
-        f"nrefs:{reference_count(preparation.lists)}",
-        f"case:{'lc' if counted.lc else 'mixed'}",
-        *more,
-        f"tok:{counted.tok}",
-        f"smooth:{smooth}",
-        f"version:{__version__}",
-    ]
-    return "|".join(parts)
-
-
-def _counted(parameters: Mapping[str, Parameter]) -> BleuStatistics:
-    return BleuStatistics(check_tokenizer(str(parameters.get("tok", "none"))), flag(parameters, "lc"))
 
 
 def _one_of(name: str, known: tuple[str, ...]) -> str:
     if name not in known:
         raise ConfigError(f"unknown smooth {name!r}; {did_you_mean(name, known)}")
     return name
-
-
-def _bleu_metric(
-    *, parameters: Mapping[str, Parameter], cutoff: int | None, inner: Metric | None
-) -> SelectingMetric:
-    no_cutoff("BLEU", cutoff, inner)
-    refuse_unknown(parameters, ["tok", "lc", "smooth", "value"])
-    smooth = _one_of(str(parameters.get("smooth", "exp")), tuple(SMOOTHING))
-    amount = _amount(smooth, parameters.get("value"))
-    return Bleu(_counted(parameters), smooth, amount if amount and amount != SMOOTHING[smooth][1] else None)
-
-
-def _sentence_metric(
-    *, parameters: Mapping[str, Parameter], cutoff: int | None, inner: Metric | None
-) -> SelectingMetric:
-    no_cutoff("sBLEU", cutoff, inner)
-    refuse_unknown(parameters, ["tok", "lc", "smooth"])
-    return SentenceBleu(_counted(parameters), _one_of(str(parameters.get("smooth", "each")), PLUS_ONE))
-
-
-FAMILIES.register("BLEU")(_bleu_metric)
-FAMILIES.register("sBLEU", "BLEU+1", "sentence-BLEU")(_sentence_metric)

@@ -1,68 +1,57 @@
 """chrF of the chosen candidates: character n-gram F-score (Popović 2015), 0 to 100.
 
-The statistics are counted by sacrebleu itself (extra ``mt``); the score is a function of their sums equal to
-sacrebleu's. Of several references the one with the best sentence score counts, the first of equals. A sum
-without a common order (nothing in all candidates, or in all references) is 0.
+The statistics are counted by sacrebleu itself (extra ``mt``); the score of their sums equals sacrebleu's. Of
+several references the one with the best sentence score counts, the first on ties. If candidates and
+references have no order in common, the score is 0.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from rerank._version import __version__
 from rerank.data.columns.strings import StringColumn
-from rerank.errors import ConfigError, DataError
-from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
+from rerank.errors import DataError
+from rerank.metrics.base import Preparation, register, signed
 from rerank.metrics.selecting import (
     SelectingJudge,
     SelectingMetric,
+    Selection,
     TextStatistics,
-    flag,
-    no_cutoff,
     reference_count,
-    selection,
 )
+from rerank.metrics.tokenizers import lc_setting, sacrebleu_module
+from rerank.settings import setting
 
 if TYPE_CHECKING:
     from rerank.data.types import Floats, Index
 
-# Largest orders that make sense: what is longer hardly ever matches, and takes its time.
-MOST = {"nc": 20, "nw": 4, "beta": 10}
 
+@register("chrF", "chrF2")
+class Chrf(SelectingMetric, TextStatistics):
+    """Corpus chrF.
 
-@dataclass(frozen=True)
-class ChrfStatistics(TextStatistics):
-    """n-grams of the candidate, of the reference and matches, for each order: (n_items, 3 (nc + nw)).
-
-    nc, nw : largest order of characters and of words; lc: lower case; space: white space counts as
-    characters. beta is among them because it decides between references.
+    The statistics are n-grams of the candidate, of the reference and matches, for each order: (n_items,
+    3 (nc + nw)). They depend on beta too, which decides between references.
     """
 
-    nc: int = 6
-    nw: int = 0
-    beta: int = 2
-    lc: bool = False
-    space: bool = False
-
-    @property
-    def name(self) -> str:
-        usual = ChrfStatistics()
-        keys = [
-            key for key in ("nc", "nw", "beta", "lc", "space") if getattr(self, key) != getattr(usual, key)
-        ]
-        return "chrF" + (f"({', '.join(f'{key}={int(getattr(self, key))}' for key in keys)})" if keys else "")
+    summary = "character n-gram F-score, 0 to 100, equal to sacrebleu's"
+    examples: ClassVar[tuple[str, ...]] = ("chrF", "chrF(nc=3, beta=1, lc=1)")
+    needs = ("texts", "references")
+    # Longer orders hardly ever match, and cost time.
+    nc: int = setting(6, "largest order of characters", ge=1, le=20)
+    nw: int = setting(0, "largest order of words", ge=0, le=4)
+    beta: int = setting(2, "recall counts so many times as much as precision", ge=1, le=10)
+    lc: bool = lc_setting()
+    space: bool = setting(False, "count white space as characters")
 
     @property
     def width(self) -> int:
         return 3 * (self.nc + self.nw)
 
     def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Floats:
-        """Statistics from texts; raises ConfigError where sacrebleu is not installed."""
+        """Return statistics of texts; raises ConfigError if sacrebleu is not installed."""
         counter = self._counter()
         out = np.empty((len(texts), self.width))
         j = 0
@@ -75,59 +64,52 @@ class ChrfStatistics(TextStatistics):
         return out
 
     def _counter(self) -> Any:
-        try:
-            module = importlib.import_module("sacrebleu.metrics.chrf")
-        except ImportError as error:
-            if not error.name or error.name.partition(".")[0] != "sacrebleu":
-                raise
-            raise ConfigError("chrF needs the package sacrebleu: pip install 'rerank[mt]'") from None
-        return module.CHRF(
+        return sacrebleu_module("metrics.chrf", "chrF").CHRF(
             char_order=self.nc, word_order=self.nw, beta=self.beta, lowercase=self.lc, whitespace=self.space
         )
 
-
-@dataclass(frozen=True)
-class Chrf(SelectingMetric):
-    """Corpus chrF."""
-
-    statistics: ChrfStatistics = ChrfStatistics()
-
-    @property
-    def name(self) -> str:
-        return self.statistics.name
-
     def prepare_in(self, preparation: Preparation) -> ChrfJudge:
-        """A judge that shares counts and choices with the others of ``preparation``."""
+        """Return a judge that shares counts and choices with the others of ``preparation``."""
         return ChrfJudge(self, preparation)
 
 
+@register("chrF++")
+class ChrfWithWords(Chrf):
+    """chrF with words up to bigrams."""
+
+    summary = "chrF of characters and of words up to bigrams, 0 to 100"
+    examples = ("chrF++",)
+    nw: int = setting(2, "largest order of words", ge=0, le=4)
+
+    def canonical(self) -> Chrf:
+        """Return the same as chrF(nw=2)."""
+        return Chrf(**self.get_params())
+
+
 class ChrfJudge(SelectingJudge):
-    """Corpus chrF; statistics as ChrfStatistics counts them."""
+    """Corpus chrF; statistics as Chrf counts them."""
 
     def __init__(self, metric: Chrf, preparation: Preparation) -> None:
-        counted = metric.statistics
-        self.beta = counted.beta
-        parts = [
-            f"chrF{counted.beta}{'+' * counted.nw}",
+        self.beta = metric.beta
+        signature = signed(
+            f"chrF{metric.beta}{'+' * metric.nw}",
             f"nrefs:{reference_count(preparation.lists)}",
-            f"case:{'lc' if counted.lc else 'mixed'}",
+            f"case:{'lc' if metric.lc else 'mixed'}",
             "eff:yes",
-            f"nc:{counted.nc}",
-            f"nw:{counted.nw}",
-            f"space:{'yes' if counted.space else 'no'}",
-            f"version:{__version__}",
-        ]
-        super().__init__(
-            metric.name, "|".join(parts), preparation.shared(selection), preparation.shared(counted)
+            f"nc:{metric.nc}",
+            f"nw:{metric.nw}",
+            f"space:{'yes' if metric.space else 'no'}",
         )
+        stage = preparation.of_lists(Selection)
+        super().__init__(metric.name, signature, stage, preparation.shared(metric))
 
     def score_from_sums(self, sums: Floats) -> Floats | float:
-        """chrF (...) of sums (..., k)."""
+        """Return chrF (...) of sums (..., k)."""
         return chrf(sums, self.beta)
 
 
 def chrf(sums: Floats, beta: float = 2.0) -> Floats | float:
-    """chrF, 0 to 100, of sums (..., 3 orders) of n-grams of candidates, of references, and matches.
+    """Return chrF, 0 to 100, of sums (..., 3 orders) of n-grams of candidates, of references, and matches.
 
     Precision and recall are means over the orders that both sides have; F weighs recall beta times.
     """
@@ -143,26 +125,3 @@ def chrf(sums: Floats, beta: float = 2.0) -> Floats | float:
     below = factor * precision + recall
     out = 100.0 * ((1 + factor) * precision * recall / np.where(below > 0, below, 1.0))
     return out if out.ndim else float(out)
-
-
-def _number(parameters: Mapping[str, Parameter], key: str, least: int) -> int:
-    value = parameters.get(key, float(getattr(ChrfStatistics(), key)))
-    if not isinstance(value, float) or not least <= value <= MOST[key] or value != int(value):
-        raise ConfigError(f"{key} is a whole number from {least} to {MOST[key]}, got {value!r}")
-    return int(value)
-
-
-def _make(*, parameters: Mapping[str, Parameter], cutoff: int | None, inner: Metric | None) -> Chrf:
-    no_cutoff("chrF", cutoff, inner)
-    refuse_unknown(parameters, ["nc", "nw", "beta", "lc", "space"])
-    numbers = _number(parameters, "nc", 1), _number(parameters, "nw", 0), _number(parameters, "beta", 1)
-    return Chrf(ChrfStatistics(*numbers, flag(parameters, "lc"), flag(parameters, "space")))
-
-
-def _with_words(*, parameters: Mapping[str, Parameter], cutoff: int | None, inner: Metric | None) -> Chrf:
-    """chrF++: words up to bigrams too."""
-    return _make(parameters={"nw": 2.0, **parameters}, cutoff=cutoff, inner=inner)
-
-
-FAMILIES.register("chrF", "chrF2")(_make)
-FAMILIES.register("chrF++")(_with_words)

@@ -2,48 +2,44 @@
 
 100 times the sum of edits over the sum of the references' tokens:
 
-- WER: Levenshtein's distance over words, the runs between white space as ``str.split()`` makes them;
+- WER: Levenshtein's distance over words, which are separated by white space as in ``str.split()``;
 - CER: the same over characters, that is code points without white space at a text's ends, blanks inside
-  counted (as jiwer does);
-- PER: max(h, r) - matches of h words and r of the reference, in any order, where matches is the size of the
+  counted (as in jiwer);
+- PER: max(h, r) - matches for h words and r of the reference, in any order; matches is the size of the
   bags' intersection (Tillmann et al. 1997).
 
-Of several references the one with the fewest edits counts, the longest of equals; its length goes into the
-sum. A sum of no tokens gives 0 without an edit and 100 with any, so an empty candidate has as many edits as
-its reference has tokens, and each token of a candidate without a reference's is one.
+Of several references the one with the fewest edits counts, on ties the longest; its length goes into the
+sum. A sum of no tokens gives 0 without an edit and 100 with any.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rerank._version import __version__
 from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SumForm
 from rerank.data.leads import first_largest
-from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
+from rerank.metrics.base import Preparation, register, signed
 from rerank.metrics.selecting import (
     RatioJudge,
     SelectingMetric,
+    Selection,
     TextStatistics,
-    flag,
-    no_cutoff,
     reference_count,
-    selection,
 )
-from rerank.metrics.tokenizers import check_tokenizer, prepared
+from rerank.metrics.tokenizers import Tokenizer, lc_setting, prepared, tok_setting
 from rerank.native.data import _numbers
 from rerank.native.metrics import _edit
 
 if TYPE_CHECKING:
     from rerank.data.types import Floats, Index, Ints
 
-# Bytes of candidates that are numbered at a time: what the kernels pass on stays in the caches.
+# Bytes of candidates that are numbered at a time, so that they stay in the caches.
 PORTION = 1 << 20
 CODE_POINTS = 0x110000
 
@@ -52,7 +48,7 @@ class RateJudge(RatioJudge):
     """100 times edits over reference tokens; statistics [edits, tokens]."""
 
     def score_from_sums(self, sums: Floats) -> Floats | float:
-        """Rates (...) of sums (..., 2); over no tokens 0 without an edit, else 100."""
+        """Return rates (...) of sums (..., 2); over no tokens 0 without an edit, else 100."""
         rates = super().score_from_sums(sums)
         out = np.where(sums[..., 1] > 0, rates, 100.0 * (sums[..., 0] > 0))
         return out if out.ndim else float(out)
@@ -62,7 +58,7 @@ class RateJudge(RatioJudge):
         return SumForm("ratio", (100.0, 100.0))
 
     def best_of(self, items: Index, offsets: Index) -> Index:
-        """As RatioJudge; the fewest edits where that is no edit, or no reference has a token."""
+        """Return the best choice; if no reference has a token, that with the fewest edits."""
         edits, tokens = self.per_item[items].T
         fewest = first_largest(-edits, offsets)
         if not edits[fewest].any() or not tokens.any():
@@ -72,11 +68,16 @@ class RateJudge(RatioJudge):
 
 @dataclass(frozen=True)
 class Numbers:
-    """Tokens of some lists as numbers: from 1 those that a list's references hold, 0 the others.
+    """Tokens of some lists as numbers: from 1 those in a list's references, 0 the others.
 
-    ids, bounds : int32, int64 (n_items + 1); item ``offsets[0] + j`` is ``ids[bounds[j]:bounds[j + 1]]``.
-    offsets : int64 (n_lists + 1), the lists' items among all items.
-    reference_ids, reference_bounds : the same of references, list by list (n_lists * n_references + 1).
+    Attributes
+    ----------
+    ids, bounds : int32, int64 (n_items + 1)
+        Item ``offsets[0] + j`` is ``ids[bounds[j]:bounds[j + 1]]``.
+    offsets : int64 (n_lists + 1)
+        The lists' items among all items.
+    reference_ids, reference_bounds : int32, int64 (n_lists * n_references + 1)
+        The same for references, list by list.
     """
 
     ids: Ints
@@ -114,10 +115,10 @@ def numbers(
     characters: bool = False,
     portion: int = PORTION,
 ) -> Iterator[Numbers]:
-    """The words, or characters, of candidates and references as numbers, some lists at a time.
+    """Yield the words, or characters, of candidates and references as numbers, some lists at a time.
 
-    Items of list i are ``offsets[i]:offsets[i + 1]`` of texts; references, one at least, are (n_lists).
-    A piece has about ``portion`` bytes of candidates, one list at least.
+    Parameters are those of ``TextStatistics.count``, and ``portion``, the bytes of candidates in a piece,
+    which has one list at least.
     """
     begins = np.cumsum([0, *(len(column.data) for column in references)])[:-1]
     starts = np.stack([b + column.offsets[:-1] for b, column in zip(begins, references, strict=True)], axis=1)
@@ -153,7 +154,7 @@ def numbers(
 
 
 def levenshtein(pieces: Iterator[Numbers], n_items: int) -> Floats:
-    """[edits, tokens of the reference] of each item, float64 (n_items, 2)."""
+    """Return [edits, tokens of the reference] of each item, float64 (n_items, 2)."""
     out = np.empty((n_items, 2))
     for piece in pieces:
         _edit.levenshtein(
@@ -171,7 +172,7 @@ def levenshtein(pieces: Iterator[Numbers], n_items: int) -> Floats:
 
 
 def bag_edits(pieces: Iterator[Numbers], n_items: int) -> Floats:
-    """[max(h, r) - matches, r] of each item, float64 (n_items, 2)."""
+    """Return [max(h, r) - matches, r] of each item, float64 (n_items, 2)."""
     out = np.empty((n_items, 2))
     for piece in pieces:
         _edit.bags(
@@ -187,73 +188,71 @@ def bag_edits(pieces: Iterator[Numbers], n_items: int) -> Floats:
     return out
 
 
-@dataclass(frozen=True)
-class EditStatistics(TextStatistics):
-    """[edits, reference tokens] of each item; ``kind`` is WER, CER or PER."""
+class EditRate(SelectingMetric, TextStatistics):
+    """Edits over reference tokens; the statistics are [edits, reference tokens] of each item."""
 
-    kind: str
-    tok: str = "none"
-    lc: bool = False
-
-    @property
-    def name(self) -> str:
-        parts = [f"tok={self.tok}"] * (self.tok != "none") + ["lc=1"] * self.lc
-        return self.kind + (f"({', '.join(parts)})" if parts else "")
+    needs = ("texts", "references")
 
     @property
     def width(self) -> int:
         return 2
 
+    @abstractmethod
+    def options(self) -> tuple[str, bool]:
+        """Return the tokenizer, and whether texts count in lower case."""
+
     def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Floats:
-        """Statistics (n_items, 2) from texts."""
-        ready = [prepared(column, self.tok, self.lc) for column in (texts, *references)]
-        pieces = numbers(ready[0], tuple(ready[1:]), offsets, characters=self.kind == "CER")
-        return (bag_edits if self.kind == "PER" else levenshtein)(pieces, len(texts))
-
-
-@dataclass(frozen=True)
-class EditRate(SelectingMetric):
-    """WER, CER or PER, by what is counted."""
-
-    statistics: EditStatistics
-
-    @property
-    def name(self) -> str:
-        return self.statistics.name
+        """Return statistics (n_items, 2) of texts."""
+        ready = [prepared(column, *self.options()) for column in (texts, *references)]
+        pieces = numbers(ready[0], tuple(ready[1:]), offsets, characters=self.family == "CER")
+        return (bag_edits if self.family == "PER" else levenshtein)(pieces, len(texts))
 
     def prepare_in(self, preparation: Preparation) -> RateJudge:
-        """A judge that shares counts and choices with the others of ``preparation``."""
-        counted = self.statistics
+        """Return a judge that shares counts and choices with the others of ``preparation``."""
         count = reference_count(preparation.lists)
-        parts = [
-            counted.kind,
+        tok, lc = self.options()
+        signature = signed(
+            self.family,
             f"nrefs:{count}",
             *["mref:fewest"] * (count != "1"),
-            f"case:{'lc' if counted.lc else 'mixed'}",
-            "unit:chars" if counted.kind == "CER" else f"tok:{counted.tok}",
-            f"version:{__version__}",
-        ]
-        return RateJudge(
-            self.name,
-            "|".join(parts),
-            preparation.shared(selection),
-            preparation.shared(counted),
-            better=-1,
+            f"case:{'lc' if lc else 'mixed'}",
+            "unit:chars" if self.family == "CER" else f"tok:{tok}",
         )
+        stage = preparation.of_lists(Selection)
+        return RateJudge(self.name, signature, stage, preparation.shared(self), better=-1)
 
 
-def _make(
-    kind: str, *, parameters: Mapping[str, Parameter], cutoff: int | None, inner: Metric | None
-) -> EditRate:
-    no_cutoff(kind, cutoff, inner)
-    refuse_unknown(parameters, ["lc"] if kind == "CER" else ["tok", "lc"])
-    tok = check_tokenizer(str(parameters.get("tok", "none")))
-    return EditRate(EditStatistics(kind, tok, flag(parameters, "lc")))
+@register("CER")
+class CharacterErrorRate(EditRate):
+    """Levenshtein's distance over characters."""
+
+    summary = "character edits per 100 characters of the reference; lower is better"
+    examples = ("CER", "CER(lc=1)")
+    lc: bool = lc_setting()
+
+    def options(self) -> tuple[str, bool]:
+        return "none", self.lc
 
 
-def _family(kind: str) -> Callable[..., EditRate]:
-    return partial(_make, kind)
+class _WordRate(EditRate):
+    tok: Tokenizer = tok_setting()
+    lc: bool = lc_setting()
+
+    def options(self) -> tuple[str, bool]:
+        return self.tok, self.lc
 
 
-for _kind in ("WER", "CER", "PER"):
-    FAMILIES.register(_kind)(_family(_kind))
+@register("WER")
+class WordErrorRate(_WordRate):
+    """Levenshtein's distance over words."""
+
+    summary = "word edits per 100 words of the reference; lower is better"
+    examples = ("WER", "WER(lc=1)")
+
+
+@register("PER")
+class PositionIndependentErrorRate(_WordRate):
+    """Edits of bags of words."""
+
+    summary = "word edits in any order per 100 words of the reference; lower is better"
+    examples = ("PER", "PER(lc=1)")

@@ -1,53 +1,45 @@
 """Top-k oracles, ``oracleK.METRIC``: the value of the best choice among the K items with the largest scores.
 
-The thesis' 3.2.2: what a later stage could still reach that is given the first K. It never falls with K for
-metrics whose best choice is exact; ``oracle1.X`` is X.
+It is what a later stage can still reach that is given the first K items (the thesis' 3.2.2). For metrics
+whose best choice is exact it never falls as K grows; ``oracle1.X`` is X.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import field_validator
 
+from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError
-from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
-from rerank.metrics.relevance import checked_scores
+from rerank.metrics.base import Metric, Preparation, ReportJudge, Stage, checked_scores, register
 from rerank.metrics.selecting import RANDOM_SEED, MeanJudge, SelectingJudge, SelectingMetric
+from rerank.settings import setting
 
-# Random rankings whose oracles are averaged: each one is a search over all lists.
+# Random rankings whose oracles are averaged; each is a search over all lists.
 RANDOM_RANKINGS = 20
 
 
-@dataclass(frozen=True)
-class TopItems:
-    """Makes the stage of the ``size`` items of each list with the largest scores."""
-
-    size: int
-
-    def __call__(self, preparation: Preparation) -> Prefix:
-        return Prefix(preparation.lists, self.size)
-
-
-class Prefix:
-    """The stage of top-k oracles: which items of each list the scores put first."""
+class Prefix(Stage):
+    """The stage of top-k oracles: the items of each list that the scores put first."""
 
     def __init__(self, lists: CandidateLists, size: int) -> None:
-        self.lists = lists
+        super().__init__(lists)
         self.size = size
         self.lengths: Index = np.minimum(lists.lengths, size)
-        self.offsets: Index = np.concatenate(([0], np.cumsum(self.lengths))).astype(np.int64)
+        self.offsets: Index = offsets_of(self.lengths)
 
     def place(self, scores: npt.ArrayLike) -> Index:
-        """The first items of each list from the top down, of equals the earlier first.
+        """Return the first items of each list from the top down, ties in input order.
 
-        int64 (sum of ``lengths``), list i's at ``offsets[i]:offsets[i + 1]``; raises DataError at a NaN
-        or a wrong length.
+        They are int64 (sum of ``lengths``), those of list i at ``offsets[i]:offsets[i + 1]``. Raises
+        DataError if a score is NaN or their number is wrong.
         """
         values = checked_scores(scores, self.lists.n_items)
         order = np.lexsort((-values, self.lists.list_index))  # stable: ties stay in the input's order
@@ -57,60 +49,70 @@ class Prefix:
 
 
 @dataclass(frozen=True)
-class TopOracle:
-    """The best choice by ``inner`` among the first ``size`` items of each list."""
+class _Top:
+    """Makes the stage of ``size`` items, which oracles of one size share."""
 
     size: int
-    inner: SelectingMetric
+
+    def __call__(self, lists: CandidateLists) -> Prefix:
+        return Prefix(lists, self.size)
+
+
+@register("oracle.")
+class TopOracle(Metric):
+    """The best choice by ``inner`` among the first ``cutoff`` items of each list."""
+
+    summary = "value of the best choice among the first k items, of any metric of one chosen item"
+    examples = ("oracle5.BLEU", "oracle2.BLEU", "oracle2.label@1", "oracle2.WER")
+    needs = ()  # those of the inner metric
+    cutoff: int = setting(..., "how many items are offered", ge=1)
+    inner: SelectingMetric = setting(..., "the metric of the chosen item")
+
+    @field_validator("inner", mode="before")
+    @classmethod
+    def _chooses(cls, inner: Any) -> Any:
+        if not isinstance(inner, SelectingMetric):
+            name = getattr(inner, "name", inner)
+            raise ConfigError(
+                f"an oracle needs a metric of one chosen item, such as oracle5.BLEU, not {name}"
+            )
+        return inner
 
     @property
     def name(self) -> str:
-        return f"oracle{self.size}.{self.inner.name}"
-
-    def prepare(self, lists: CandidateLists) -> OracleJudge:
-        """A judge of these lists."""
-        return self.prepare_in(Preparation(lists))
+        return f"oracle{self.cutoff}.{self.inner.name}"
 
     def prepare_in(self, preparation: Preparation) -> OracleJudge:
-        """A judge that shares what the inner metric shares, and its order with oracles of one size."""
-        stage = preparation.shared(TopItems(self.size))
+        """Return a judge that shares the inner metric's work, and its order with oracles of one size."""
+        stage = preparation.of_lists(_Top(self.cutoff))
         return OracleJudge(self.name, self.inner.prepare_in(preparation), stage)
 
 
-class OracleJudge:
+class OracleJudge(ReportJudge):
     """Statistics of each list's item in the best choice by ``inner`` among the first ones.
 
-    How good the choice is, ``inner.best_of`` says: exact for means and ratios, a climb for BLEU.
+    ``inner.best_of`` determines how good the choice is: exact for means and ratios, a climb for BLEU.
     """
 
+    stage: Prefix
+
     def __init__(self, name: str, inner: SelectingJudge, stage: Prefix) -> None:
-        self.name = name
+        super().__init__(name, f"oracle:{stage.size}|{inner.signature}", stage)
         self.inner = inner
-        self.stage = stage
         self.better = inner.better
         self.digits = inner.digits
         self.judged = inner.judged
-        self.signature = f"oracle:{stage.size}|{inner.signature}"
-
-    def per_list(self, scores: npt.ArrayLike) -> Floats:
-        """Statistics of each list under ``scores`` (n_items): float64 (n_lists, k)."""
-        return self.of(self.stage.place(scores))
 
     def of(self, placed: Index) -> Floats:
-        """Statistics of the best choice among items that this judge's stage has placed."""
+        """Return the statistics of the best choice among items that this judge's stage has placed."""
         return self.inner.of(self.inner.best_of(placed, self.stage.offsets))
 
     def score_from_sums(self, sums: Floats) -> Floats | float:
-        """The inner metric (...) of summed statistics (..., k)."""
+        """Return the inner metric (...) of summed statistics (..., k)."""
         return self.inner.score_from_sums(sums)
 
-    def first_best(self) -> Floats | None:
-        """Statistics of the best among the first stage's first items, None where it has no order."""
-        order = self.stage.lists.first_best
-        return None if order is None else self.per_list(order)
-
     def random(self) -> float:
-        """Of a mean, the exact expectation over all orders; else the mean over seeded random orders."""
+        """Return the exact expectation over all orders of a mean, else the mean over seeded orders."""
         lists = self.stage.lists
         if isinstance(self.inner, MeanJudge):
             return corpus_value(self, self._expected(self.inner))
@@ -121,7 +123,7 @@ class OracleJudge:
         return float(np.mean(values))
 
     def oracle(self) -> float:
-        """The best value of the whole lists."""
+        """Return the best value of the whole lists."""
         return self.inner.oracle()
 
     def _expected(self, inner: MeanJudge) -> Floats:
@@ -146,19 +148,3 @@ def _chances(n: int, size: int) -> Floats:
     i = np.arange(n - 1, dtype=np.float64)
     steps = np.maximum(n - size - i, 0.0) / (n - 1 - i)
     return np.concatenate(([1.0], np.cumprod(steps))) * (size / n)
-
-
-def _make(*, parameters: Mapping[str, Parameter], cutoff: int | None, inner: Metric | None) -> TopOracle:
-    if inner is None or cutoff is None:
-        raise ConfigError("say the best of how many of which metric, such as oracle5.BLEU")
-    refuse_unknown(parameters, [])
-    if cutoff < 1:
-        raise ConfigError("an oracle is of the first 1 or more items")
-    if not isinstance(inner, SelectingMetric):
-        raise ConfigError(
-            f"an oracle is of a metric of one chosen item, such as oracle5.BLEU; {inner.name} is none"
-        )
-    return TopOracle(cutoff, inner)
-
-
-FAMILIES.register("oracle.")(_make)

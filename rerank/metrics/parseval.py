@@ -1,58 +1,58 @@
 """PARSEVAL of the chosen parses, as evalb counts it with COLLINS.prm: labelled brackets against gold's.
 
-A bracket is a label over words, those of pre-terminals and of TOP and S1 left out. Words with a tag of
-punctuation (, : `` '' .) in gold are left out of both trees, as are traces (-NONE-), and with them the
+A bracket is a label over words; those of pre-terminals and of TOP and S1 do not count. Words with a tag of
+punctuation (, : `` '' .) in gold are dropped from both trees, as are traces (-NONE-), and with them the
 brackets that hold nothing else. Labels end before their first - or =, and PRT counts as ADVP. A bracket of
-the parse is matched by one of gold of the same label and words, each of gold once; it crosses gold where it
-shares words with a bracket of gold and neither holds the other.
+the parse is matched by one of gold of the same label and words, each of gold once; it crosses gold if it
+shares words with a bracket of gold and neither contains the other.
 
 The counts of an item, ``lists.counts["PARSEVAL"]``, are float64 (n_items, 5):
 
     0 matched   brackets of the parse that are matched
     1 gold      brackets of gold
     2 test      brackets of the parse
-    3 crossing  brackets of the parse that cross gold; NaN (in all items) where it is not known
-    4 length    words of gold with punctuation, without traces; NaN (in all items) where it is not known
+    3 crossing  brackets of the parse that cross gold; NaN (in all items) if that is unknown
+    4 length    words of gold with punctuation, without traces; NaN (in all items) if that is unknown
 
-Measures, in percent where nothing else is said (algorithm: Black et al. 1991; Collins & Koo 2005, 5.1):
+Measures, in percent unless stated otherwise (algorithm: Black et al. 1991; Collins & Koo 2005, 5.1):
 
 - PARSEVAL, the F of the sums, 2 matched / (gold + test); .LR = matched / gold; .LP = matched / test;
 - .EX, sentences all of whose brackets are right; .0CB and .2CB, those with no, at most two, crossing ones;
-- .CB, crossing brackets a sentence (smaller is better);
+- .CB, crossing brackets per sentence (lower is better);
 - .score, the mean over sentences of F / 100 * gold, the paper's Score, whose sum its equation 21 compares.
 
 ``(max=40)`` counts only sentences of at most 40 words, as evalb's second table does. Sums of nothing give 0.
-evalb takes punctuation by each tree's own tags, and leaves a sentence out as an error where the two then have
-other words; here gold's tags decide, and it counts. Where evalb skips a sentence without a parse, it counts
-here too: nothing is matched, and nothing crosses. S1 goes beyond COLLINS.prm, which names TOP alone.
+
+Differences from evalb: it takes punctuation by each tree's own tags, and skips a sentence as an error if the
+two trees then have different words; here gold's tags decide, and the sentence counts. It skips a sentence
+without a parse; here that counts with nothing matched and nothing crossing. S1 is an addition to
+COLLINS.prm, which names TOP alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from rerank._version import __version__
 from rerank.data.columns.forests import TRACE, Forest
 from rerank.data.judge import SumForm
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index, Ints
-from rerank.errors import ConfigError, DataError
-from rerank.metrics.base import FAMILIES, Metric, Parameter, Preparation, refuse_unknown
+from rerank.data.types import Floats, Index, Ints, Mask
+from rerank.errors import DataError
+from rerank.metrics.base import Preparation, register, signed
 from rerank.metrics.selecting import (
     MeanJudge,
     RatioJudge,
     SelectingJudge,
     SelectingMetric,
-    no_cutoff,
-    selection,
+    Selection,
 )
 from rerank.native.metrics import _parseval
+from rerank.settings import setting
 
 Kinds = npt.NDArray[np.int8]
 
@@ -67,20 +67,23 @@ _TAIL = re.compile("[-=].*", re.DOTALL)
 
 
 def counts_of(lists: CandidateLists) -> Floats:
-    """The counts of each item, see above: float64 (n_items, 5), saved ones or counted from trees.
+    """Return the counts of each item, see above: float64 (n_items, 5), saved ones or counted from trees.
 
-    Raises DataError where neither those nor trees and gold are there, saved ones are none, or a parse has
-    not as many words as gold.
+    Raises
+    ------
+    DataError
+        If neither counts nor trees and gold are there, the counts have another shape, or a parse and its
+        gold tree have different numbers of words.
     """
     saved = lists.counts.get(NAME)
     if saved is not None:
         unknown = np.isnan(saved)
         if saved.shape[1] != WIDTH or unknown[:, :CROSSING].any():
-            raise DataError(f"{lists.source}: the saved counts of {NAME} must be {WIDTH} numbers an item")
+            raise DataError(f"{lists.source}: the saved counts of {NAME} must be {WIDTH} numbers per item")
         return saved
     if lists.trees is None or lists.gold is None:
         lacking = "candidates' trees" if lists.trees is None else "gold trees"
-        raise DataError(f"{lists.source}: {NAME} needs the {lacking} or saved counts, there are neither")
+        raise DataError(f"{lists.source}: {NAME} needs the {lacking} or saved counts, found neither")
     return _counted(lists, lists.trees, lists.gold)
 
 
@@ -93,14 +96,14 @@ def _counted(lists: CandidateLists, trees: Forest, gold: Forest) -> Floats:
     if bad >= 0:
         i = int(np.searchsorted(lists.offsets, bad, side="right")) - 1
         which = f"parse {bad - int(lists.offsets[i]) + 1} of list {lists.list_id(i)!r}"
-        raise DataError(f"{lists.source}: {which} has not as many words as its gold tree")
+        raise DataError(f"{lists.source}: {which} and its gold tree have different numbers of words")
     return out
 
 
 def _arrays(forest: Forest, classes: dict[str, int]) -> tuple[Index, Ints, Ints, Ints, Kinds]:
-    """Offsets, symbols, sizes; of each symbol its class as a label (-1 = no bracket) and its kind as a tag.
+    """Offsets, symbols, sizes; for each symbol its class as a label (-1 = no bracket) and its kind as a tag.
 
-    ``classes`` numbers labels that count as different ones, in both forests.
+    ``classes`` numbers the labels that count as different in both forests.
     """
     of_symbols = np.full(len(forest.vocabulary), -1, dtype=np.int32)
     kinds = np.full(len(forest.vocabulary), _parseval.KINDS["word"], dtype=np.int8)
@@ -113,16 +116,11 @@ def _arrays(forest: Forest, classes: dict[str, int]) -> tuple[Index, Ints, Ints,
     return forest.offsets, forest.symbols, forest.sizes, of_symbols, kinds
 
 
-def counts_in(preparation: Preparation) -> Floats:
-    """What all PARSEVAL judges of ``preparation`` share: ``preparation.shared(counts_in)``."""
-    return counts_of(preparation.lists)
-
-
 class BracketRatio(RatioJudge):
-    """100 times a ratio of brackets, 0 where there are none."""
+    """100 times a ratio of brackets, 0 if there are none."""
 
     def score_from_sums(self, sums: Floats) -> Floats | float:
-        """Ratios (...) of sums (..., 2)."""
+        """Return ratios (...) of sums (..., 2)."""
         out = np.nan_to_num(super().score_from_sums(sums), nan=0.0)
         return out if out.ndim else float(out)
 
@@ -132,82 +130,153 @@ class BracketRatio(RatioJudge):
 
 
 def paper_score(counts: Floats) -> Floats:
-    """F / 100 * gold of each item (n_items), from its counts; 0 where nothing is produced."""
+    """Return F / 100 * gold of each item (n_items), from its counts; 0 if neither tree has a bracket."""
     both = counts[:, 1] + counts[:, 2]
     twice = 2.0 * counts[:, 0] * counts[:, 1]
     out: Floats = np.divide(twice, both, out=np.zeros(len(counts)), where=both > 0)
     return out
 
 
-RATIOS: dict[str, Callable[[Floats], tuple[Floats, Floats]]] = {
-    "": lambda c: (2.0 * c[:, 0], c[:, 1] + c[:, 2]),
-    "LR": lambda c: (c[:, 0], c[:, 1]),
-    "LP": lambda c: (c[:, 0], c[:, 2]),
-}
-MEANS: dict[str, Callable[[Floats], Floats]] = {
-    "EX": lambda c: np.where((c[:, 0] == c[:, 1]) & (c[:, 0] == c[:, 2]), 100.0, 0.0),
-    "CB": lambda c: c[:, CROSSING],
-    "0CB": lambda c: np.where(c[:, CROSSING] == 0, 100.0, 0.0),
-    "2CB": lambda c: np.where(c[:, CROSSING] <= 2, 100.0, 0.0),
-    "score": paper_score,
-}
+class _Brackets(SelectingMetric):
+    """A ratio or mean of counts, over sentences of at most ``max`` words if that is given."""
 
+    needs = ("trees", "gold")
+    max: int | None = setting(None, "only sentences of at most so many words", ge=1)
 
-@dataclass(frozen=True)
-class Parseval(SelectingMetric):
-    """One of RATIOS or MEANS, over sentences of at most ``longest`` words where that is given."""
-
-    measure: str = ""
-    longest: int | None = None
-
-    @property
-    def name(self) -> str:
-        bracket = "" if self.longest is None else f"(max={self.longest})"
-        return NAME + f".{self.measure}" * bool(self.measure) + bracket
+    @abstractmethod
+    def judge(self, counts: Floats, signature: str, stage: Selection, judged: Mask) -> SelectingJudge:
+        """Return the judge that sums these counts."""
 
     def prepare_in(self, preparation: Preparation) -> SelectingJudge:
-        """A judge that shares counts and choices with the others of ``preparation``."""
+        """Return a judge that shares counts and choices with the others of ``preparation``."""
         lists = preparation.lists
-        counts = preparation.shared(counts_in)
-        stage = preparation.shared(selection)
-        needed = [("lengths of sentences", LENGTH)] * (self.longest is not None)
-        needed += [("crossing brackets", CROSSING)] * self.measure.endswith("CB")
+        counts = preparation.of_lists(counts_of)
+        needed = [("lengths of sentences", LENGTH)] * (self.max is not None)
+        needed += [("crossing brackets", CROSSING)] * self.family.endswith("CB")
         for what, column in needed:
             if np.isnan(counts[:, column]).any():
-                raise DataError(f"{lists.source}: {self.name} needs {what}, and the saved counts have none")
+                raise DataError(f"{lists.source}: {self.name} needs {what}, which the saved counts lack")
         judged = np.ones(lists.n_lists, dtype=bool)
-        if self.longest is not None:
-            judged = counts[lists.offsets[:-1], LENGTH] <= self.longest
-        signature = self._signature(lists)
-        if self.measure in RATIOS:
-            per_item = np.column_stack(RATIOS[self.measure](counts))
-            per_item[~np.repeat(judged, lists.lengths)] = 0.0
-            return BracketRatio(self.name, signature, stage, per_item, judged=judged, counts={NAME: counts})
-        values = MEANS[self.measure](counts)
-        better = -1 if self.measure == "CB" else 1
-        return MeanJudge(
-            self.name, signature, stage, values, better=better, judged=judged, counts={NAME: counts}
-        )
+        if self.max is not None:
+            judged = counts[lists.offsets[:-1], LENGTH] <= self.max
+        return self.judge(counts, self._signature(lists), preparation.of_lists(Selection), judged)
 
     def _signature(self, lists: CandidateLists) -> str:
-        length = "all" if self.longest is None else f"<={self.longest}"
-        parts = [self.name, "prm:COLLINS", "punctuation:gold", f"words:{length}"]
+        how = ["prm:COLLINS", "punctuation:gold"]
         if lists.trees is None or NAME in lists.counts:
-            parts[1:3] = ["counts:saved"]
-        return "|".join([*parts, "missing_parse:0", f"version:{__version__}"])
+            how = ["counts:saved"]
+        length = "all" if self.max is None else f"<={self.max}"
+        return signed(self.name, *how, f"words:{length}", "missing_parse:0")
 
 
-def _make(
-    measure: str, *, parameters: Mapping[str, Parameter], cutoff: int | None, inner: Metric | None
-) -> Parseval:
-    no_cutoff(f"{NAME}.{measure}".rstrip("."), cutoff, inner)
-    refuse_unknown(parameters, ["max"])
-    longest = parameters.get("max")
-    if longest is not None and (not isinstance(longest, float) or longest < 1 or longest % 1):
-        raise ConfigError(f"max is the most words of a sentence, a whole number above 0, got {longest!r}")
-    return Parseval(measure, None if longest is None else int(longest))
+class _Ratio(_Brackets):
+    @abstractmethod
+    def ratio(self, counts: Floats) -> tuple[Floats, Floats]:
+        """Return numerators and denominators of items (n_items)."""
+
+    def judge(self, counts: Floats, signature: str, stage: Selection, judged: Mask) -> SelectingJudge:
+        per_item = np.column_stack(self.ratio(counts))
+        per_item[~np.repeat(judged, stage.lists.lengths)] = 0.0
+        return BracketRatio(self.name, signature, stage, per_item, judged=judged, counts={NAME: counts})
 
 
-FAMILIES.register(NAME, f"{NAME}.F1")(partial(_make, ""))
-for _measure in ("LR", "LP", *MEANS):
-    FAMILIES.register(f"{NAME}.{_measure}")(partial(_make, _measure))
+class _Mean(_Brackets):
+    better: ClassVar[int] = 1
+
+    @abstractmethod
+    def values(self, counts: Floats) -> Floats:
+        """Return the metric of items (n_items)."""
+
+    def judge(self, counts: Floats, signature: str, stage: Selection, judged: Mask) -> SelectingJudge:
+        known = {NAME: counts}
+        values = self.values(counts)
+        return MeanJudge(self.name, signature, stage, values, better=self.better, judged=judged, counts=known)
+
+
+@register(NAME, f"{NAME}.F1")
+class Parseval(_Ratio):
+    """F of labelled brackets."""
+
+    summary = "F of the chosen parses' labelled brackets, 0 to 100, as in evalb"
+    examples = ("PARSEVAL", "PARSEVAL(max=4)")
+
+    def ratio(self, counts: Floats) -> tuple[Floats, Floats]:
+        return 2.0 * counts[:, 0], counts[:, 1] + counts[:, 2]
+
+
+@register(f"{NAME}.LR")
+class LabelledRecall(_Ratio):
+    """Labelled recall."""
+
+    summary = "recall of gold's labelled brackets, 0 to 100"
+    examples = ("PARSEVAL.LR",)
+
+    def ratio(self, counts: Floats) -> tuple[Floats, Floats]:
+        return counts[:, 0], counts[:, 1]
+
+
+@register(f"{NAME}.LP")
+class LabelledPrecision(_Ratio):
+    """Labelled precision."""
+
+    summary = "precision of the parses' labelled brackets, 0 to 100"
+    examples = ("PARSEVAL.LP",)
+
+    def ratio(self, counts: Floats) -> tuple[Floats, Floats]:
+        return counts[:, 0], counts[:, 2]
+
+
+@register(f"{NAME}.EX")
+class ExactMatch(_Mean):
+    """Sentences without a wrong bracket."""
+
+    summary = "percentage of sentences all of whose brackets are right"
+    examples = ("PARSEVAL.EX",)
+
+    def values(self, counts: Floats) -> Floats:
+        exact = (counts[:, 0] == counts[:, 1]) & (counts[:, 0] == counts[:, 2])
+        return np.where(exact, 100.0, 0.0)
+
+
+@register(f"{NAME}.CB")
+class CrossingBrackets(_Mean):
+    """Crossing brackets per sentence."""
+
+    summary = "crossing brackets per sentence; lower is better"
+    examples = ("PARSEVAL.CB",)
+    better = -1
+
+    def values(self, counts: Floats) -> Floats:
+        return counts[:, CROSSING]
+
+
+@register(f"{NAME}.0CB")
+class NoCrossing(_Mean):
+    """Sentences without a crossing bracket."""
+
+    summary = "percentage of sentences without a crossing bracket"
+    examples = ("PARSEVAL.0CB",)
+    most: ClassVar[int] = 0
+
+    def values(self, counts: Floats) -> Floats:
+        return np.where(counts[:, CROSSING] <= self.most, 100.0, 0.0)
+
+
+@register(f"{NAME}.2CB")
+class TwoCrossing(NoCrossing):
+    """Sentences with at most two crossing brackets."""
+
+    summary = "percentage of sentences with at most two crossing brackets"
+    examples = ("PARSEVAL.2CB",)
+    most = 2
+
+
+@register(f"{NAME}.score")
+class Score(_Mean):
+    """Collins and Koo's Score."""
+
+    summary = "mean over sentences of F / 100 * gold brackets (Collins & Koo's Score)"
+    examples = ("PARSEVAL.score",)
+
+    def values(self, counts: Floats) -> Floats:
+        return paper_score(counts)

@@ -1,122 +1,203 @@
-"""Measures of retrieval: AP, RR, P@k, R@k, Success@k and nDCG in three families, equal to trec_eval's where
-it has them and ties fall as there; and pass@k, which is Success@k as it is known from language models.
+"""Measures of retrieval: AP, RR, P@k, R@k, Success@k and nDCG in three families, and pass@k.
 
-Each is a mean over lists. Lists without any judged item are left out; unjudged items of other lists
-count as not relevant. The binary measures take items with label >= ``rel`` (1 unless said); pass@k takes
-every label above 0.
+All but pass@k equal trec_eval's if it has them and ties are broken as it does; pass@k is Success@k as it is
+known from language models. Each is a mean over lists. Lists without any judged item are left out; unjudged
+items of other lists count as not relevant. The binary measures count items with label >= ``rel`` (1 by
+default); pass@k counts every label above 0.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property, partial
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from rerank._version import __version__
 from rerank.data.judge import corpus_value
-from rerank.data.lists import CandidateLists
 from rerank.data.types import Bytes, Floats, Mask
-from rerank.errors import ConfigError, DataError
-from rerank.metrics.base import (
-    FAMILIES,
-    Metric,
-    Parameter,
-    Preparation,
-    mean_from_sums,
-    refuse_unknown,
-)
+from rerank.errors import DataError
+from rerank.metrics.base import Metric, Preparation, ReportJudge, register, signed, value_text
 from rerank.metrics.relevance import Placement, Relevance
 from rerank.native.metrics import _ranking
-
-BINARY = {
-    "AP": _ranking.average_precision,
-    "RR": _ranking.reciprocal_rank,
-    "P": _ranking.hits,
-    "R": _ranking.hits,
-    "Success": _ranking.success,
-    "pass": _ranking.success,
-}
-# The least label that counts where none is said; of pass any above 0, and only such items are ever placed.
-DEFAULT_REL = {"pass": 0.0}
-NEED_CUTOFF = ("P", "R", "Success", "pass")
-# ir_measures' dcg=..., and what the families are: gain of a label, divisor at place i.
-DCG = {
-    "nDCG": ("log2", "rel", "log2(1+i)"),
-    "nDCG-exp": ("exp-log2", "2^rel-1", "log2(1+i)"),
-    "nDCG-letor": ("letor", "2^rel-1", "1,log2(i)"),
-}
-
-
-def _number(value: float) -> str:
-    """The shortest text that reads back as ``value``, whole numbers without a point."""
-    return str(int(value)) if value == int(value) else repr(value)
+from rerank.settings import setting
 
 
 def _relevance(preparation: Preparation) -> Relevance:
     return Relevance(preparation.lists, preparation.ties)
 
 
-@dataclass(frozen=True)
-class RankingMetric:
-    """One measure of retrieval; ``cutoff`` None = the whole list, ``rel`` is of no use to nDCG."""
+def _any_cutoff() -> Any:
+    return setting(None, "only the first so many items; none = all", ge=1)
 
-    measure: str
-    cutoff: int | None = None
-    rel: float = 1.0
+
+def _needed_cutoff() -> Any:
+    return setting(..., "only the first so many items", ge=1)
+
+
+class _Retrieval(Metric):
+    uses_ties = True
 
     @property
-    def name(self) -> str:
-        default = DEFAULT_REL.get(self.measure, 1.0)
-        rel = "" if self.rel == default else f"(rel={_number(self.rel)})"
-        return f"{self.measure}{rel}" + ("" if self.cutoff is None else f"@{self.cutoff}")
+    def depth(self) -> int | None:
+        """The cutoff, None for whole lists."""
+        cutoff: int | None = getattr(self, "cutoff", None)
+        return cutoff
 
-    def prepare(
-        self, lists: CandidateLists, *, ties: str | None = None, no_relevant: str = "zero"
-    ) -> RankingJudge:
-        """A judge of these lists; see Relevance for ``ties`` and Preparation for ``no_relevant``."""
-        return self.prepare_in(Preparation(lists, ties, no_relevant))
+    @abstractmethod
+    def judge(self, relevance: Relevance, no_relevant: str) -> RankingJudge:
+        """Return a judge of these judgements."""
 
     def prepare_in(self, preparation: Preparation) -> RankingJudge:
-        """A judge that shares its Relevance with the others of ``preparation``."""
-        relevance = preparation.shared(_relevance)
-        kind = BinaryJudge if self.measure in BINARY else GainJudge
-        return kind(self, relevance, preparation.no_relevant)
+        """Return a judge that shares its Relevance with the others of ``preparation``."""
+        return self.judge(preparation.shared(_relevance), preparation.no_relevant)
 
 
-class RankingJudge(ABC):
-    """Mean of a measure over lists; its statistics are [value, 1] of each list that counts, else [0, 0]."""
+class _Binary(_Retrieval):
+    """A measure of items that are relevant or not."""
 
-    better = 1
-    digits = 4
+    kernel: ClassVar[Callable[..., None]]
+    rel: float = setting(1.0, "the least label that is relevant", gt=0, allow_inf_nan=False)
 
-    def __init__(self, metric: RankingMetric, relevance: Relevance, no_relevant: str) -> None:
-        self.metric = metric
-        self.name = metric.name
-        self.stage = relevance
+    def judge(self, relevance: Relevance, no_relevant: str) -> BinaryJudge:
+        return BinaryJudge(self, relevance, no_relevant)
+
+    def divided(self, values: Floats, n_relevant: Floats) -> Floats:
+        """Return the measure (n_lists) from what the kernel sums."""
+        return values
+
+
+@register("AP", "MAP", "map_cut", "average-precision")
+class AveragePrecision(_Binary):
+    """Average precision."""
+
+    summary = "mean over relevant items of the precision at their places"
+    examples = ("AP", "AP@3", "AP(rel=2)")
+    kernel = staticmethod(_ranking.average_precision)
+    cutoff: int | None = _any_cutoff()
+
+    def divided(self, values: Floats, n_relevant: Floats) -> Floats:
+        return values / np.maximum(n_relevant, 1.0)
+
+
+@register("RR", "MRR", "recip_rank", "reciprocal-rank")
+class ReciprocalRank(_Binary):
+    """Reciprocal rank."""
+
+    summary = "one over the place of the first relevant item"
+    examples = ("RR", "RR@2")
+    kernel = staticmethod(_ranking.reciprocal_rank)
+    cutoff: int | None = _any_cutoff()
+
+
+@register("P", "prec", "precision")
+class Precision(_Binary):
+    """Precision at k, over k also if the list is shorter, as in trec_eval."""
+
+    summary = "share of relevant items among the first k"
+    examples = ("P@3", "P(rel=2)@1")
+    kernel = staticmethod(_ranking.hits)
+    cutoff: int = _needed_cutoff()
+
+    def divided(self, values: Floats, n_relevant: Floats) -> Floats:
+        return values / float(self.cutoff)
+
+
+@register("R", "rec", "recall")
+class Recall(_Binary):
+    """Recall at k."""
+
+    summary = "share of the relevant items that are among the first k"
+    examples = ("R@3",)
+    kernel = staticmethod(_ranking.hits)
+    cutoff: int = _needed_cutoff()
+
+    def divided(self, values: Floats, n_relevant: Floats) -> Floats:
+        return values / np.maximum(n_relevant, 1.0)
+
+
+@register("Success", "hit-rate")
+class Success(_Binary):
+    """Success at k."""
+
+    summary = "share of lists with a relevant item among the first k"
+    examples = ("Success@2", "Success(rel=2)@2")
+    kernel = staticmethod(_ranking.success)
+    cutoff: int = _needed_cutoff()
+
+
+@register("pass")
+class Pass(_Binary):
+    """pass@k of language models."""
+
+    summary = "share of lists with a solution (label above 0) among the first k"
+    examples = ("pass@1", "pass(rel=2)@2")
+    kernel = staticmethod(_ranking.success)
+    rel: float = setting(0.0, "the least label that counts; 0 = all above 0", ge=0, allow_inf_nan=False)
+    cutoff: int = _needed_cutoff()
+
+
+class _Gains(_Retrieval):
+    """nDCG of one family; ``gain`` and ``discount`` name its formulas, i is a place from 1."""
+
+    gain: ClassVar[str] = "2^rel-1"
+    discount: ClassVar[str] = "log2(1+i)"
+    cutoff: int | None = _any_cutoff()
+
+    def judge(self, relevance: Relevance, no_relevant: str) -> GainJudge:
+        return GainJudge(self, relevance, no_relevant)
+
+
+@register("nDCG-exp")
+class ExponentialNdcg(_Gains):
+    """nDCG with exponential gains."""
+
+    summary = "normalised discounted cumulative gain, gains 2^label - 1"
+    examples = ("nDCG-exp@3",)
+
+
+@register("nDCG-letor")
+class LetorNdcg(_Gains):
+    """nDCG as LETOR's evaluation script computes it."""
+
+    summary = "nDCG of the LETOR script: gains 2^label - 1, no discount at places 1 and 2"
+    examples = ("nDCG-letor", "nDCG-letor@3")
+    discount = "1,log2(i)"
+
+
+@register("nDCG", "ndcg_cut")
+class Ndcg(_Gains):
+    """nDCG with the labels as gains."""
+
+    summary = "normalised discounted cumulative gain, gains are the labels"
+    examples = ("nDCG", "nDCG@3")
+    gain = "rel"
+    dcg: Literal["log2", "exp-log2", "letor"] = setting("log2", "ir_measures' names of the families")
+
+    def canonical(self) -> _Gains:
+        """Return the metric of the family that ``dcg`` names."""
+        others: dict[str, type[_Gains]] = {"exp-log2": ExponentialNdcg, "letor": LetorNdcg}
+        return others[self.dcg](cutoff=self.cutoff) if self.dcg in others else self
+
+
+class RankingJudge(ReportJudge):
+    """Mean of a measure over lists."""
+
+    stage: Relevance
+
+    def __init__(
+        self, metric: _Retrieval, relevance: Relevance, no_relevant: str, formula: list[str]
+    ) -> None:
+        policy = (f"ties:{relevance.ties}", f"no_relevant:{no_relevant}", "unjudged:not-relevant")
+        super().__init__(metric.name, signed(metric.name, *formula, *policy), relevance)
         self.no_relevant = no_relevant
         longest = int(relevance.lists.lengths.max())
-        self.cutoff = longest if metric.cutoff is None else min(metric.cutoff, longest)
-
-    @property
-    def signature(self) -> str:
-        parts = [self.name, *self._formula(), f"ties:{self.stage.ties}", f"no_relevant:{self.no_relevant}"]
-        return "|".join([*parts, "unjudged:not-relevant", f"version:{__version__}"])
-
-    @property
-    def judged(self) -> Mask:
-        """Lists with a judged item, bool (n_lists)."""
-        return self.stage.judged
-
-    def per_list(self, scores: npt.ArrayLike) -> Floats:
-        """[value, counted] of each list under ``scores`` (n_items): float64 (n_lists, 2)."""
-        return self.of(self.stage.place(scores))
+        self.cutoff = longest if metric.depth is None else min(metric.depth, longest)
+        self.judged = relevance.judged
 
     def of(self, placed: Placement) -> Floats:
-        """The statistics of a placement that this judge's stage has made, for judges that share one."""
+        """Return [value, 1] of each list that counts, else [0, 0], from a placement of this judge's stage."""
         out = np.empty((len(self.possible), 2))
         value = self._values(placed)
         if not self.possible.all():
@@ -125,21 +206,12 @@ class RankingJudge(ABC):
         out[:, 1] = self.counted
         return out
 
-    def score_from_sums(self, sums: Floats) -> Floats | float:
-        """Means (...) of sums (..., 2); NaN where no list counts."""
-        return mean_from_sums(sums)
-
-    def first_best(self) -> Floats | None:
-        """Statistics of the first stage's ranking, None where the lists have none."""
-        placed = self.stage.first_best
-        return None if placed is None else self.of(placed)
-
     def random(self) -> float:
-        """Exact expectation over all orders of each list."""
+        """Return the exact expectation over all orders of each list."""
         return corpus_value(self, self.of(self.stage.random))
 
     def oracle(self) -> float:
-        """Value of the order of the labels."""
+        """Return the value of the order of the labels."""
         return corpus_value(self, self.of(self.stage.oracle))
 
     @cached_property
@@ -157,13 +229,14 @@ class RankingJudge(ABC):
     def _values(self, placed: Placement) -> Floats:
         """The measure of each list (n_lists)."""
 
-    @abstractmethod
-    def _formula(self) -> list[str]:
-        """What the signature says of how it is computed."""
-
 
 class BinaryJudge(RankingJudge):
     """AP, RR, P@k, R@k, Success@k, pass@k."""
+
+    def __init__(self, metric: _Binary, relevance: Relevance, no_relevant: str) -> None:
+        rel = value_text(metric.rel) if metric.rel else ">0"
+        super().__init__(metric, relevance, no_relevant, [f"rel:{rel}"])
+        self.metric = metric
 
     @cached_property
     def _good(self) -> Bytes:
@@ -180,28 +253,22 @@ class BinaryJudge(RankingJudge):
 
     def _values(self, placed: Placement) -> Floats:
         out = np.empty(self.stage.lists.n_lists)
-        kernel = BINARY[self.metric.measure]
         columns = (self.stage.offsets, placed.order, placed.above, placed.tied)
-        kernel(*columns, self._good, self.cutoff, out)
-        if self.metric.measure == "P":  # trec_eval's: over k also where the list is shorter
-            out /= float(self.metric.cutoff or 1)
-        elif self.metric.measure in ("AP", "R"):
-            out /= np.maximum(self._n_good, 1.0)
-        return out
-
-    def _formula(self) -> list[str]:
-        return [f"rel:{_number(self.metric.rel) if self.metric.rel else '>0'}"]
+        self.metric.kernel(*columns, self._good, self.cutoff, out)
+        return self.metric.divided(out, self._n_good)
 
 
 class GainJudge(RankingJudge):
     """nDCG of one family."""
 
-    def __init__(self, metric: RankingMetric, relevance: Relevance, no_relevant: str) -> None:
-        super().__init__(metric, relevance, no_relevant)
+    def __init__(self, metric: _Gains, relevance: Relevance, no_relevant: str) -> None:
+        formula = [f"gain:{metric.gain}", f"discount:{metric.discount}"]
+        super().__init__(metric, relevance, no_relevant, formula)
+        self.metric = metric
         known = relevance.known
         most = int(max(relevance.lists.lengths.max(), known.lengths.max()))
         places = np.arange(1, most + 1, dtype=np.float64)
-        if metric.measure == "nDCG-letor":
+        if metric.discount == "1,log2(i)":
             self._divisors = np.log2(np.maximum(places, 2.0))
         else:
             self._divisors = np.log2(places + 1.0)
@@ -212,11 +279,11 @@ class GainJudge(RankingJudge):
             largest = known.values.max()
             raise DataError(f"{relevance.lists.source}: label {largest:g} is too large for a gain of 2^rel-1")
         self._ideal = np.empty(relevance.lists.n_lists)
-        cutoff = most if metric.cutoff is None else min(metric.cutoff, most)
+        cutoff = most if metric.depth is None else min(metric.depth, most)
         _ranking.ideal_dcg(known.offsets, falling, self._divisors, cutoff, self._ideal)
 
     def _gain(self, labels: Floats) -> Floats:
-        if self.metric.measure == "nDCG":
+        if self.metric.gain == "rel":
             return labels
         with np.errstate(over="ignore"):
             return np.exp2(labels) - 1.0
@@ -230,45 +297,3 @@ class GainJudge(RankingJudge):
         columns = (self.stage.offsets, placed.order, placed.above, placed.tied)
         _ranking.dcg(*columns, self._gains, self._divisors, self._discounts, self.cutoff, out)
         return np.divide(out, self._ideal, out=out, where=self.possible)
-
-    def _formula(self) -> list[str]:
-        _, gain, discount = DCG[self.metric.measure]
-        return [f"gain:{gain}", f"discount:{discount}"]
-
-
-def _binary(
-    measure: str, *, parameters: Mapping[str, Parameter], cutoff: int | None, inner: Metric | None
-) -> RankingMetric:
-    assert inner is None  # only names that end in a dot wrap another metric
-    refuse_unknown(parameters, ["rel"])
-    default = DEFAULT_REL.get(measure, 1.0)
-    rel = parameters.get("rel", default)
-    if not isinstance(rel, float) or not (0 < rel < float("inf") or rel == default):
-        raise ConfigError(f"rel is the least label that counts as relevant, a number above 0, got {rel!r}")
-    if cutoff is None and measure in NEED_CUTOFF:
-        raise ConfigError(f"{measure} needs a cutoff, such as {measure}@10")
-    return RankingMetric(measure, cutoff, rel)
-
-
-def _ndcg(
-    measure: str, *, parameters: Mapping[str, Parameter], cutoff: int | None, inner: Metric | None
-) -> RankingMetric:
-    assert inner is None
-    refuse_unknown(parameters, ["dcg"] if measure == "nDCG" else [])
-    if "dcg" in parameters:
-        families = {dcg: family for family, (dcg, _, _) in DCG.items()}
-        if parameters["dcg"] not in families:
-            raise ConfigError(f"dcg is one of {', '.join(families)}, got {parameters['dcg']!r}")
-        measure = families[str(parameters["dcg"])]
-    return RankingMetric(measure, cutoff)
-
-
-FAMILIES.register("AP", "MAP", "map_cut", "average-precision")(partial(_binary, "AP"))
-FAMILIES.register("RR", "MRR", "recip_rank", "reciprocal-rank")(partial(_binary, "RR"))
-FAMILIES.register("P", "prec", "precision")(partial(_binary, "P"))
-FAMILIES.register("R", "rec", "recall")(partial(_binary, "R"))
-FAMILIES.register("Success", "hit-rate")(partial(_binary, "Success"))
-FAMILIES.register("pass")(partial(_binary, "pass"))
-FAMILIES.register("nDCG", "ndcg_cut")(partial(_ndcg, "nDCG"))
-FAMILIES.register("nDCG-exp")(partial(_ndcg, "nDCG-exp"))
-FAMILIES.register("nDCG-letor")(partial(_ndcg, "nDCG-letor"))

@@ -1,4 +1,4 @@
-"""The judgements of a set of lists made ready once, and what scores make of them.
+"""The judgements of a set of lists prepared once, and where scores put the relevant items.
 
 All measures of retrieval share one ``Relevance`` of the lists and one ``Placement`` of the scores.
 """
@@ -15,6 +15,7 @@ from rerank.data.columns.ragged import Ragged
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Ints, Mask
 from rerank.errors import ConfigError, DataError
+from rerank.metrics.base import Stage, checked_scores, labels_of
 from rerank.native.metrics import _placement, _ties
 from rerank.registry import did_you_mean
 
@@ -23,11 +24,16 @@ TIES = ("trec", "expected", "input")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Placement:
-    """Where the relevant items stand, list by list from the top down; three columns (n_relevant).
+    """The places of the relevant items, list by list from the top down; three columns (n_relevant).
 
-    order : int64, the item by its number among all relevant items.
-    above : int32, items strictly above its tie group.
-    tied : int32, size of that group; 1 where ties are broken.
+    Attributes
+    ----------
+    order : int64
+        The item's number among all relevant items.
+    above : int32
+        Items strictly above its tie group.
+    tied : int32
+        Size of that group; 1 if ties are broken.
     """
 
     order: Index
@@ -35,23 +41,27 @@ class Placement:
     tied: Ints
 
 
-class Relevance:
-    """Relevant items (label > 0) of every list, and how ties fall.
+class Relevance(Stage):
+    """Relevant items (label > 0) of every list, and how ties are broken.
 
-    ``ties`` is "trec" (scores as float32, as trec_eval holds them; of equal ones the larger id by bytes
-    comes first), "expected" (the mean over the orders of tied items) or "input" (of equal scores the
-    earlier item comes first); None chooses trec where every item has an id that is unique in its list,
-    else expected.
+    Parameters
+    ----------
+    lists : CandidateLists
+    ties : {"trec", "expected", "input"}, optional
+        trec: scores count as float32 as in trec_eval, and on ties the larger id by bytes comes first.
+        expected: the mean over the orders of tied items. input: on ties the earlier item comes first.
+        None is trec if every item has an id that is unique in its list, else expected.
 
-    Raises DataError where the lists hold no label, or where trec is asked for without such ids.
+    Raises
+    ------
+    DataError
+        If the lists have no labels, or trec is asked for without such ids.
     """
 
     def __init__(self, lists: CandidateLists, ties: str | None = None) -> None:
-        if lists.labels is None:
-            raise DataError(f"{lists.source}: no labels to measure against")
-        self.lists = lists
+        super().__init__(lists)
+        self.labels: Floats = np.ascontiguousarray(labels_of(lists), dtype=np.float64)
         self.ties = resolve_ties(lists, ties)
-        self.labels: Floats = np.ascontiguousarray(lists.labels, dtype=np.float64)
         self.items: Index = np.flatnonzero(self.labels > 0).astype(np.int64, copy=False)
         self.offsets: Index = np.searchsorted(self.items, lists.offsets).astype(np.int64, copy=False)
         self.item_labels: Floats = self.labels[self.items]
@@ -59,14 +69,14 @@ class Relevance:
 
     @cached_property
     def judged(self) -> Mask:
-        """Whether a list has any judged item, be it one that it does not hold: bool (n_lists)."""
+        """Lists with a judged item, retrieved or not: bool (n_lists)."""
         missed = self.lists.unretrieved
         judged = self.lists.judged_lists()
         return judged if missed is None else judged | (missed.lengths > 0)
 
     @cached_property
     def known(self) -> Ragged:
-        """Labels of all relevant items known, also of those that no list holds, each list's largest first."""
+        """Labels of all known relevant items, unretrieved ones included, each list's largest first."""
         offsets, values = self.offsets, self.item_labels.copy()
         missed = self.lists.unretrieved
         if missed is not None:
@@ -77,9 +87,9 @@ class Relevance:
         return Ragged(values, offsets)
 
     def place(self, scores: npt.ArrayLike, ties: str | None = None) -> Placement:
-        """Where ``scores`` (n_items, larger is better) put the relevant items.
+        """Return where ``scores`` (n_items, larger is better) put the relevant items.
 
-        ``ties`` takes the place of the Relevance's own. Raises DataError at a NaN; infinities are scores.
+        ``ties`` overrides the stage's own mode. Raises DataError if a score is NaN; infinities are allowed.
         """
         ties = self.ties if ties is None else ties
         values = checked_scores(scores, self.lists.n_items)
@@ -123,17 +133,21 @@ class Relevance:
 
     @cached_property
     def first_best(self) -> Placement | None:
-        """The first stage's own order, ties by the input's order; None where the lists have none."""
+        """The first stage's own order, ties in input order; None if the lists have none."""
         if self.lists.first_best is None:
             return None
         return self.place(self.lists.first_best, "input")
 
 
 def resolve_ties(lists: CandidateLists, ties: str | None) -> str:
-    """The way ties fall: ``ties`` checked, or the default for these lists.
+    """Return ``ties``, or the default for these lists.
 
-    Raises ConfigError at an unknown name, DataError where trec is asked for and an id is absent, empty
-    or doubled in its list.
+    Raises
+    ------
+    ConfigError
+        If the mode is unknown.
+    DataError
+        If it is trec and an id is missing, empty or repeated in its list.
     """
     if ties is not None and ties not in TIES:
         raise ConfigError(f"unknown ties {ties!r}; {did_you_mean(ties, TIES)}")
@@ -142,7 +156,7 @@ def resolve_ties(lists: CandidateLists, ties: str | None) -> str:
     ids = lists.item_ids
     if ids is None:
         if ties == "trec":
-            raise DataError(f"{lists.source}: ties as trec_eval breaks them need item ids, there are none")
+            raise DataError(f"{lists.source}: breaking ties as trec_eval does needs item ids, there are none")
         return "expected"
     size = 1 << max(2, int(2 * lists.lengths.max() - 1).bit_length())
     fault = _ties.ids_fault(ids.data, ids.offsets, lists.offsets, np.empty(size, dtype=np.uint64))
@@ -153,21 +167,5 @@ def resolve_ties(lists: CandidateLists, ties: str | None) -> str:
     where = lists.list_id(int(np.searchsorted(lists.offsets, fault, side="right")) - 1)
     what = f"the id {ids[fault]!r} twice" if ids[fault] else "an item without an id"
     raise DataError(
-        f"{lists.source}: ties as trec_eval breaks them need one id per item; list {where} holds {what}"
+        f"{lists.source}: breaking ties as trec_eval does needs one id per item; list {where} has {what}"
     )
-
-
-def checked_scores(scores: npt.ArrayLike, n_items: int) -> Floats | npt.NDArray[np.float32]:
-    """Scores as a contiguous float vector (n_items) without NaN; raises DataError otherwise."""
-    try:
-        values = np.asarray(scores)
-        if values.dtype not in (np.float32, np.float64):
-            values = values.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"scores must be numbers: {error}") from None
-    if values.shape != (n_items,):
-        raise DataError(f"scores have shape {values.shape}, expected ({n_items},)")
-    missing = np.isnan(values)
-    if missing.any():
-        raise DataError(f"the score of item {int(np.argmax(missing))} is NaN ({int(missing.sum())} in all)")
-    return np.ascontiguousarray(values)

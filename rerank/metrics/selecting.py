@@ -1,8 +1,8 @@
-"""Metrics that judge one chosen item a list: BLEU, WER, a mean label.
+"""Metrics that judge one chosen item of each list: BLEU, WER, a mean label.
 
-The item with the largest score is chosen, the earliest of equals. Each item has statistics, a row of
+The item with the largest score is chosen, the first on ties. Each item has statistics, a row of
 ``per_item``; the corpus value is a function of the rows' sum over the chosen items, which is all that the
-bootstrap, oracles and MERT need. A new metric is a SelectingMetric whose ``prepare_in`` gives one of
+bootstrap, oracles and MERT need. A new metric is a SelectingMetric whose ``prepare_in`` returns one of
 
 - MeanJudge: the mean over lists of a value of each item (labels, sentence BLEU);
 - RatioJudge: 100 times a ratio of two sums (WER, TER, PER, PARSEVAL's F);
@@ -13,9 +13,8 @@ Their statistics come from texts and references by a TextStatistics, or from the
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +24,16 @@ from rerank.data.judge import SumForm, corpus_value
 from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Mask
-from rerank.errors import ConfigError, DataError
-from rerank.metrics.base import Metric, Parameter, Preparation, mean_from_sums
-from rerank.metrics.relevance import checked_scores
+from rerank.errors import DataError
+from rerank.metrics.base import (
+    Measure,
+    Metric,
+    Preparation,
+    ReportJudge,
+    Stage,
+    checked_scores,
+    mean_from_sums,
+)
 
 RANDOM_SAMPLES = 100
 RANDOM_SEED = 12345
@@ -35,85 +41,79 @@ RANDOM_SEED = 12345
 _GAIN = 1e-12
 
 
-class Selection:
+class Selection(Stage):
     """The stage of every selecting judge: which item of each list the scores choose."""
 
-    def __init__(self, lists: CandidateLists) -> None:
-        self.lists = lists
-
     def place(self, scores: npt.ArrayLike) -> Index:
-        """The chosen item of each list, int64 (n_lists): the largest score, the earliest of equals.
+        """Return the item with the largest score of each list, the first on ties: int64 (n_lists).
 
-        ``scores`` are (n_items), larger is better; raises DataError at a NaN or a wrong length.
+        Raises DataError if a score (n_items) is NaN or their number is wrong.
         """
         return first_largest(checked_scores(scores, self.lists.n_items), self.lists.offsets)
 
-    @cached_property
-    def first_best(self) -> Index | None:
-        """The items that the first stage chose, None where the lists have no order of their own."""
-        return None if self.lists.first_best is None else self.place(self.lists.first_best)
 
+class SelectingMetric(Metric):
+    """A metric of one chosen item of each list."""
 
-def selection(preparation: Preparation) -> Selection:
-    """The stage that all selecting judges of ``preparation`` share: ``preparation.shared(selection)``."""
-    return Selection(preparation.lists)
-
-
-class SelectingMetric(ABC):
-    """A metric of one chosen item a list, before it has seen data (a frozen dataclass: hashable)."""
-
-    @property
-    @abstractmethod
-    def name(self) -> str: ...
+    def prepare(
+        self, lists: CandidateLists, *, ties: str | None = None, no_relevant: str = "zero"
+    ) -> SelectingJudge:
+        """Return a judge of these lists."""
+        return self.prepare_in(Preparation(lists, ties, no_relevant))
 
     @abstractmethod
     def prepare_in(self, preparation: Preparation) -> SelectingJudge:
-        """A judge that shares what ``preparation`` has made ready."""
-
-    def prepare(self, lists: CandidateLists) -> SelectingJudge:
-        """A judge of these lists."""
-        return self.prepare_in(Preparation(lists))
+        """Return a judge that shares counts and choices with the others of ``preparation``."""
 
 
-class TextStatistics(ABC):
-    """Statistics of items counted from texts and references; a frozen dataclass, equal by what it counts.
+class TextStatistics(Measure):
+    """Statistics of items counted from texts and references, equal by what they count.
 
-    Calling one gives float64 (n_items, width) of a preparation, saved or counted, so that
-    ``preparation.shared(TextStatistics(...))`` counts once for all judges that sum the same numbers.
+    Calling one returns those of a preparation, so that ``preparation.shared(TextStatistics(...))`` counts
+    once for all judges that sum the same numbers. The name is the key in ``lists.counts``.
     """
 
     @property
     @abstractmethod
-    def name(self) -> str:
-        """The key in ``lists.counts``: the metric's name with the parameters that change the counts."""
-
-    @property
-    @abstractmethod
-    def width(self) -> int: ...
+    def width(self) -> int:
+        """The number of statistics of an item."""
 
     @abstractmethod
     def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Floats:
-        """Statistics float64 (n_items, width), all finite; references are columns of (n_lists)."""
+        """Return finite statistics, float64 (n_items, width).
+
+        Parameters
+        ----------
+        texts : StringColumn (n_items)
+        references : tuple of StringColumn (n_lists)
+            One at least.
+        offsets : int64 (n_lists + 1)
+            Items of list i are ``offsets[i]:offsets[i + 1]``.
+        """
 
     def __call__(self, preparation: Preparation) -> Floats:
         return self.of(preparation.lists)
 
     def of(self, lists: CandidateLists) -> Floats:
-        """The saved statistics where the set has them, else counted ones.
+        """Return the saved statistics if the set has them, else counted ones.
 
-        Whoever gives a set other texts or references must drop its counts. Raises DataError where
-        neither the counts nor what they are counted from is there, or saved ones are of another shape.
+        Code that gives a set other texts or references must drop its counts.
+
+        Raises
+        ------
+        DataError
+            If neither counts nor texts and references are there, or the counts have another shape.
         """
         saved = lists.counts.get(self.name)
         if saved is not None:
             if saved.shape[1] != self.width or np.isnan(saved).any():
                 raise DataError(
-                    f"{lists.source}: the saved counts of {self.name} must be {self.width} numbers an item"
+                    f"{lists.source}: the saved counts of {self.name} must be {self.width} numbers per item"
                 )
             return saved
         if lists.texts is None:
             raise DataError(
-                f"{lists.source}: {self.name} needs the candidates' texts or saved counts, there are neither"
+                f"{lists.source}: {self.name} needs the candidates' texts or saved counts, found neither"
             )
         if not lists.references:
             raise DataError(f"{lists.source}: {self.name} needs references; give them with --refs FILE")
@@ -121,17 +121,24 @@ class TextStatistics(ABC):
 
 
 def reference_count(lists: CandidateLists) -> str:
-    """How many references a list has, for signatures; "saved" where only counts are there."""
+    """Return the number of references for signatures; "saved" if only counts are there."""
     return str(len(lists.references)) if lists.references else "saved"
 
 
-class SelectingJudge(ABC):
-    """A judge of one chosen item a list, from statistics of each item.
+class SelectingJudge(ReportJudge):
+    """A judge of one chosen item of each list, from statistics of each item.
 
-    per_item : float64 (n_items, k), what is summed if the item is chosen; rows of lists that are not
-        judged are zero.
-    judged : bool (n_lists), all lists unless said.
-    counts : what it was counted from, as a set's ``counts`` keep it, where that is more than per_item.
+    Parameters
+    ----------
+    name, signature : str
+    stage : Selection
+    per_item : float64 (n_items, k)
+        What is summed if the item is chosen; rows of lists that are not judged are zero.
+    better : {1, -1}
+    judged : bool (n_lists), optional
+        All lists by default.
+    counts : mapping of str to float64 (n_items, ...), optional
+        The counts behind ``per_item`` as a set's ``counts`` keep them, if they hold more.
     """
 
     digits = 2
@@ -147,42 +154,31 @@ class SelectingJudge(ABC):
         judged: Mask | None = None,
         counts: Mapping[str, Floats] | None = None,
     ) -> None:
-        self.name = name
-        self.signature = signature
-        self.stage = stage
+        super().__init__(name, signature, stage)
         self.per_item = per_item
         self.better = better
         self.counts: Mapping[str, Floats] = {} if counts is None else counts
-        self.judged: Mask = np.ones(stage.lists.n_lists, dtype=bool) if judged is None else judged
+        self.judged = np.ones(stage.lists.n_lists, dtype=bool) if judged is None else judged
 
     @abstractmethod
     def score_from_sums(self, sums: Floats) -> Floats | float:
-        """The metric (...) of summed statistics (..., k)."""
+        """Return the metric (...) of summed statistics (..., k)."""
 
     @property
     def sum_form(self) -> SumForm | None:
-        """``score_from_sums`` as kernels know it; None has them call it."""
+        """``score_from_sums`` as kernels know it; None if they must call it."""
         return None
 
-    def per_list(self, scores: npt.ArrayLike) -> Floats:
-        """Statistics of the item that ``scores`` (n_items) choose in each list: float64 (n_lists, k)."""
-        return self.of(self.stage.place(scores))
-
     def of(self, placed: Index) -> Floats:
-        """Statistics of the chosen items (n_lists)."""
+        """Return the statistics of the chosen items ``placed`` (n_lists)."""
         return self.per_item[placed]
 
     def item_values(self) -> Floats:
-        """The metric of each item on its own, float64 (n_items); NaN where it has none."""
+        """Return the metric of each item on its own, float64 (n_items); NaN if it has none."""
         return np.asarray(self.score_from_sums(self.per_item), dtype=np.float64)
 
-    def first_best(self) -> Floats | None:
-        """Statistics of the first stage's choice, None where the lists have none."""
-        chosen = self.stage.first_best
-        return None if chosen is None else self.of(chosen)
-
     def random(self) -> float:
-        """Mean of the corpus value over RANDOM_SAMPLES seeded random choices."""
+        """Return the mean of the corpus value over RANDOM_SAMPLES seeded random choices."""
         lists = self.stage.lists
         rng = np.random.Generator(np.random.PCG64(RANDOM_SEED))
         sums = np.empty((RANDOM_SAMPLES, self.per_item.shape[1]))
@@ -191,7 +187,7 @@ class SelectingJudge(ABC):
         return float(np.mean(self.score_from_sums(sums)))
 
     def oracle(self) -> float:
-        """The best corpus value of any choice (see ``best_of`` for how good), never below first-best."""
+        """Return the value of the choice of ``best_of``, or of first-best if that is better."""
         lists = self.stage.lists
         chosen = self.best_of(np.arange(lists.n_items, dtype=np.int64), lists.offsets)
         value, first = corpus_value(self, self.of(chosen)), self.first_best()
@@ -201,11 +197,11 @@ class SelectingJudge(ABC):
         return own if self.better * (own - value) > 0 else value
 
     def best_of(self, items: Index, offsets: Index) -> Index:
-        """The best choice of one item for each list from those offered: int64 (n_lists).
+        """Return the best choice of one item for each list from those offered: int64 (n_lists).
 
-        Items of list i are ``items[offsets[i]:offsets[i + 1]]``, one at least; of equals the first one
-        offered is taken. Here: greedy hill-climbing of the corpus value, list after list until nothing is
-        gained, from the choice of the best single items: good, not proven best.
+        Items of list i are ``items[offsets[i]:offsets[i + 1]]``, one at least; on ties the first wins. Here:
+        greedy hill-climbing of the corpus value, list after list until nothing is gained, from the choice
+        of the best single items: good, not proven best.
         """
         rows = self.per_item[items]
         own = np.nan_to_num(self.better * self.item_values()[items], nan=-np.inf)
@@ -227,12 +223,12 @@ class SelectingJudge(ABC):
 
 
 class RatioJudge(SelectingJudge):
-    """100 times a ratio of sums of two statistics: [numerator, denominator], the latter never negative."""
+    """100 times a ratio of sums of two statistics, [numerator, denominator >= 0]."""
 
     scale = 100.0
 
     def score_from_sums(self, sums: Floats) -> Floats | float:
-        """Ratios (...) of sums (..., 2); NaN where the denominator is zero."""
+        """Return ratios (...) of sums (..., 2); NaN if the denominator is zero."""
         return mean_from_sums(sums) * self.scale
 
     @property
@@ -240,15 +236,15 @@ class RatioJudge(SelectingJudge):
         return SumForm("ratio", (self.scale, np.nan))
 
     def best_of(self, items: Index, offsets: Index) -> Index:
-        """The very best choice: Dinkelbach's method, which ends at the best ratio of sums."""
+        """Return the best choice, found by Dinkelbach's method, which ends at the best ratio of sums."""
         top, bottom = self.per_item[items].T.copy()
-        chosen = first_largest(bottom, offsets)  # a ratio to begin with, where there is any
+        chosen = first_largest(bottom, offsets)  # a start that has a ratio, if there is any
         ratio = self._ratio(top[chosen].sum(), bottom[chosen].sum())
         while np.isfinite(ratio):
             better = first_largest(self.better * (top - ratio * bottom), offsets)
             found = self._ratio(top[better].sum(), bottom[better].sum())
             if not self.better * (found - ratio) > 0:
-                return items[better if found == ratio else chosen]  # of equals the first offered
+                return items[better if found == ratio else chosen]  # on ties the first
             chosen, ratio = better, found
         return items[chosen]
 
@@ -256,7 +252,7 @@ class RatioJudge(SelectingJudge):
         return top / bottom if bottom > 0 else -self.better * np.inf
 
     def random(self) -> float:
-        """Exact where every item of a list has the same denominator, else as for any other metric."""
+        """Return the exact mean if all items of each list have the same denominator, else a sampled one."""
         starts = self.stage.lists.offsets[:-1]
         bottom = np.ascontiguousarray(self.per_item[:, 1])
         if np.array_equal(np.maximum.reduceat(bottom, starts), np.minimum.reduceat(bottom, starts)):
@@ -269,7 +265,8 @@ class RatioJudge(SelectingJudge):
 class MeanJudge(RatioJudge):
     """The mean over judged lists of the chosen item's value; statistics [value, 1], or zeros.
 
-    values : float64 (n_items), NaN only in lists that are not judged; in the metric's own units.
+    Parameters are those of SelectingJudge, but for ``values``, float64 (n_items) in the metric's own units,
+    NaN only in lists that are not judged.
     """
 
     scale = 1.0
@@ -294,21 +291,5 @@ class MeanJudge(RatioJudge):
         self.digits = digits
 
     def best_of(self, items: Index, offsets: Index) -> Index:
-        """The best item of each list."""
+        """Return the best item of each list."""
         return items[first_largest(self.better * self.per_item[items, 0], offsets)]
-
-
-def no_cutoff(name: str, cutoff: int | None, inner: Metric | None) -> None:
-    """Raises ConfigError where a metric without a cutoff was given one."""
-    assert inner is None  # only names that end in a dot wrap another metric
-    if cutoff is not None:
-        raise ConfigError(f"{name} takes no cutoff")
-
-
-def flag(parameters: Mapping[str, Parameter], key: str) -> bool:
-    """A parameter that is 1, true or yes, or 0, false or no (the default)."""
-    value = parameters.get(key, 0.0)
-    word = str(value).lower()
-    if value in (0.0, 1.0) or word in ("true", "yes", "false", "no"):
-        return value == 1.0 or word in ("true", "yes")
-    raise ConfigError(f"{key} is 1 or 0, got {value!r}")

@@ -1,8 +1,8 @@
 """What every model shares, and the model file.
 
 A model file is a zip archive as numpy's npz: ``meta.json`` (format version, kind, learner, settings,
-feature names, scaling, training data, dev score) and one .npy member for each array. Nothing in it
-is executed when it is read. The same model gives the same bytes.
+feature names, scaling, training data, dev score) and one .npy member for each array. Reading it runs no
+code. The same model gives the same bytes.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import zipfile
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from pydantic import Field
 
 from rerank._version import __version__
 from rerank.data.leads import with_margin
@@ -25,8 +25,10 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
 from rerank.data.scaling import Scaling
 from rerank.data.types import AnyArray, Floats
-from rerank.errors import DataError, FormatError
+from rerank.errors import ConfigError, DataError, FormatError
 from rerank.files import atomic_write, read_bytes, shown
+from rerank.models.training import Training
+from rerank.records import Record
 from rerank.registry import Registry
 
 FORMAT_VERSION = 1
@@ -35,28 +37,25 @@ Arrays = dict[str, AnyArray]
 MODELS: Registry[type[Model]]
 
 
-@dataclass
-class Training:
-    """Where a model came from: enough to train it again, or to see that it was not."""
-
-    learner: str = ""
-    settings: dict[str, Any] = field(default_factory=dict)
-    data: dict[str, Any] = field(default_factory=dict)
-    dev: dict[str, Any] = field(default_factory=dict)
-    rounds: dict[str, Any] = field(default_factory=dict)
-    keep: dict[str, Any] = field(default_factory=dict)
-    gains: list[dict[str, Any]] = field(default_factory=list)
-    seeds: dict[str, Any] = field(default_factory=dict)
-
-
 class Model(ABC):
     """A scorer of candidates: larger scores are better.
 
-    ``feature_names`` are the features by column as the model knows them; data with other columns is
-    brought into that order by name (by position where either has no names), absent features are 0.
-    ``keep_margin``, in units of the scores, keeps a list's first-best on top unless another item leads it by
-    more (see data.leads.with_margin); None where the model has none. ``initial`` are the weights (n_features)
-    that a tuner started from, None where there were none; they are not saved.
+    Attributes
+    ----------
+    feature_names : list of str
+        The model's columns. Data with other columns is brought into that order by name, or by position if
+        either has no names; absent features are 0.
+    scaling : Scaling or None
+        Applied to features before they are scored.
+    keep_margin : float or None
+        In units of the scores: a list's first-best stays on top unless another item leads it by more
+        (see data.leads.with_margin).
+    initial : ndarray or None
+        The weights that a tuner started from, float64 (n_features); they are not saved.
+    training : Training
+        Where the model came from.
+    curve : list of dict
+        The learning curve, a row for each round; it is not saved.
     """
 
     kind: ClassVar[str]
@@ -71,23 +70,29 @@ class Model(ABC):
 
     @abstractmethod
     def score_aligned(self, lists: CandidateLists) -> Floats:
-        """Scores (n_items) of lists whose columns are the model's and whose features are scaled."""
+        """Return the scores, float64 (n_items), of lists with the model's columns and scaled features."""
 
     @abstractmethod
     def arrays(self) -> Arrays:
-        """What to save beside the metadata."""
+        """Return the arrays to save, by name."""
 
     @classmethod
     @abstractmethod
     def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
-        """The inverse of ``arrays``."""
+        """Return the model whose ``arrays()`` these are.
+
+        Raises
+        ------
+        KeyError, IndexError, TypeError, ValueError or DataError
+            If arrays are absent or do not fit; ``load_model`` reports a damaged file.
+        """
 
     @abstractmethod
     def explain(self) -> list[tuple[str, float]]:
-        """(what, weight) rows for ``rerank show``, heaviest first."""
+        """Return (feature, weight) rows for ``rerank show``, largest magnitude first."""
 
     def unknown_features(self, lists: CandidateLists) -> list[str]:
-        """Names of features that occur in the data and that the model does not know, and so ignores."""
+        """Return the names of features that occur in the data but not in the model, which ignores them."""
         unknown = np.flatnonzero(lists.places_in(self.feature_names) < 0)
         if len(unknown) and isinstance(lists.features, Sparse):
             unknown = np.intersect1d(unknown, lists.features.indices)
@@ -95,41 +100,42 @@ class Model(ABC):
         return [names[j] for j in unknown]
 
     def score(self, lists: CandidateLists) -> Floats:
-        """A score for each item, float64 (n_items), in the order of the items of ``lists``.
+        """Return a score for each item, float64 (n_items), in the order of the items of ``lists``.
 
-        With a keep margin, DataError where the lists have no first stage's order.
+        Raises
+        ------
+        DataError
+            If the model has a keep margin and the lists have no first-best.
         """
         return self.with_keep_margin(lists, self.raw_score(lists))
 
     def with_keep_margin(self, lists: CandidateLists, scores: Floats) -> Floats:
-        """Raw scores (n_items) with the model's keep margin, where it has one."""
+        """Return raw ``scores`` (n_items) changed by the model's keep margin, if it has one."""
         return scores if self.keep_margin is None else with_margin(lists, scores, self.keep_margin)
 
     def raw_score(self, lists: CandidateLists) -> Floats:
-        """The scores (n_items) as if there were no keep margin."""
+        """Return the scores, float64 (n_items), without the keep margin."""
         lists = lists.with_columns(self.feature_names)
         if self.scaling is not None:
             lists = self.scaling.apply(lists)
         return self.score_aligned(lists)
 
     def save(self, path: str) -> None:
-        """Writes the model file at ``path``, whole or not at all."""
+        """Write the model file at ``path``, whole or not at all."""
         arrays = self.arrays()
         meta: dict[str, Any] = {
             "format": FORMAT_VERSION,
             "rerank": __version__,
             "kind": self.kind,
-            "training": vars(self.training),
+            "training": self.training.as_json(),
             "feature_names": self.feature_names,
             "scaling": None,
-            "keep_margin": "inf"
-            if self.keep_margin == math.inf
-            else self.keep_margin,  # JSON has no infinity
+            "keep_margin": plain_margin(self.keep_margin),
         }
         if self.scaling is not None:
             meta["scaling"] = self.scaling.to_meta()
             arrays |= {f"scaling.{name}": array for name, array in self.scaling.arrays().items()}
-        whole = io.BytesIO()  # an archive is written by going back: no pipe or compressor can do that
+        whole = io.BytesIO()  # zip archives are written with seeks, which pipes and compressors cannot do
         with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
             text = json.dumps(meta, ensure_ascii=False, indent=1, allow_nan=False)
             _add(archive, "meta.json", text.encode("utf-8", "surrogateescape"))
@@ -142,15 +148,30 @@ class Model(ABC):
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    info = zipfile.ZipInfo(name)  # dated 1980: the same model, the same bytes
+    """Adds a member dated 1980, so that the same model gives the same bytes."""
+    info = zipfile.ZipInfo(name)
     info.compress_type = zipfile.ZIP_DEFLATED
     archive.writestr(info, content, compresslevel=1)
 
 
-def load_model(path: str) -> Model:
-    """The model saved at ``path``; ``-`` is standard input.
+def plain_margin(margin: float | None) -> float | str | None:
+    """Return a keep margin as JSON has it, which has no infinity: "inf" instead."""
+    return "inf" if margin == math.inf else margin
 
-    Raises FormatError where the file is no model of this package, or of a version it cannot read.
+
+def load_model(path: str) -> Model:
+    """Return the model saved at ``path``.
+
+    Parameters
+    ----------
+    path
+        A model file; ``-`` is standard input.
+
+    Raises
+    ------
+    FormatError
+        If the file is not a model of this package, is damaged, or has a format version that this
+        release cannot read.
     """
     expected = "a model file written by rerank"
     content = bytes(read_bytes(path))
@@ -165,29 +186,39 @@ def load_model(path: str) -> Model:
                 for name in archive.namelist()
                 if name.endswith(".npy")
             }
-        version, kind = meta["format"], meta["kind"]
+        version = meta["format"]
     except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, TypeError):
         raise FormatError(path, None, "something else, or a damaged file", expected) from None
     if version != FORMAT_VERSION:
         raise FormatError(path, None, f"model format {version}", f"format {FORMAT_VERSION}")
     try:
-        return _rebuild(MODELS.get(kind), meta, arrays)
-    except (KeyError, TypeError, ValueError, DataError) as error:
-        raise FormatError(path, None, f"a damaged model ({error})", expected) from None
+        return _rebuild(_Metadata.from_json(meta), arrays)
+    except (LookupError, TypeError, ValueError, DataError, ConfigError) as error:
+        reason = f"no array {error}" if isinstance(error, KeyError) else error
+        raise FormatError(path, None, f"a damaged model ({reason})", expected) from None
 
 
-def _rebuild(owner: type[Model], meta: dict[str, Any], arrays: Arrays) -> Model:
-    model = owner.from_arrays(
-        list(meta["feature_names"]), {n: a for n, a in arrays.items() if not n.startswith("scaling.")}
-    )
-    model.training = Training(**meta["training"])
-    if meta["scaling"] is not None:
+class _Metadata(Record):
+    """meta.json of a model file."""
+
+    format: int
+    rerank: str
+    kind: str
+    training: Training
+    feature_names: list[str]
+    scaling: dict[str, Any] | None
+    keep_margin: float | None = Field(None, ge=0)
+
+
+def _rebuild(meta: _Metadata, arrays: Arrays) -> Model:
+    """The model of a file's parts."""
+    own = {name: array for name, array in arrays.items() if not name.startswith("scaling.")}
+    model = MODELS.get(meta.kind).from_arrays(meta.feature_names, own)
+    model.training = meta.training
+    model.keep_margin = meta.keep_margin
+    if meta.scaling is not None:
         members = {n.removeprefix("scaling."): a for n, a in arrays.items() if n.startswith("scaling.")}
-        model.scaling = Scaling.restore(meta["scaling"], members)
-    if meta.get("keep_margin") is not None:
-        model.keep_margin = float(meta["keep_margin"])
-        if not model.keep_margin >= 0:
-            raise DataError(f"a keep margin of {model.keep_margin}")
+        model.scaling = Scaling.restore(meta.scaling, members)
     return model
 
 

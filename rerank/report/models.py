@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
-from rerank.models.base import Model
+from rerank.models.base import Model, plain_margin
+from rerank.models.training import RestartsRecord
 from rerank.report.columns import columns
 from rerank.report.restarts import spread_lines
 from rerank.report.training import gain_line, margin_line
 
 
 def _parts(model: Model) -> dict[str, Any]:
-    training = model.training
+    training = model.training.as_json()
     return {
         "kind": model.kind,
-        "learner": training.learner,
-        "settings": training.settings,
+        "learner": training["learner"],
+        "settings": training["settings"],
         "scaling": model.scaling.name if model.scaling is not None else "none",
-        "data": training.data,
-        "rounds": training.rounds,
-        "keep_margin": "inf" if model.keep_margin == math.inf else model.keep_margin,
-        "keep": training.keep,
-        "gains": training.gains,
-        "seeds": training.seeds,
+        "data": training["data"],
+        "rounds": training["rounds"],
+        "keep_margin": plain_margin(model.keep_margin),
+        "keep": training["keep"],
+        "gains": training["gains"],
+        "seeds": training["seeds"],
+        **({"notes": training["notes"]} if "notes" in training else {}),
     }
 
 
@@ -42,26 +43,28 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     """The same as aligned text, heaviest weights first."""
     parts, training = _parts(model), model.training
     rows = [("model", parts["kind"]), ("learner", parts["learner"] or "unknown")]
-    parts["rounds"] = {name: value for name, value in training.rounds.items() if not isinstance(value, list)}
-    rows += [(name, _flat(parts[name])) for name in ("settings", "scaling", "data", "rounds") if parts[name]]
+    parts["rounds"] = {name: value for name, value in parts["rounds"].items() if not isinstance(value, list)}
+    shown = ("settings", "scaling", "data", "rounds", "notes")
+    rows += [(name, _flat(parts[name])) for name in shown if parts.get(name)]
     if model.keep_margin is not None:
         rows.append(("margin", margin_line(model).removeprefix("keep margin ")))
     rows += [("gain", gain_line(gain)) for gain in training.gains]
-    if training.seeds:
-        rows.append(("seeds", _flat(training.seeds)))
+    if parts["seeds"]:
+        rows.append(("seeds", _flat(parts["seeds"])))
     weights = model.explain()
     known = set(model.feature_names)
     weighted = sum(name in known for name, _ in weights)
     rows.append(("features", f"{len(model.feature_names)}, {weighted} with a weight"))
     lines = columns(rows)
-    shown = weights[:top]
-    if shown:
-        widest = max(len(name) for name, _ in shown)
-        lines += ["", *(f"{name:<{widest}}  {weight: .6g}" for name, weight in shown)]
-    if len(shown) < len(weights):
-        lines.append(f"... and {len(weights) - len(shown)} more")
-    if len(training.rounds.get("restarts", ())) > 1:
-        lines += ["", *spread_lines(training.rounds, [name for name, _ in shown])]
+    heaviest = weights[:top]
+    if heaviest:
+        widest = max(len(name) for name, _ in heaviest)
+        lines += ["", *(f"{name:<{widest}}  {weight: .6g}" for name, weight in heaviest)]
+    if len(heaviest) < len(weights):
+        lines.append(f"... and {len(weights) - len(heaviest)} more")
+    rounds = training.rounds
+    if isinstance(rounds, RestartsRecord) and len(rounds.restarts) > 1:
+        lines += ["", *spread_lines(rounds, [name for name, _ in heaviest])]
     return lines
 
 

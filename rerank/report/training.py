@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.variance import Variance
+from rerank.evaluation.gains import Gain
 from rerank.models.base import Model
+from rerank.models.training import FitRecord, MinimumRecord, RestartsRecord, RoundsRecord, SeedsRecord
 from rerank.report.restarts import restart_lines
 from rerank.report.sparkline import sparkline
 from rerank.report.variance import variance_lines
@@ -21,17 +20,19 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
     """Lines for a person: what was learnt from ``lists``, how the watched ``metric`` went, what it gained."""
     lines = [_size_line(model, lists)]
     rounds = model.training.rounds
-    if "run" in rounds:
-        text = f"{count(rounds['run'], 'round')}, kept round {rounds['kept']}"
-        if rounds.get("converged"):
-            text += ", the last one without an update"
-        if "dev" in rounds:
-            text += f"; dev {metric} {rounds['dev']:.4f}"
-        lines += [text, *_curve_lines(model, metric)]
-    elif "restarts" in rounds:
-        lines += restart_lines(rounds, metric)
-    elif "train" in rounds:
-        lines.append(f"train {metric} {rounds['train']:.4f}")
+    match rounds:
+        case RoundsRecord():
+            text = f"{count(rounds.run, 'round')}, kept round {rounds.kept}"
+            if rounds.converged:
+                text += ", the last one without an update"
+            if rounds.dev is not None:
+                text += f"; dev {metric} {rounds.dev:.4f}"
+            lines += [text, *_curve_lines(model, metric)]
+        case RestartsRecord():
+            lines += restart_lines(rounds, metric)
+        case FitRecord() | MinimumRecord():
+            if rounds.train is not None:
+                lines.append(f"train {metric} {rounds.train:.4f}")
     if model.keep_margin is not None:
         lines.append(margin_line(model))
     return [*lines, *map(gain_line, model.training.gains)]
@@ -41,35 +42,34 @@ def margin_line(model: Model) -> str:
     """The model's keep margin, and what it does on the dev lists where there are some."""
     margin, known = model.keep_margin, model.training.keep
     assert margin is not None
-    line = f"keep margin {margin:.6g}" + (" (tuned)" if known.get("tuned") else "")
+    line = f"keep margin {margin:.6g}" + (" (tuned)" if known is not None and known.tuned else "")
     if margin == math.inf:
         line += ", so that every first-best is kept"
-    if not known:
+    if known is None:
         return line
-    line += f": {known['switched']} of {count(known['lists'], 'dev list')} switch"
-    line += f" ({known['leading']} without it)"
-    if known["switched"]:
-        line += f", {known['gained']} gain and {known['lost']} lose"
-    if known["unvalued"]:
-        line += f", {known['unvalued']} have no {model.training.rounds['metric']} of their own"
+    line += f": {known.switched} of {count(known.lists, 'dev list')} switch"
+    line += f" ({known.leading} without it)"
+    if known.switched:
+        line += f", {known.gained} gain and {known.lost} lose"
+    if known.unvalued:
+        line += f", {known.unvalued} have no {model.training.rounds.metric} of their own"
     return line
 
 
-def seed_lines(found: Variance, seeds: Mapping[str, Any]) -> list[str]:
-    """What several runs say, and which of them was kept; ``seeds`` is the training record's."""
-    lines = variance_lines(found, f"{seeds['on']} ", decimals(*found.values))
-    return [*lines, f"kept seed {seeds['chosen']}, the {seeds['by']} run on {seeds['on']}"]
+def seed_lines(seeds: SeedsRecord) -> list[str]:
+    """How several runs differ, and which of them was kept."""
+    lines = variance_lines(seeds, f"{seeds.on} ", decimals(*seeds.values))
+    return [*lines, f"kept seed {seeds.chosen}, the {seeds.by} run on {seeds.on}"]
 
 
-def gain_line(gain: Mapping[str, Any]) -> str:
-    """A gain of the training record with its interval, and what the lists were to the model."""
+def gain_line(gain: Gain) -> str:
+    """A gain with its interval, and what the lists were to the model."""
     before, after, difference, low, high = (
-        number(gain[key], gain["before"], gain["after"]) for key in ("before", "after", "gain", "low", "high")
+        number(value, gain.before, gain.after)
+        for value in (gain.before, gain.after, gain.gain, gain.low, gain.high)
     )
-    values = f"{gain['part']} {gain['metric']}: {gain['over']} {before}, now {after}"
-    return (
-        f"{values}, gain {difference} [{low}, {high}] over {count(gain['lists'], 'list')}{_USES[gain['use']]}"
-    )
+    values = f"{gain.part} {gain.metric}: {gain.over} {before}, now {after}"
+    return f"{values}, gain {difference} [{low}, {high}] over {count(gain.lists, 'list')}{_USES[gain.use]}"
 
 
 def decimals(*values: float | None) -> int:
@@ -84,13 +84,12 @@ def number(value: float | None, *others: float | None) -> str:
 
 def _size_line(model: Model, lists: CandidateLists) -> str:
     """Learner, lists, items, features and pairs."""
-    training = model.training
+    training, data = model.training, model.training.data
     size = f"{count(lists.n_lists, 'list')}, {lists.n_items} items, {count(lists.n_features, 'feature')}"
-    if "pairs" in training.data:
-        size += f", {count(training.data['pairs'], 'pair')}"
-        skipped = training.data["lists_without_pair"]
-        if skipped:
-            size += f" ({count(skipped, 'list has', 'lists have')} none)"
+    if data.pairs is not None:
+        size += f", {count(data.pairs, 'pair')}"
+        if data.lists_without_pair:
+            size += f" ({count(data.lists_without_pair, 'list has', 'lists have')} none)"
     return f"{training.learner}: {size}"
 
 

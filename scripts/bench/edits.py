@@ -26,8 +26,8 @@ import numpy as np
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.types import Index
-from rerank.metrics.edit import EditStatistics
-from rerank.metrics.ter import TerStatistics
+from rerank.metrics.base import parse
+from rerank.metrics.selecting import TextStatistics
 
 Edits = list[int]
 
@@ -87,7 +87,8 @@ class Data:
 
 
 def ours(kind: str) -> Callable[[Data], Edits]:
-    statistics = TerStatistics() if kind == "TER" else EditStatistics(kind)
+    statistics = parse(kind)
+    assert isinstance(statistics, TextStatistics)
 
     def run(data: Data) -> Edits:
         found = statistics.count(data.column, (data.reference_column,), data.offsets)

@@ -25,11 +25,12 @@ import numpy as np
 import rerank
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.learners.base import Guide
+from rerank.learners.base import FitInputs
 from rerank.learners.tuning.initial import initial_weights
 from rerank.learners.tuning.mert import Mert
 from rerank.metrics.base import parse
 from rerank.metrics.selecting import SelectingJudge
+from rerank.models.training import RestartsRecord
 
 RESTARTS = 20
 MEAN = 10
@@ -137,7 +138,7 @@ def write_for_moses(lists: CandidateLists, judge: SelectingJudge, metric: str, f
                 out.write(f"{kind}_TXT_BEGIN_0 {i} {len(rows)} {rows.shape[1]} {tail}\n")
                 out.writelines(" ".join(f"{v:.12g}" for v in row) + "\n" for row in rows)
                 out.write(f"{kind}_TXT_END_0\n")
-    start = initial_weights(lists, Guide(), "auto")[0]
+    start = initial_weights(lists, FitInputs(), "auto")[0]
     start = start / np.abs(start).sum()
     lines = (start, -np.ones_like(start), np.ones_like(start))
     (folder / "init.opt").write_text("".join(" ".join(f"{v:.9g}" for v in row) + "\n" for row in lines))
@@ -178,7 +179,9 @@ def print_growth() -> None:
         started = time.process_time()
         model = Mert(restarts=1, perturbations=0).fit(lists, judge=judge)
         took = time.process_time() - started
-        searches = sum(end["searches"] for end in model.training.rounds["restarts"])
+        rounds = model.training.rounds
+        assert isinstance(rounds, RestartsRecord)
+        searches = sum(end.searches for end in rounds.restarts)
         print(f"{len(X):9,d} {took:7.2f} {1e9 * took / searches / len(X):28.2f}")
 
 

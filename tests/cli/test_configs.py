@@ -85,4 +85,4 @@ def test_another_learner_takes_none_of_the_settings_of_the_files(tmp_path):
 def test_ohsumed_with_the_configuration(shared_data, monkeypatch):
     monkeypatch.setenv("RERANK_DATA", str(shared_data))
     result = train_from(read_config(str(ROOT / "configs" / "ohsumed-perceptron.yaml")))
-    assert result.model.training.rounds["dev"] > 0.46
+    assert result.model.training.rounds.dev > 0.46

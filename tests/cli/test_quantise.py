@@ -35,7 +35,7 @@ def test_a_model_of_quantised_labels_is_that_of_lists_with_such_labels(rerank, r
     expected = train(few)
     found = load_model("model")
     assert dict(found.explain()) == dict(expected.explain())
-    assert found.training.data["quantise"] == way
+    assert found.training.data.quantise == way
     assert f"{make_pairs(few, PairRelation()).n_pairs} pairs" in result.err
     assert f"quantise {way}" in " ".join(rerank("show", "model").out.split())
 

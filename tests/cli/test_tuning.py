@@ -72,7 +72,7 @@ def test_weights_come_from_files(rerank, nbest):
     rerank("weights", "import", "moses.ini", "--out", "start")
     rerank(*TRAIN, *settings, "--init", "start", "--out", "c")
     assert (nbest / "a").read_bytes() == (nbest / "b").read_bytes() == (nbest / "c").read_bytes()
-    assert load_model("a").training.rounds["from"] == "given"
+    assert load_model("a").training.rounds.init == "given"
     result = rerank(
         *TRAIN, *settings, "--init", "moses.ini", "--scaling", "list-zscore", "--out", "x", code=2
     )

@@ -83,7 +83,7 @@ def test_a_saved_model_scores_as_before(name, scaling, tmp_path):
     model.save(str(tmp_path / "model"))
     again = load_model(str(tmp_path / "model"))
     np.testing.assert_array_equal(again.score(lists), model.score(lists))
-    assert vars(again.training) == vars(model.training)
+    assert again.training == model.training
     assert again.explain() == model.explain()
 
 
@@ -197,9 +197,9 @@ def test_rounds_leave_a_curve_and_the_best_can_be_kept(name):
     learner = make_learner(name, {**settings_of(name), "rounds": 6, "keep": "best"})
     model = fit(learner, some_lists(), dev=some_lists(2), metric=metric_of(name))
     dev = [row["dev"] for row in model.curve]
-    kept = model.training.rounds["kept"]
+    kept = model.training.rounds.kept
     assert kept == 1 + dev.index(max(dev))
-    assert model.training.rounds["dev"] == max(dev)
+    assert model.training.rounds.dev == max(dev)
     value = parse(metric_of(name)).prepare(some_lists(2))
     found = value.score_from_sums(value.per_list(model.score(some_lists(2))).sum(axis=0))
     assert found == pytest.approx(max(dev), abs=1e-12)

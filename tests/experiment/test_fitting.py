@@ -16,9 +16,9 @@ from rerank.evaluation.gains import gain
 from rerank.experiment import fit, make_learner
 from rerank.experiment.fitting import fit_seeds, prepare
 from rerank.learners.base import Learner
-from rerank.learners.keep_margin import tune_margin
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
+from rerank.models.keep_margin import margin_effect, tune_margin
 from rerank.models.linear import LinearModel
 from rerank.report.models import model_json, model_lines
 
@@ -45,22 +45,21 @@ def fitted(metric="label@1", dev=DEV, **more):
 def test_a_tuned_margin_is_the_best_on_dev_for_scaled_scores():
     model = fitted(keep_margin="auto", scaling="zscore")
     judge = parse("label@1").prepare(DEV)
-    expected = tune_margin(DEV, judge, model.raw_score(DEV))
+    margin = tune_margin(DEV, judge, model.raw_score(DEV))
+    expected = margin_effect(DEV, judge, model.raw_score(DEV), margin, tuned=True)
     assert 0 < model.keep_margin < math.inf
-    assert model.keep_margin == expected.margin
+    assert model.keep_margin == margin
     assert corpus_value(judge, judge.per_list(model.score(DEV))) == expected.value
-    record = model.training.keep
-    assert record["tuned"] is True
-    assert (record["value"], record["switched"]) == (expected.value, expected.switched)
-    assert record["value"] >= record["without"]
+    assert model.training.keep == expected
+    assert expected.value >= expected.without
 
 
 def test_a_margin_by_hand_is_kept_and_its_effect_noted():
     model = fitted(keep_margin=0.25)
     assert model.keep_margin == 0.25
-    assert model.training.keep["tuned"] is False
-    assert fitted(dev=None, keep_margin=0.25).training.keep == {}
-    assert fitted("nDCG@5", keep_margin=0.25).training.keep == {}
+    assert model.training.keep.tuned is False
+    assert fitted(dev=None, keep_margin=0.25).training.keep is None
+    assert fitted("nDCG@5", keep_margin=0.25).training.keep is None
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.3, math.inf])
@@ -81,7 +80,7 @@ def test_a_damaged_margin_is_refused(tmp_path):
     model = fitted()
     model.keep_margin = -1.0
     model.save(str(tmp_path / "m"))
-    with pytest.raises(FormatError, match=r"a damaged model \(a keep margin of -1.0\)"):
+    with pytest.raises(FormatError, match=r"a damaged model \(keep_margin: found -1.0, expected 0 or more\)"):
         load_model(str(tmp_path / "m"))
 
 
@@ -114,7 +113,7 @@ def test_the_public_function_takes_a_margin():
 
 def test_gains_over_first_best_are_noted_for_both_sets():
     model = fitted(keep_margin=0.1)
-    assert [(g["part"], g["use"], g["over"]) for g in model.training.gains] == [
+    assert [(g.part, g.use, g.over) for g in model.training.gains] == [
         ("train", "fit", "first-best"),
         ("dev", "none", "first-best"),
         ("dev", "none", "no margin"),
@@ -122,10 +121,10 @@ def test_gains_over_first_best_are_noted_for_both_sets():
     for lists, found in zip((TRAIN, DEV), model.training.gains[:2], strict=True):
         judge = parse("label@1").prepare(lists)
         first, own = judge.per_list(lists.first_best), judge.per_list(model.score(lists))
-        assert found["before"] == corpus_value(judge, first)
-        assert found["after"] == corpus_value(judge, own)
-        assert found["low"] < found["gain"] == found["after"] - found["before"] < found["high"]
-        assert found == gain(found["part"], found["use"], "first-best", judge, first, own).as_json()
+        assert found.before == corpus_value(judge, first)
+        assert found.after == corpus_value(judge, own)
+        assert found.low < found.gain == found.after - found.before < found.high
+        assert found == gain(found.part, found.use, "first-best", judge, first, own)
 
 
 class Tuner(Learner):
@@ -133,7 +132,7 @@ class Tuner(Learner):
 
     name = "tuner"
 
-    def _fit(self, lists, guide):
+    def _fit(self, lists, inputs):
         model = LinearModel(lists.names(), np.array([2.0, 0.5, 0.0, 0.0]))
         model.initial = np.array([1.0, 0.0, 0.0, 0.0])
         return model
@@ -141,33 +140,33 @@ class Tuner(Learner):
 
 def test_gains_over_the_initial_weights_of_a_tuner_are_noted_as_well():
     model = fit(Tuner(), TRAIN, dev=DEV, metric="label@1", scaling="zscore")
-    assert [(g["part"], g["over"]) for g in model.training.gains] == [
+    assert [(g.part, g.over) for g in model.training.gains] == [
         (part, over) for part in ("train", "dev") for over in ("first-best", "initial weights")
     ]
     judge = parse("label@1").prepare(DEV)
     alone = corpus_value(judge, judge.per_list(DEV.features.column(0)))  # a z-score keeps the order
-    assert model.training.gains[3]["before"] == alone
-    assert model.training.gains[3]["after"] == model.training.gains[2]["after"] != alone
+    assert model.training.gains[3].before == alone
+    assert model.training.gains[3].after == model.training.gains[2].after != alone
 
 
 def test_the_gain_of_the_margin_itself_is_noted_on_dev():
     model = fitted(keep_margin="auto")
     found = model.training.gains[2]
-    assert (found["before"], found["after"]) == (model.training.keep["without"], model.training.keep["value"])
-    assert found["low"] <= found["gain"] <= found["high"]
+    assert (found.before, found.after) == (model.training.keep.without, model.training.keep.value)
+    assert found.low <= found.gain <= found.high
 
 
 def test_dev_lists_that_chose_something_are_not_unseen():
-    assert fitted(keep_margin="auto").training.gains[1]["use"] == "choice"
-    assert fitted(settings={"keep": "best"}).training.gains[1]["use"] == "choice"
-    assert fitted(dev=TRAIN).training.gains[1]["use"] == "fit"
+    assert fitted(keep_margin="auto").training.gains[1].use == "choice"
+    assert fitted(settings={"keep": "best"}).training.gains[1].use == "choice"
+    assert fitted(dev=TRAIN).training.gains[1].use == "fit"
 
 
 def test_without_first_best_or_with_a_ranking_metric_there_is_no_gain():
-    assert fitted("nDCG@5").training.gains == []
+    assert fitted("nDCG@5").training.gains == ()
     lists = replace(TRAIN, first_best=None)
     learner = make_learner("perceptron", {"rounds": 1})
-    assert fit(learner, lists, metric="label@1").training.gains == []
+    assert fit(learner, lists, metric="label@1").training.gains == ()
 
 
 def seeds(n=4, dev=DEV, metric="label@1", learner="perceptron", **settings):
@@ -185,8 +184,8 @@ def test_runs_are_those_of_their_seeds_and_the_best_on_dev_is_chosen():
     assert runs.seed == 3 + values.index(max(values))
     alone = fitted(settings={"rounds": 1, "seed": runs.seed})
     np.testing.assert_array_equal(alone.weights, runs.model.weights)
-    assert runs.model.training.seeds["chosen"] == runs.seed
-    assert runs.model.training.gains[1]["use"] == "choice"
+    assert runs.model.training.seeds.chosen == runs.seed
+    assert runs.model.training.gains[1].use == "choice"
 
 
 @pytest.mark.parametrize("n", [2, 4, 5])
@@ -194,7 +193,7 @@ def test_without_dev_the_median_on_train_is_chosen(n):
     runs = seeds(n, dev=None)
     values = list(runs.variance.values)
     assert values[runs.seed - 1] == sorted(values)[(n - 1) // 2]
-    assert runs.model.training.seeds["by"] == "median"
+    assert runs.model.training.seeds.by == "median"
 
 
 def test_errors_are_better_the_fewer_and_rankings_have_seeds_too():

@@ -15,6 +15,7 @@ from fuzz.mutated import mutated_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import jsonl as slow
+from rerank.native.formats._json import repeats_key
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
@@ -322,6 +323,51 @@ def test_faults(tmp_path: Path, name: str) -> None:
     assert message.startswith(f"{place}: found ")
     assert found in message
     assert ", expected " in message
+
+
+@pytest.mark.parametrize(
+    ("text", "repeats"),
+    [
+        (r'{"a": 1, "b": 2}', False),
+        (r'{"a": 1, "a" : 2}', True),
+        (r'{"a": 1, "\u0061": 2}', True),
+        (r'{"a": {"b": [1, {"c": ":", "c\":": 2}]}, "b": "\\"}', False),
+        (r'{"a": {"b": [1, {"c": ":", "c": 2}]}, "b": "\\"}', True),
+        (r'["a long string, and then some \" : \\\" :", {"a long string": ""}]', False),
+        (r'":"', False),
+        ("[]", False),
+    ],
+)
+def test_repeated_keys_are_found(text: str, repeats: bool) -> None:
+    assert repeats_key(text.encode(), json.loads(text)) == repeats
+
+
+def test_candidates_that_differ_in_kind_are_added_one_by_one(tmp_path: Path) -> None:
+    items = [
+        {"text": "a", "x": 1, "note": "n", "score": 1, "logprobs": [-1]},
+        {"text": "b", "x": 2, "note": 3, "score": None, "logprobs": [None, -2, -3]},
+        {"text": "c", "x": True, "note": None, "score": 2, "logprobs": []},
+        {"text": "d", "x": 4, "note": None, "score": 2, "logprobs": "?"},
+    ]
+    lists = quietly(tmp_path, {"candidates": items})
+    names = ["score", "x", "logprob_sum", "n_tokens", "logprob_mean", "logprob_min", "note"]
+    assert lists.feature_names == names
+    assert lists.features.to_dense().tolist() == [
+        [1, 1, -1, 1, -1, -1, 0],
+        [0, 2, -5, 2, -2.5, -3, 3],
+        [2, 1, 0, 0, 0, 0, 0],
+        [2, 4, 0, 0, 0, 0, 0],
+    ]
+    found = fault(tmp_path, {"candidates": [*items, {**items[0], "note": "n"}]})
+    assert found.startswith("set.jsonl:1: found the string 'n' at candidates[4].note, expected a number")
+
+
+def test_the_first_fault_of_several_is_reported(tmp_path: Path) -> None:
+    good, bad = {"list": "a", "text": "x", "x": 1}, {"list": "a", "text": 5, "x": 1}
+    for later in ("{", {"text": "y"}, bad, {"list": 1.5, "text": "x"}):
+        assert fault(tmp_path, good, good, bad, later).startswith("set.jsonl:3: found the number 5 at text")
+    apart = [good, {**good, "list": "b"}, bad]
+    assert fault(tmp_path, *apart, strict=True).startswith("set.jsonl:3: found list 'a' again")
 
 
 def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from rerank.data.lists import CandidateLists
 from rerank.errors import FitError
-from rerank.learners.base import Guide
+from rerank.learners.base import FitInputs
 from rerank.learners.tuning.initial import base_weights, initial_weights
 
 WEIGHTS = np.array([0.5, -2.0, 0.25])
@@ -46,8 +46,8 @@ def test_scores_printed_with_few_digits_still_give_them():
 def test_base_says_why_it_cannot_be(scores, said):
     lists = lists_with(scores)
     with pytest.raises(FitError, match=f"some lists: init=base: .*{said}"):
-        initial_weights(lists, Guide(), "base")
-    weights, how = initial_weights(lists, Guide(), "auto")
+        initial_weights(lists, FitInputs(), "base")
+    weights, how = initial_weights(lists, FitInputs(), "auto")
     assert how == "even"
     np.testing.assert_array_equal(weights, np.full(3, 1 / 3))
 
@@ -72,15 +72,15 @@ def test_given_weights_come_first_and_are_asked_for():
     lists = lists_with(lambda X: X @ WEIGHTS)
     given = np.array([1.0, 2.0, 3.0])
     for init in ("auto", "given"):
-        weights, how = initial_weights(lists, Guide(initial=given), init)
+        weights, how = initial_weights(lists, FitInputs(initial=given), init)
         assert how == "given"
         np.testing.assert_array_equal(weights, given)
         assert weights is not given
-    assert initial_weights(lists, Guide(initial=given), "base")[1] == "base"
-    assert initial_weights(lists, Guide(initial=given), "zero")[1] == "zero"
+    assert initial_weights(lists, FitInputs(initial=given), "base")[1] == "base"
+    assert initial_weights(lists, FitInputs(initial=given), "zero")[1] == "zero"
     with pytest.raises(FitError, match="init=given: no initial weights"):
-        initial_weights(lists, Guide(), "given")
-    assert initial_weights(lists, Guide(), "auto")[1] == "base"
+        initial_weights(lists, FitInputs(), "given")
+    assert initial_weights(lists, FitInputs(), "auto")[1] == "base"
 
 
 _MANY = """

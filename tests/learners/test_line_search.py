@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from reference.mert import best_interval, intervals, smoothed
+from reference.mert import best_interval, intervals
 from reference.translations import drawn_groups, lists_of
 from scipy.sparse import csr_array
 
@@ -14,7 +14,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.errors import FitError
 from rerank.learners.tuning.line_problem import LineProblem
-from rerank.learners.tuning.line_search import Climb, window_means
+from rerank.learners.tuning.line_search import Climb
 from rerank.metrics.base import parse
 from rerank.native.learners import _mert
 
@@ -50,16 +50,6 @@ def searched(problem, start, direction, *, native=True, l2=0.0):
     return found, _mert.point_in(*found[1:], unit), climb
 
 
-def best_mean(problem, start, direction, n):
-    """What a smoothed search finds (objective, lower, upper), and what a step must reach."""
-    climb = Climb(problem, start, smooth=n)
-    climb.settle(start)
-    unit = float(np.linalg.norm(start) / np.linalg.norm(direction)) or 1.0
-    rise = problem.towards(direction)
-    climb._search.gather(*rise, climb._scores, climb._chosen, climb._sums, unit)
-    return climb._best_mean(direction, unit)
-
-
 def value_at(lists, metric, weights, list_weights=None):
     judge = parse(metric).prepare(lists)
     per_list = judge.per_list(lists.features.scores(weights))
@@ -89,68 +79,6 @@ def test_the_best_interval_is_that_of_the_definition(metric):
                 continue
             assert got[0] == pytest.approx(wanted[0], rel=1e-12)
             np.testing.assert_allclose(got[1:], wanted[1:], rtol=1e-9, atol=1e-9, err_msg=f"seed {seed}")
-
-
-@pytest.mark.parametrize("metric", ["BLEU", "WER", "label@1"])
-@pytest.mark.parametrize("n", [1, 2, 50])
-def test_the_best_mean_is_that_of_the_definition(metric, n):
-    for seed in range(8):
-        lists = drawn(seed)
-        rng = np.random.default_rng(seed)
-        start, direction = rng.integers(-3, 4, (2, 3)).astype(float)
-        if not direction.any():
-            continue
-        judge = parse(metric).prepare(lists)
-        X = lists.features.values
-        found = intervals(X @ start, X @ direction, lists.offsets, judge.per_item)
-        means = [judge.better * mean for mean in smoothed(found, judge.score_from_sums, n)]
-        problem = prepared(lists, metric)
-        problem.scale[:] = 1.0
-        (objective, lower, upper), here = best_mean(problem, start, direction, n)
-        assert objective == pytest.approx(max(means), rel=1e-12)
-        ends = np.array([interval[:2] for interval in found])
-        at = int(np.flatnonzero(np.isclose(ends, [lower, upper], rtol=1e-9, atol=1e-9).all(axis=1))[0])
-        assert means[at] == pytest.approx(max(means), rel=1e-12)
-        at = next(i for i, (_, end) in enumerate(ends) if end > 1e-12)
-        assert here == pytest.approx(means[at], rel=1e-12)
-
-
-def test_means_over_windows():
-    values = np.array([1.0, 2.0, 6.0, 4.0])
-    np.testing.assert_allclose(window_means(values, 1), [1.5, 3.0, 4.0, 5.0])
-    np.testing.assert_array_equal(window_means(values, 0), values)
-    np.testing.assert_allclose(window_means(values, 9), 3.25)
-    np.testing.assert_array_equal(
-        np.isnan(window_means(np.array([np.nan, 1, 1, 1]), 1)), [True, True, False, False]
-    )
-
-
-def test_a_smoothed_search_leaves_the_narrow_peak_for_the_plateau():
-    """Values 0, 3, 0, 2, 2, 2, 0 along the line: 3 is the best, the middle of the plateau the best mean."""
-    turns, gains = [-2.0, -1.0, 0.0, 1.0, 2.0, 3.0], [3, -3, 2, 0, 0, -2]
-    X, y = [], []
-    for turn, gain in zip(turns, gains, strict=True):
-        X += [[turn, 0.0], [0.0, 1.0]]  # the second is chosen from gamma = turn on
-        y += [0.0, gain or 1e-9]
-    lists = labelled(X, np.array(y), [2] * 6)
-    problem = prepared(lists, "label@1")
-    problem.scale[:] = 1.0
-    start, direction = np.array([1.0, 0.0]), np.array([0.0, 1.0])
-    assert searched(problem, start, direction)[0][1:] == (-2.0, -1.0)
-    (_, lower, upper), _ = best_mean(problem, start, direction, 1)
-    assert (lower, upper) == (1.0, 2.0)
-
-
-def test_a_smoothed_climb_never_falls_and_says_the_truth():
-    for seed in range(5):
-        lists = drawn(seed, n_lists=20)
-        problem = prepared(lists)
-        climb = Climb(problem, np.ones(3), min_gain=1e-9, smooth=2)
-        climb.settle(np.ones(3))
-        before = climb.objective
-        climb.climb(np.random.default_rng(seed), 50, True, 3)
-        assert climb.objective >= before
-        assert climb.objective == pytest.approx(value_at(lists, "BLEU", climb.weights / problem.scale))
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -82,7 +82,7 @@ def test_weights_and_updates_are_those_of_the_twin(metric, value, layout):
         losses = [loss / lists.n_lists for _, loss in history]
         np.testing.assert_allclose([row["loss"] for row in model.curve], losses, rtol=1e-9, atol=1e-12)
         assert sum(updates for updates, _ in history) > 0
-        assert model.training.rounds["init"] == "given"
+        assert model.training.rounds.init == "given"
 
 
 @pytest.mark.parametrize(("c", "step"), [(0.01, 0.01), (10.0, 2.0 / 25.0)])
@@ -118,12 +118,12 @@ def test_the_round_that_is_best_on_the_training_lists_is_kept():
     settings = {"rounds": 12, "c": 0.5}
     model = fit(make_learner("mira", settings), lists, metric="WER")
     train = [row["train"] for row in model.curve]
-    assert model.training.rounds["kept"] == 1 + train.index(min(train)) < 12
+    assert model.training.rounds.kept == 1 + train.index(min(train)) < 12
     judge = parse("WER").prepare(lists)
     found = judge.score_from_sums(judge.per_list(model.score(lists)).sum(axis=0))
     assert found == pytest.approx(min(train), abs=1e-12)
     last = fit(make_learner("mira", {**settings, "keep": "last"}), lists, metric="WER")
-    assert last.training.rounds["kept"] == 12
+    assert last.training.rounds.kept == 12
     assert not np.array_equal(last.weights, model.weights)
 
 
@@ -143,7 +143,7 @@ def test_a_feature_that_never_differs_within_a_list_keeps_its_weight():
     lists = lists.with_features(features("dense", X), None)
     model = fit(make_learner("mira", {"rounds": 3}), lists, metric="BLEU")
     assert model.weights[1] == pytest.approx(1 / 5, rel=1e-12)
-    assert model.training.rounds["init"] == "even"
+    assert model.training.rounds.init == "even"
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

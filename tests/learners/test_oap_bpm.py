@@ -36,7 +36,7 @@ def test_weights_and_thresholds_are_the_mean_of_the_rankers(average, rankers, co
         updates = np.sum([run[2] for run in runs], axis=0).tolist()
         for data in layouts(lists):
             model = learner.fit(data)
-            assert not model.training.rounds["converged"]
+            assert not model.training.rounds.converged
             np.testing.assert_allclose(
                 model.weights, np.mean([w for w, _ in chosen], axis=0), rtol=1e-12, atol=1e-12
             )
@@ -75,8 +75,8 @@ def test_thresholds_stay_in_order(average):
 def test_it_stops_only_when_every_ranker_grades_every_item_rightly():
     lists, _, _ = separable_grades(5, 3, n=40)
     model = OapBpm(rankers=3, coin=0.2, average="last", rounds=5000).fit(lists)
-    assert model.training.rounds["converged"]
-    assert model.training.rounds["run"] < 5000
+    assert model.training.rounds.converged
+    assert model.training.rounds.run < 5000
     # The grading rules that are right for all items are a convex cone: their mean is right as well.
     np.testing.assert_array_equal(model.grades(lists), lists.labels)
     quiet = [row["updates"] == 0 for row in model.curve]

@@ -13,6 +13,7 @@ from rerank.errors import ConfigError, FitError
 from rerank.experiment import fit
 from rerank.learners.perceptron.perceptron import Perceptron
 from rerank.metrics.base import parse
+from rerank.models.training import DataRecord
 
 RELATIONS = [
     {"pairs": "best-rest"},
@@ -127,9 +128,9 @@ def test_a_separating_dimension_makes_any_lists_separable():
     lists = CandidateLists.from_arrays(
         np.round(rng.random((40, 2)), 1), rng.integers(0, 5, 40), group=[10] * 4
     )
-    assert not Perceptron(rounds=200).fit(lists).training.rounds["converged"]
+    assert not Perceptron(rounds=200).fit(lists).training.rounds.converged
     model = Perceptron(rounds=200, dimension=3.0).fit(lists)
-    assert model.training.rounds["converged"]
+    assert model.training.rounds.converged
     # Theorem 2 with R^2 + dimension^2, for the unit vector that lies in the own dimensions alone:
     # an item's coordinate falls evenly by rank, so gamma is at least the least step over the norm.
     pairs = make_pairs(lists, PairRelation())
@@ -175,7 +176,7 @@ def test_the_best_round_of_a_vote_scores_as_it_did_then():
     model = fit(Perceptron(average="voted", rounds=6, keep="best"), lists, dev=dev, metric="AP")
     judge = parse("AP").prepare(dev)
     value = judge.score_from_sums(judge.per_list(model.score(dev)).sum(axis=0))
-    assert value == max(row["dev"] for row in model.curve) == model.training.rounds["dev"]
+    assert value == max(row["dev"] for row in model.curve) == model.training.rounds.dev
 
 
 def test_voted_weights_that_would_fill_the_memory_are_refused(monkeypatch):
@@ -237,7 +238,7 @@ def test_algorithm_1_stops_within_the_bound_of_theorem_1(relation, margin, tau):
     lists, gamma, radius = separable_lists(learner.relation, learner.margin_function, 7)
     assert gamma > 0
     model = learner.fit(lists)
-    assert model.training.rounds["converged"]
+    assert model.training.rounds.converged
     lam = least_margin(make_pairs(lists, learner.relation, learner.margin_function))
     assert sum(row["violated"] for row in model.curve) <= (2 * tau + 4 * radius**2) / (lam * gamma) ** 2
 
@@ -250,7 +251,7 @@ def test_algorithm_2_stops_within_the_bound_of_theorem_2(relation, tau, engine):
     lists, gamma, radius = separable_lists(learner.relation, learner.margin_function, 8)
     assert gamma > 0
     model = learner.fit(lists)
-    assert model.training.rounds["converged"]
+    assert model.training.rounds.converged
     k = int(lists.lengths.max())
     mistakes = sum(row["violated"] for row in model.curve)
     assert mistakes <= (2 * tau + k**2 * radius**2) / gamma**2
@@ -281,7 +282,7 @@ def test_without_shuffling_the_seed_does_not_matter():
 def test_lists_without_a_pair_are_counted():
     lists = CandidateLists.from_arrays(np.eye(5), [1, 1, 1, 0, 2], group=[2, 3])
     model = Perceptron().fit(lists)
-    assert model.training.data == {"pairs": 3, "lists_without_pair": 1}
+    assert model.training.data == DataRecord(pairs=3, lists_without_pair=1)
 
 
 @pytest.mark.parametrize("engine", ["auto", "reference"])

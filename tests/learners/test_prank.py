@@ -12,6 +12,7 @@ from reference.ordinal import prank as slow_prank
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, FitError
 from rerank.learners.ordinal.prank import PRank
+from rerank.models.training import DataRecord
 from rerank.native.learners import _ordinal
 
 
@@ -89,7 +90,7 @@ def test_thresholds_stay_in_order_after_every_round(average):
 def test_the_rank_loss_is_within_the_bound_of_theorem_2(k, seed):
     lists, gamma, radius = separable_grades(seed, k)
     model = PRank(average="last", rounds=100_000, seed=seed).fit(lists)
-    assert model.training.rounds["converged"]
+    assert model.training.rounds.converged
     loss = sum(row["rank_loss"] for row in model.curve)
     assert loss >= 1
     assert loss <= (k - 1) * (radius**2 + 1) / gamma**2
@@ -117,7 +118,7 @@ def test_lists_and_unjudged_items_do_not_matter():
     alone = PRank(rounds=4).fit(CandidateLists.from_arrays(X, lists.labels[rows]))
     np.testing.assert_array_equal(alone.weights, model.weights)
     np.testing.assert_array_equal(alone.thresholds, model.thresholds)
-    assert model.training.data == {"judged": len(rows), "grades": 4}
+    assert model.training.data == DataRecord(judged=len(rows), grades=4)
 
 
 def test_the_order_comes_from_the_seed():

@@ -111,8 +111,8 @@ def test_the_weights_are_the_minimum_over_explicit_pairs(layout):
         for initial, w0 in ((None, np.zeros_like(start)), (start, start)):
             model = learner.fit(lists, initial=initial)
             np.testing.assert_allclose(model.weights, minimum(rows, w0, learner.l2), rtol=1e-4, atol=1e-5)
-            assert model.training.rounds["init"] == ("zero" if initial is None else "given")
-        assert model.training.data["pairs"] == len(rows) > 20
+            assert model.training.rounds.init == ("zero" if initial is None else "given")
+        assert model.training.data.pairs == len(rows) > 20
 
 
 def test_a_heavy_penalty_leaves_the_weights_where_they_were():
@@ -149,15 +149,15 @@ def test_the_seed_alone_decides_which_pairs_are_drawn():
 def test_the_threshold_is_a_twentieth_of_the_labels_range_unless_said():
     lists = some_lists(4)
     known = lists.labels[~np.isnan(lists.labels)]
-    assert Pro().fit(lists).training.rounds["threshold"] == pytest.approx(0.05 * np.ptp(known))
-    assert Pro(threshold=1.5).fit(lists).training.rounds["threshold"] == 1.5
+    assert Pro().fit(lists).training.rounds.threshold == pytest.approx(0.05 * np.ptp(known))
+    assert Pro(threshold=1.5).fit(lists).training.rounds.threshold == 1.5
 
 
 def test_the_metric_of_the_training_lists_is_noted():
     lists = some_lists(4)
     model = fit(make_learner("pro", {}), lists, metric="label@1")
     expected = values(lists, model.score(lists), ["label@1"])["label@1"]
-    assert model.training.rounds["train"] == pytest.approx(expected)
+    assert model.training.rounds.train == pytest.approx(expected)
 
 
 def test_labels_too_close_are_refused_with_what_there_is():

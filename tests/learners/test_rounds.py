@@ -61,7 +61,7 @@ def test_best_feature_finds_the_feature_and_its_sign():
     labels = [0, 1, 3, 2, 0]
     model = train(lists_of(labels, [5], X), "best-feature", metric="nDCG")
     assert model.explain() == [("2", -1.0)]
-    assert model.training.rounds["train"] == pytest.approx(1.0)
+    assert model.training.rounds.train == pytest.approx(1.0)
 
 
 def test_best_feature_takes_the_earlier_of_equals_upwards_first():

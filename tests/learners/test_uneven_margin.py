@@ -11,6 +11,7 @@ from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, FitError
 from rerank.learners.base import LEARNERS
 from rerank.learners.ordinal.uneven_margin import UnevenMargin
+from rerank.models.training import DataRecord
 
 MARGINS = [(0.0, 0.0), (1.0, 1.0), (20.0, 0.5), (0.0, 7.0), (5.0, -2.0), (-2.0, 0.0)]
 
@@ -56,7 +57,7 @@ def test_updates_are_within_the_bound_and_margins_are_reached(tau_plus, tau_minu
     model = UnevenMargin(
         tau_plus=tau_plus, tau_minus=tau_minus, average="last", rounds=100_000, seed=seed
     ).fit(lists)
-    assert model.training.rounds["converged"]
+    assert model.training.rounds.converged
     y = signs(lists, 1)
     reached = y * (model.score(lists) - model.thresholds[0])
     assert (reached > np.where(y > 0, tau_plus, tau_minus)).all()
@@ -85,7 +86,7 @@ def test_grades_are_one_at_or_above_the_threshold_and_zero_below():
     model = UnevenMargin(relevant=3).fit(lists)
     np.testing.assert_array_equal(model.grades(lists), model.score(lists) >= model.thresholds[0])
     rows = judged_rows(lists)
-    assert model.training.data == {"judged": len(rows), "grades": 2}
+    assert model.training.data == DataRecord(judged=len(rows), grades=2)
     assert model.labels.tolist() == [0.0, 1.0]
 
 

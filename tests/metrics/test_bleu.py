@@ -193,13 +193,13 @@ def test_names_print_back(typed, canonical):
     ("typed", "said"),
     [
         ("BLEU@4", "BLEU takes no cutoff"),
-        ("BLEU(tok=13)", "did you mean '13a'"),
-        ("BLEU(lc=maybe)", "lc is 1 or 0"),
-        ("BLEU(smooth=add)", "did you mean 'add-k'"),
+        ("BLEU(tok=13)", "expected 'none', '13a'"),
+        ("BLEU(lc=maybe)", "found 'maybe', expected true or false"),
+        ("BLEU(smooth=add)", "'floor', 'add-k' or 'exp'"),
         ("BLEU(value=2)", "belongs to smooth=floor or smooth=add-k"),
-        ("BLEU(smooth=floor, value=0)", "above 0"),
+        ("BLEU(smooth=floor, value=0)", "expected more than 0"),
         ("BLEU(smoth=exp)", "did you mean 'smooth'"),
-        ("sBLEU(smooth=exp)", "unknown smooth 'exp'"),
+        ("sBLEU(smooth=exp)", "expected 'each' or 'higher'"),
         ("sBLEU@2", "no cutoff"),
     ],
 )

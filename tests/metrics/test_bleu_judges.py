@@ -55,16 +55,14 @@ def test_saved_counts_stand_in_for_texts() -> None:
 
 def test_absent_texts_and_wrong_counts_are_told() -> None:
     full = lists_of(DEGENERATE["one token"])
-    with pytest.raises(
-        DataError, match="BLEU needs the candidates' texts or saved counts, there are neither"
-    ):
+    with pytest.raises(DataError, match="BLEU needs the candidates' texts or saved counts, found neither"):
         parse("BLEU").prepare(replace(full, texts=None))
     with pytest.raises(DataError, match="BLEU needs references; give them with --refs FILE"):
         parse("sBLEU").prepare(replace(full, references=()))
     with pytest.raises(DataError, match=r"BLEU\(lc=1\) needs the candidates' texts"):
         parse("BLEU(lc=1)").prepare(replace(full, texts=None, counts={"BLEU": np.ones((3, 10))}))
     for wrong in (np.ones((3, 9)), np.full((3, 10), np.nan)):
-        with pytest.raises(DataError, match="saved counts of BLEU must be 10 numbers an item"):
+        with pytest.raises(DataError, match="saved counts of BLEU must be 10 numbers per item"):
             parse("BLEU").prepare(replace(full, counts={"BLEU": wrong}))
 
 
@@ -94,13 +92,13 @@ def test_names_print_back(typed: str, name: str) -> None:
     [
         ("BLEU@4", "BLEU takes no cutoff"),
         ("sBLEU@4", "sBLEU takes no cutoff"),
-        ("BLEU(tok=13b)", "unknown tokenizer '13b'.*13a"),
-        ("BLEU(lc=maybe)", "lc is 1 or 0, got 'maybe'"),
-        ("BLEU(smooth=exq)", "unknown smooth 'exq'.*exp"),
-        ("sBLEU(smooth=exp)", "unknown smooth 'exp'"),
+        ("BLEU(tok=13b)", "tok: found '13b', expected .*13a"),
+        ("BLEU(lc=maybe)", "lc: found 'maybe', expected true or false"),
+        ("BLEU(smooth=exq)", "smooth: found 'exq', expected .*exp"),
+        ("sBLEU(smooth=exp)", "smooth: found 'exp', expected 'each' or 'higher'"),
         ("BLEU(value=1)", "value belongs to smooth=floor or smooth=add-k"),
-        ("BLEU(smooth=floor, value=0)", "value is a number above 0, got 0"),
-        ("BLEU(smooth=floor, value=some)", "value is a number above 0, got 'some'"),
+        ("BLEU(smooth=floor, value=0)", "value: found 0, expected more than 0"),
+        ("BLEU(smooth=floor, value=some)", "value: found 'some', expected a number"),
         ("sBLEU(smooth=each, value=1)", "value"),
         ("BLEU(order=3)", "order"),
     ],

@@ -16,8 +16,8 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SelectingJudge, corpus_value
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import evaluate
-from rerank.metrics.base import parse
-from rerank.metrics.edit import EditStatistics, levenshtein, numbers
+from rerank.metrics.base import FAMILIES, parse
+from rerank.metrics.edit import levenshtein, numbers
 
 KINDS = ("WER", "CER", "PER")
 # Blanks of Unicode, a blank that is none (U+200B), letters of one to four bytes, and words past 8 bytes.
@@ -28,7 +28,7 @@ long_texts = st.lists(st.sampled_from("ab cdé"), min_size=55, max_size=150).map
 
 
 def counted(kind, candidates, *references, **options):
-    return EditStatistics(kind, **options).of(text_lists(candidates, *references))
+    return FAMILIES.get(kind)(**options).of(text_lists(candidates, *references))
 
 
 def twin(kind, candidates, *references):
@@ -105,7 +105,7 @@ def test_bytes_that_are_no_text_count_as_python_decodes_them(candidates, known):
     decoded = [[text.decode("utf-8", "surrogateescape") for text in candidates]]
     against = [known.decode("utf-8", "surrogateescape")]
     for kind in KINDS:
-        assert EditStatistics(kind).of(lists).tolist() == twin(kind, decoded, against)
+        assert parse(kind).of(lists).tolist() == twin(kind, decoded, against)
 
 
 @pytest.mark.parametrize("point", [0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x10FFFF])
@@ -251,5 +251,5 @@ def test_the_recognisers_counts_are_reproduced(shared_data):
     with gzip.open(folder / "edits.tsv.gz", "rt") as file:
         rows = np.array([[int(cell) for cell in line.split()] for line in file], dtype=float)
     for odd, part in enumerate(("dev", "test")):  # its lists are dev's and test's by turns
-        counts = EditStatistics("WER").of(moses_lists(folder, part)[0])
+        counts = parse("WER").of(moses_lists(folder, part)[0])
         assert np.array_equal(counts, rows[rows[:, 0] % 2 == odd, 2:])

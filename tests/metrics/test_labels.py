@@ -114,7 +114,7 @@ def test_names_print_back(typed, canonical):
     ("typed", "said"),
     [
         ("label@5", "oracle5.label@1"),
-        ("z(deviation=mean)@1", "population, sample"),
+        ("z(deviation=mean)@1", "expected 'population' or 'sample'"),
         ("label(deviation=sample)@1", "unknown parameter 'deviation'"),
     ],
 )

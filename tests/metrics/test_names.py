@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
 from rerank.errors import ConfigError
 from rerank.metrics.base import FAMILIES, parse, parse_all
+from rerank.metrics.oracle import TopOracle
 
 
 @pytest.mark.parametrize(
@@ -60,20 +61,20 @@ def test_a_name_prints_back_as_the_canonical_one(typed: str, canonical: str) -> 
         ("ndgc@10", "did you mean 'nDCG'"),
         ("P", "P needs a cutoff"),
         ("R", "R needs a cutoff"),
-        ("pass", "pass needs a cutoff, such as pass@10"),
+        ("pass", "pass needs a cutoff, such as pass@1"),
         ("Success", "Success needs a cutoff"),
-        ("pass(rel=-1)@2", "above 0"),
-        ("Success(rel=0)@2", "above 0"),
+        ("pass(rel=-1)@2", "rel: found -1, expected 0 or more"),
+        ("Success(rel=0)@2", "rel: found 0, expected more than 0"),
         ("AP@0", "at least 1"),
         ("AP(rl=2)", "did you mean 'rel'"),
-        ("AP(rel=0)", "above 0"),
-        ("AP(rel=two)", "above 0"),
+        ("AP(rel=0)", "rel: found 0, expected more than 0"),
+        ("AP(rel=two)", "rel: found 'two', expected a number"),
         ("AP(rel=2,rel=3)", "once for each key"),
         ("AP(2)", "key=value"),
-        ("nDCG(dcg=loge)", "dcg is one of log2, exp-log2, letor"),
+        ("nDCG(dcg=loge)", "found 'loge', expected 'log2', 'exp-log2' or 'letor'"),
         ("nDCG-exp(dcg=log2)", "unknown parameter 'dcg'"),
         ("PairAcc@3", "no cutoff"),
-        ("PairAcc(over=items)", "lists or pairs"),
+        ("PairAcc(over=items)", "expected 'lists' or 'pairs'"),
         ("oracle5x.AP", "unknown metric"),
         ("", "cannot read"),
         ("AP(", "cannot read"),
@@ -99,11 +100,11 @@ def test_a_measure_named_twice_is_kept_as_first_typed() -> None:
 def test_a_prefix_wraps_another_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     FAMILIES.names()  # the families of the package, before one more
 
-    def wrapped(*, parameters: object, cutoff: int | None, inner: object) -> SimpleNamespace:
-        assert not parameters
-        return SimpleNamespace(cutoff=cutoff, inner=inner)
+    class Best(TopOracle):
+        family: ClassVar[str] = "best."
 
-    monkeypatch.setitem(FAMILIES._entries, "best.", wrapped)
-    metric = parse("best5.AP(rel=2)@3")
+    monkeypatch.setitem(FAMILIES._entries, "best.", Best)
+    metric = parse("best5.WER(lc=1)")
+    assert isinstance(metric, Best)
     assert metric.cutoff == 5
-    assert metric.inner.name == "AP(rel=2)@3"
+    assert metric.inner.name == "WER(lc=1)"

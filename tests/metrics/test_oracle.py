@@ -126,9 +126,9 @@ def test_names_print_back(typed, canonical):
     ("typed", "said"),
     [
         ("oracle.BLEU", "oracle5.BLEU"),
-        ("oracle0.BLEU", "first 1 or more"),
-        ("oracle5.AP", "AP is none"),
-        ("oracle5.oracle3.BLEU", "oracle3.BLEU is none"),
+        ("oracle0.BLEU", "a cutoff is at least 1"),
+        ("oracle5.AP", "a metric of one chosen item, such as oracle5.BLEU, not AP"),
+        ("oracle5.oracle3.BLEU", "not oracle3.BLEU"),
         ("oracle5.BLUE", "did you mean 'BLEU'"),
         ("oracle5", "unknown metric"),
     ],

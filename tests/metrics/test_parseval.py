@@ -68,7 +68,9 @@ def test_counts_of_odd_trees_equal_the_twin_also_where_words_differ(gold, tree):
     try:
         expected = [reference.counts(gold, tree)]
     except ValueError:
-        with pytest.raises(DataError, match="parse 1 of list '1' has not as many words as its gold tree"):
+        with pytest.raises(
+            DataError, match="parse 1 of list '1' and its gold tree have different numbers of words"
+        ):
             counts(write(gold), write(tree))
         return
     assert counts(write(gold), write(tree)) == expected
@@ -201,7 +203,7 @@ def test_saved_counts_need_no_tree():
     partly = replace(saved, counts={"PARSEVAL": unknown})
     assert parse("PARSEVAL").prepare(partly).item_values().tolist() == [100.0, 50.0]
     for name, what in (("PARSEVAL.0CB", "crossing brackets"), ("PARSEVAL(max=40)", "lengths of sentences")):
-        with pytest.raises(DataError, match=f"needs {what}, and the saved counts have none"):
+        with pytest.raises(DataError, match=f"needs {what}, which the saved counts lack"):
             parse(name).prepare(partly)
 
 
@@ -211,7 +213,7 @@ def test_what_is_lacking_is_said():
         ({"trees": None}, "made: PARSEVAL needs the candidates' trees or saved counts"),
         ({"gold": None}, "made: PARSEVAL needs the gold trees or saved counts"),
         ({"counts": {"PARSEVAL": np.ones((1, 4))}}, "made: the saved counts of PARSEVAL must be 5 numbers"),
-        ({"counts": {"PARSEVAL": np.full((1, 5), np.nan)}}, "must be 5 numbers an item"),
+        ({"counts": {"PARSEVAL": np.full((1, 5), np.nan)}}, "must be 5 numbers per item"),
     ):
         with pytest.raises(DataError, match=message):
             parse("PARSEVAL").prepare(replace(lists, **changes))

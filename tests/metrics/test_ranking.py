@@ -312,9 +312,9 @@ def test_ties_default_to_trec_only_where_ids_tell_items_apart() -> None:
     assert Relevance(lists_of(labels, ["a", "a", "a", "b"])).ties == "expected"
     assert Relevance(lists_of(labels, ["a", "b", "", "b"])).ties == "expected"
     assert Relevance(lists_of(labels, ["", "", "", ""])).ties == "expected"
-    with pytest.raises(DataError, match="list 2 holds the id 'long-id-x' twice"):
+    with pytest.raises(DataError, match="list 2 has the id 'long-id-x' twice"):
         Relevance(lists_of(labels, ["a", "b", "long-id-x", "long-id-x"]), "trec")
-    with pytest.raises(DataError, match="list 2 holds an item without an id"):
+    with pytest.raises(DataError, match="list 2 has an item without an id"):
         Relevance(lists_of(labels, ["a", "b", "", "b"]), "trec")
     with pytest.raises(DataError, match="there are none"):
         Relevance(lists_of(labels), "trec")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import evaluate
-from rerank.metrics.base import FAMILIES, Preparation, statistics
+from rerank.metrics.base import FAMILIES, Preparation, parse, statistics
 from rerank.metrics.selecting import (
     MeanJudge,
     RatioJudge,
@@ -28,33 +27,31 @@ from rerank.metrics.selecting import (
     SelectingMetric,
     Selection,
     TextStatistics,
-    flag,
-    no_cutoff,
     reference_count,
-    selection,
 )
 from rerank.report.tables import table_text
 
 
-@dataclass(frozen=True)
 class Lengths(TextStatistics):
     """Bytes of the text and of the first reference."""
 
-    name = "LEN"
-    width = 2
+    family = "LEN"
+
+    @property
+    def width(self):
+        return 2
 
     def count(self, texts, references, offsets):
         own = texts.lengths().astype(float)
         return np.stack([own, np.repeat(references[0].lengths(), np.diff(offsets)).astype(float)], axis=1)
 
 
-@dataclass(frozen=True)
 class LengthRatio(SelectingMetric):
-    name = "LEN"
+    family = "LEN"
 
     def prepare_in(self, preparation):
         counts = preparation.shared(Lengths())
-        return RatioJudge("LEN", "LEN", preparation.shared(selection), counts, better=-1)
+        return RatioJudge("LEN", "LEN", preparation.of_lists(Selection), counts, better=-1)
 
 
 class Product(SelectingJudge):
@@ -224,8 +221,8 @@ def test_saved_counts_stand_in_for_texts():
     [
         ({"texts": None}, "LEN needs the candidates' texts or saved counts"),
         ({"references": ()}, "--refs FILE"),
-        ({"counts": {"LEN": np.zeros((8, 3))}}, "2 numbers an item"),
-        ({"counts": {"LEN": np.full((8, 2), np.nan)}}, "2 numbers an item"),
+        ({"counts": {"LEN": np.zeros((8, 3))}}, "2 numbers per item"),
+        ({"counts": {"LEN": np.full((8, 2), np.nan)}}, "2 numbers per item"),
     ],
 )
 def test_what_is_missing_is_said_in_one_line(change, said):
@@ -237,11 +234,7 @@ def test_what_is_missing_is_said_in_one_line(change, said):
 
 def test_an_evaluation_mixes_ranking_and_selecting_metrics(monkeypatch):
     FAMILIES.names()
-
-    def length_ratio(*, parameters: Mapping[str, object], cutoff, inner):
-        return LengthRatio()
-
-    monkeypatch.setitem(FAMILIES._entries, "LEN", length_ratio)
+    monkeypatch.setitem(FAMILIES._entries, "LEN", LengthRatio)
     lists = with_texts(plain((4,) * 20)).with_first_best("input")
     labels = np.tile([0.0, 1.0, 0.0, np.nan], 20)
     labels[:4] = np.nan
@@ -261,12 +254,8 @@ def test_an_evaluation_mixes_ranking_and_selecting_metrics(monkeypatch):
 
 
 def test_parameters_are_checked():
-    assert flag({}, "lc") is False
-    assert flag({"lc": 1.0}, "lc") is True
-    assert flag({"lc": "true"}, "lc") is True
-    assert flag({"lc": "No"}, "lc") is False
-    with pytest.raises(ConfigError, match="lc is 1 or 0"):
-        flag({"lc": "maybe"}, "lc")
-    no_cutoff("LEN", None, None)
-    with pytest.raises(ConfigError, match="LEN takes no cutoff"):
-        no_cutoff("LEN", 3, None)
+    assert [parse(f"CER(lc={word})").lc for word in ("0", "1", "true", "No")] == [False, True, True, False]
+    with pytest.raises(ConfigError, match="lc: found 'maybe', expected true or false"):
+        parse("CER(lc=maybe)")
+    with pytest.raises(ConfigError, match="CER takes no cutoff"):
+        parse("CER@3")

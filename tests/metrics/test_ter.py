@@ -16,13 +16,13 @@ from reference.nbest import moses_lists, text_lists
 from rerank.data.judge import corpus_value
 from rerank.errors import ConfigError
 from rerank.metrics.base import parse
-from rerank.metrics.ter import TerStatistics
+from rerank.metrics.ter import Ter
 
 few_words = st.lists(st.sampled_from("abcde"), max_size=14).map(" ".join)
 
 
 def counted(candidates, *references, **options):
-    return TerStatistics(**options).of(text_lists(candidates, *references))
+    return Ter(**options).of(text_lists(candidates, *references))
 
 
 def edits(hypothesis, known):
@@ -213,7 +213,7 @@ def test_real_candidates_have_sacrebleus_edits(shared_data, folder, every, part)
         theirs.translation_edit_rate(lists.texts[j].lower().split(), known[lists.list_index[j]])
         for j in items
     ]
-    assert TerStatistics().of(lists)[items].tolist() == [list(map(float, pair)) for pair in expected]
+    assert Ter().of(lists)[items].tolist() == [list(map(float, pair)) for pair in expected]
 
 
 @pytest.mark.shared

@@ -63,13 +63,3 @@ def best_interval(found, score_from_sums, better):
         if best is None or key > best[0]:
             best = (key, (value, lower, upper))
     return best and best[1]
-
-
-def smoothed(found, score_from_sums, n):
-    """The mean value of each interval and its n neighbours on either side, as far as there are."""
-    values = [float(score_from_sums(sums)) for _, _, sums in found]
-    means = []
-    for i in range(len(values)):
-        window = values[max(i - n, 0) : i + n + 1]
-        means.append(math.fsum(window) / len(window))
-    return means

@@ -67,9 +67,9 @@ def test_a_set_goes_from_its_files_to_its_table(tuned, text_sets, name):
 def test_a_model_learnt_from_the_dev_lists_with_the_settings_of_its_configuration(tuned, text_sets):
     out, _ = tuned
     model = rerank.load_model(str(out / "asr-pocketsphinx" / "perceptron.model"))
-    assert model.training.data["lists"] == 25
+    assert model.training.data.lists == 25
     assert model.scaling.name == "zscore"
-    assert model.training.rounds["metric"] == "WER"
+    assert model.training.rounds.metric == "WER"
     folder = text_sets / "asr-pocketsphinx"
     dev = rerank.load(folder / "dev.nbest.gz", format="moses", refs=[str(folder / "dev.ref.gz")])
     expected = rerank.train(labelled(dev, "WER"), metric="WER", scaling="zscore", seed=1)

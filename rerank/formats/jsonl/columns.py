@@ -1,35 +1,58 @@
-"""The columns that JSON candidates of either shape fill, one candidate after the other."""
+"""The columns that JSON candidates of either shape fill, many candidates at a time."""
 
 from __future__ import annotations
 
+import itertools
 import math
-import warnings
 from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Index
-from rerank.errors import DataNote
+from rerank.data.types import Floats, Index
 from rerank.formats.base import ReadOptions
-from rerank.formats.cells import Cells
-from rerank.formats.common import quoted
-from rerank.formats.growing import Strings
+from rerank.formats.common import note, quoted
+from rerank.formats.growing import Strings, taken
+from rerank.formats.jsonl.cells import Cells
 from rerank.formats.jsonl.keys import (
     MisfitError,
     Roles,
     described,
-    encoded,
     logprob_features,
     name_of,
     number_of,
+    numbers_of,
+    references_of,
+    strings_of,
     token_logprobs,
 )
+from rerank.native.formats._json import fill_rows
 from rerank.text import count
 
-_MOST_IGNORED = 1000  # keys that are counted each
+_MOST_IGNORED = 1000  # keys that are counted separately
+Extra = dict[str, "array[float]"]
+Values = dict[str, tuple[str, list[Any]]]  # keys and values by role
+
+_NUMBERS = {float, int, bool}
+_KEYS_OF_TEXT = ("text",)
+
+# Raised if candidates with the same keys differ in what their values are; each is then added by itself.
+_MIXED = "values of one kind"
+
+
+@dataclass
+class _Checked:
+    """What a run of candidates with the same keys adds to the columns."""
+
+    labels: array[float]
+    scores: array[float]
+    texts: list[bytes]
+    ids: list[bytes]
+    rows: list[tuple[tuple[str, ...], array[float] | Floats, int]] = field(default_factory=list)
 
 
 class Columns:
@@ -49,129 +72,173 @@ class Columns:
         self.references: list[Strings] | None = None
         self.ignored: dict[str, int] = {}
 
-    def ignore(self, key: str) -> None:
-        """Count a key that means nothing here."""
+    def ignore(self, key: str, n: int = 1) -> None:
+        """Count a key that has no meaning here, ``n`` times."""
         if key not in self.ignored and len(self.ignored) >= _MOST_IGNORED:
             key = "others"
-        self.ignored[key] = self.ignored.get(key, 0) + 1
+        self.ignored[key] = self.ignored.get(key, 0) + n
 
-    def candidate(self, item: Any, where: str) -> None:
-        """One more candidate; ``where`` is the path to its keys. Raises MisfitError."""
-        if isinstance(item, str):
-            item = {"text": item}
-        elif not isinstance(item, dict):
-            raise MisfitError(where, described(item), "a candidate (an object, or its text)")
-        where = f"{where}." if where else ""
-        values: dict[str, tuple[Any, str]] = {}
-        extra: dict[str, float] = {}
+    def add(self, items: Sequence[Any]) -> None:
+        """Add candidates, neighbours with the same keys together.
+
+        Raises MisfitError with the number of the first candidate that does not fit.
+        """
+        start = 0
+        for _, run in itertools.groupby(items, key=_keys_of):
+            some = list(run)
+            self._add_run(some, start)
+            start += len(some)
+
+    def _add_run(self, items: list[Any], start: int) -> None:
+        try:
+            self._add_checked(items)
+        except MisfitError as misfit:
+            if len(items) == 1:
+                misfit.item = start
+                raise
+            for i, item in enumerate(items):
+                self._add_run([item], start + i)
+
+    def _add_checked(self, items: list[Any]) -> None:
+        """Add candidates with the same keys; nothing is added if any of them does not fit."""
+        if _keys_of(items[0]) == _KEYS_OF_TEXT:
+            items = [_object_of(item) for item in items]
+        values, extra, ignored = self._by_role(items)
+        n = len(items)
+        labels, scores = (_numbers_or_nan(values.get(role), n) for role in ("label", "score"))
+        checked = _Checked(labels, scores, self._texts(values), self._ids(values))
+        if "logprobs" in values:
+            key, column = values["logprobs"]
+            found = _logprobs(key, column)
+            if found is None:
+                ignored.append(key)
+            elif not found.keys().isdisjoint(extra):
+                name = next(name for name in found if name in extra)
+                raise MisfitError(key, f"log-probabilities beside a number {name!r}", "one of them")
+            else:
+                extra.update(found)
+        self._features(values, extra, checked)
+        self.any_label |= "label" in values
+        self.any_score |= "score" in values
+        self._commit(checked)
+        for key in ignored:
+            self.ignore(key, n)
+
+    def _commit(self, checked: _Checked) -> None:
+        self.labels.extend(checked.labels)
+        self.scores.extend(checked.scores)
+        self.texts.extend(checked.texts)
+        self.ids.extend(checked.ids)
+        for names, numbers, n in checked.rows:
+            self.cells.add(names, numbers, n)
+
+    def _by_role(self, items: list[dict[str, Any]]) -> tuple[Values, Extra, list[str]]:
+        """Keys and values by role, other numbers by key, and the keys that are ignored."""
         of = self.roles.of
-        for key, value in item.items():
+        values: Values = {}
+        extra: Extra = {}
+        ignored = []
+        for key in items[0]:
             role = of.get(key)
-            if role is None:
-                kind = type(value)
-                if kind is float or kind is int or kind is bool:
-                    extra[key] = number_of(value, where + key, False)
-                elif value is not None and key in self.cells.names:
-                    raise MisfitError(where + key, described(value), "a number, as candidates before have")
-                else:
-                    self.ignore(key)
-                continue
-            if role[0] == "?":
-                self.roles.settle(role, item)
+            if role is not None and role[0] == "?":
+                self.roles.settle(role, items[0])
                 role = of[key]
             if role == "spare":
-                self.ignore(key)
+                ignored.append(key)
+                continue
+            column = [item[key] for item in items]
+            if role is not None:
+                values[role] = key, column
+            elif self._is_feature(key, column):
+                extra[key] = numbers_of(column, key)
             else:
-                values[role] = (value, where + key)
-        self._judgements(values)
-        self._strings(values, where)
-        self._features(values, extra)
+                ignored.append(key)
+        return values, extra, ignored
 
-    def _judgements(self, values: dict[str, tuple[Any, str]]) -> None:
-        label = score = math.nan
-        if "label" in values:
-            label = number_of(*values["label"], True)
-            self.any_label = True
-        if "score" in values:
-            score = number_of(*values["score"], True)
-            self.any_score = True
-        self.labels.append(label)
-        self.scores.append(score)
+    def _is_feature(self, key: str, column: list[Any]) -> bool:
+        """Return whether a key without a role has numbers; raises MisfitError if only some are."""
+        kinds = set(map(type, column))
+        if kinds <= _NUMBERS:
+            return True
+        if kinds & _NUMBERS:
+            raise MisfitError(key, "numbers and other values", _MIXED)
+        if key in self.cells.names and kinds != {type(None)}:
+            raise MisfitError(key, described(column[0]), "a number, as candidates before have")
+        return False
 
-    def _strings(self, values: dict[str, tuple[Any, str]], where: str) -> None:
-        before = self.cells.n_items
-        if "text" in values:
-            value, place = values["text"]
-            if len(self.texts) < before:
-                raise MisfitError(place, "a text", "none, as the candidates before have none")
-            self.texts.add(encoded(value, place))
-        elif len(self.texts):
-            raise MisfitError(f"{where}text", "no text", "one, as the candidates before have")
-        value, place = values.get("id", (None, ""))
-        if value is not None:
-            if len(self.ids) < before:
-                raise MisfitError(place, "an id", "none, as the candidates before have none")
-            self.ids.add(encoded(name_of(value, place), place))
-        elif len(self.ids):
-            raise MisfitError(f"{where}id", "no id", "one, as the candidates before have")
+    def _texts(self, values: Values) -> list[bytes]:
+        if "text" not in values:
+            if len(self.texts):
+                raise MisfitError("text", "no text", "one, as the candidates before have")
+            return []
+        key, column = values["text"]
+        if len(self.texts) < self.cells.n_items:
+            raise MisfitError(key, "a text", "none, as the candidates before have none")
+        return strings_of(column, key)
 
-    def _features(self, values: dict[str, tuple[Any, str]], extra: dict[str, float]) -> None:
-        own = values.get("features")
-        if own is None and "score" in values and not math.isnan(self.scores[-1]):
-            extra = {"score": self.scores[-1], **extra}
-        if "logprobs" in values:
-            self._logprobs(*values["logprobs"], extra)
-        if own is None:
-            self._add(extra, "")
+    def _ids(self, values: Values) -> list[bytes]:
+        key, column = values.get("id", ("id", []))
+        names = [name_of(value, key) for value in column if value is not None]
+        if not names:
+            if len(self.ids):
+                raise MisfitError("id", "no id", "one, as the candidates before have")
+            return []
+        if len(names) < len(column):
+            raise MisfitError(key, "ids and null", _MIXED)
+        if len(self.ids) < self.cells.n_items:
+            raise MisfitError(key, "an id", "none, as the candidates before have none")
+        return strings_of(names, key)
+
+    def _features(self, values: Values, extra: Extra, checked: _Checked) -> None:
+        """Fill the rows of ``checked``: an object's features, then the other numbers."""
+        n = len(checked.labels)
+        if "features" in values:
+            key, rows = values["features"]
+            self._own_features(key, rows, extra, checked)
             return
-        features, where = own
-        if not isinstance(features, dict):
-            raise MisfitError(where, described(features), "an object of names and numbers")
+        if "score" in values:
+            missing = sum(map(math.isnan, checked.scores))
+            if missing == 0:
+                extra = {"score": checked.scores, **extra}
+            elif missing < n:
+                raise MisfitError(values["score"][0], "scores and null", _MIXED)
+        numbers = array("d", itertools.chain.from_iterable(zip(*extra.values(), strict=True)))
+        checked.rows.append((tuple(extra), numbers, n))
+
+    def _own_features(self, key: str, rows: list[Any], extra: Extra, checked: _Checked) -> None:
+        if not all(map(isinstance, rows, itertools.repeat(dict))):
+            raise MisfitError(key, described(rows[0]), "an object of names and numbers")
         if extra:
-            for name in extra:
-                if name in features:
-                    raise MisfitError(
-                        f"{where}.{name}", "a feature that the candidate also has", "one of them"
-                    )
-            features = {**features, **extra}
-        self._add(features, f"{where}.")
+            rows = [self._joined(key, row, extra, i) for i, row in enumerate(rows)]
+        names = tuple(rows[0])
+        values = np.empty((len(rows), len(names)))
+        if fill_rows(rows, names, values):
+            checked.rows.append((names, values, len(rows)))
+            return
+        for row in rows:
+            self._own_row(key, row, checked)
 
-    def _logprobs(self, value: Any, where: str, extra: dict[str, float]) -> None:
-        if isinstance(value, int | float):
-            found = {where.rpartition(".")[2]: number_of(value, where, False)}
-        else:
-            logprobs = token_logprobs(value, where)
-            if logprobs is None:
-                self.ignore(where.rpartition(".")[2])
-                return
-            found = logprob_features(logprobs, where)
-        for name, number in found.items():
-            if name in extra:
-                raise MisfitError(where, f"log-probabilities beside a number {name!r}", "one of them")
-            extra[name] = number
+    def _joined(self, key: str, row: dict[str, Any], extra: Extra, i: int) -> dict[str, Any]:
+        """Return the features of candidate ``i`` and its other numbers; raises MisfitError if one is both."""
+        if not row.keys().isdisjoint(extra):
+            name = next(name for name in extra if name in row)
+            raise MisfitError(f"{key}.{name}", "a feature that the candidate also has", "one of them")
+        return {**row, **{name: values[i] for name, values in extra.items()}}
 
-    def _add(self, features: dict[str, Any], where: str) -> None:
-        try:
-            if math.isfinite(sum(features.values())):
-                self.cells.add(features, features.values())
-                return
-        except (TypeError, OverflowError):
-            pass
-        numbers = {}
-        for name, value in features.items():
-            nullable = self.options.missing == "nan"
-            if value is None and not nullable:
-                raise MisfitError(
-                    where + name, "null", "a number (or missing=nan, which keeps missing values apart)"
-                )
-            number = number_of(value, where + name, nullable)
-            self.cells.names.setdefault(name, len(self.cells.names))
-            if value is not None:
-                numbers[name] = number
-        self.cells.add(numbers, numbers.values())
+    def _own_row(self, key: str, row: dict[str, Any], checked: _Checked) -> None:
+        """Add one candidate's features to ``checked``, null ones by name only."""
+        if None in row.values():
+            if self.options.missing != "nan":
+                name = next(name for name, value in row.items() if value is None)
+                expected = "a number (or missing=nan, which keeps missing values apart)"
+                raise MisfitError(f"{key}.{name}", "null", expected)
+            checked.rows.append((tuple(row), array("d"), 0))  # its null features have columns too
+            row = {name: value for name, value in row.items() if value is not None}
+        numbers = array("d", [number_of(value, f"{key}.{name}") for name, value in row.items()])
+        checked.rows.append((tuple(row), numbers, 1))
 
     def refer(self, entry: dict[str, Any], first: bool) -> None:
-        """The references of one more list. Raises MisfitError."""
+        """Add the references of one more list; raises MisfitError."""
         found = references_of(entry)
         if first:
             self.references = None if found is None else [Strings() for _ in found]
@@ -181,30 +248,23 @@ class Columns:
         if found is None or self.references is None:
             return
         if len(found) != len(self.references):
-            raise MisfitError(
-                "references",
-                count(len(found), "reference"),
-                f"{len(self.references)}, as the lists before have",
-            )
+            expected = f"{len(self.references)}, as the lists before have"
+            raise MisfitError("references", count(len(found), "reference"), expected)
         for column, reference in zip(self.references, found, strict=True):
             column.add(reference)
 
     def lists(self, offsets: Index, list_ids: StringColumn | None, rows: Index | None) -> CandidateLists:
-        """All columns put together; items brought into the order of ``rows``."""
+        """Return all columns as lists, items in the order of ``rows``."""
         self._note_ignored()
-        features = self.cells.finish(self.options, self.source)
-        names = list(self.cells.names)
-        texts = self.texts.column() if len(self.texts) else None
-        ids = self.ids.column() if len(self.ids) else None
-        labels = np.frombuffer(self.labels) if self.any_label else None
-        scores = np.frombuffer(self.scores) if self.any_score else None
-        first_best = -np.arange(len(self.labels), dtype=np.float64)
-        if rows is not None:
-            features, first_best = features.take(rows), first_best[rows]
-            texts = None if texts is None else texts.take(rows)
-            ids = None if ids is None else ids.take(rows)
-            labels = None if labels is None else labels[rows]
-            scores = None if scores is None else scores[rows]
+        features, labels, scores, first_best, ids, texts = taken(
+            rows,
+            self.cells.finish(self.options, self.source),
+            np.frombuffer(self.labels) if self.any_label else None,
+            np.frombuffer(self.scores) if self.any_score else None,
+            -np.arange(len(self.labels), dtype=np.float64),
+            self.ids.column() if len(self.ids) else None,
+            self.texts.column() if len(self.texts) else None,
+        )
         return CandidateLists(
             offsets,
             features,
@@ -214,7 +274,7 @@ class Columns:
             list_ids=list_ids,
             item_ids=ids,
             rows=rows,
-            feature_names=names,
+            feature_names=list(self.cells.names),
             texts=texts,
             references=tuple(column.column() for column in self.references or ()),
             source=self.source,
@@ -224,21 +284,40 @@ class Columns:
         if self.ignored:
             keys = ", ".join(f"{quoted(key)} ({n})" for key, n in list(self.ignored.items())[:12])
             more = len(self.ignored) - 12
-            tail = f" and {more} more" if more > 0 else ""
-            warnings.warn(f"{self.source}: ignored keys: {keys}{tail}", DataNote, stacklevel=2)
+            note(f"{self.source}: ignored keys: {keys}{f' and {more} more' if more > 0 else ''}")
 
 
-def references_of(entry: dict[str, Any]) -> list[bytes] | None:
-    """The references of a list, None where it has none."""
-    if "references" in entry and "reference" in entry:
-        raise MisfitError("reference", "'reference' beside 'references'", "one of them")
-    if "reference" in entry:
-        return None if entry["reference"] is None else [encoded(entry["reference"], "reference")]
-    found = entry.get("references")
-    if isinstance(found, str):
-        found = [found]
-    if found is None or found == []:
+def _keys_of(item: Any) -> tuple[str, ...]:
+    return tuple(item) if type(item) is dict else _KEYS_OF_TEXT
+
+
+def _object_of(item: Any) -> dict[str, Any]:
+    """Return a candidate that may be given by its text alone as an object."""
+    if isinstance(item, str):
+        return {"text": item}
+    if not isinstance(item, dict):
+        raise MisfitError("", described(item), "a candidate (an object, or its text)")
+    return item
+
+
+def _numbers_or_nan(values: tuple[str, list[Any]] | None, n: int) -> array[float]:
+    """Return labels or scores; null, or no such key, is NaN."""
+    if values is None:
+        return array("d", [math.nan]) * n
+    return numbers_of(values[1], values[0], nullable=True)
+
+
+def _logprobs(key: str, column: list[Any]) -> Extra | None:
+    """Return the features that log-probabilities become, None if the values are of another kind."""
+    if all(isinstance(value, int | float) for value in column):
+        return {key: numbers_of(column, key)}
+    rows = []
+    for value in column:
+        logprobs = None if isinstance(value, int | float) else token_logprobs(value, key)
+        rows.append(None if logprobs is None else logprob_features(logprobs, key))
+    names = rows[0]
+    if any((None if row is None else len(row)) != (None if names is None else len(names)) for row in rows):
+        raise MisfitError(key, "log-probabilities and other values", _MIXED)
+    if names is None:
         return None
-    if not isinstance(found, list):
-        raise MisfitError("references", described(found), "an array of strings")
-    return [encoded(text, f"references[{i}]") for i, text in enumerate(found)]
+    return {name: array("d", [row[name] for row in rows if row is not None]) for name in names}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Mapping
 from typing import Any
 
+from rerank.errors import FormatError
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import quoted
 
@@ -26,13 +28,23 @@ ABOUT = ("prompt",)  # what a list is about: for readers of the file
 
 
 class MisfitError(Exception):
-    """A value that the schema has no place for; ``where`` is its key path."""
+    """A value that the schema has no place for.
+
+    ``where`` is its key path, ``item`` the number of its candidate if several were looked at.
+    """
+
+    item = 0
 
     def __init__(self, where: str, found: str, expected: str) -> None:
         super().__init__(where)
         self.where = where
         self.found = found
         self.expected = expected
+
+    def at(self, source: str, line: int) -> FormatError:
+        """Return the error for a user."""
+        place = f" at {self.where}" if self.where else ""
+        return FormatError(source, line, self.found + place, self.expected)
 
 
 def described(value: Any) -> str:
@@ -51,8 +63,8 @@ def described(value: Any) -> str:
     return f"the number {text}"
 
 
-def number_of(value: Any, where: str, nullable: bool) -> float:
-    """A number, true = 1, false = 0; null is NaN where it may be. Raises MisfitError."""
+def number_of(value: Any, where: str, nullable: bool = False) -> float:
+    """Return a number, true = 1, false = 0, null = NaN if it is allowed; raises MisfitError."""
     if value is None and nullable:
         return math.nan
     if not isinstance(value, int | float):
@@ -64,6 +76,17 @@ def number_of(value: Any, where: str, nullable: bool) -> float:
     if math.isinf(number):
         raise MisfitError(where, "a number too large for float64", "a finite number")
     return number
+
+
+def numbers_of(values: list[Any], where: str, nullable: bool = False) -> array[float]:
+    """Return what ``number_of`` makes of each value."""
+    try:
+        numbers = array("d", values)
+        if math.isfinite(sum(numbers)):
+            return numbers
+    except (TypeError, OverflowError):
+        pass
+    return array("d", [number_of(value, where, nullable) for value in values])
 
 
 def name_of(value: Any, where: str) -> str:
@@ -84,6 +107,30 @@ def encoded(value: Any, where: str) -> bytes:
     except UnicodeEncodeError as error:
         found = f"a lone surrogate (\\u{ord(value[error.start]):04x})"
         raise MisfitError(where, found, "text that UTF-8 can hold") from None
+
+
+def strings_of(values: list[Any], where: str) -> list[bytes]:
+    """Return what ``encoded`` makes of each value."""
+    try:
+        return [value.encode() for value in values]
+    except (AttributeError, UnicodeEncodeError):
+        return [encoded(value, where) for value in values]
+
+
+def references_of(entry: Mapping[str, Any]) -> list[bytes] | None:
+    """Return the references of a list, None if it has none; raises MisfitError."""
+    if "references" in entry and "reference" in entry:
+        raise MisfitError("reference", "'reference' beside 'references'", "one of them")
+    if "reference" in entry:
+        return None if entry["reference"] is None else [encoded(entry["reference"], "reference")]
+    found = entry.get("references")
+    if isinstance(found, str):
+        found = [found]
+    if found is None or found == []:
+        return None
+    if not isinstance(found, list):
+        raise MisfitError("references", described(found), "an array of strings")
+    return [encoded(text, f"references[{i}]") for i, text in enumerate(found)]
 
 
 class Roles:
@@ -124,6 +171,8 @@ def token_logprobs(value: Any, where: str) -> list[float] | None:
         return None
     if not isinstance(value, list):
         return None
+    if set(map(type, value)) == {float}:
+        return value  # finite: the parser takes no other floats, but for what numbers_of finds
     out = []
     for place, entry in enumerate(value):
         if isinstance(entry, dict):

@@ -1,21 +1,22 @@
-"""Reading JSON Lines: one line at a time into growing columns, see rerank/formats/jsonl.py for the schema."""
+"""Reading JSON Lines into growing columns; the schema is in rerank/formats/jsonl/format.py."""
 
 from __future__ import annotations
 
 import json
-import warnings
 from array import array
+from bisect import bisect_right
 from typing import Any
 
-import numpy as np
+import msgspec
 
+from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataNote, FormatError
+from rerank.errors import FormatError
 from rerank.files import shown
 from rerank.formats.base import ReadOptions
-from rerank.formats.common import quoted
+from rerank.formats.common import first_repeated, note, quoted
 from rerank.formats.growing import Grouping, Strings, each_line
-from rerank.formats.jsonl.columns import Columns, references_of
+from rerank.formats.jsonl.columns import Columns
 from rerank.formats.jsonl.keys import (
     ABOUT,
     CANDIDATES,
@@ -26,31 +27,37 @@ from rerank.formats.jsonl.keys import (
     described,
     encoded,
     name_of,
+    references_of,
 )
+from rerank.native.formats._json import repeats_key
 from rerank.text import count
 
 _ONE_LINE = "one whole JSON object a line"
 _BLANKS = b" \t\r"
+_BATCH = 256  # candidates that are added together, at least
 
 
 def read_jsonl(path: str, options: ReadOptions) -> CandidateLists:
-    """The lists of a file of either shape. Raises FormatError."""
+    """Return the lists of a file of either shape; raises FormatError."""
     source = shown(path)
     reader: _Lists | _Items | None = None
     line = 0
     try:
         for line, raw in enumerate(each_line(path), start=1):
-            if not raw.strip(_BLANKS):
-                continue
-            value = _parsed(raw)
-            if reader is None:
-                reader = _reader(value, source, options)
-            reader.add(value, line)
-    except MisfitError as misfit:
-        place = f" at {misfit.where}" if misfit.where else ""
-        raise FormatError(source, line, misfit.found + place, misfit.expected) from None
+            try:
+                value = _parsed(raw)
+                if value is not None:
+                    reader = reader or _reader(value, source, options)
+                    reader.add(value, line)
+            except MisfitError as misfit:
+                raise misfit.at(source, line) from None
+    except FormatError:
+        if reader is not None:
+            reader.flush()  # a fault of an earlier line goes first
+        raise
     if reader is None:
         raise FormatError(source, None, "an empty file" if line == 0 else "blank lines only", _ONE_LINE)
+    reader.flush()
     return reader.finish()
 
 
@@ -61,18 +68,34 @@ def _no_constant(token: str) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     out = dict(pairs)
     if len(out) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        names = [key for key, _ in pairs]
+        twice = names[first_repeated(names) or 0]
         raise MisfitError("", f"key {quoted(twice)} twice in one object", "each key once")
     return out
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant)
+_FAST = msgspec.json.Decoder()
+_STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant)
 
 
-def _parsed(raw: bytes) -> dict[str, Any]:
+def _parsed(raw: bytes) -> dict[str, Any] | None:
+    """Return the object of a line, None if it is blank; raises MisfitError."""
     try:
-        value = _DECODER.decode(raw.decode())
+        value = _FAST.decode(raw)
+        if repeats_key(raw, value):
+            value = _strictly_parsed(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        if not raw.strip(_BLANKS):
+            return None
+        value = _strictly_parsed(raw)  # which takes a lone surrogate, or finds the words for the fault
+    if type(value) is not dict:
+        raise MisfitError("", described(value), _ONE_LINE)
+    return value
+
+
+def _strictly_parsed(raw: bytes) -> Any:
+    try:
+        return _STRICT.decode(raw.decode())
     except UnicodeDecodeError:
         raise MisfitError("", "bytes that are not UTF-8", _ONE_LINE) from None
     except json.JSONDecodeError as error:
@@ -81,20 +104,16 @@ def _parsed(raw: bytes) -> dict[str, Any]:
         raise MisfitError("", "JSON nested too deeply", _ONE_LINE) from None
     except ValueError:  # Python refuses whole numbers of more than 4300 digits
         raise MisfitError("", "a whole number of too many digits", "a finite number") from None
-    if not isinstance(value, dict):
-        raise MisfitError("", described(value), _ONE_LINE)
-    return value
 
 
 def _reader(first: dict[str, Any], source: str, options: ReadOptions) -> _Lists | _Items:
-    """A reader of the shape that the first line has."""
+    """Return a reader of the shape that the first line has."""
     candidates = next((key for key in CANDIDATES if isinstance(first.get(key), list)), None)
     wanted = options.list_column
+    keys = [key for key in (*LISTS, "id") if key in first] if wanted is None else [wanted]
     if candidates is not None:
-        keys = [key for key in (*LISTS, "id") if key in first] if wanted is None else [wanted]
         key = "id" if "id" in keys else next(iter(keys), None)
         return _Lists(source, options, candidates, key)
-    keys = [key for key in (*LISTS, "id") if key in first] if wanted is None else [wanted]
     of = Roles(options).of
     if not keys or not any(
         of.get(key, "spare") != "spare" or isinstance(value, int | float)
@@ -110,15 +129,48 @@ def _reader(first: dict[str, Any], source: str, options: ReadOptions) -> _Lists 
     return _Items(source, options, keys[0])
 
 
-def _hash_of(entry: dict[str, Any]) -> int:
-    return hash(tuple(references_of(entry) or ()))
+class _Reader:
+    """Candidates of some lines that wait to be added to the columns together."""
+
+    def __init__(self, source: str, options: ReadOptions) -> None:
+        self.columns = Columns(source, options)
+        self.source = source
+        self.strict = options.strict
+        self._waiting: list[Any] = []
+        self._lines: list[int] = []
+        self._ends: list[int] = []  # of each line among those that wait
+
+    def wait(self, items: list[Any], line: int) -> None:
+        """Take the candidates of a line."""
+        self._waiting += items
+        self._lines.append(line)
+        self._ends.append(len(self._waiting))
+        if len(self._waiting) >= _BATCH:
+            self.flush()
+
+    def flush(self) -> None:
+        """Add the candidates that wait; raises FormatError."""
+        items, self._waiting = self._waiting, []
+        lines, self._lines = self._lines, []
+        ends, self._ends = self._ends, []
+        try:
+            self.columns.add(items)
+        except MisfitError as misfit:
+            i = bisect_right(ends, misfit.item)
+            place = self.place(misfit.item - (ends[i - 1] if i else 0))
+            misfit.where = ".".join(filter(None, (place, misfit.where)))
+            raise misfit.at(self.source, lines[i]) from None
+
+    def place(self, i: int) -> str:
+        """Return the key path of candidate ``i`` of a line."""
+        return ""
 
 
-class _Lists:
+class _Lists(_Reader):
     """A list a line."""
 
     def __init__(self, source: str, options: ReadOptions, candidates: str, list_key: str | None) -> None:
-        self.columns = Columns(source, options)
+        super().__init__(source, options)
         self.candidates = candidates
         self.list_key = list_key
         self.known = {candidates, *REFERENCES, *ABOUT} | ({list_key} if list_key else set())
@@ -126,10 +178,9 @@ class _Lists:
         self.lines: dict[str, int] = {}
         self.lengths = array("q")
         self.empty = 0
-        self.seen = False
-        self.paths: list[str] = []
 
     def add(self, entry: dict[str, Any], line: int) -> None:
+        """Add the list of a line; raises MisfitError."""
         candidates = entry.get(self.candidates)
         if not isinstance(candidates, list):
             found = described(candidates) if self.candidates in entry else f"no key {self.candidates!r}"
@@ -139,18 +190,18 @@ class _Lists:
                 self.columns.ignore(key)
         name = self._name(entry, line)
         if not candidates:
-            if self.columns.options.strict:
+            if self.strict:
                 raise MisfitError(self.candidates, "no candidate", "one at least")
             self.empty += 1
             return
         self.columns.refer(entry, not len(self.lengths))
         if name is not None:
             self.ids.add(name)
-        while len(self.paths) < len(candidates):
-            self.paths.append(f"{self.candidates}[{len(self.paths)}]")
-        for item, where in zip(candidates, self.paths, strict=False):
-            self.columns.candidate(item, where)
         self.lengths.append(len(candidates))
+        self.wait(candidates, line)
+
+    def place(self, i: int) -> str:
+        return f"{self.candidates}[{i}]"
 
     def _name(self, entry: dict[str, Any], line: int) -> bytes | None:
         key = self.list_key
@@ -168,44 +219,50 @@ class _Lists:
         return encoded(name, key)
 
     def finish(self) -> CandidateLists:
-        source = self.columns.source
+        """Return all lists."""
         if not self.lengths:
-            raise FormatError(source, None, "no candidate", "one at least")
+            raise FormatError(self.source, None, "no candidate", "one at least")
         if self.empty:
-            note = f"{source}: {count(self.empty, 'list')} without a candidate left out"
-            warnings.warn(note, DataNote, stacklevel=3)
-        offsets = np.zeros(len(self.lengths) + 1, dtype=np.int64)
-        np.cumsum(self.lengths, out=offsets[1:])
-        return self.columns.lists(offsets, self.ids.column() if self.list_key else None, None)
+            note(f"{self.source}: {count(self.empty, 'list')} without a candidate left out")
+        list_ids = self.ids.column() if self.list_key else None
+        return self.columns.lists(offsets_of(self.lengths), list_ids, None)
 
 
-class _Items:
+class _Items(_Reader):
     """A candidate a line."""
 
     def __init__(self, source: str, options: ReadOptions, list_key: str) -> None:
-        self.columns = Columns(source, options)
+        super().__init__(source, options)
         self.grouping = Grouping(source, options.strict)
         self.list_key = list_key
         self.columns.roles.of[list_key] = "list"
         self.columns.roles.of.update(dict.fromkeys((*REFERENCES, *ABOUT), "of the list"))
         if list_key == "id" and options.list_column is None:
-            note = f"{source}: lists are told apart by the key 'id' (list_column names another)"
-            warnings.warn(note, DataNote, stacklevel=4)
+            note(f"{source}: the key 'id' is taken as the list of each candidate (list_column names another)")
         self.references: list[int] = []  # hashes, to see that a list's lines agree
 
     def add(self, entry: dict[str, Any], line: int) -> None:
+        """Add the candidate of a line; raises MisfitError."""
         key = self.list_key
         if key not in entry:
             raise MisfitError("", f"no key {key!r}", "the id of the candidate's list, as on the first line")
-        name = name_of(entry[key], key)
-        encoded(name, key)
+        name = entry[key]
+        if type(name) is not str:
+            name = name_of(name, key)
+        if not name.isascii():
+            encoded(name, key)
         number = self.grouping.add(name, line)
         if number == len(self.references):
             self.columns.refer(entry, number == 0)
             self.references.append(_hash_of(entry))
-        elif any(kind in entry for kind in REFERENCES) and _hash_of(entry) != self.references[number]:
+        elif ("references" in entry or "reference" in entry) and _hash_of(entry) != self.references[number]:
             raise MisfitError("references", "references", f"those that list {quoted(name)} has above")
-        self.columns.candidate(entry, "")
+        self.wait([entry], line)
 
     def finish(self) -> CandidateLists:
+        """Return all lists."""
         return self.columns.lists(*self.grouping.finish())
+
+
+def _hash_of(entry: dict[str, Any]) -> int:
+    return hash(tuple(references_of(entry) or ()))

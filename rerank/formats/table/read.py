@@ -88,7 +88,7 @@ class _Reader:
             if j == self.roles.lists:
                 self._add_lists(block, spans[:, k], line)
             else:
-                self._strings()[j].extend(*_cells(text, spans[:, k]))
+                self._strings()[j].join(*_cells(text, spans[:, k]))
         return True
 
     def _numbers(self) -> list[tuple[int, Numbers]]:

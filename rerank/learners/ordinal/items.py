@@ -16,10 +16,11 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
 from rerank.data.types import Floats, Index, Ints
 from rerank.errors import FitError
-from rerank.learners.base import Guide, Learner
+from rerank.learners.base import FitInputs, Learner
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
 from rerank.models.thresholds import ThresholdModel
+from rerank.models.training import DataRecord
 from rerank.native.learners import _ordinal
 from rerank.settings import setting
 
@@ -134,10 +135,10 @@ class ItemLearner(Learner):
     def _passes(self, items: GradedItems) -> Passes:
         """The learner's state before the first pass."""
 
-    def _fit(self, lists: CandidateLists, guide: Guide) -> Model:
+    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         items = self._items(lists)
         passes = self._passes(items)
-        watch = Rounds(lists, guide, self.keep)
+        watch = Rounds(lists, inputs, self.keep)
         rng = np.random.default_rng(self.seed)
         converged = False
         cut = passes.cut(False)
@@ -150,11 +151,11 @@ class ItemLearner(Learner):
             if counts["updates"] == 0 and passes.settled():
                 converged = True
                 break
-        (weights, thresholds), note = watch.kept(cut)
+        (weights, thresholds), rounds = watch.kept(cut, converged=converged)
         model = ThresholdModel(lists.names(), weights, thresholds, items.labels)
         model.curve = watch.curve
-        model.training.rounds = {**note, "converged": converged}
-        model.training.data = {"judged": len(items.rows), "grades": len(items.labels)}
+        model.training.rounds = rounds
+        model.training.data = DataRecord(judged=len(items.rows), grades=len(items.labels))
         return model
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import model_validator
@@ -15,11 +15,12 @@ from rerank.data.matrix import Dense
 from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationName, make_pairs
 from rerank.data.types import Bytes, Floats, Index
 from rerank.errors import ConfigError, FitError
-from rerank.learners.base import LEARNERS, Guide, Learner
+from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.perceptron.voting import Ballots
 from rerank.learners.rounds import Rounds, linear_scores
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
+from rerank.models.training import DataRecord, RoundsRecord
 from rerank.native.learners import _perceptron, _perceptron_online, _violations
 from rerank.settings import setting
 
@@ -90,16 +91,16 @@ class Perceptron(Learner):
         """g(p, q) of these settings."""
         return Margin(self.margin, self.margin_power)
 
-    def _fit(self, lists: CandidateLists, guide: Guide) -> Model:
+    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         pairs = make_pairs(lists, self.relation, self.margin_function)
         if pairs.n_lists == 0:
             raise FitError(f"{lists.source}: no list has a pair under pairs={self.pairs}")
-        watch = Rounds(lists, guide, self.keep)
+        watch = Rounds(lists, inputs, self.keep)
         state = _State(self, lists, pairs)
-        model, note = (self._vote if self.average == "voted" else self._train)(lists, state, watch)
+        model, rounds = (self._vote if self.average == "voted" else self._train)(lists, state, watch)
         model.curve = watch.curve
-        model.training.rounds = note
-        model.training.data = {"pairs": pairs.n_pairs, "lists_without_pair": pairs.n_skipped}
+        model.training.rounds = rounds
+        model.training.data = DataRecord(pairs=pairs.n_pairs, lists_without_pair=pairs.n_skipped)
         return model
 
     def _orders(self, n_lists: int) -> Iterator[Index]:
@@ -108,7 +109,7 @@ class Perceptron(Learner):
         for _ in range(self.rounds):
             yield rng.permutation(n_lists) if self.shuffle else np.arange(n_lists, dtype=np.int64)
 
-    def _train(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, dict[str, Any]]:
+    def _train(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, RoundsRecord]:
         """The last weights, or their mean."""
         updates = -1
         weights = state.w
@@ -118,10 +119,10 @@ class Perceptron(Learner):
             watch.record(weights, linear_scores, updates=updates, violated=violated)
             if updates == 0:
                 break
-        weights, note = watch.kept(weights)
-        return LinearModel(lists.names(), weights), {**note, "converged": updates == 0}
+        weights, rounds = watch.kept(weights, converged=updates == 0)
+        return LinearModel(lists.names(), weights), rounds
 
-    def _vote(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, dict[str, Any]]:
+    def _vote(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, RoundsRecord]:
         """All weights, each with the visits that it stood for."""
         ballots = Ballots(lists.n_features)
         updates = -1
@@ -135,8 +136,8 @@ class Perceptron(Learner):
             watch.record(ballots.snapshot(), ballots.score, updates=updates, violated=violated)
             if updates == 0:
                 break
-        snapshot, note = watch.kept(ballots.snapshot())
-        return ballots.model(lists.names(), snapshot), {**note, "converged": updates == 0}
+        snapshot, rounds = watch.kept(ballots.snapshot(), converged=updates == 0)
+        return ballots.model(lists.names(), snapshot), rounds
 
 
 class _State:

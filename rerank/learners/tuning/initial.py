@@ -11,7 +11,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Floats
 from rerank.errors import FitError
-from rerank.learners.base import Guide
+from rerank.learners.base import FitInputs
 
 Init = Literal["auto", "given", "base", "even", "zero"]
 INIT_HELP = (
@@ -27,14 +27,14 @@ _RANK = 1e-12
 _BLOCK = 65_536
 
 
-def initial_weights(lists: CandidateLists, guide: Guide, init: Init) -> tuple[Floats, str]:
+def initial_weights(lists: CandidateLists, inputs: FitInputs, init: Init) -> tuple[Floats, str]:
     """The weights (n_features) to start from, and what they are: given, base, even or zero.
 
     Raises FitError where ``init`` asks for weights that are not there: none given, no first-stage scores, or
     scores that are no weighted sum of the features.
     """
-    if guide.initial is not None and init in ("auto", "given"):
-        return guide.initial.copy(), "given"
+    if inputs.initial is not None and init in ("auto", "given"):
+        return inputs.initial.copy(), "given"
     if init == "given":
         raise FitError("init=given: no initial weights; give a model or weights file (--init FILE)")
     if init in ("auto", "base"):

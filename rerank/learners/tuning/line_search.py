@@ -17,18 +17,6 @@ def inner(a: Floats, b: Floats) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
-def window_means(values: Floats, n: int) -> Floats:
-    """Means of ``values`` (m) over each and as many as there are of the n on either side; NaN spreads."""
-    padded = np.concatenate([np.zeros(n), values, np.zeros(n)])
-    there = np.concatenate([np.zeros(n), np.ones(len(values)), np.zeros(n)])
-    sums, counts = np.zeros((2, len(values)))
-    for shift in range(2 * n + 1):
-        sums += padded[shift : shift + len(values)]
-        counts += there[shift : shift + len(values)]
-    means: Floats = sums / counts
-    return means
-
-
 def _above(objective: float, least: float) -> bool:
     """Whether an objective that is there is above ``least``, which may be NaN or -infinity for none."""
     return objective > -np.inf and not objective <= least
@@ -41,19 +29,13 @@ class Climb:
     and u0 those to stay ``near`` to, both as unit vectors, because a common factor of the weights changes no
     choice. Along a line the metric is exact; the penalty is that of the point that stands for its interval.
     A step must gain more than ``min_gain``. Weights are scaled as ``problem`` says throughout.
-
-    With ``smooth`` above 0 lines show the mean of the metric over each interval and that many on either side
-    of it (Cer, Jurafsky & Manning 2008); steps gain in that mean, and passes must still gain in the metric.
     """
 
-    def __init__(
-        self, problem: LineProblem, near: Floats, *, l2: float = 0.0, min_gain: float = 0.0, smooth: int = 0
-    ) -> None:
+    def __init__(self, problem: LineProblem, near: Floats, *, l2: float = 0.0, min_gain: float = 0.0) -> None:
         self.problem = problem
         self.near = near
         self.l2 = l2
         self.min_gain = min_gain
-        self.smooth = smooth
         self.steps = 0
         self.searches = 0
         self._search = _mert.LineSearch(problem.offsets, problem.stats, problem.alike)
@@ -101,13 +83,9 @@ class Climb:
         square = inner(self.weights, self.weights)
         unit = (square / inner(direction, direction)) ** 0.5 if square > 0 else 1.0
         self._search.gather(*rise, self._scores, self._chosen, self._sums, unit)
-        if self.smooth:
-            (found, lower, upper), here = self._best_mean(direction, unit)
-            least = -np.inf
-        else:
-            found, lower, upper = self._best(direction, unit)
-            least = here = self.objective + self.min_gain
-        return _above(found, here) and self._move(direction, rise, _mert.point_in(lower, upper, unit), least)
+        found, lower, upper = self._best(direction, unit)
+        least = self.objective + self.min_gain
+        return _above(found, least) and self._move(direction, rise, _mert.point_in(lower, upper, unit), least)
 
     def _best(self, direction: Floats, unit: float) -> tuple[float, float, float]:
         """The best interval along the gathered direction: objective and ends."""
@@ -117,15 +95,6 @@ class Climb:
         ends, sums = self._search.intervals()
         values = np.asarray(judge.score_from_sums(sums), dtype=np.float64)
         return _mert.best_of(ends, values, unit, judge.better, penalty)
-
-    def _best_mean(self, direction: Floats, unit: float) -> tuple[tuple[float, float, float], float]:
-        """The interval of the best mean, its objective being that mean's; what a step must reach."""
-        judge = self.problem.judge
-        ends, sums = self._search.intervals()
-        means = window_means(np.asarray(judge.score_from_sums(sums), dtype=np.float64), self.smooth)
-        found = _mert.best_of(ends, means, unit, judge.better, self._penalty(direction))
-        here = judge.better * means[np.searchsorted(ends[:, 1], 0.0, side="right")]
-        return found, float(here) - self._cost(self.weights) + self.min_gain
 
     def _move(self, direction: Floats, rise: Rise, gamma: float, least: float) -> bool:
         """Goes there, or stays where rounding turns a choice so that it is not above ``least``."""
@@ -146,7 +115,6 @@ class Climb:
 
         Coordinates in random order, none twice without a step in between; where none is left, ``random``
         directions, normally distributed. After each pass the scores are computed anew from the weights.
-        Smoothed steps may go in circles: their first pass that does not gain is the last.
         """
         best, highest = self.weights, self.objective
         idle: set[int] = set()  # coordinates that were searched since the last step
@@ -162,9 +130,7 @@ class Climb:
             self.settle(self.weights)
             if self.objective > highest:
                 best, highest = self.weights, self.objective
-            elif self.smooth:
-                break
-        if self.weights is not best:  # the last pass has gained nothing, smoothed or by rounding
+        if self.weights is not best:  # the last pass has gained nothing but rounding
             self.settle(best)
 
     def _along_coordinates(self, rng: np.random.Generator, idle: set[int]) -> None:

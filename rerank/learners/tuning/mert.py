@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -11,12 +11,13 @@ from rerank.data.judge import Judge, SelectingJudge, corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import FitError
-from rerank.learners.base import LEARNERS, Guide, Learner
+from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.tuning.initial import INIT_HELP, Init, initial_weights
 from rerank.learners.tuning.line_problem import LineProblem
 from rerank.learners.tuning.line_search import Climb, inner
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
+from rerank.models.training import RestartRecord, RestartsRecord, SpreadRecord
 from rerank.parallel import each
 from rerank.settings import setting
 
@@ -41,7 +42,7 @@ class Mert(Learner):
 
     The best weights on few lists are too good to be true elsewhere. average=10 keeps the mean of the ten
     best restarts' weights u (below) instead, unless it is no better than the initial weights: lower on the
-    training lists, on others mostly higher. smooth gained nothing in our trials.
+    training lists, on others mostly higher.
 
     l2 keeps near to the initial weights: it takes l2 * |u - u0|^2 from the metric (in its own units, 0 to
     100 for BLEU), u and u0 being the weights times each feature's spread, scaled to length 1.
@@ -67,21 +68,18 @@ class Mert(Learner):
     l2: float = setting(
         0.0, "penalty on leaving the direction of the initial weights", ge=0, allow_inf_nan=False
     )
-    smooth: int = setting(
-        0, "lines show means over so many intervals on either side (Cer et al. 2008); 0 = exact", ge=0
-    )
     average: int = setting(1, "mean of the weights of so many of the best restarts; 1 = the best", ge=1)
     seed: int = setting(1, "of starts, directions and their order", ge=0)
 
-    def _fit(self, lists: CandidateLists, guide: Guide) -> Model:
-        judge = guide.judge
+    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
+        judge = inputs.judge
         assert isinstance(judge, SelectingJudge)  # needs_selecting
-        initial, how = initial_weights(lists, guide, self.init)
+        initial, how = initial_weights(lists, inputs, self.init)
         if self.l2 > 0 and not initial.any():
             raise FitError("learner mert: l2 keeps near to the initial weights, and these are zero")
         if self.average > self.restarts + 1:
             raise FitError(f"learner mert: average={self.average} of {self.restarts + 1} restarts")
-        problem = LineProblem(lists, judge, guide.list_weights)
+        problem = LineProblem(lists, judge, inputs.list_weights)
         scaled = _shrunk(initial * problem.scale)
         ends = self._search(problem, scaled)
         best = _best_first(ends)
@@ -95,19 +93,17 @@ class Mert(Learner):
         weights = kept.weights if improved else initial
         model = LinearModel(lists.names(), weights)
         model.initial = initial
-        model.training.rounds = {
-            "train": _value(judge, lists, weights, guide.list_weights),
-            **_dev(guide, weights),
-            "initial": _value(judge, lists, initial, guide.list_weights),
-            "from": how,
-            "improved": improved,
-            "averaged": averaged,
-            "best": _json(best[0].value),
-            "restarts": [
-                {"restart": i, **end.row(), **_dev(guide, end.weights)} for i, end in enumerate(ends)
-            ],
-            "spread": _spread(ends, lists.names()),
-        }
+        model.training.rounds = RestartsRecord(
+            train=_value(judge, lists, weights, inputs.list_weights),
+            dev=_dev_value(inputs, weights),
+            initial=_value(judge, lists, initial, inputs.list_weights),
+            init=how,
+            improved=improved,
+            averaged=averaged,
+            best=best[0].value,
+            restarts=tuple(end.record(i, _dev_value(inputs, end.weights)) for i, end in enumerate(ends)),
+            spread=_spread(ends, lists.names()),
+        )
         return model
 
     def _search(self, problem: LineProblem, initial: Floats) -> list[End]:
@@ -138,7 +134,7 @@ class Mert(Learner):
 
     def _at_rest(self, problem: LineProblem, near: Floats) -> Climb:
         least = self.min_gain + _CREEP * self.l2
-        return Climb(problem, near, l2=self.l2, min_gain=least, smooth=self.smooth)
+        return Climb(problem, near, l2=self.l2, min_gain=least)
 
     def _climb(self, climb: Climb, rng: np.random.Generator) -> None:
         random = len(climb.problem.varying) if self.directions != "coordinate" else 0
@@ -161,10 +157,16 @@ class End:
     steps: int
     searches: int
 
-    def row(self) -> dict[str, Any]:
-        """What is told of it."""
-        start, value = _json(self.start), _json(self.value)
-        return {"start": start, "train": value, "steps": self.steps, "searches": self.searches}
+    def record(self, restart: int, dev: float | None) -> RestartRecord:
+        """The row reported for it."""
+        return RestartRecord(
+            restart=restart,
+            start=self.start,
+            train=self.value,
+            steps=self.steps,
+            searches=self.searches,
+            dev=dev,
+        )
 
 
 def _best_first(ends: list[End]) -> list[End]:
@@ -233,32 +235,22 @@ def _unit(weights: Floats) -> Floats:
     return shrunk / length if length > 0 else shrunk
 
 
-def _value(
-    judge: Judge, lists: CandidateLists, weights: Floats, list_weights: Floats | None = None
-) -> float | None:
-    """The metric of a linear model over all lists, weighted where there are list weights; None for NaN."""
+def _value(judge: Judge, lists: CandidateLists, weights: Floats, list_weights: Floats | None = None) -> float:
+    """The metric of a linear model over all lists, each with its list weight if there are any."""
     per_list = judge.per_list(lists.features.scores(weights))
     if list_weights is not None:
         per_list = per_list * list_weights[:, None]
-    return _json(corpus_value(judge, per_list))
+    return corpus_value(judge, per_list)
 
 
-def _dev(guide: Guide, weights: Floats) -> dict[str, float | None]:
-    """The metric of the development lists under its name, nothing where there are none."""
-    return {} if guide.dev is None else {"dev": _value(guide.dev[1], guide.dev[0], weights)}
+def _dev_value(inputs: FitInputs, weights: Floats) -> float | None:
+    """The metric on the development lists, None if there are none."""
+    return None if inputs.dev is None else _value(inputs.dev[1], inputs.dev[0], weights)
 
 
-def _spread(ends: list[End], names: list[str]) -> list[dict[str, Any]]:
-    """How far the weights of the better half of the restarts lie apart, feature by feature."""
+def _spread(ends: list[End], names: list[str]) -> tuple[SpreadRecord, ...]:
+    """How much the weights of the better half of the restarts differ, feature by feature."""
     half = _best_first(ends)[: (len(ends) + 1) // 2]
     weights = np.array([end.weights for end in half])
     columns = zip(names, weights.min(axis=0), weights.max(axis=0), weights.std(axis=0), strict=True)
-    return [
-        {"feature": name, "min": float(low), "max": float(high), "sd": float(sd)}
-        for name, low, high, sd in columns
-    ]
-
-
-def _json(value: float) -> float | None:
-    """JSON has no NaN: None stands for a metric without a value."""
-    return value if value == value else None
+    return tuple(SpreadRecord(feature=name, min=low, max=high, sd=sd) for name, low, high, sd in columns)

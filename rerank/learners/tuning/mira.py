@@ -13,7 +13,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Floats, Index
 from rerank.errors import DataNote, FitError
-from rerank.learners.base import LEARNERS, Guide, Learner
+from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.rounds import Rounds, linear_scores
 from rerank.learners.tuning.initial import INIT_HELP, Init, initial_weights
 from rerank.models.base import Model
@@ -67,14 +67,14 @@ class Mira(Learner):
     shuffle: bool = setting(True, "visit the lists in a new random order each round")
     seed: int = setting(1, "of the random order", ge=0)
 
-    def _fit(self, lists: CandidateLists, guide: Guide) -> Model:
-        judge = guide.judge
+    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
+        judge = inputs.judge
         assert isinstance(judge, SelectingJudge)  # needs_selecting
         _check_values(lists)
         worth = _label_worth(lists) if self.value == "sentence" else _background_worth(lists, judge)
-        start, init = initial_weights(lists, guide, self.init)
+        start, init = initial_weights(lists, inputs, self.init)
         state = _State(self, lists, worth, start.copy())
-        watch = Rounds(lists, guide, self.keep)
+        watch = Rounds(lists, inputs, self.keep)
         rng = np.random.default_rng(self.seed)
         updates = 0
         for _ in range(self.rounds):
@@ -88,11 +88,11 @@ class Mira(Learner):
                 DataNote,
                 stacklevel=2,
             )
-        kept, note = watch.kept(state.mean())
+        kept, rounds = watch.kept(state.mean(), init=init)
         model = LinearModel(lists.names(), kept)
         model.initial = start
         model.curve = watch.curve
-        model.training.rounds = {**note, "init": init}
+        model.training.rounds = rounds
         return model
 
 

@@ -13,10 +13,11 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
 from rerank.data.types import Floats, Index
 from rerank.errors import DataNote, FitError
-from rerank.learners.base import LEARNERS, Guide, Learner
+from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.tuning.initial import Init, initial_weights
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
+from rerank.models.training import DataRecord, MinimumRecord
 from rerank.native.learners import _pro
 from rerank.settings import setting
 
@@ -56,26 +57,29 @@ class Pro(Learner):
     iterations: int = setting(500, "steps of L-BFGS at most", ge=1)
     seed: int = setting(1, "of the drawn pairs", ge=0)
 
-    def _fit(self, lists: CandidateLists, guide: Guide) -> Model:
+    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         assert lists.labels is not None  # needs_labels
         threshold = self.threshold
         if threshold is None:
             threshold = _GAP * float(np.nanmax(lists.labels) - np.nanmin(lists.labels))
         pairs = self._sample(lists, threshold)
-        default: Init = "zero" if guide.initial is None else "given"
-        start, init = initial_weights(lists, guide, default if self.init == "auto" else self.init)
+        default: Init = "zero" if inputs.initial is None else "given"
+        start, init = initial_weights(lists, inputs, default if self.init == "auto" else self.init)
         items, packed = pairs.packed()
-        weights, note = self._minimise(lists.features.take(items), packed, start, lists.source)
+        found = self._minimise(lists.features.take(items), packed, start, lists.source)
+        weights, judge = found.weights, inputs.judge
         model = LinearModel(lists.names(), weights)
         model.initial = start
-        model.training.rounds = {**note, "init": init, "threshold": threshold}
-        if guide.judge is not None:
-            scores = lists.features.scores(weights)
-            model.training.rounds["train"] = corpus_value(guide.judge, guide.judge.per_list(scores))
-        model.training.data = {
-            "pairs": int(pairs.weight.sum()),
-            "lists_without_pair": lists.n_lists - pairs.n_lists,
-        }
+        model.training.rounds = MinimumRecord(
+            iterations=found.iterations,
+            loss=found.loss,
+            init=init,
+            threshold=threshold,
+            train=None if judge is None else corpus_value(judge, judge.per_list(model.score_aligned(lists))),
+        )
+        model.training.data = DataRecord(
+            pairs=int(pairs.weight.sum()), lists_without_pair=lists.n_lists - pairs.n_lists
+        )
         return model
 
     def _sample(self, lists: CandidateLists, threshold: float) -> _Pairs:
@@ -103,10 +107,7 @@ class Pro(Learner):
         better, worse, weight = (np.concatenate(column) for column in zip(*found, strict=True))
         return _Pairs(better, worse, weight, len(found))
 
-    def _minimise(
-        self, features: Features, pairs: _Pairs, start: Floats, source: str
-    ) -> tuple[Floats, dict[str, float]]:
-        """The weights, and how many steps they took to which mean loss."""
+    def _minimise(self, features: Features, pairs: _Pairs, start: Floats, source: str) -> _Minimum:
         loss = PairLoss(features, pairs.better, pairs.worse, pairs.weight, start, self.l2)
         if not np.isfinite(loss.scale).all():
             raise FitError(f"{source}: squares of the features overflow; scale them (--scaling)")
@@ -131,7 +132,7 @@ class Pro(Learner):
         if not weights.any():
             text = f"{source}: pro learnt nothing, all weights are 0: the pairs contradict each other"
             warnings.warn(text, DataNote, stacklevel=2)
-        return weights, {"iterations": int(found.nit), "loss": float(found.fun)}
+        return _Minimum(weights, int(found.nit), float(found.fun))
 
 
 def clearest(labels: Floats, drawn: Index, threshold: float, most: int) -> tuple[Index, Index]:
@@ -151,6 +152,15 @@ def clearest(labels: Floats, drawn: Index, threshold: float, most: int) -> tuple
     up = gap[accepted] > 0
     left, right = drawn[:, accepted]
     return np.where(up, left, right), np.where(up, right, left)
+
+
+@dataclass(frozen=True)
+class _Minimum:
+    """The weights (n_features), the steps of L-BFGS and the mean loss they reached."""
+
+    weights: Floats
+    iterations: int
+    loss: float
 
 
 @dataclass(frozen=True)

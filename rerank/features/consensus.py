@@ -1,9 +1,9 @@
-"""How much a candidate is like the others of its list: minimum Bayes risk as a feature.
+"""The similarity of a candidate to the others of its list: minimum Bayes risk as a feature.
 
 The similarity of a candidate to another is a metric of the candidate with the other as its reference
 (n-gram precision, sBLEU, WER, ...), or the closeness of a named feature. The feature is its mean or
-median over the other candidates of the list (Duh 2009, 3.3.1: the median). Candidates of the same text
-count each on its own: a text that many systems gave is like many.
+median over the other candidates of the list (Duh 2009, 3.3.1: the median). Candidates with the same text
+each count on their own, so a text that many systems gave is similar to many.
 """
 
 from __future__ import annotations
@@ -25,17 +25,29 @@ from rerank.registry import did_you_mean
 
 STATISTICS = ("mean", "median")
 
-# Candidates that stand as pairs at once: bounds the memory, changes no number.
+# Pairs of candidates held at once: bounds the memory, changes no number.
 _PAIRS = 1 << 18
 _NGRAM = re.compile(r"ngram([1-9])")
 
 
 def consensus(lists: CandidateLists, by: str, statistic: str = "mean") -> Floats:
-    """The consensus of each item, float64 (n_items); larger is more alike, 0 in a list of one.
+    """Return the consensus of each item, float64 (n_items); larger is more similar, 0 in a list of one.
 
-    ``by`` is ngram1 .. ngram4 (precision of the candidate's n-grams), a metric of single candidates
-    (errors are negated), or the name of a feature (minus the distance of its values). Raises ConfigError
-    where it is none of these, DataError where the lists have no texts.
+    Parameters
+    ----------
+    lists : CandidateLists
+    by : str
+        ngram1 .. ngram4 (precision of the candidate's n-grams), a metric of single candidates (errors are
+        negated), or the name of a feature (minus the distance of its values).
+    statistic : {"mean", "median"}
+        Over the other candidates of the list.
+
+    Raises
+    ------
+    ConfigError
+        If ``by`` or ``statistic`` is unknown.
+    DataError
+        If the lists have no texts.
     """
     if statistic not in STATISTICS:
         raise ConfigError(f"unknown statistic {statistic!r}; {did_you_mean(statistic, STATISTICS)}")
@@ -76,7 +88,7 @@ def _similarity(by: str) -> Callable[[CandidateLists], Floats]:
 
 
 def _precision(virtual: CandidateLists, n: int) -> Floats:
-    """Share of a candidate's n-grams that its reference has, clipped; 0 where it has none."""
+    """Share of a candidate's n-grams that its reference has, clipped; 0 if the candidate has none."""
     counts = BleuStatistics().of(virtual)
     matches, totals = counts[:, n - 1], counts[:, ORDERS + n - 1]
     return np.divide(matches, totals, out=np.zeros(len(matches)), where=totals > 0)
@@ -99,7 +111,7 @@ def _batches(lists: CandidateLists) -> Iterator[list[int]]:
 
 
 def _each_as_reference(lists: CandidateLists, texts: StringColumn, chosen: list[int]) -> CandidateLists:
-    """Each chosen list once for each of its candidates, which stands as the reference."""
+    """Each chosen list once for each of its candidates as the reference."""
     spans = [np.arange(lists.offsets[i], lists.offsets[i + 1]) for i in chosen]
     items: Index = np.concatenate([np.tile(span, len(span)) for span in spans])
     references: Index = np.concatenate(spans)

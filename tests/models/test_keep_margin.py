@@ -15,8 +15,8 @@ from rerank.data.judge import corpus_value
 from rerank.data.leads import with_margin
 from rerank.data.lists import CandidateLists
 from rerank.errors import DataError
-from rerank.learners.keep_margin import apply_margin, tune_margin
 from rerank.metrics.base import parse
+from rerank.models.keep_margin import margin_effect, tune_margin
 
 METRICS = ["BLEU", "WER", "sBLEU", "label@1", "loss@1"]
 
@@ -37,11 +37,12 @@ def test_the_sweep_is_brute_force(metric, seed, spread):
     lists = drawn(seed)
     scores = np.random.default_rng(seed).integers(0, spread, lists.n_items) / 7.0
     judge = parse(metric).prepare(lists)
-    found = tune_margin(lists, judge, scores)
+    tuned = tune_margin(lists, judge, scores)
+    found = margin_effect(lists, judge, scores, tuned)
     margin, value = twin.best_margin(lists, judge, scores)
-    assert found.margin == pytest.approx(margin, rel=1e-12)
+    assert tuned == pytest.approx(margin, rel=1e-12)
     assert found.value == pytest.approx(value, rel=1e-12)
-    kept = with_margin(lists, scores, found.margin)
+    kept = with_margin(lists, scores, tuned)
     assert corpus_value(judge, judge.per_list(kept)) == pytest.approx(value, rel=1e-12)
     assert found.without == corpus_value(judge, judge.per_list(scores))
     assert found.switched == twin.switched(lists, scores, margin)
@@ -61,60 +62,66 @@ def tuned(lists, scores, metric="label@1"):
     return tune_margin(lists, parse(metric).prepare(lists), np.asarray(scores, dtype=float))
 
 
+def tuned_effect(lists, scores, metric="label@1"):
+    """The tuned margin and its effect."""
+    margin = tuned(lists, scores, metric)
+    judge = parse(metric).prepare(lists)
+    return margin, margin_effect(lists, judge, np.asarray(scores, dtype=float), margin, tuned=True)
+
+
 def test_the_margin_stands_midway_between_two_leads():
     lists = labelled([0.0, 1.0, 1.0, 0.0, 0.0, 1.0])
-    found = tuned(lists, [0, 4, 0, 1, 0, 3])  # leads 4, 1, 3: to switch the lists that gain, 1 < m < 3
-    assert found.margin == 2.0
+    # leads 4, 1, 3: to switch the lists that gain, 1 < m < 3
+    margin, found = tuned_effect(lists, [0, 4, 0, 1, 0, 3])
+    assert margin == 2.0
     assert (found.switched, found.gained, found.lost, found.unvalued) == (2, 2, 0, 0)
     assert (found.value, found.without, found.leading, found.lists) == (1.0, 2 / 3, 3, 3)
 
 
 def test_where_all_leads_gain_the_margin_is_half_the_smallest():
-    assert tuned(labelled([0.0, 1.0, 0.0, 1.0]), [0, 4, 0, 1]).margin == 0.5
+    assert tuned(labelled([0.0, 1.0, 0.0, 1.0]), [0, 4, 0, 1]) == 0.5
 
 
 def test_where_nothing_is_gained_every_first_best_is_kept():
-    found = tuned(labelled([1.0, 0.0, 1.0, 1.0]), [0, 4, 0, 1])
-    assert found.margin == np.inf
+    margin, found = tuned_effect(labelled([1.0, 0.0, 1.0, 1.0]), [0, 4, 0, 1])
+    assert margin == np.inf
     assert (found.switched, found.gained, found.lost) == (0, 0, 0)
     assert found.value == 1.0
 
 
 def test_of_equal_values_the_fewest_switches_are_taken():
     lists = labelled([0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0])
-    found = tuned(lists, [0, 4, 0, 3, 0, 2, 0, 1])  # + 0 - +: one switch is as good as all four
-    assert found.margin == 3.5
+    assert tuned(lists, [0, 4, 0, 3, 0, 2, 0, 1]) == 3.5  # + 0 - +: one switch is as good as all four
 
 
 def test_equal_leads_switch_together():
     lists = labelled([0.0, 1.0, 1.0, 0.0, 1.0, 0.0])
-    assert tuned(lists, [0, 2, 0, 2, 0, 2]).margin == np.inf
-    assert tuned(labelled([0.0, 1.0, 1.0, 0.0, 0.0, 1.0]), [0, 2, 0, 2, 0, 2]).margin == 1.0
+    assert tuned(lists, [0, 2, 0, 2, 0, 2]) == np.inf
+    assert tuned(labelled([0.0, 1.0, 1.0, 0.0, 0.0, 1.0]), [0, 2, 0, 2, 0, 2]) == 1.0
 
 
 def test_leads_next_to_each_other_are_told_apart():
     low = 1.0
     high = np.nextafter(low, 2)
-    found = tuned(labelled([0.0, 1.0, 1.0, 0.0]), [0, high, 0, low])
-    assert low <= found.margin < high
+    assert low <= tuned(labelled([0.0, 1.0, 1.0, 0.0]), [0, high, 0, low]) < high
 
 
 @pytest.mark.parametrize("size", [1, 3])
 def test_lists_of_one_and_of_equals_switch_nothing(size):
     lists = CandidateLists.from_arrays(np.zeros((3 * size, 1)), np.zeros(3 * size), group=[size] * 3)
-    found = tuned(lists.with_first_best("input"), np.zeros(3 * size))
-    assert (found.margin, found.switched, found.leading) == (np.inf, 0, 0)
+    margin, found = tuned_effect(lists.with_first_best("input"), np.zeros(3 * size))
+    assert (margin, found.switched, found.leading) == (np.inf, 0, 0)
 
 
 def test_lists_without_a_value_of_their_own_are_counted():
     lists = replace(labelled([0.0, 1.0, np.nan, np.nan]), source="half judged")
-    found = apply_margin(lists, parse("label@1").prepare(lists), np.array([0.0, 1, 0, 1]), 0.5)
+    found = margin_effect(lists, parse("label@1").prepare(lists), np.array([0.0, 1, 0, 1]), 0.5)
     assert (found.switched, found.gained, found.lost, found.unvalued) == (2, 1, 0, 1)
 
 
 def test_a_metric_without_a_value_tunes_nothing():
     lists = replace(labelled([np.nan] * 4), source="no judgement")
-    with pytest.raises(DataError, match="no judgement: label@1 has no value here"):
+    with pytest.raises(DataError, match="no judgement: label@1 has no value, so"):
         tuned(lists, [0, 1, 0, 1])
 
 
@@ -131,8 +138,9 @@ def test_margins_that_lose_the_value_are_not_chosen():
         def score_from_sums(self, sums):
             return np.where(sums[..., 0] % 2 == 0, np.nan, sums[..., 0])
 
-    found = tune_margin(labelled([0.0, 1.0, 0.0, 1.0]), Picky(), np.array([0.0, 2.0, 0.0, 1.0]))
-    assert (found.margin, found.value) == (0.5, 3.0)
+    lists, scores = labelled([0.0, 1.0, 0.0, 1.0]), np.array([0.0, 2.0, 0.0, 1.0])
+    margin = tune_margin(lists, Picky(), scores)
+    assert (margin, margin_effect(lists, Picky(), scores, margin).value) == (0.5, 3.0)
 
 
 def test_without_a_first_stage_nothing_is_tuned():

@@ -10,10 +10,10 @@ import pytest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError, DataNote
+from rerank.features import consensus as module
+from rerank.features.consensus import consensus
 from rerank.formats import load
-from rerank.metrics import consensus as module
 from rerank.metrics.base import parse
-from rerank.metrics.consensus import consensus
 
 
 def lists_of(texts, group):

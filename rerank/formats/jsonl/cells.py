@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from array import array
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from rerank.data.matrix import Dense, Features, Sparse
-from rerank.data.types import Index, Ints
+from rerank.data.types import Floats, Index, Ints
 from rerank.errors import DataNote
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import absent_value, check_float32, empty_dense, wants_dense
@@ -38,23 +38,18 @@ class Cells:
     def n_values(self) -> int:
         return len(self._values)
 
-    def add(self, names: Collection[str], values: Iterable[float]) -> None:
-        """The features of one more item; each name at most once.
-
-        Raises TypeError or OverflowError where a value is no number that fits a float; an infinite one
-        is taken, the caller looks for it.
-        """
-        numbers = array("d", values)
-        columns = self._columns_of(tuple(names))
+    def add(self, names: tuple[str, ...], values: array[float] | Floats, n: int) -> None:
+        """Add ``n`` items with the same features in the same order, values item by item."""
+        columns = self._columns_of(names)
         if self.n_items == 0:
             self._uniform = columns
         elif self._columns is None and columns != self._uniform:
             self._keep_columns()
         if self._columns is not None:
-            self._columns.extend(columns)
-            self._lengths.append(len(numbers))
-        self._values.extend(numbers)
-        self.n_items += 1
+            self._columns.extend(columns * n)
+            self._lengths.extend(array("q", [len(columns)]) * n)
+        self._values.frombytes(values.tobytes())
+        self.n_items += n
 
     def _keep_columns(self) -> None:
         uniform = self._uniform or array("i")

@@ -1,0 +1,93 @@
+"""The keep margin: how far another item must lead the first-best before it takes its place.
+
+Most items that a reranker puts above the first-best by a hair are no better than it. One number, tuned on
+development lists after any learner, leaves those lists as they were.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rerank.data.judge import SelectingJudge, corpus_value
+from rerank.data.leads import differ, leads_of
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
+from rerank.errors import DataError
+from rerank.models.training import MarginRecord
+
+# Values that differ by no more than this share are equal: the rest is rounding.
+_EQUAL = 1e-12
+
+
+def tune_margin(lists: CandidateLists, judge: SelectingJudge, scores: Floats) -> float:
+    """Return the best margin on these lists, exactly: every choice that a margin can make is judged.
+
+    The margin is midway between two neighbouring leads (or the smallest one and 0), so that rounding changes
+    no choice. It is infinite if all first-bests are best kept. On ties the largest margin wins, which
+    switches the fewest lists.
+
+    Parameters
+    ----------
+    lists
+        Development lists with a first-best.
+    judge
+        A metric of single candidates, prepared for ``lists``.
+    scores
+        The model's scores, float64 (n_items).
+
+    Returns
+    -------
+    float
+        In units of the scores; inf keeps every first-best.
+
+    Raises
+    ------
+    DataError
+        If the lists have no first-best or the metric has no value.
+    """
+    leads = leads_of(lists, scores)
+    rows = judge.per_item
+    order = np.argsort(-leads.lead, kind="stable")
+    order = order[: np.count_nonzero(leads.lead)]
+    lead = leads.lead[order]
+    last = np.flatnonzero(lead != np.append(lead[1:], 0.0))  # of each run of equal leads, largest first
+    sums = np.cumsum((rows[leads.rival] - rows[leads.first])[order], axis=0)[last]
+    kept = rows[leads.first].sum(axis=0)
+    values = judge.better * np.asarray(judge.score_from_sums(np.vstack([kept, kept + sums])))
+    if np.isnan(values).all():
+        raise DataError(f"{lists.source}: {judge.name} has no value, so no keep margin can be tuned by it")
+    best = np.nanmax(values)
+    chosen = int(np.argmax(values >= best - _EQUAL * abs(best)))
+    steps = np.append(lead[last], 0.0)  # the leads from the largest down, then none
+    return float(np.inf) if chosen == 0 else _between(steps[chosen], steps[chosen - 1])
+
+
+def margin_effect(
+    lists: CandidateLists, judge: SelectingJudge, scores: Floats, margin: float, *, tuned: bool = False
+) -> MarginRecord:
+    """Return what ``margin`` does on these lists; parameters and errors are those of ``tune_margin``."""
+    leads = leads_of(lists, scores)
+    different = differ(lists, leads.rival, leads.first)
+    chosen = np.where(leads.lead > margin, leads.rival, leads.first)
+    switched = different & (leads.lead > margin)
+    before, after = (
+        np.asarray(judge.score_from_sums(judge.per_item[items[switched]])) for items in (leads.first, chosen)
+    )
+    gains = judge.better * (after - before)
+    return MarginRecord(
+        tuned=tuned,
+        value=corpus_value(judge, judge.per_item[chosen]),
+        without=corpus_value(judge, judge.per_list(scores)),
+        lists=lists.n_lists,
+        leading=int(np.count_nonzero(different)),
+        switched=int(np.count_nonzero(switched)),
+        gained=int(np.count_nonzero(gains > 1e-9)),
+        lost=int(np.count_nonzero(gains < -1e-9)),
+        unvalued=int(np.count_nonzero(np.isnan(gains))),
+    )
+
+
+def _between(low: float, high: float) -> float:
+    """A number m with low <= m < high: midway if there is one."""
+    middle = low + (high - low) / 2
+    return float(middle if middle < high else low)

@@ -1,0 +1,245 @@
+"""What a model file records of its training: typed, so that learners, reports and files agree."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
+
+from rerank.evaluation.gains import Gain
+from rerank.evaluation.variance import Variance
+from rerank.records import Number, Record
+
+
+class DataRecord(Record):
+    """The training lists, and what the learner counted in them.
+
+    Attributes
+    ----------
+    fingerprint
+        Hash of the lists as they were given.
+    lists, items
+        How many there were.
+    pairs, lists_without_pair
+        Pairs of items learnt from, and lists that had none.
+    judged, grades
+        Judged items, and their distinct labels.
+    quantise
+        How labels were quantised.
+    """
+
+    fingerprint: str | None = None
+    lists: int | None = None
+    items: int | None = None
+    pairs: int | None = None
+    lists_without_pair: int | None = None
+    judged: int | None = None
+    grades: int | None = None
+    quantise: str | None = None
+
+
+class FitRecord(Record):
+    """A fit without rounds: the metric's name and its value on the training lists."""
+
+    train: Number[float | None] = None
+    metric: str | None = None
+
+
+class RoundsRecord(Record):
+    """A fit in rounds.
+
+    Attributes
+    ----------
+    run, kept
+        How many rounds there were, and which one became the model, from 1.
+    dev
+        The metric on the dev lists after that round.
+    converged
+        Whether the last round made no update.
+    init
+        Which weights the first round began with (see learners.tuning.initial).
+    metric
+        Name of the metric that was watched.
+    """
+
+    run: int
+    kept: int
+    dev: Number[float | None] = None
+    converged: bool | None = None
+    init: str | None = None
+    metric: str | None = None
+
+
+class MinimumRecord(Record):
+    """A fit by minimising a loss.
+
+    Attributes
+    ----------
+    iterations, loss
+        Steps of the optimiser, and the mean loss that they reached.
+    init
+        Which weights it began with.
+    threshold
+        The least difference of labels in a pair.
+    train, metric
+        The metric on the training lists, and its name.
+    """
+
+    iterations: int
+    loss: Number[float]
+    init: str | None = None
+    threshold: float | None = None
+    train: Number[float | None] = None
+    metric: str | None = None
+
+
+class RestartRecord(Record):
+    """One restart of a tuner: the metric at its start and at its end, and the work in between."""
+
+    restart: int
+    start: Number[float]
+    train: Number[float]
+    steps: int
+    searches: int
+    dev: Number[float | None] = None
+
+
+class SpreadRecord(Record):
+    """The weights of one feature in the better half of the restarts; ``sd`` is their standard deviation."""
+
+    feature: str
+    min: float
+    max: float
+    sd: float
+
+
+class RestartsRecord(Record):
+    """A fit by restarts.
+
+    Attributes
+    ----------
+    train, dev
+        The metric of the model on the training and on the dev lists.
+    initial, init
+        The metric of the initial weights, and which weights they were.
+    improved
+        Whether the model is better than the initial weights; if not, it is those.
+    averaged
+        How many restarts' weights the model is the mean of.
+    best
+        The metric of the best restart.
+    """
+
+    train: Number[float]
+    dev: Number[float | None] = None
+    initial: Number[float]
+    init: str = Field(validation_alias="from", serialization_alias="from")
+    improved: bool
+    averaged: int
+    best: Number[float]
+    restarts: tuple[RestartRecord, ...]
+    spread: tuple[SpreadRecord, ...]
+    metric: str | None = None
+
+
+class MarginRecord(Record):
+    """What a keep margin does on the dev lists.
+
+    Attributes
+    ----------
+    tuned
+        Whether the margin was tuned on them.
+    value, without
+        The metric with the margin, and without one.
+    lists, leading
+        Lists, and those in which another item leads the first-best (another text if there are texts,
+        see data.leads.differ).
+    switched
+        Lists in which it leads by more than the margin, and so is chosen.
+    gained, lost, unvalued
+        Of those, how many are better or worse for it by the metric of the two items on their own, and
+        how many have no such value.
+    """
+
+    tuned: bool
+    value: Number[float]
+    without: Number[float]
+    lists: int
+    leading: int
+    switched: int
+    gained: int
+    lost: int
+    unvalued: int
+
+
+class Choice(Record):
+    """The run chosen from several seeds: the best one on dev, or the median one on train."""
+
+    first: int
+    n: int
+    chosen: int
+    by: Literal["best", "median"]
+    on: str
+
+
+class SeedsRecord(Variance, Choice):
+    """The chosen run, and how far the runs differ. (Fields of ``Choice`` come first.)"""
+
+
+def _shape(rounds: Any) -> str:
+    """Which record the facts of a fit are: as a record, or as JSON by the keys that only one has."""
+    if isinstance(rounds, Record):
+        return f"[{type(rounds).__name__}]"
+    for kind, key in ((RoundsRecord, "run"), (RestartsRecord, "restarts"), (MinimumRecord, "iterations")):
+        if isinstance(rounds, dict) and key in rounds:
+            return f"[{kind.__name__}]"
+    return "[FitRecord]"
+
+
+# Tags in brackets do not show in the path of an error.
+AnyFit: TypeAlias = Annotated[
+    Annotated[FitRecord, Tag("[FitRecord]")]
+    | Annotated[RoundsRecord, Tag("[RoundsRecord]")]
+    | Annotated[MinimumRecord, Tag("[MinimumRecord]")]
+    | Annotated[RestartsRecord, Tag("[RestartsRecord]")],
+    Discriminator(_shape),
+]
+_NoneIfEmpty = BeforeValidator(lambda value: None if value == {} else value)
+Fact = bool | int | float | str
+
+
+class Training(Record):
+    """Where a model came from: enough to train it again, or to see that it was not trained.
+
+    Attributes
+    ----------
+    learner, settings
+        The learner's name and all its settings.
+    data, rounds, keep, gains, seeds
+        See the records; ``keep`` is None without a keep margin that was judged on dev, ``seeds`` without
+        runs over seeds.
+    dev
+        Always empty; files of version 0.1 have it.
+    notes
+        Facts that only this learner has; they are shown as they are.
+    """
+
+    model_config = ConfigDict(frozen=False, validate_assignment=True)
+
+    learner: str = ""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    data: DataRecord = DataRecord()
+    dev: dict[str, Any] = Field(default_factory=dict)
+    rounds: AnyFit = FitRecord()
+    keep: Annotated[MarginRecord | None, _NoneIfEmpty] = None
+    gains: tuple[Gain, ...] = ()
+    seeds: Annotated[SeedsRecord | None, _NoneIfEmpty] = None
+    notes: dict[str, Fact] = Field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values for JSON; what is None is an empty object there."""
+        plain = super().as_json()
+        whole = {name: plain.get(name, {}) for name in type(self).model_fields}
+        if not self.notes:
+            del whole["notes"]
+        return whole

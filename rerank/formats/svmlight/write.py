@@ -7,10 +7,10 @@ import numpy as np
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.types import Bytes, Index
+from rerank.data.types import Bytes
 from rerank.errors import DataError
 from rerank.formats.buffers import write_blocks
-from rerank.formats.common import STORE, contains, in_input_order, refuse_equal_ids
+from rerank.formats.common import STORE, compressed, contains, in_input_order, refuse_equal_ids, unnamed_last
 from rerank.native.formats._svmlight_write import write_dense, write_sparse
 
 _BLANKS = (9, 13, 32)
@@ -46,10 +46,10 @@ def write_lists(lists: CandidateLists, path: str) -> None:
         def render(a: int, b: int, out: Bytes) -> int:
             return write_dense(values, *given, a, b, out)
     else:
-        rows = features.compressed()
+        rows = compressed(features)
         sizes += _VALUE_BOUND * (np.diff(rows.indptr) + 1)
         # Readers take the largest index for the number of features, so the last one must be named.
-        last = -1 if rows.has_value(rows.n_features - 1) else rows.n_features - 1
+        last = unnamed_last(rows)
 
         def render(a: int, b: int, out: Bytes) -> int:
             return write_sparse(rows.indptr, rows.indices, rows.data, last, *given, a, b, out)
@@ -77,7 +77,9 @@ def _list_ids(lists: CandidateLists, path: str) -> StringColumn | None:
     bad = contains(ids, (ids.data <= 32) | (ids.data == ord("#"))) | (ids.lengths() == 0)
     if np.any(bad):
         name = ids[int(np.argmax(bad))]
-        raise DataError(f"{path}: svmlight cannot hold the list id {name!r} (empty, or with a blank); {STORE}")
+        raise DataError(
+            f"{path}: svmlight cannot hold the list id {name!r} (empty, or with a blank); {STORE}"
+        )
     return ids
 
 

@@ -15,8 +15,8 @@ from rerank.data.columns.offsets import grouped, offsets_of, places_of
 from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.schema import Column, per_feature, per_item, per_list, present, taken
 from rerank.data.columns.strings import StringColumn
-from rerank.data.matrix import Dense, Features, as_features
-from rerank.data.types import AnyArray, Floats, Index, Mask
+from rerank.data.matrix import Features, as_features
+from rerank.data.types import Floats, Index, Mask
 from rerank.errors import DataError
 from rerank.registry import did_you_mean
 
@@ -192,8 +192,9 @@ class CandidateLists:
         return self.n_lists
 
     def __repr__(self) -> str:
-        layout = "dense" if isinstance(self.features, Dense) else "sparse"
-        size = f"{self.n_lists} lists, {self.n_items} items, {self.n_features} {layout} features"
+        size = (
+            f"{self.n_lists} lists, {self.n_items} items, {self.n_features} {self.features.layout} features"
+        )
         return f"CandidateLists({size})"
 
     @property
@@ -370,13 +371,7 @@ class CandidateLists:
     def fingerprint(self) -> str:
         """Return a hash of lists, features and labels, by which a model records what it was trained on."""
         digest = hashlib.blake2b(digest_size=16)
-        features = self.features
-        arrays: list[AnyArray | None] = [self.offsets, self.labels]
-        if isinstance(features, Dense):
-            arrays.append(features.values)
-        else:
-            arrays += [features.indptr, features.indices, features.data]
-        for array in arrays:
+        for array in (self.offsets, self.labels, *self.features.arrays().values()):
             digest.update(b"none" if array is None else np.ascontiguousarray(array).data)
         digest.update("\0".join(self.names()).encode("utf-8", "surrogateescape"))
         return digest.hexdigest()

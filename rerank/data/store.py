@@ -21,7 +21,6 @@ import numpy as np
 from rerank.data.columns.schema import Column, declared
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense
 from rerank.data.store_reader import FORMAT, META, VERSION, StrPath, entries, is_store, read_meta, read_store
 from rerank.data.types import AnyArray
 from rerank.errors import ConfigError, FormatError
@@ -74,14 +73,9 @@ def move_store(store: StrPath, path: StrPath) -> None:
 def arrays_of(lists: CandidateLists) -> Iterator[tuple[str, AnyArray]]:
     """Yield every array of the set under the name of its file."""
     yield "offsets", lists.offsets
-    features = lists.features
-    if isinstance(features, Dense):
-        yield "features", features.values
-    else:
-        yield "indptr", features.indptr
-        yield "indices", features.indices
-        if features.data is not None:
-            yield "data", features.data
+    for name, array in lists.features.arrays().items():
+        if array is not None:
+            yield name, array
     for name, column in declared(CandidateLists).items():
         for key, values in _stored(name, column, getattr(lists, name)):
             if isinstance(values, np.ndarray):

@@ -16,7 +16,7 @@ from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.schema import ARRAYS, Column, declared
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Features, Sparse
+from rerank.data.matrix import Dense, Features, Mixed, Sparse
 from rerank.data.types import AnyArray
 from rerank.errors import DataError, FormatError
 
@@ -134,12 +134,16 @@ class _Reader:
         return Forest(self.array(f"{name}.offsets", "<i8", length + 1), symbols, sizes, vocabulary)
 
     def features(self) -> Features:
-        if "features" in self.arrays:
+        if "indptr" not in self.arrays:
             return Dense(self.array("features", ("<f8", "<f4"), self.n_items, self.n_features))
         indptr = self.array("indptr", "<i8", self.n_items + 1)
         indices = self.array("indices", "<i4", None)
         data = self.array("data", "<f8", len(indices)) if "data" in self.arrays else None
-        return Sparse(indptr, indices, data, self.n_features)
+        rows = Sparse(indptr, indices, data, self.n_features)
+        if "features" not in self.arrays:
+            return rows
+        places = self.array("features.places", "<i4", None)
+        return Mixed(self.array("features", "<f8", self.n_items, len(places)), places, rows)
 
     def column(self, name: str, column: Column) -> Any:
         """The column ``name``, None if it is absent."""

@@ -93,7 +93,7 @@ def train_from(config: TrainConfig) -> TrainResult:
     started = time.perf_counter()
     data, train_path = config.data, config.data.train
     if data.init is not None and not learner.accepts_initial:
-        raise ConfigError(f"learner {learner.name} takes no initial weights (--init, data.init)")
+        raise ConfigError(f"learner {learner.name} accepts no initial weights (--init, data.init)")
     quantiser = None if data.quantise is None else parse_quantiser(data.quantise)
     lists = _load(config, train_path, refs=data.refs, merge=data.merge)
     if quantiser is not None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from rerank.data.columns.offsets import fresh_array, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Features, Sparse
+from rerank.data.matrix import Sparse
 from rerank.data.types import Bytes, Floats, Index
 from rerank.errors import DataError, DataNote, FormatError
 from rerank.formats.base import ReadOptions
@@ -152,16 +152,6 @@ def note_regrouped(path: str, n_lists: int, line: int) -> None:
         f"{path}: the lines of {count(n_lists, 'list')} are not contiguous (from line {line}); "
         "they are brought together"
     )
-
-
-def compressed(features: Features) -> Sparse:
-    """Return features as compressed rows, zeros of dense ones left out."""
-    if not isinstance(features, Dense):
-        return features
-    rows, columns = np.nonzero(features.values)
-    indptr = offsets_of(np.bincount(rows, minlength=features.n_items))
-    data = features.values[rows, columns].astype(np.float64)
-    return Sparse(indptr, columns.astype(np.int32), data, features.n_features)
 
 
 def unnamed_last(rows: Sparse) -> int:

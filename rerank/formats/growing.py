@@ -66,10 +66,10 @@ class Strings:
         self._data += b"".join(strings)
         self._lengths.extend(map(len, strings))
 
-    def join(self, data: bytes | memoryview, lengths: Index) -> None:
-        """Add strings that are adjacent in ``data``; lengths is int64 (n)."""
-        self._data += data
-        self._lengths.frombytes(lengths.tobytes())
+    def join(self, column: StringColumn) -> None:
+        """Add the strings of a column."""
+        self._data += column.data.data
+        self._lengths.frombytes(column.lengths().tobytes())
 
     def column(self) -> StringColumn:
         """The strings so far, without a copy of their bytes; nothing can be added afterwards."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Sparse, as_features
+from rerank.data.matrix import Dense
 from rerank.data.store import read_store, write_store
 from rerank.errors import ConfigError
 from rerank.files import os_error
@@ -46,10 +46,8 @@ class Store(Format):
 
 def _in_layout(lists: CandidateLists, layout: str) -> CandidateLists:
     features = lists.features
-    if layout == "dense" and isinstance(features, Sparse):
+    if layout == "dense" and features.layout != "dense":
         return replace(lists, features=Dense(features.to_dense()))
-    if layout == "sparse" and isinstance(features, Dense):
-        from scipy.sparse import csr_array
-
-        return replace(lists, features=as_features(csr_array(features.values)))
+    if layout == "sparse" and features.layout != "sparse":
+        return replace(lists, features=features.compressed())
     return lists

@@ -22,7 +22,6 @@ from pydantic import Field
 from rerank._version import __version__
 from rerank.data.leads import with_margin
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Sparse
 from rerank.data.scaling import Scaling
 from rerank.data.types import AnyArray, Floats
 from rerank.errors import ConfigError, DataError, FormatError
@@ -94,8 +93,8 @@ class Model(ABC):
     def unknown_features(self, lists: CandidateLists) -> list[str]:
         """Return the names of features that occur in the data but not in the model, which ignores them."""
         unknown = np.flatnonzero(lists.places_in(self.feature_names) < 0)
-        if len(unknown) and isinstance(lists.features, Sparse):
-            unknown = np.intersect1d(unknown, lists.features.indices)
+        if len(unknown):
+            unknown = np.intersect1d(unknown, lists.features.occurring())
         names = lists.names()
         return [names[j] for j in unknown]
 
@@ -145,6 +144,12 @@ class Model(ABC):
                 _add(archive, f"{name}.npy", member.getvalue())
         with atomic_write(path) as out:
             out.write(whole.getbuffer())
+
+
+def heaviest_first(names: list[str], weights: Floats) -> list[tuple[str, float]]:
+    """Return (name, weight) rows for ``Model.explain``: largest magnitude first, without zeros."""
+    order = np.argsort(-np.abs(weights), kind="stable")
+    return [(names[j], float(weights[j])) for j in order if weights[j] != 0]
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

@@ -50,12 +50,7 @@ def describe(lists: CandidateLists) -> Contents:
 
 def _features(lists: CandidateLists) -> str:
     features = lists.features
-    if isinstance(features, Dense):
-        text = f"{features.n_features}, dense {features.values.dtype}"
-    else:
-        cells = features.n_items * max(features.n_features, 1)
-        kind = "indicators" if features.data is None else "values"
-        text = f"{features.n_features}, sparse, {features.n_values} {kind} ({features.n_values / cells:.2%})"
+    text = f"{features.n_features}, {features.describe()}"
     if lists.feature_names is not None:
         text += ", named"
     if lists.has_missing:
@@ -159,7 +154,7 @@ def _constant(lists: CandidateLists) -> str | None:
         if idle:
             return f"{count(idle, 'feature that never differs', 'features that never differ')} within a list"
         return None
-    unused = lists.n_features - len(np.unique(lists.features.indices))
+    unused = lists.n_features - len(lists.features.occurring())
     return f"{count(unused, 'feature that never occurs', 'features that never occur')}" if unused else None
 
 

@@ -45,8 +45,26 @@ def formats() -> list[str]:
 
 
 def metrics() -> list[str]:
-    """Name and aliases of each family of metrics."""
-    return columns([(name, ", ".join(FAMILIES.aliases(name))) for name in FAMILIES.names()])
+    """Return name, summary and aliases of each family of metrics."""
+    rows = []
+    for name in FAMILIES.names():
+        aliases = ", ".join(FAMILIES.aliases(name))
+        rows.append((name, FAMILIES.get(name).summary + (f" (also {aliases})" if aliases else "")))
+    return columns(rows)
+
+
+def metric_lines(name: str) -> list[str]:
+    """Return a family's summary, what it needs and takes, and its parameters."""
+    kind = FAMILIES.get(name)
+    facts = [("metric", _with_aliases(kind.family, FAMILIES.aliases(kind.family))), ("summary", kind.summary)]
+    facts += [("needs", ", ".join(kind.needs))] * bool(kind.needs)
+    facts += [("ties", "depends on --ties")] * kind.uses_ties + [("examples", "  ".join(kind.examples))]
+    rows = [("parameter", "type", "default", "meaning")]
+    shown = {"cutoff": "K" if "inner" in kind.model_fields else "@k", "inner": "METRIC"}
+    for key, type_, default, meaning in describe(kind):
+        required = kind.model_fields[key].is_required()
+        rows.append((shown.get(key, key), type_, "required" if required else default, meaning))
+    return [*columns(facts), *(["", *columns(rows)] if len(rows) > 1 else [])]
 
 
 def scalings() -> list[str]:
@@ -60,3 +78,4 @@ LISTINGS: dict[str, Callable[[], list[str]]] = {
     "formats": formats,
     "scalings": scalings,
 }
+DETAILS: dict[str, Callable[[str], list[str]]] = {"learners": learner_lines, "metrics": metric_lines}

@@ -78,17 +78,17 @@ def costs(k: int, relation: PairRelation, margin: Margin) -> tuple[float, float,
     rng = np.random.default_rng(k)
     # Many different lists: with few, branches are learnt by heart and flattered.
     scores = rng.standard_normal((max(20, 400_000 // k), k)) - 2.0 * np.arange(k) / k
-    u, scratch, even = np.empty(k), _violations.Scratch(k), margin.margin == "even"
-    fast = np.empty(1, dtype=np.uint8)
-    _violations.choose_engines(pairs.offsets, pairs.start, pairs.stop, even, fast)
+    u, even = np.empty(k), margin.margin == "even"
+    given = (pairs.offsets, pairs.items, pairs.start, pairs.stop, pairs.h, pairs.c, 0.1, even)
+    engines = {sweep: _violations.ListPairs(*given, sweep) for sweep in (False, True, None)}
 
     def engine(row: Floats, sweep: bool) -> None:
-        _violations.list_updates(row, pairs.start, pairs.stop, pairs.h, pairs.c, 0.1, even, sweep, scratch, u)
+        engines[sweep].updates(row, u)
 
     peer = best_of(lambda row: numpy_pairs(pairs, row, 0.1), scores)
     loop = best_of(lambda row: engine(row, False), scores)
     sweep = best_of(lambda row: engine(row, True), scores)
-    return peer, loop, sweep, sweep if fast[0] else loop
+    return peer, loop, sweep, sweep if engines[None].fast[0] else loop
 
 
 def print_costs() -> None:

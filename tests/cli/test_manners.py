@@ -116,6 +116,8 @@ def shell(*arguments, **options):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=HERE,
+        # A suite that runs in the background of a shell inherits an ignored SIGINT, and so would the child.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         **options,
     )
 
@@ -147,7 +149,10 @@ def test_control_c_ends_quietly_with_130(files):
         pipe.write_bytes((files / "train.letor").read_bytes())  # returns when it is being read
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        try:
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert (out, err) == (b"", b"")
     assert not os.path.exists(files / "m")

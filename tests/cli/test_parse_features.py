@@ -148,7 +148,7 @@ def test_the_same_stores_whatever_the_jobs(rerank, parses):
         (["--values", "binary"], "parse: values: found 'binary', expected"),
         (["--heads", "absent"], "absent: no such file or folder"),
         (["--heads", "train.nbest"], "train.nbest:1: found '(S', expected left or right, then labels"),
-        (["--jobs", "-1"], "jobs: found -1, expected 0 (one a core) or more"),
+        (["--jobs", "-1"], "jobs: found -1, expected 0 (one per core) or more"),
         (["--out", "train.nbest"], "train.nbest: "),
         (["--out", ""], "out: found no name, expected that of a folder"),
     ],

@@ -78,7 +78,7 @@ def test_a_feature_with_the_metrics_name_is_said(rerank, nbest):
     (nbest / "dev.nbest").write_text(NBEST.replace("lm=", "Bleu="))
     asked = ("train", *DEV, *REF, "--label", "sBLEU", "-m", "BLEU", "--out", "model")
     result = rerank(asked[0], "--data", *asked[1:])
-    assert "feature 'Bleu' bears the name of the metric BLEU" in result.err
+    assert "feature 'Bleu' has the same name as the metric BLEU" in result.err
 
 
 def test_consensus_features_are_added_by_name(rerank, nbest):

@@ -33,7 +33,7 @@ WRONG = [
     ),
     ((*MERT, *M, "--init", "archive"), "archive: found something else, or a damaged file, expected a model"),
     ((*MERT, *M, "--init", "voted"), "voted: found a model of kind voted, expected a linear one"),
-    ((*PRO, *M, "-l", "perceptron", "--init", "huge"), "learner perceptron takes no initial weights"),
+    ((*PRO, *M, "-l", "perceptron", "--init", "huge"), "learner perceptron accepts no initial weights"),
     ((*PRO, *M, "--init", "huge"), "dev.nbest: the loss overflows; are the initial weights too large?"),
     ((*PRO, *M, "--label", "WER", "--data", "equal.nbest"), "equal.nbest: no list has two different labels"),
     ((*PRO, *M, "--data", "tiny.nbest"), "tiny.nbest: the features do not differ in any pair (or by less"),

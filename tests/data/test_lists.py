@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import lists as reference
-from reference.make import full_lists, same
+from reference.make import LAYOUTS, full_lists, same
 from scipy.sparse import csr_array
 
 from rerank.data.columns.forests import Forest
@@ -183,7 +183,7 @@ def test_input_order_and_back(rows, width):
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=6), st.sampled_from(["dense", "sparse"]))
-def test_a_subset_holds_every_column_of_its_lists(chosen, layout):
+def test_a_subset_has_every_column_of_its_lists(chosen, layout):
     lists = full_lists(layout)
     part = lists.subset(chosen)
     items = np.concatenate([np.arange(lists.offsets[i], lists.offsets[i + 1]) for i in chosen])
@@ -258,12 +258,12 @@ def test_a_mask_chooses_as_numbers_do():
         ([[0]], "by numbers"),
     ],
 )
-def test_a_subset_of_what_is_not_there_is_refused(chosen, message):
+def test_impossible_subsets_are_refused(chosen, message):
     with pytest.raises(DataError, match=message):
         full_lists().subset(chosen)
 
 
-@pytest.mark.parametrize("layout", ["dense", "float32", "sparse", "indicators"])
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_fingerprint_changes_with_lists_features_labels_and_names(layout):
     lists = full_lists(layout)
     labels = lists.labels.copy()
@@ -273,6 +273,9 @@ def test_the_fingerprint_changes_with_lists_features_labels_and_names(layout):
         values = features.values.copy()
         values[0, 0] += 1
         others = [Dense(values), Dense(features.values.reshape(10, 5)[:, ::-1].copy())]
+    elif layout == "mixed":
+        rows = replace(features.rows, data=2 * features.rows.data)
+        others = [replace(features, values=features.values + 1), replace(features, rows=rows)]
     else:
         ones = np.ones(features.n_values)
         others = [replace(features, data=2 * ones)]

@@ -7,7 +7,7 @@ from reference import lists as reference
 from reference.make import features
 from scipy.sparse import coo_array, csr_array, csr_matrix
 
-from rerank.data.matrix import Dense, Sparse, as_features
+from rerank.data.matrix import Dense, Mixed, Sparse, as_features
 from rerank.errors import DataError
 
 values = st.one_of(st.just(0.0), st.floats(-1e6, 1e6), st.sampled_from([1e300, -1e-300, 5e-324, -0.0]))
@@ -15,11 +15,12 @@ matrices = hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_s
 
 
 @given(matrices, st.integers(0, 2**32))
-def test_dense_and_sparse_scores_have_the_same_bits(X, seed):
+def test_scores_of_every_layout_have_the_same_bits(X, seed):
     w = np.random.default_rng(seed).standard_normal(X.shape[1])
     expected = np.array(reference.scores(X, w))
     assert Dense(X).scores(w).tobytes() == expected.tobytes()
     assert as_features(csr_array(X)).scores(w).tobytes() == expected.tobytes()
+    assert features("mixed", X).scores(w).tobytes() == expected.tobytes()
 
 
 @given(matrices, st.integers(0, 2**32))
@@ -28,6 +29,7 @@ def test_transposed_products_are_sums_in_the_order_of_the_items(X, seed):
     expected = np.array(reference.scores(X.T, c))
     np.testing.assert_array_equal(Dense(X).transposed_product(c), expected)
     np.testing.assert_array_equal(as_features(csr_array(X)).transposed_product(c), expected)
+    np.testing.assert_array_equal(features("mixed", X).transposed_product(c), expected)
     ones = features("indicators", X)
     np.testing.assert_array_equal(
         ones.transposed_product(c), Dense((X != 0).astype(np.float64)).transposed_product(c)
@@ -75,7 +77,7 @@ def test_take_and_select_agree_with_numpy(X, data):
     for old, new in enumerate(places):
         if new >= 0:
             moved[:, new] = X[:, old]
-    for made in (Dense(X), as_features(csr_array(X))):
+    for made in (Dense(X), as_features(csr_array(X)), features("mixed", X)):
         assert np.array_equal(made.take(rows).to_dense(), X[rows])
         assert np.array_equal(made.take(slice(1, n)).to_dense(), X[1:])
         chosen = made.select(places, d + 2)
@@ -128,7 +130,78 @@ def test_dense_invariants(values, message):
         Dense(values).check(nan_allowed=True)
 
 
+@given(matrices)
+def test_every_layout_holds_the_same_matrix(X):
+    for layout in ("dense", "sparse", "mixed"):
+        made = features(layout, X)
+        assert not made.check(nan_allowed=False)
+        assert made.n_items, made.n_features == X.shape
+        assert np.array_equal(made.to_dense(), X)
+        assert np.array_equal(made.compressed().to_dense(), X)
+        assert not made.compressed().check(nan_allowed=False)
+        assert made.largest() == np.abs(X).max()
+        assert set(np.flatnonzero(X.any(axis=0))) <= set(made.occurring().tolist())
+        assert all(np.array_equal(column, X[:, j]) for j, column in enumerate(made.columns()))
+        assert all(np.array_equal(made.column(j), X[:, j]) for j in range(X.shape[1]))
+        wider = made.with_columns(X[:, :1] + 1)
+        assert not wider.check(nan_allowed=False)
+        assert np.array_equal(wider.to_dense(), np.hstack([X, X[:, :1] + 1]))
+
+
+@given(matrices, st.integers(0, 2**32))
+def test_columns_beside_indicators_leave_them_without_data(X, seed):
+    ones = features("indicators", X)
+    more = np.random.default_rng(seed).standard_normal((len(X), 2))
+    made = ones.with_columns(more).with_columns(more[:, :1])
+    assert made.rows.data is None
+    whole = np.hstack([X != 0, more, more[:, :1]])
+    assert np.array_equal(made.to_dense(), whole)
+    w = np.linspace(-1, 1, whole.shape[1])
+    assert made.scores(w).tobytes() == Dense(whole).scores(w).tobytes()
+    first = made.select(np.roll(np.arange(whole.shape[1]), -3), whole.shape[1])
+    assert first.places.tolist() == [0, 1, 2]
+    assert first.rows.data is None
+    assert np.array_equal(first.to_dense(), np.hstack([more, more[:, :1], X != 0]))
+
+
+def test_a_mixed_matrix_of_no_dense_column_or_no_sparse_value():
+    X = np.array([[0.0, 2.0], [3.0, 0.0], [0.0, 0.0]])
+    w = np.array([0.5, 0.25])
+    none = Mixed(np.empty((3, 0)), np.empty(0, np.int32), features("sparse", X))
+    empty = Sparse(np.zeros(4, np.int64), np.empty(0, np.int32), None, 2)
+    every = Mixed(X, np.array([0, 1], np.int32), empty)
+    for made in (none, every):
+        assert not made.check(nan_allowed=False)
+        assert made.scores(w).tolist() == (X @ w).tolist()
+        assert np.array_equal(made.compressed().to_dense(), X)
+        assert np.array_equal(made.take(np.array([1])).to_dense(), X[1:2])
+
+
 I64, I32 = np.int64, np.int32
+
+
+@pytest.mark.parametrize(
+    ("values", "places", "message"),
+    [
+        (np.ones((2, 1), np.float32), np.array([0], I32), "C-contiguous float64"),
+        (np.ones((2, 4))[:, ::2], np.array([0, 1], I32), "C-contiguous float64"),
+        (np.ones((2, 1)), np.array([0], I64), "contiguous int32"),
+        (np.ones((2, 1)), np.array([0, 2], I32), "one for each dense column"),
+        (np.ones((3, 1)), np.array([0], I32), "3 dense rows beside 2 sparse ones"),
+        (np.ones((2, 2)), np.array([2, 0], I32), r"must rise within 0\.\.2"),
+        (np.ones((2, 1)), np.array([3], I32), r"must rise within 0\.\.2"),
+        (np.ones((2, 1)), np.array([1], I32), "item 1 has a sparse value of the dense column 1"),
+        (
+            np.array([[1.0, 2.0], [3.0, np.inf]]),
+            np.array([0, 2], I32),
+            "item 1, feature column 2: value is inf",
+        ),
+    ],
+)
+def test_mixed_invariants(values, places, message):
+    rows = Sparse(np.array([0, 0, 1]), np.array([1], I32), None, 3)
+    with pytest.raises(DataError, match=message):
+        Mixed(values, places, rows).check(nan_allowed=True)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reference.graded import judged_rows, layouts, passes_of, ranks_of, separable_grades, whole_lists
+from reference.make import features
 from reference.ordinal import prank as slow_prank
+from rerank.native.learners._weights import Weights
 
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, FitError
@@ -58,19 +60,16 @@ def test_any_stream_moves_the_kernels_as_the_pseudo_code_and_keeps_the_order(str
     grades = np.array([y for _, y in examples], dtype=np.int32)
     visits = np.arange(len(X))
     (w, b), (mean_w, mean_b), history = slow_prank(X, (grades + 1).tolist(), k, [visits])
-    csr = CandidateLists.from_arrays(X).features
-    rows, columns = np.nonzero(csr.to_dense())
-    indptr = np.searchsorted(rows, np.arange(len(X) + 1)).astype(np.int64)
-    sparse = (indptr, columns.astype(np.int32), X[rows, columns])
-    for kernel, features in ((_ordinal.dense_prank, (X,)), (_ordinal.csr_prank, sparse)):
-        moving = [np.zeros(3), np.zeros(3), np.zeros(k - 1), np.zeros(k - 1)]
-        assert kernel(*features, visits, grades, *moving, 0.0) == history[0]
-        np.testing.assert_array_equal(moving[0], w)
-        np.testing.assert_array_equal(moving[2], b)
-        assert (np.diff(moving[2]) >= 0).all()
+    for layout in ("dense", "sparse", "mixed"):
+        weights, thresholds = Weights(3), Weights(k - 1)
+        matrix = features(layout, X).matrix()
+        assert _ordinal.prank(matrix, visits, grades, weights, thresholds) == history[0]
+        np.testing.assert_array_equal(weights.values, w)
+        np.testing.assert_array_equal(thresholds.values, b)
+        assert (np.diff(thresholds.values) >= 0).all()
         scale = np.abs(X).max() * 1e-9 + 1e-12
-        np.testing.assert_allclose(moving[0] - moving[1] / len(X), mean_w, rtol=1e-9, atol=scale)
-        np.testing.assert_allclose(moving[2] - moving[3] / len(X), mean_b, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(weights.mean(), mean_w, rtol=1e-9, atol=scale)
+        np.testing.assert_allclose(thresholds.mean(), mean_b, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("average", ["last", "average"])

@@ -24,11 +24,10 @@ def updates(pairs, scores, tau, *, fast):
     k = len(pairs.items)
     u = np.full(k, np.nan)
     even = not pairs.h.any() and pairs.c == 1
-    scratch = _violations.Scratch(k)
-    n = _violations.list_updates(
-        scores, pairs.start, pairs.stop, pairs.h, pairs.c, tau, even, fast, scratch, u
+    made = _violations.ListPairs(
+        pairs.offsets, pairs.items, pairs.start, pairs.stop, pairs.h, pairs.c, tau, even, fast
     )
-    return n, u
+    return made.updates(scores, u), u
 
 
 def by_pairs(pairs, scores, tau):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from reference.make import features
 from scipy.sparse import csr_array
 
 from rerank.data.lists import CandidateLists
@@ -24,11 +25,11 @@ def whole_lists(seed, *, grades=4, n_lists=7, d=5, largest=3):
 
 
 def layouts(lists):
-    """The same lists dense, float32 and sparse."""
+    """The same lists dense, float32, sparse and mixed."""
     X = lists.features.to_dense()
     return [
         CandidateLists.from_arrays(values, lists.labels, group=lists.lengths, source=lists.source)
-        for values in (X, X.astype(np.float32), csr_array(X))
+        for values in (X, X.astype(np.float32), csr_array(X), features("mixed", X))
     ]
 
 

@@ -10,18 +10,28 @@ from scipy.sparse import csr_array
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, as_features
+from rerank.data.matrix import Dense, Mixed, as_features
 
-LAYOUTS = ("dense", "float32", "sparse", "indicators")
+LAYOUTS = ("dense", "float32", "sparse", "indicators", "mixed")
 
 
 def features(layout, X):
-    """The values X in a layout; indicators keep only whether a value is not zero."""
+    """The values X in a layout; indicators keep only whether a value is not zero.
+
+    Mixed features have dense columns at both ends and between.
+    """
     if layout == "dense":
         return Dense(np.ascontiguousarray(X, dtype=np.float64))
     if layout == "float32":
         return Dense(np.ascontiguousarray(X, dtype=np.float32))
     sparse = as_features(csr_array(X))
+    if layout == "mixed":
+        places = np.arange(0, X.shape[1], 3, dtype=np.int32)
+        others = np.array(X, dtype=np.float64)
+        others[:, places] = 0.0
+        return Mixed(
+            np.ascontiguousarray(X[:, places], dtype=np.float64), places, as_features(csr_array(others))
+        )
     return sparse if layout == "sparse" else replace(sparse, data=None)
 
 

@@ -11,7 +11,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Bytes, Index
 from rerank.errors import DataError
 from rerank.formats.buffers import write_blocks
-from rerank.formats.common import compressed, unnamed_last
+from rerank.formats.common import unnamed_last
 from rerank.native.formats._bllip import MOST_FEATURES
 from rerank.native.formats._bllip_write import write_sentences
 
@@ -46,7 +46,7 @@ def write_lists(lists: CandidateLists, path: str) -> None:
     if lists.n_features > MOST_FEATURES:
         raise DataError(f"{path}: bllip holds {MOST_FEATURES} features at most, found {lists.n_features}")
     ids, _ = ids_of(lists.feature_names, lists.n_features)
-    rows = compressed(lists.features)
+    rows = lists.features.compressed()
     last = unnamed_last(rows)
     last_id = int(ids[last]) if last >= 0 else -1
     sizes = np.add.reduceat(

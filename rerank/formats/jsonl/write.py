@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Sparse
+from rerank.data.matrix import Dense
 from rerank.errors import DataError
 from rerank.files import atomic_write
 
@@ -60,8 +60,9 @@ def _rows(lists: CandidateLists, names: list[str]) -> RowOf:
     """
     features = lists.features
     missing = lists.has_missing
-    if isinstance(features, Sparse) and not missing:
-        indptr, indices, data = features.indptr, features.indices, features.data
+    if not isinstance(features, Dense) and not missing:
+        rows = features.compressed()
+        indptr, indices, data = rows.indptr, rows.indices, rows.data
 
         def sparse(item: int) -> dict[str, float | None]:
             a, b = indptr[item], indptr[item + 1]
@@ -73,13 +74,7 @@ def _rows(lists: CandidateLists, names: list[str]) -> RowOf:
         return sparse
 
     def full(item: int) -> dict[str, float | None]:
-        if isinstance(features, Dense):
-            values = features.values[item].tolist()
-        else:
-            a, b = features.indptr[item], features.indptr[item + 1]
-            row = np.zeros(features.n_features)
-            row[features.indices[a:b]] = 1.0 if features.data is None else features.data[a:b]
-            values = row.tolist()
+        values = features.take(slice(item, item + 1)).to_dense()[0].tolist()
         return dict(zip(names, _null_for_nan(values) if missing else values, strict=True))
 
     return full

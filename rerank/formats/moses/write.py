@@ -15,7 +15,7 @@ from rerank.data.matrix import Dense
 from rerank.data.types import Bytes, Index
 from rerank.errors import DataError
 from rerank.formats.buffers import write_blocks
-from rerank.formats.common import STORE, compressed, in_input_order, note, refuse_equal_ids
+from rerank.formats.common import STORE, in_input_order, note, refuse_equal_ids
 from rerank.native.formats._moses_write import write_dense, write_sparse
 
 _BARS = re.compile(rb"(?<![^ \t])\|\|\|(?![^ \t])")
@@ -59,7 +59,7 @@ def write_lists(lists: CandidateLists, path: str) -> None:
 
         write_blocks(path, sizes[items], render)
         return
-    rows = compressed(features)
+    rows = features.compressed()
     sizes += np.diff(offsets_of(name_sizes[rows.indices])[rows.indptr])
     named = np.zeros(1, dtype=np.int64)  # columns that earlier lines had
 

@@ -10,7 +10,7 @@ from rerank.data.matrix import Dense
 from rerank.data.types import Bytes
 from rerank.errors import DataError
 from rerank.formats.buffers import write_blocks
-from rerank.formats.common import STORE, compressed, contains, in_input_order, refuse_equal_ids, unnamed_last
+from rerank.formats.common import STORE, contains, in_input_order, refuse_equal_ids, unnamed_last
 from rerank.native.formats._svmlight_write import write_dense, write_sparse
 
 _BLANKS = (9, 13, 32)
@@ -46,7 +46,7 @@ def write_lists(lists: CandidateLists, path: str) -> None:
         def render(a: int, b: int, out: Bytes) -> int:
             return write_dense(values, *given, a, b, out)
     else:
-        rows = compressed(features)
+        rows = features.compressed()
         sizes += _VALUE_BOUND * (np.diff(rows.indptr) + 1)
         # Readers take the largest index for the number of features, so the last one must be named.
         last = unnamed_last(rows)

@@ -13,13 +13,13 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Features
+from rerank.data.matrix import Features
 from rerank.data.types import Floats, Index, Ints
 from rerank.errors import FitError
 from rerank.learners.base import FitInputs, Learner
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
-from rerank.models.thresholds import ThresholdModel
+from rerank.models.linear import ThresholdModel
 from rerank.models.training import DataRecord
 from rerank.native.learners import _ordinal
 from rerank.settings import setting
@@ -69,10 +69,7 @@ class GradedItems:
         grades = np.full(lists.n_items, -1, dtype=np.int32)
         grades[rows] = found
         features = lists.features
-        if isinstance(features, Dense):
-            radius2, reach = _ordinal.dense_extent(features.values, rows)
-        else:
-            radius2, reach = _ordinal.csr_extent(features.indptr, features.data, rows)
+        radius2, reach = _ordinal.extent(features.matrix(), rows)
         return cls(lists.source, features, rows, grades, labels, radius2, reach)
 
     def check(self, *cuts: Cut) -> None:

@@ -69,7 +69,7 @@ class _Committee:
         """Whether every ranker grades every example rightly, also those that it was not shown."""
         grades = self.items.grades[self.items.rows]
         for ranker in self.rankers:
-            scores = self.items.features.scores(ranker.w)[self.items.rows]
-            if not np.array_equal(np.searchsorted(ranker.b, scores, side="right"), grades):
+            scores = self.items.features.scores(ranker.weights.values)[self.items.rows]
+            if not np.array_equal(np.searchsorted(ranker.thresholds.values, scores, side="right"), grades):
                 return False
         return True

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense
 from rerank.data.types import Index
 from rerank.learners.base import LEARNERS
 from rerank.learners.ordinal.items import Cut, GradedItems, ItemLearner
 from rerank.native.learners import _ordinal
+from rerank.native.learners._weights import Weights
 
 
 @LEARNERS.register("prank")
@@ -38,31 +36,22 @@ class Ranker:
 
     def __init__(self, items: GradedItems) -> None:
         self.items = items
-        d, k = items.features.n_features, len(items.labels)
-        self.w, self.drift = np.zeros(d), np.zeros(d)
-        self.b, self.b_drift = np.zeros(k - 1), np.zeros(k - 1)
-        self.seen = 0
+        self.matrix = items.features.matrix()
+        self.weights = Weights(items.features.n_features)
+        self.thresholds = Weights(len(items.labels) - 1)
 
     def run(self, visits: Index) -> dict[str, int]:
         """One pass over the items at ``visits``: ``updates``, and ``rank_loss``, how many grades off."""
-        moving = (self.w, self.drift, self.b, self.b_drift, float(self.seen))
-        self.seen += len(visits)
-        grades = self.items.grades
-        features = self.items.features
-        if isinstance(features, Dense):
-            updates, loss = _ordinal.dense_prank(features.values, visits, grades, *moving)
-        else:
-            updates, loss = _ordinal.csr_prank(
-                features.indptr, features.indices, features.data, visits, grades, *moving
-            )
+        updates, loss = _ordinal.prank(self.matrix, visits, self.items.grades, self.weights, self.thresholds)
         return {"updates": updates, "rank_loss": loss}
 
     def cut(self, average: bool) -> Cut:
         """Weights and thresholds, the last ones or their mean over the examples seen."""
-        if not average or self.seen == 0:
-            return self.w.copy(), self.b.copy()
+        b, seen = self.thresholds, self.thresholds.visits
+        if not average or seen == 0:
+            return self.weights.values.copy(), b.values.copy()
         # Thresholds and their drift are whole numbers: this way the mean is rounded once and keeps order.
-        return self.w - self.drift / self.seen, (self.b * self.seen - self.b_drift) / self.seen
+        return self.weights.mean(), (b.values * seen - b.drift) / seen
 
     def settled(self) -> bool:
         """True: a pass over all items without an update means that every grade is right."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 from pydantic import model_validator
 
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense
 from rerank.data.types import Index
 from rerank.learners.base import LEARNERS
 from rerank.learners.ordinal.items import Cut, GradedItems, ItemLearner
 from rerank.native.learners import _ordinal
+from rerank.native.learners._weights import Weights
 from rerank.settings import setting
 
 
@@ -51,30 +50,22 @@ class _Classifier:
     def __init__(self, learner: UnevenMargin, items: GradedItems) -> None:
         self.items = items
         self.margins = (learner.tau_minus, learner.tau_plus)
-        d = items.features.n_features
-        self.w, self.drift = np.zeros(d), np.zeros(d)
-        self.bias, self.bias_drift = np.zeros(1), np.zeros(1)
-        self.seen = 0
+        self.matrix = items.features.matrix()
+        self.weights = Weights(items.features.n_features)
+        self.bias = Weights(1)
 
     def run(self, visits: Index) -> dict[str, int]:
         """One pass: ``updates``, and how many of them were on the wrong side (``wrong``)."""
         fixed = (visits, self.items.grades, *self.margins, self.items.radius2)
-        moving = (self.w, self.drift, self.bias, self.bias_drift, float(self.seen))
-        self.seen += len(visits)
-        features = self.items.features
-        if isinstance(features, Dense):
-            updates, wrong = _ordinal.dense_uneven(features.values, *fixed, *moving)
-        else:
-            updates, wrong = _ordinal.csr_uneven(
-                features.indptr, features.indices, features.data, *fixed, *moving
-            )
+        updates, wrong = _ordinal.uneven(self.matrix, *fixed, self.weights, self.bias)
         return {"updates": updates, "wrong": wrong}
 
     def cut(self, average: bool) -> Cut:
         """Weights and the one threshold, -b; the last ones or their mean over the examples seen."""
-        if not average or self.seen == 0:
-            return self.w.copy(), 0.0 - self.bias
-        return self.w - self.drift / self.seen, self.bias_drift / self.seen - self.bias
+        bias, seen = self.bias, self.bias.visits
+        if not average or seen == 0:
+            return self.weights.values.copy(), 0.0 - bias.values
+        return self.weights.mean(), bias.drift / seen - bias.values
 
     def settled(self) -> bool:
         """True: a pass over all items without an update is the last."""

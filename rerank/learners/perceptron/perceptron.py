@@ -11,9 +11,8 @@ from pydantic import model_validator
 
 from rerank.data.blocks import pack_differing
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense
 from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationName, make_pairs
-from rerank.data.types import Bytes, Floats, Index
+from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.perceptron.voting import Ballots
@@ -21,7 +20,9 @@ from rerank.learners.rounds import Rounds, linear_scores
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, RoundsRecord
-from rerank.native.learners import _perceptron, _perceptron_online, _violations
+from rerank.native.data._matrix import Sum
+from rerank.native.learners import _perceptron, _violations
+from rerank.native.learners._weights import Weights
 from rerank.settings import setting
 
 
@@ -113,7 +114,7 @@ class Perceptron(Learner):
         """The last weights, or their mean."""
         updates = -1
         weights = state.w
-        for visits in self._orders(state.pairs.n_lists):
+        for visits in self._orders(state.n_lists):
             updates, violated = state.run(visits)
             weights = state.mean() if self.average == "average" else state.w.copy()
             watch.record(weights, linear_scores, updates=updates, violated=violated)
@@ -126,7 +127,7 @@ class Perceptron(Learner):
         """All weights, each with the visits that it stood for."""
         ballots = Ballots(lists.n_features)
         updates = -1
-        for visits in self._orders(state.pairs.n_lists):
+        for visits in self._orders(state.n_lists):
             updates = violated = 0
             for v in range(len(visits)):
                 updated, here = state.run(visits[v : v + 1])
@@ -141,83 +142,45 @@ class Perceptron(Learner):
 
 
 class _State:
-    """The moving parts of training: weights, their drift for the mean, and the kernels' arrays."""
+    """The moving parts of training: weights with their mean, separating dimensions, scratch."""
 
     def __init__(self, learner: Perceptron, lists: CandidateLists, pairs: Pairs) -> None:
         self.learner = learner
         self.source = lists.source
-        self.pairs = pairs
-        self.features, self.rows = pack_differing(lists.features, pairs)
-        longest = int(np.diff(pairs.offsets).max())
-        self.w = np.zeros(lists.n_features)
-        self.drift = np.zeros(lists.n_features)
-        self.visited = 0
-        self.own = np.zeros(len(pairs.items))
-        self.even = learner.margin == "even"
-        self.fast = self._engines()
-        if learner.algorithm == 1:
-            self.z = np.empty(longest)
-            self.seen = np.empty(longest, dtype=np.int64)
-        else:
-            self.scratch = _violations.Scratch(longest)
-            self.delta = np.zeros(lists.n_features)
-            self.touched = np.empty(1 + self._most_values(), dtype=np.int32)
-
-    def _most_values(self) -> int:
-        """Values of the list that has most, 0 where features are dense."""
-        if isinstance(self.features, Dense):
-            return 0
-        sizes = np.diff(self.features.indptr)[self.rows]
-        return int(np.add.reduceat(sizes, self.pairs.offsets[:-1]).max())
-
-    def _engines(self) -> Bytes:
-        fast = np.full(self.pairs.n_lists, self.learner.engine == "fast", dtype=np.uint8)
-        if self.learner.engine == "auto":
-            _violations.choose_engines(self.pairs.offsets, self.pairs.start, self.pairs.stop, self.even, fast)
-        return fast
+        self.n_lists = pairs.n_lists
+        features, rows = pack_differing(lists.features, pairs)
+        fast = None if learner.engine == "auto" else learner.engine == "fast"
+        self.matrix = features.matrix()
+        self.pairs = _violations.ListPairs(
+            *(pairs.offsets, rows, pairs.start, pairs.stop, pairs.h, pairs.c),
+            *(learner.tau, learner.margin == "even", fast),
+        )
+        self.weights = Weights(lists.n_features)
+        self.dimension = _perceptron.Dimension(learner.dimension**2, len(rows))
+        self.total = Sum(self.matrix, pairs.offsets, rows) if learner.algorithm == 2 else None
 
     def run(self, visits: Index) -> tuple[int, int]:
-        """Visits lists; the number of lists with an update, and of violated pairs.
+        """Visit lists; return the number of lists with an update, and of violated pairs.
 
-        Raises FitError where the weights overflow.
+        Raises FitError if the weights overflow.
         """
-        done = self._visit(visits)
+        given = (self.matrix, self.pairs, self.dimension, visits, self.weights)
+        done: tuple[int, int]
+        if self.total is None:
+            done = _perceptron.online_round(*given)
+        else:
+            done = _perceptron.batch_round(*given, self.total)
         if done[0] and not np.isfinite(self.w).all():
             raise FitError(f"{self.source}: the weights overflow; scale the features (--scaling)")
         return done
 
-    def _visit(self, visits: Index) -> tuple[int, int]:
-        p = self.pairs
-        common = (visits, p.offsets, self.rows, p.start, p.stop, p.h, p.c, self.learner.tau)
-        moving = (self.learner.dimension**2, self.own, self.w, self.drift)
-        t = float(self.visited)
-        self.visited += len(visits)
-        features = self.features
-        if self.learner.algorithm == 1:
-            self.seen.fill(-1)
-            if isinstance(features, Dense):
-                return _perceptron_online.dense_round(features.values, *common, *moving, t, self.z, self.seen)
-            return _perceptron_online.csr_round(
-                features.indptr, features.indices, features.data, *common, *moving, t, self.z, self.seen
-            )
-        if isinstance(features, Dense):
-            return _perceptron.dense_round(
-                features.values, *common, self.even, self.fast, *moving, self.delta, t, self.scratch
-            )
-        return _perceptron.csr_round(
-            features.indptr,
-            features.indices,
-            features.data,
-            *common,
-            self.even,
-            self.fast,
-            *moving,
-            self.delta,
-            self.touched,
-            t,
-            self.scratch,
-        )
+    @property
+    def w(self) -> Floats:
+        """The weights now (n_features)."""
+        values: Floats = self.weights.values
+        return values
 
     def mean(self) -> Floats:
-        """Mean of the weights over all visits so far."""
-        return self.w - self.drift / self.visited
+        """Return the mean of the weights over all visits so far."""
+        mean: Floats = self.weights.mean()
+        return mean

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense
 from rerank.data.types import Floats
 from rerank.errors import FitError
 from rerank.learners.base import FitInputs
@@ -69,7 +68,7 @@ def base_weights(lists: CandidateLists) -> Floats | str:
     if not np.any(np.abs(y) > 0):
         return "the first stage's scores are all equal within their lists"
     features = lists.features
-    X = _within((features.values if isinstance(features, Dense) else features.to_dense()), lists)
+    X = _within(features.to_dense(), lists)
     scale = np.sqrt((X**2).mean(axis=0))
     scale[scale == 0] = 1.0
     X /= scale

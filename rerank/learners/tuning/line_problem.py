@@ -13,7 +13,7 @@ import numpy as np
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Features, Sparse
+from rerank.data.matrix import Features
 from rerank.data.types import Floats, Index, Ints
 from rerank.errors import FitError
 from rerank.native.learners import _rise
@@ -56,72 +56,46 @@ class LineProblem:
         self.stats = np.ascontiguousarray(stats[items])
         self.alike = np.ascontiguousarray(alike[items])
         self.scale = np.ones(lists.n_features)
-        self._columns = _Columns(self.features, self.offsets) if isinstance(self.features, Sparse) else None
+        self._list_of = np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
         self._rises: dict[int, Rise] = {}
+        self._columns: dict[int, tuple[Ints, Floats]] = {}
         self.varying = self._ready()
 
     def _ready(self) -> Index:
-        """Finds each column's scale and, where features are dense, its order; gives the columns that vary."""
+        """Find the scale of each column and keep what it takes to sort it; return the columns that vary."""
         varying = []
-        for j in range(len(self.scale)):
-            rise = self.along(j)
+        for j, (items, values) in enumerate(self.features.by_column()):
+            rise = self._sorted(values, items)
             if len(rise.lists):
                 self.scale[j] = _power_near(_spread(rise, self.offsets))
-                if self._columns is None:
-                    self._rises[j] = rise._replace(slopes=rise.slopes / self.scale[j])
                 varying.append(j)
+            if items is None:
+                self._rises[j] = rise._replace(slopes=rise.slopes / self.scale[j])
+            else:
+                self._columns[j] = items, values / self.scale[j]
         return np.array(varying, dtype=np.int64)
 
     def along(self, feature: int) -> Rise:
-        """The slopes of one feature, scaled."""
+        """Return the slopes of one feature, scaled."""
         if feature in self._rises:
             return self._rises[feature]
-        if self._columns is None:
-            return self._sorted(self.features.column(feature))
-        items, values = self._columns.of(feature)
-        room = self._room()
-        counts = _rise.rise_sparse(
-            items, values / self.scale[feature], self._columns.list_of, self.offsets, *room
-        )
-        return _filled(room, *counts)
+        items, values = self._columns[feature]
+        return self._sorted(values, items)
 
     def towards(self, direction: Floats) -> Rise:
-        """The slopes of any ``direction`` (n_features, scaled)."""
+        """Return the slopes of any ``direction`` (n_features, scaled)."""
         return self._sorted(self.scores(direction))
 
     def scores(self, weights: Floats) -> Floats:
         """Scores of the searched items (n) under scaled weights: the bits that the model's would have."""
         return self.features.scores(weights / self.scale)
 
-    def _sorted(self, values: Floats) -> Rise:
-        room = self._room()
-        return _filled(room, *_rise.rise(values, self.offsets, *room))
-
-    def _room(self) -> Rise:
-        lists, items = len(self.offsets) - 1, len(self.stats)
-        return Rise(np.empty(lists, dtype=np.int32), np.empty(items, dtype=np.int32), np.empty(items))
-
-
-class _Columns:
-    """Sparse features by column, and the list of each item."""
-
-    def __init__(self, features: Sparse, offsets: Index) -> None:
-        order = np.argsort(features.indices, kind="stable")
-        rows = np.repeat(np.arange(features.n_items, dtype=np.int32), np.diff(features.indptr))
-        self.items = rows[order]
-        self.values = np.ones(len(order)) if features.data is None else features.data[order]
-        self.bounds = np.searchsorted(features.indices[order], np.arange(features.n_features + 1))
-        self.list_of = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
-
-    def of(self, feature: int) -> tuple[Ints, Floats]:
-        """Items, rising, and values of a column."""
-        part = slice(self.bounds[feature], self.bounds[feature + 1])
-        return self.items[part], self.values[part]
-
-
-def _filled(room: Rise, lists: int, items: int) -> Rise:
-    """What has been filled of ``room``, without the rest of it."""
-    return Rise(room.lists[:lists].copy(), room.order[:items].copy(), room.slopes[:items].copy())
+    def _sorted(self, values: Floats, items: Ints | None = None) -> Rise:
+        """Return the slopes of a column: values of all items, or of ``items`` and 0 elsewhere."""
+        n_lists, n_items = len(self.offsets) - 1, len(self.stats)
+        room = Rise(np.empty(n_lists, dtype=np.int32), np.empty(n_items, dtype=np.int32), np.empty(n_items))
+        lists, filled = _rise.rise(items, values, self.offsets, self._list_of, *room)
+        return Rise(room.lists[:lists].copy(), room.order[:filled].copy(), room.slopes[:filled].copy())
 
 
 def _spread(rise: Rise, offsets: Index) -> float:

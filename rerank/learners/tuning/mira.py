@@ -10,7 +10,6 @@ import numpy as np
 
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense
 from rerank.data.types import Floats, Index
 from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
@@ -18,7 +17,9 @@ from rerank.learners.rounds import Rounds, linear_scores
 from rerank.learners.tuning.initial import INIT_HELP, Init, initial_weights
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
+from rerank.native.data._matrix import Difference
 from rerank.native.learners import _mira
+from rerank.native.learners._weights import Weights
 from rerank.settings import setting
 
 _LARGEST = 1e150
@@ -98,11 +99,9 @@ class Mira(Learner):
 
 def _check_values(lists: CandidateLists) -> None:
     """Raises FitError where there is nothing to step along, or a step's square is no number."""
-    features = lists.features
-    values = features.values if isinstance(features, Dense) else features.data
-    if features.n_values == 0:
+    if lists.features.n_values == 0:
         raise FitError(f"{lists.source}: all features are 0")
-    if values is not None and max(float(values.max()), -float(values.min())) > _LARGEST:
+    if lists.features.largest() > _LARGEST:
         raise FitError(f"{lists.source}: squares of the features overflow; scale them (--scaling)")
 
 
@@ -147,38 +146,25 @@ def _differ(lists: CandidateLists, stats: Floats) -> bool:
 
 
 class _State:
-    """The moving parts of training: weights, their drift for the mean, the background, scratch."""
+    """The moving parts of training: weights with their mean, the background, scratch."""
 
     def __init__(self, learner: Mira, lists: CandidateLists, worth: _Worth, weights: Floats) -> None:
-        self.learner = learner
-        self.lists = lists
-        self.worth = worth
-        self.w = weights
-        self.drift = np.zeros_like(weights)
-        self.background = np.ones(worth.stats.shape[1])
-        self.visited = 0
-        longest = int(lists.lengths.max())
-        self.scratch = (np.empty(longest), np.empty(longest), np.empty_like(self.background))
-        features = lists.features
-        width = lists.n_features
-        if not isinstance(features, Dense):
-            width = 2 * int(np.diff(features.indptr).max())
-            self.place = np.empty(width, dtype=np.int32)
-        self.step = np.empty(width)
+        self.c = learner.c
+        self.weights = Weights(weights)
+        self.matrix = lists.features.matrix()
+        self.step = Difference(self.matrix)
+        self.worths = _mira.Worths(
+            lists.offsets, worth.stats, worth.kind, *worth.parameters, worth.factor, learner.decay
+        )
 
     def run(self, visits: Index) -> tuple[int, float]:
-        """Visits lists; the number of updates and the sum of their losses."""
-        features, worth = self.lists.features, self.worth
-        common = (
-            *(visits, self.lists.offsets, worth.stats, worth.kind, *worth.parameters, worth.factor),
-            *(self.learner.c, self.learner.decay, self.background),
-            *(self.w, self.drift, float(self.visited), *self.scratch, self.step),
+        """Visit lists; return the number of updates and the sum of their losses."""
+        done: tuple[int, float] = _mira.mira_round(
+            self.matrix, self.worths, visits, self.c, self.weights, self.step
         )
-        self.visited += len(visits)
-        if isinstance(features, Dense):
-            return _mira.dense_round(features.values, *common)
-        return _mira.csr_round(features.indptr, features.indices, features.data, *common, self.place)
+        return done
 
     def mean(self) -> Floats:
-        """Mean of the weights after each visit so far."""
-        return self.w - self.drift / self.visited
+        """Return the mean of the weights after each visit so far."""
+        mean: Floats = self.weights.mean()
+        return mean

@@ -10,7 +10,7 @@ import numpy as np
 
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Features
+from rerank.data.matrix import Features
 from rerank.data.types import Floats, Index
 from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
@@ -18,6 +18,7 @@ from rerank.learners.tuning.initial import Init, initial_weights
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, MinimumRecord
+from rerank.native.data import _matrix
 from rerank.native.learners import _pro
 from rerank.settings import setting
 
@@ -195,7 +196,9 @@ class PairLoss:
         self.total = float(weight.sum())
         self.l2 = l2 / self.total
         self._slope = np.empty(features.n_items)
-        squares = _squares(features, *self.pairs)
+        squares = np.zeros(features.n_features)
+        matrix = features.matrix()
+        _pro.squares(matrix, *self.pairs, _matrix.Difference(matrix), squares)
         self.varies = squares > 0
         self.scale = np.sqrt(np.where(self.varies, squares / self.total, 1.0))
 
@@ -211,15 +214,3 @@ class PairLoss:
         # Where a feature never differs the sums leave rounding, which is no direction to go.
         gradient = np.where(self.varies, gradient + 2.0 * self.l2 * u, 0.0)
         return loss + self.l2 * float(u @ u), gradient
-
-
-def _squares(features: Features, better: Index, worse: Index, weight: Floats) -> Floats:
-    """The sum over pairs of weight * (x - x')², float64 (n_features)."""
-    out = np.zeros(features.n_features)
-    if isinstance(features, Dense):
-        _pro.dense_squares(features.values, better, worse, weight, out)
-    elif features.n_values:
-        width = 2 * int(np.diff(features.indptr).max())
-        arrays = (features.indptr, features.indices, features.data, better, worse, weight, out)
-        _pro.csr_squares(*arrays, np.empty(width, dtype=np.int32), np.empty(width))
-    return out

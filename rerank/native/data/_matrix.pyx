@@ -1,92 +1,196 @@
-"""Feature matrices, dense and CSR: scores of a linear model, checks, ranges.
+"""Feature matrices of every layout: scores of a linear model, sums of rows, checks.
 
-Sums run in the order of the features, one addition after the other, so that a score has the same
-bits whatever the layout: an absent feature adds nothing, a dense zero adds 0.0.
+Sums run in the order of the features, one addition after the other, so that a score has the same bits in
+every layout: an absent feature adds nothing, a dense zero adds 0.0.
 """
 
-from rerank.native.data._rows cimport csr_dot
-from rerank.native.data._rows cimport dense_dot
-from rerank.native.data._rows cimport dense_dot4
-from rerank.native.data._rows cimport real
+import numpy as np
 
 
-def dense_scores(const real[:, ::1] X, const double[::1] w, double[::1] out):
-    """OUT out[i] = sum over j of X[i, j] * w[j].
+cdef class Matrix:
+    """The rows of a feature matrix, made once for many calls of kernels.
 
-    IN X (n_items, n_features), w (n_features), n_features > 0; OUT out (n_items).
+    IN n_items, n_features; for dense rows ``dense`` (n_items, n_features), float64 or float32; for sparse
+    rows indptr (n_items + 1), indices and data (n_values; data None: all ones), with or without a few dense
+    columns beside them: ``dense`` (n_items, n_columns), float64, and ``columns`` (n_columns), their features,
+    rising.
     """
-    cdef Py_ssize_t n = X.shape[0]
-    cdef Py_ssize_t d = X.shape[1]
-    cdef Py_ssize_t i = 0
-    with nogil:
-        while i + 4 <= n:
-            dense_dot4(&X[i, 0], &X[i + 1, 0], &X[i + 2, 0], &X[i + 3, 0], &w[0], d, &out[i])
-            i += 4
-        while i < n:
-            out[i] = dense_dot(&X[i, 0], &w[0], d)
-            i += 1
+
+    def __init__(
+        self, Py_ssize_t n_items, Py_ssize_t n_features, dense=None, const int[::1] columns=None,
+        const long long[::1] indptr=None, const int[::1] indices=None, const double[::1] data=None,
+    ):
+        cdef const double[:, ::1] doubles
+        cdef const float[:, ::1] singles
+        cdef Rows* rows = &self.rows
+        self.held = (dense, columns, indptr, indices, data)
+        rows.n_items = n_items
+        rows.n_features = n_features
+        rows.width = 0
+        rows.layout = SPARSE
+        if dense is not None:
+            rows.width = dense.shape[1]
+            if dense.dtype == np.float32:
+                singles = dense
+                rows.single = &singles[0, 0] if dense.size else NULL
+                rows.layout = SINGLE
+            else:
+                doubles = dense
+                rows.dense = &doubles[0, 0] if dense.size else NULL
+                rows.layout = DENSE
+        if indptr is not None:
+            rows.indptr = &indptr[0]
+            rows.indices = &indices[0] if indices.shape[0] else NULL
+            rows.data = &data[0] if data is not None and data.shape[0] else NULL
+        if columns is not None:
+            rows.columns = &columns[0] if columns.shape[0] else NULL
+            rows.layout = MIXED
 
 
-def csr_scores(
-    const long long[::1] indptr,
-    const int[::1] indices,
-    const double[::1] data,
-    const double[::1] w,
-    double[::1] out,
-):
-    """OUT out[i] = sum of data * w over row i; data None stands for all ones.
+cdef class Sum:
+    """Scratch for the weighted sum of the rows of one list.
 
-    IN indptr (n_items + 1), indices and data (n_values > 0), w (n_features); OUT out (n_items).
+    IN offsets (n_lists + 1) and items, the rows of each list.
     """
-    cdef Py_ssize_t n = indptr.shape[0] - 1
+
+    def __init__(self, Matrix matrix, const long long[::1] offsets, const long long[::1] items):
+        cdef const Rows* X = &matrix.rows
+        cdef Py_ssize_t i
+        cdef long long j
+        cdef long long n
+        cdef long long most = 0
+        if X.indptr != NULL:
+            for i in range(offsets.shape[0] - 1):
+                n = X.width * (offsets[i + 1] - offsets[i])
+                for j in range(offsets[i], offsets[i + 1]):
+                    n += X.indptr[items[j] + 1] - X.indptr[items[j]]
+                most = max(most, n)
+        cdef double[::1] sums = np.zeros(max(X.n_features, 1))
+        cdef int[::1] touched = np.empty(most + 1, dtype=np.int32)
+        self.held = (sums, touched)
+        self.change.sum = &sums[0]
+        self.change.touched = &touched[0]
+        self.change.n = 0
+
+
+cdef class Difference:
+    """Scratch for the difference of two rows."""
+
+    def __init__(self, Matrix matrix):
+        cdef const Rows* X = &matrix.rows
+        cdef Py_ssize_t i
+        cdef long long most = 0
+        cdef bint dense = X.indptr == NULL
+        if not dense:
+            for i in range(X.n_items):
+                most = max(most, X.indptr[i + 1] - X.indptr[i])
+        cdef double[::1] values = np.empty(2 * most + X.width + 1)
+        cdef int[::1] places = np.empty(2 * most + X.width + 1, dtype=np.int32)
+        self.held = (values, places)
+        self.step.value = &values[0]
+        self.step.place = &places[0]
+        self.step.size = X.width
+        self.step.all = dense
+
+
+def scores(Matrix matrix, const double[::1] w, double[::1] out):
+    """OUT out[i] = the product of row i with w. IN w (n_features); OUT out (n_items)."""
+    cdef const Rows* X = &matrix.rows
+    cdef const double* weights = &w[0] if w.shape[0] else NULL
+    if X.n_items:
+        with nogil:
+            dots(X, NULL, 0, X.n_items, weights, &out[0])
+
+
+cdef void dense_transposed(const real* X, Py_ssize_t n, Py_ssize_t d, const double[::1] c, double* out):
     cdef Py_ssize_t i
-    cdef const double* values = NULL
-    if data is not None:
-        values = &data[0]
     with nogil:
         for i in range(n):
-            out[i] = csr_dot(&indices[0], values, indptr[i], indptr[i + 1], &w[0])
+            if c[i] != 0.0:
+                dense_gather(X + i * d, d, c[i], out)
 
 
-def dense_transposed(const real[:, ::1] X, const double[::1] c, double[::1] out):
-    """OUT out[j] += sum over i of c[i] * X[i, j], in the order of the items.
+def transposed(Matrix matrix, const double[::1] c, double[::1] out):
+    """OUT out += the sum over rows of c[i] times row i, in the order of the rows.
 
-    IN X (n_items, n_features), n_features > 0, c (n_items); INOUT out (n_features).
+    IN c (n_items); INOUT out (n_features > 0).
     """
-    cdef Py_ssize_t d = X.shape[1]
+    cdef const Rows* X = &matrix.rows
     cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef double factor
-    with nogil:
-        for i in range(X.shape[0]):
-            factor = c[i]
-            if factor != 0.0:
-                for j in range(d):
-                    out[j] += factor * X[i, j]
-
-
-def csr_transposed(
-    const long long[::1] indptr,
-    const int[::1] indices,
-    const double[::1] data,
-    const double[::1] c,
-    double[::1] out,
-):
-    """OUT out[j] += sum over i of c[i] * X[i, j], in the order of the items; data None stands for all ones.
-
-    IN indptr (n_items + 1), indices and data (n_values), c (n_items); INOUT out (n_features).
-    """
-    cdef Py_ssize_t i
+    cdef Py_ssize_t m
     cdef long long at
-    cdef bint ones = data is None
+    if X.layout == DENSE:
+        dense_transposed(X.dense, X.n_items, X.width, c, &out[0])
+        return
+    if X.layout == SINGLE:
+        dense_transposed(X.single, X.n_items, X.width, c, &out[0])
+        return
+    with nogil:
+        for i in range(X.n_items):
+            if c[i] == 0.0:
+                continue
+            for at in range(X.indptr[i], X.indptr[i + 1]):
+                out[X.indices[at]] += c[i] if X.data == NULL else c[i] * X.data[at]
+            for m in range(X.width):
+                out[X.columns[m]] += c[i] * X.dense[i * X.width + m]
+
+
+def merge_rows(Matrix matrix, const long long[::1] indptr, int[::1] indices, double[::1] data):
+    """OUT indices and data: the rows of a mixed matrix in CSR, zeros of its dense columns left out.
+
+    IN indptr (n_items + 1) of the merged rows; OUT indices, data (indptr[n_items]).
+    """
+    cdef const Rows* X = &matrix.rows
+    cdef Py_ssize_t i
+    cdef Py_ssize_t m
+    cdef long long at
+    cdef long long to
+    with nogil:
+        for i in range(X.n_items):
+            m = 0
+            at = X.indptr[i]
+            for to in range(indptr[i], indptr[i + 1]):
+                while m < X.width and X.dense[i * X.width + m] == 0.0:
+                    m += 1
+                if m < X.width and (at == X.indptr[i + 1] or X.columns[m] < X.indices[at]):
+                    indices[to] = X.columns[m]
+                    data[to] = X.dense[i * X.width + m]
+                    m += 1
+                else:
+                    indices[to] = X.indices[at]
+                    data[to] = 1.0 if X.data == NULL else X.data[at]
+                    at += 1
+
+
+def row_with_column(const long long[::1] indptr, const int[::1] indices, int column):
+    """Return the first row that has a value of ``column``, or -1.
+
+    IN indptr (n_items + 1), indices (n_values), rising within rows.
+    """
+    cdef Py_ssize_t i
+    cdef long long low
+    cdef long long high
+    cdef long long middle
     with nogil:
         for i in range(indptr.shape[0] - 1):
-            for at in range(indptr[i], indptr[i + 1]):
-                out[indices[at]] += c[i] if ones else c[i] * data[at]
+            low = indptr[i]
+            high = indptr[i + 1]
+            if low == high or indices[low] > column or indices[high - 1] < column:
+                continue
+            while low < high:
+                middle = (low + high) // 2
+                if indices[middle] < column:
+                    low = middle + 1
+                else:
+                    high = middle
+            if indices[low] == column:
+                with gil:
+                    return i
+    return -1
 
 
 def csr_fault(const long long[::1] indptr, const int[::1] indices, long long n_features):
-    """The first row whose indices are not strictly rising within [0, n_features), or -1.
+    """Return the first row whose indices are not strictly rising within [0, n_features), or -1.
 
     IN indptr (n_items + 1), rising and within indices; indices (n_values).
     """
@@ -109,7 +213,7 @@ def csr_fault(const long long[::1] indptr, const int[::1] indices, long long n_f
 
 
 def value_fault(const real[::1] values, bint nan_allowed):
-    """Position of the first infinite value (or NaN, where not allowed), or -1, and whether any is NaN.
+    """Return the position of the first infinite value, or NaN unless allowed, or -1; and whether any is NaN.
 
     IN values (n). A value times zero is zero unless it is infinite or NaN.
     """

@@ -1,6 +1,7 @@
-"""Rows of feature matrices: products with weights, steps along a row.
+"""Single rows of one layout: products with weights, steps along a row. _matrix.pxd chooses among them.
 
-Every sum runs in the order of the features, so that a score has the same bits wherever it is computed.
+Every sum runs in the order of the features, so that a score has the same bits in every layout. In CSR rows
+``data`` NULL means that every value is 1.
 """
 
 ctypedef fused real:
@@ -19,7 +20,7 @@ cdef inline double dense_dot(const real* x, const double* w, Py_ssize_t d) noexc
 cdef inline void dense_dot4(
     const real* x0, const real* x1, const real* x2, const real* x3, const double* w, Py_ssize_t d, double* out
 ) noexcept nogil:
-    """Four products at once: four chains of additions, each in the order of the features."""
+    """OUT out (4). Four independent chains of additions, each in the order of the features."""
     cdef Py_ssize_t m
     cdef double total0 = 0.0
     cdef double total1 = 0.0
@@ -37,11 +38,10 @@ cdef inline void dense_dot4(
 
 
 cdef inline double csr_dot(
-    const int* indices, const double* data, long long first, long long last, const double* w
+    const int* indices, const double* data, long long first, long long last, const double* w, double total
 ) noexcept nogil:
-    """data NULL stands for all ones."""
+    """Return ``total`` plus the products of a row."""
     cdef long long at
-    cdef double total = 0.0
     if data == NULL:
         for at in range(first, last):
             total += w[indices[at]]
@@ -53,11 +53,11 @@ cdef inline double csr_dot(
 
 cdef inline void csr_dot2(
     const int* indices, const double* data, long long a, long long a_last, long long b, long long b_last,
-    const double* w, double* out_a, double* out_b
+    const double* w, double* out
 ) noexcept nogil:
-    """Two products at once: two chains of additions, each in the order of the features."""
-    cdef double total_a = 0.0
-    cdef double total_b = 0.0
+    """INOUT out (2): the products of two rows are added, in two independent chains of additions."""
+    cdef double total_a = out[0]
+    cdef double total_b = out[1]
     cdef long long shift = b - a
     cdef long long both = a + min(a_last - a, b_last - b)
     if data == NULL:
@@ -70,22 +70,15 @@ cdef inline void csr_dot2(
             total_a += data[a] * w[indices[a]]
             total_b += data[a + shift] * w[indices[a + shift]]
             a += 1
-    b = a + shift
-    while a < a_last:
-        total_a += w[indices[a]] if data == NULL else data[a] * w[indices[a]]
-        a += 1
-    while b < b_last:
-        total_b += w[indices[b]] if data == NULL else data[b] * w[indices[b]]
-        b += 1
-    out_a[0] = total_a
-    out_b[0] = total_b
+    out[0] = csr_dot(indices, data, a, a_last, w, total_a)
+    out[1] = csr_dot(indices, data, a + shift, b_last, w, total_b)
 
 
 cdef inline void csr_add(
     const int* indices, const double* data, long long first, long long last, double u, double t,
     double* w, double* drift
 ) noexcept nogil:
-    """OUT w += u * x, drift += t * u * x; data NULL stands for all ones."""
+    """INOUT w += u * x, drift += t * u * x."""
     cdef long long at
     cdef double step
     for at in range(first, last):
@@ -94,11 +87,11 @@ cdef inline void csr_add(
         drift[indices[at]] += t * step
 
 
-cdef inline int csr_gather(
+cdef inline long long csr_gather(
     const int* indices, const double* data, long long first, long long last, double u,
-    double* delta, int* touched, int n_touched
+    double* delta, int* touched, long long n_touched
 ) noexcept nogil:
-    """OUT delta += u * x; the features whose delta was 0 are noted in touched, their new number returned."""
+    """INOUT delta += u * x. Features whose delta was 0 are appended to touched; return its new length."""
     cdef long long at
     cdef int f
     for at in range(first, last):
@@ -113,9 +106,9 @@ cdef inline Py_ssize_t csr_difference(
     const int* indices, const double* data, long long x, long long x_last, long long y, long long y_last,
     int* place, double* step
 ) noexcept nogil:
-    """OUT place, step: the features that either row has and x - y there; returns how many.
+    """OUT place, step: the features that either row has, and x - y there. Return how many.
 
-    data NULL stands for all ones; room for the values of both rows is needed.
+    There must be room for the values of both rows.
     """
     cdef Py_ssize_t n = 0
     cdef int f

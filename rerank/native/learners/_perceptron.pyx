@@ -1,199 +1,154 @@
-"""Passes of Algorithm 2 of Shen & Joshi (2005): an update after each list with a violated pair."""
+"""Passes of Algorithms 1 and 2 of Shen & Joshi (2005).
 
-from rerank.native.data._rows cimport csr_gather
-from rerank.native.data._rows cimport csr_dot
-from rerank.native.data._rows cimport csr_dot2
-from rerank.native.data._rows cimport dense_dot
-from rerank.native.data._rows cimport dense_dot4
-from rerank.native.data._rows cimport real
+Both test a pair by z[j] <= z[l] + c * tau with z = score - tau * h.
+"""
+
+import numpy as np
+
+from rerank.native.data._matrix cimport Change
+from rerank.native.data._matrix cimport Matrix
+from rerank.native.data._matrix cimport Rows
+from rerank.native.data._matrix cimport Sum
+from rerank.native.data._matrix cimport add_difference
+from rerank.native.data._matrix cimport apply
+from rerank.native.data._matrix cimport dot
+from rerank.native.data._matrix cimport dots
+from rerank.native.data._matrix cimport gather
+from rerank.native.data._sort cimport word
+from rerank.native.learners._violations cimport ListPairs
+from rerank.native.learners._violations cimport Ranges
 from rerank.native.learners._violations cimport Room
-from rerank.native.learners._violations cimport Scratch
 from rerank.native.learners._violations cimport count
 from rerank.native.learners._violations cimport violations
+from rerank.native.learners._weights cimport Moving
+from rerank.native.learners._weights cimport Weights
 
 
-cdef inline count update_list(
-    const int* start, const int* stop, const double* h, double c, double tau, bint even, bint fast, int k,
-    double dimension, double* a, Room* r
-) noexcept nogil:
-    """OUT r.u of a list whose scores are in r.s, and a += u where each item has a dimension of its own."""
-    cdef int j
-    cdef count violated
-    if dimension > 0.0:
-        for j in range(k):
-            r.s[j] += dimension * a[j]
-    violated = violations(start, stop, h, c, tau, even, fast, k, r)
-    if dimension > 0.0 and violated:
-        for j in range(k):
-            a[j] += r.u[j]
-    return violated
+cdef class Dimension:
+    """A dimension of its own for each training item (Li et al. 2002), which is never built.
 
-
-def dense_round(
-    const real[:, ::1] X,
-    const long long[::1] visits,
-    const long long[::1] offsets,
-    const long long[::1] items,
-    const int[::1] start,
-    const int[::1] stop,
-    const double[::1] h,
-    double c,
-    double tau,
-    bint even,
-    const unsigned char[::1] fast,
-    double dimension,
-    double[::1] a,
-    double[::1] w,
-    double[::1] drift,
-    double[::1] delta,
-    double t,
-    Scratch scratch,
-):
-    """One pass of Algorithm 2 over the lists in the order of `visits`, dense features.
-
-    IN X (n_rows, d), visits (n_lists), offsets (n_lists + 1), items, start, stop, h (n_items), fast
-    (n_lists), dimension: square of the separating dimension. IN/OUT a (n_items), the separating
-    dimension's coefficients; w (d); drift (d), sum of t * step over the steps of w, so that the mean
-    of w over the first T visits is w - drift / T; delta (d), scratch. t: visits before this pass.
-    Returns the number of lists with an update and of violated pairs.
+    square: the square of its value. own (n_items): the sum of the updates of each item so far.
     """
-    cdef Py_ssize_t d = w.shape[0]
+
+    cdef double square
+    cdef readonly object own
+    cdef double[::1] a
+
+    def __init__(self, double square, Py_ssize_t n_items):
+        self.square = square
+        self.own = np.zeros(n_items)
+        self.a = self.own
+
+
+def batch_round(
+    Matrix matrix, ListPairs pairs, Dimension dimension, const long long[::1] visits, Weights weights,
+    Sum total,
+):
+    """Make one pass of Algorithm 2, which updates after each list with a violated pair.
+
+    IN visits (n_visits), lists in the order of the pass. INOUT weights, dimension.
+    Return the number of lists with an update and of violated pairs.
+    """
+    cdef const Rows* X = &matrix.rows
+    cdef const long long* items = &pairs.items[0] if pairs.items.shape[0] else NULL
+    cdef Change* change = &total.change
+    cdef Moving* to = &weights.moving
+    cdef Room* r = &pairs.room
+    cdef double square = dimension.square
+    cdef double* a = NULL
+    cdef Ranges p
     cdef Py_ssize_t v
-    cdef Py_ssize_t m
-    cdef long long i
     cdef long long first
-    cdef const real* x
     cdef int j
-    cdef int k
-    cdef double u
     cdef count here
     cdef count updates = 0
     cdef count violated = 0
-    cdef Room* r = &scratch.room
     with nogil:
         for v in range(visits.shape[0]):
-            i = visits[v]
-            first = offsets[i]
-            k = <int> (offsets[i + 1] - first)
-            j = 0
-            while j + 4 <= k:
-                dense_dot4(
-                    &X[items[first + j], 0],
-                    &X[items[first + j + 1], 0],
-                    &X[items[first + j + 2], 0],
-                    &X[items[first + j + 3], 0],
-                    &w[0], d, r.s + j,
-                )
-                j += 4
-            while j < k:
-                r.s[j] = dense_dot(&X[items[first + j], 0], &w[0], d)
-                j += 1
-            here = update_list(
-                &start[first], &stop[first], &h[first], c, tau, even, fast[i], k, dimension, &a[first], r
-            )
+            p = pairs.of(visits[v])
+            first = pairs.offsets[visits[v]]
+            dots(X, items, first, p.k, to.w, r.s)
+            if square > 0.0:
+                a = &dimension.a[first]
+                for j in range(p.k):
+                    r.s[j] += square * a[j]
+            here = violations(&p, r)
             if here:
                 violated += here
                 updates += 1
-                for m in range(d):
-                    delta[m] = 0.0
-                for j in range(k):
-                    u = r.u[j]
-                    if u != 0.0:
-                        x = &X[items[first + j], 0]
-                        for m in range(d):
-                            delta[m] += u * x[m]
-                for m in range(d):
-                    w[m] += delta[m]
-                    drift[m] += t * delta[m]
-            t += 1.0
+                if square > 0.0:
+                    for j in range(p.k):
+                        a[j] += r.u[j]
+                for j in range(p.k):
+                    if r.u[j] != 0.0:
+                        gather(X, items[first + j], r.u[j], change)
+                apply(X, change, to.t, to.w, to.drift)
+            to.t += 1.0
     return updates, violated
 
 
-def csr_round(
-    const long long[::1] indptr,
-    const int[::1] indices,
-    const double[::1] data,
-    const long long[::1] visits,
-    const long long[::1] offsets,
-    const long long[::1] items,
-    const int[::1] start,
-    const int[::1] stop,
-    const double[::1] h,
-    double c,
-    double tau,
-    bint even,
-    const unsigned char[::1] fast,
-    double dimension,
-    double[::1] a,
-    double[::1] w,
-    double[::1] drift,
-    double[::1] delta,
-    int[::1] touched,
-    double t,
-    Scratch scratch,
-):
-    """The same as dense_round for CSR features; data None stands for all ones.
+cdef inline double shifted_score(
+    const Rows* X, long long row, const double* w, double own, double tau, double h
+) noexcept nogil:
+    """Return z of an item."""
+    cdef double z = dot(X, row, w)
+    z += own - tau * h
+    return z
 
-    IN/OUT delta (n_features), zeros before and after; scratch touched (most values of a list + 1).
+
+def online_round(
+    Matrix matrix, ListPairs pairs, Dimension dimension, const long long[::1] visits, Weights weights
+):
+    """Make one pass of Algorithm 1, which updates after each violated pair.
+
+    Scores are kept, and computed anew only for items that are compared after the weights have moved, so that
+    a pass without updates costs one score per item and one comparison per pair. IN visits (n_visits), lists
+    in the order of the pass. INOUT weights, dimension.
+    Return the number of lists with an update and of updates.
     """
+    cdef const Rows* X = &matrix.rows
+    cdef Moving* to = &weights.moving
+    cdef double square = dimension.square
+    cdef double* z = pairs.room.z
+    cdef word* seen = pairs.room.words  # the version of the weights for which z was computed
+    cdef const long long* items
+    cdef double* a
+    cdef Ranges p
     cdef Py_ssize_t v
-    cdef long long i
     cdef long long first
-    cdef long long row
-    cdef long long other
     cdef int j
-    cdef int k
-    cdef int f
-    cdef int n_touched
+    cdef int l
+    cdef double g
+    cdef word version = 0
     cdef count here
     cdef count updates = 0
     cdef count violated = 0
-    cdef double* delta_at = NULL
-    cdef int* touched_at = NULL
-    cdef const double* values = NULL
-    cdef const int* columns = NULL
-    cdef Room* r = &scratch.room
-    if indices.shape[0]:
-        delta_at = &delta[0]
-        touched_at = &touched[0]
-        columns = &indices[0]
-        if data is not None:
-            values = &data[0]
     with nogil:
         for v in range(visits.shape[0]):
-            i = visits[v]
-            first = offsets[i]
-            k = <int> (offsets[i + 1] - first)
-            j = 0
-            while j + 2 <= k:
-                row = items[first + j]
-                other = items[first + j + 1]
-                csr_dot2(
-                    columns, values, indptr[row], indptr[row + 1], indptr[other], indptr[other + 1],
-                    &w[0], r.s + j, r.s + j + 1,
-                )
-                j += 2
-            if j < k:
-                row = items[first + j]
-                r.s[j] = csr_dot(columns, values, indptr[row], indptr[row + 1], &w[0])
-            here = update_list(
-                &start[first], &stop[first], &h[first], c, tau, even, fast[i], k, dimension, &a[first], r
-            )
-            if here:
-                violated += here
-                updates += 1
-                n_touched = 0
-                for j in range(k):
-                    if r.u[j] != 0.0:
-                        row = items[first + j]
-                        n_touched = csr_gather(
-                            columns, values, indptr[row], indptr[row + 1], r.u[j],
-                            delta_at, touched_at, n_touched,
-                        )
-                for j in range(n_touched):
-                    f = touched[j]
-                    w[f] += delta[f]
-                    drift[f] += t * delta[f]
-                    delta[f] = 0.0
-            t += 1.0
+            p = pairs.of(visits[v])
+            first = pairs.offsets[visits[v]]
+            items = &pairs.items[first]
+            a = &dimension.a[first]
+            here = 0
+            version += 1
+            for j in range(p.k):
+                seen[j] = 0
+            for j in range(p.k):
+                for l in range(p.start[j], p.stop[j]):
+                    if seen[j] != version:
+                        seen[j] = version
+                        z[j] = shifted_score(X, items[j], to.w, square * a[j], p.tau, p.h[j])
+                    if seen[l] != version:
+                        seen[l] = version
+                        z[l] = shifted_score(X, items[l], to.w, square * a[l], p.tau, p.h[l])
+                    if z[j] <= z[l] + p.c * p.tau:
+                        g = p.h[j] - p.h[l] + p.c
+                        add_difference(X, items[j], items[l], g, to.t, to.w, to.drift)
+                        a[j] += g
+                        a[l] -= g
+                        here += 1
+                        version += 1
+            updates += here > 0
+            violated += here
+            to.t += 1.0
     return updates, violated

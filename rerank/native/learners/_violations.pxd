@@ -1,4 +1,4 @@
-"""Violated pairs of one list, for the kernels of every learner that counts them."""
+"""The pairs of lists and which of them are violated, for the kernels of every learner that counts them."""
 
 from rerank.native.data._fenwick cimport Sums
 from rerank.native.data._sort cimport word
@@ -6,7 +6,20 @@ from rerank.native.data._sort cimport word
 ctypedef long long count
 
 
-# Room for the work on one list of at most k items; every pointer is into arrays made in Python.
+# The pairs of one list of k items: item j must beat the positions start[j]..stop[j]-1, both rising in j, by
+# the margin h[j] - h[l] + c times tau.
+cdef struct Ranges:
+    const int* start
+    const int* stop
+    const double* h
+    double c
+    double tau
+    bint even  # h is 0
+    bint fast  # by sweeping, otherwise pair by pair
+    int k
+
+
+# Scratch for one list of at most k items; every pointer is into arrays made in Python.
 cdef struct Room:
     double* s
     double* u
@@ -23,12 +36,20 @@ cdef struct Room:
     Sums* tree
 
 
-cdef class Scratch:
-    cdef Room room
+cdef class ListPairs:
+    cdef const long long[::1] offsets
+    cdef const long long[::1] items
+    cdef const int[::1] start
+    cdef const int[::1] stop
+    cdef const double[::1] h
+    cdef double c
+    cdef double tau
+    cdef bint even
+    cdef readonly object fast
+    cdef const unsigned char[::1] engines
     cdef object keep
+    cdef Room room
+    cdef Ranges of(self, long long i) noexcept nogil
 
 
-cdef count violations(
-    const int* start, const int* stop, const double* h, double c, double tau, bint even, bint fast,
-    int k, Room* r
-) noexcept nogil
+cdef count violations(const Ranges* p, Room* r) noexcept nogil

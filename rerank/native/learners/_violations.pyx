@@ -26,10 +26,34 @@ cdef enum:
     MAX_RUNS = 6
 
 
-cdef class Scratch:
-    """Arrays for lists of up to ``longest`` items, made once and shared by all calls."""
+cdef class ListPairs:
+    """The pairs of lists, an engine for each list, and scratch for the work on one of them.
 
-    def __init__(self, Py_ssize_t longest):
+    IN offsets (n_lists + 1), items (n_items), the rows of each list by falling labels; start, stop
+    (n_items), the positions that an item must beat; h (n_items), c and tau, the margin; even: h is 0; fast:
+    whether lists are swept, None: whichever engine is faster for each.
+    """
+
+    def __init__(
+        self, const long long[::1] offsets, const long long[::1] items, const int[::1] start,
+        const int[::1] stop, const double[::1] h, double c, double tau, bint even, fast=None,
+    ):
+        self.offsets = offsets
+        self.items = items
+        self.start = start
+        self.stop = stop
+        self.h = h
+        self.c = c
+        self.tau = tau
+        self.even = even
+        self.fast = np.full(offsets.shape[0] - 1, fast is not None and fast, dtype=np.uint8)
+        self.engines = self.fast
+        if fast is None:
+            choose_engines(self)
+        self.make_room(max(int(np.diff(offsets).max(initial=0)), 1))
+
+    def make_room(self, Py_ssize_t longest):
+        """Make scratch for lists of up to ``longest`` items."""
         cdef double[::1] floats = np.zeros(7 * longest + 1)
         cdef long long[::1] longs = np.zeros(2 * longest + 1, dtype=np.int64)
         cdef int[::1] ints = np.zeros(3 * longest + BUCKETS, dtype=np.int32)
@@ -49,14 +73,48 @@ cdef class Scratch:
         self.room.bound = self.room.place + longest
         self.room.tree = <Sums*> &sums[0]
 
+    cdef Ranges of(self, long long i) noexcept nogil:
+        """Return the pairs of list i."""
+        cdef Ranges p
+        cdef long long first = self.offsets[i]
+        p.start = &self.start[first]
+        p.stop = &self.stop[first]
+        p.h = &self.h[first]
+        p.c = self.c
+        p.tau = self.tau
+        p.even = self.even
+        p.fast = self.engines[i]
+        p.k = <int> (self.offsets[i + 1] - first)
+        return p
 
-cdef inline count combine(const double* h, double c, bint even, int k, Room* r) noexcept nogil:
-    """OUT r.u from the counts and sums; returns the number of violated pairs."""
+    def updates(self, const double[::1] scores, double[::1] u, long long i=0):
+        """OUT u (k) of list i under ``scores`` (k), in the order of its items.
+
+        Return the number of violated pairs.
+        """
+        cdef Ranges p = self.of(i)
+        cdef Room* r = &self.room
+        cdef count violated
+        cdef int j
+        with nogil:
+            for j in range(p.k):
+                r.s[j] = scores[j]
+            violated = violations(&p, r)
+            for j in range(p.k):
+                u[j] = r.u[j]
+        return violated
+
+
+cdef inline count combine(const Ranges* p, Room* r) noexcept nogil:
+    """OUT r.u from the counts and sums. Return the number of violated pairs."""
+    cdef const double* h = p.h
+    cdef double c = p.c
+    cdef int k = p.k
     cdef int j
     cdef count violated = 0
     for j in range(k):
         violated += <count> r.above_n[j]
-    if even:
+    if p.even:
         for j in range(k):
             r.u[j] = c * (r.above_n[j] - r.below_n[j])
     else:
@@ -67,10 +125,13 @@ cdef inline count combine(const double* h, double c, bint even, int k, Room* r) 
     return violated
 
 
-cdef inline void shift_scores(const double* h, double tau, bint even, int k, Room* r) noexcept nogil:
+cdef inline void shift_scores(const Ranges* p, Room* r) noexcept nogil:
     """OUT r.z = scores less tau * h; clears the counts and sums."""
+    cdef const double* h = p.h
+    cdef double tau = p.tau
+    cdef int k = p.k
     cdef int j
-    if even:
+    if p.even:
         for j in range(k):
             r.z[j] = r.s[j]
     else:
@@ -123,19 +184,22 @@ cdef inline void add_where_reaching(
         sums[i] += h if z[i] <= reach else 0.0
 
 
-cdef count pair_loop(
-    const int* start, const int* stop, const double* h, double c, double tau, bint even, int k, Room* r
-) noexcept nogil:
-    """Every pair of the ranges, one comparison each. IN r.s, OUT r.u; returns the violated pairs."""
+cdef count pair_loop(const Ranges* p, Room* r) noexcept nogil:
+    """Compare every pair of the ranges. IN r.s, OUT r.u. Return the number of violated pairs."""
+    cdef const int* start = p.start
+    cdef const int* stop = p.stop
+    cdef const double* h = p.h
+    cdef bint even = p.even
+    cdef int k = p.k
     cdef int j
     cdef int at
     cdef int n
     cdef int low = 0
     cdef int high = 0
     cdef double* reach = r.u  # z[l] + c * tau, until u is computed
-    shift_scores(h, tau, even, k, r)
+    shift_scores(p, r)
     for j in range(k):
-        reach[j] = r.z[j] + c * tau
+        reach[j] = r.z[j] + p.c * p.tau
     for j in range(k):
         at = start[j]
         n = stop[j] - at
@@ -151,7 +215,7 @@ cdef count pair_loop(
             while low < high and stop[low] <= j:
                 low += 1
             add_where_reaching(reach[j], h[j], r.z + low, r.above_h + low, high - low)
-    return combine(h, c, even, k, r)
+    return combine(p, r)
 
 
 cdef void place_items(double c, double tau, int k, Room* r) noexcept nogil:
@@ -173,10 +237,13 @@ cdef void place_items(double c, double tau, int k, Room* r) noexcept nogil:
         r.bound[item] = ahead
 
 
-cdef void sweep_runs(
-    const int* start, const int* stop, const double* h, bint even, int k, Room* r
-) noexcept nogil:
-    """Counts and sums by one pass over the places for each run of items with the same range."""
+cdef void sweep_runs(const Ranges* p, Room* r) noexcept nogil:
+    """OUT counts and sums by one pass over the places for each run of items with the same range."""
+    cdef const int* start = p.start
+    cdef const int* stop = p.stop
+    cdef const double* h = p.h
+    cdef bint even = p.even
+    cdef int k = p.k
     cdef Sums* at = r.tree
     cdef Sums total
     cdef int first = 0
@@ -217,10 +284,12 @@ cdef void sweep_runs(
         first = last
 
 
-cdef void sweep_tree(
-    const int* start, const int* stop, const double* h, int k, Room* r
-) noexcept nogil:
-    """Counts and sums by two sweeps over the ranks with a Fenwick tree over the places."""
+cdef void sweep_tree(const Ranges* p, Room* r) noexcept nogil:
+    """OUT counts and sums by two sweeps over the ranks with a Fenwick tree over the places."""
+    cdef const int* start = p.start
+    cdef const int* stop = p.stop
+    cdef const double* h = p.h
+    cdef int k = p.k
     cdef Sums* tree = r.tree
     cdef Sums inside
     cdef Sums upto
@@ -265,8 +334,11 @@ cdef void sweep_tree(
             r.below_h[l] = upto.h
 
 
-cdef void sweep_counts(const int* start, const int* stop, int k, Room* r) noexcept nogil:
-    """sweep_tree for even margins, where counts are all that is needed."""
+cdef void sweep_counts(const Ranges* p, Room* r) noexcept nogil:
+    """Do what sweep_tree does for even margins, which need only counts."""
+    cdef const int* start = p.start
+    cdef const int* stop = p.stop
+    cdef int k = p.k
     cdef int* tree = <int*> r.tree
     cdef int j
     cdef int l
@@ -296,95 +368,52 @@ cdef void sweep_counts(const int* start, const int* stop, int k, Room* r) noexce
             r.below_n[l] = count_sum(tree, r.bound[l])
 
 
-cdef count sweep(
-    const int* start, const int* stop, const double* h, double c, double tau, bint even, int k, Room* r
-) noexcept nogil:
-    """The same as pair_loop in O(k log k). IN r.s, OUT r.u; returns the violated pairs."""
+cdef count sweep(const Ranges* p, Room* r) noexcept nogil:
+    """Do the same as pair_loop in O(k log k). IN r.s, OUT r.u. Return the number of violated pairs."""
     cdef int j
     cdef int runs = 1
-    shift_scores(h, tau, even, k, r)
-    place_items(c, tau, k, r)
-    for j in range(1, k):
-        runs += start[j] != start[j - 1] or stop[j] != stop[j - 1]
+    shift_scores(p, r)
+    place_items(p.c, p.tau, p.k, r)
+    for j in range(1, p.k):
+        runs += p.start[j] != p.start[j - 1] or p.stop[j] != p.stop[j - 1]
     if runs <= MAX_RUNS:
-        sweep_runs(start, stop, h, even, k, r)
-    elif even:
-        sweep_counts(start, stop, k, r)
+        sweep_runs(p, r)
+    elif p.even:
+        sweep_counts(p, r)
     else:
-        sweep_tree(start, stop, h, k, r)
-    return combine(h, c, even, k, r)
+        sweep_tree(p, r)
+    return combine(p, r)
 
 
-cdef count violations(
-    const int* start, const int* stop, const double* h, double c, double tau, bint even, bint fast,
-    int k, Room* r
-) noexcept nogil:
-    """OUT r.u from r.s by either engine; returns the number of violated pairs."""
-    if fast:
-        return sweep(start, stop, h, c, tau, even, k, r)
-    return pair_loop(start, stop, h, c, tau, even, k, r)
+cdef count violations(const Ranges* p, Room* r) noexcept nogil:
+    """OUT r.u from r.s by the engine of the list. Return the number of violated pairs."""
+    if p.fast:
+        return sweep(p, r)
+    return pair_loop(p, r)
 
 
-def list_updates(
-    const double[::1] scores,
-    const int[::1] start,
-    const int[::1] stop,
-    const double[::1] h,
-    double c,
-    double tau,
-    bint even,
-    bint fast,
-    Scratch scratch,
-    double[::1] u,
-):
-    """OUT u of one list under `scores` (k), items in the order of falling labels.
+cdef inline bint prefer_pairs(const Ranges* p) noexcept nogil:
+    """Return whether the pair loop is the faster engine for a list; scripts/bench/perceptron.py measures it.
 
-    IN start, stop, h (k), even: h is zero; fast: by sweeping, else pair by pair. OUT u (k). Returns
-    the number of violated pairs.
-    """
-    cdef int k = <int> scores.shape[0]
-    cdef Room* r = &scratch.room
-    cdef count violated
-    cdef int j
-    with nogil:
-        for j in range(k):
-            r.s[j] = scores[j]
-        violated = violations(&start[0], &stop[0], &h[0], c, tau, even, fast, k, r)
-        for j in range(k):
-            u[j] = r.u[j]
-    return violated
-
-
-cdef inline bint prefer_pairs(const int* start, const int* stop, bint even, int k) noexcept nogil:
-    """Whether the pair loop is the faster engine for a list (measured by scripts/bench/perceptron.py).
-
-    In nanoseconds: a pair costs 0.4 (even) or 1.0; sweeping costs 60 an item through the tree, and
-    14 an item + 7 an item and run where there are few runs.
+    In nanoseconds: a pair costs 0.4 (even) or 1.0; sweeping costs 60 per item through the tree, and
+    14 per item + 7 per item and run if there are few runs.
     """
     cdef count n_pairs = 0
     cdef int runs = 1
     cdef int j
-    for j in range(k):
-        n_pairs += stop[j] - start[j]
-    for j in range(1, k):
-        runs += start[j] != start[j - 1] or stop[j] != stop[j - 1]
-    return n_pairs * (0.4 if even else 1.0) < k * (14.0 + 7.0 * runs if runs <= MAX_RUNS else 60.0)
+    for j in range(p.k):
+        n_pairs += p.stop[j] - p.start[j]
+    for j in range(1, p.k):
+        runs += p.start[j] != p.start[j - 1] or p.stop[j] != p.stop[j - 1]
+    return n_pairs * (0.4 if p.even else 1.0) < p.k * (14.0 + 7.0 * runs if runs <= MAX_RUNS else 60.0)
 
 
-def choose_engines(
-    const long long[::1] offsets,
-    const int[::1] start,
-    const int[::1] stop,
-    bint even,
-    unsigned char[::1] fast,
-):
-    """OUT fast[i] = 1 where sweeping list i is faster than going through its pairs.
-
-    IN offsets (n_lists + 1), start and stop (n_items). OUT fast (n_lists).
-    """
+cdef void choose_engines(ListPairs pairs):
+    """OUT pairs.fast: 1 if sweeping a list is faster than going through its pairs."""
+    cdef unsigned char[::1] fast = pairs.fast
+    cdef Ranges p
     cdef Py_ssize_t i
-    cdef long long first
     with nogil:
-        for i in range(offsets.shape[0] - 1):
-            first = offsets[i]
-            fast[i] = not prefer_pairs(&start[first], &stop[first], even, <int> (offsets[i + 1] - first))
+        for i in range(fast.shape[0]):
+            p = pairs.of(i)
+            fast[i] = not prefer_pairs(&p)

@@ -1,0 +1,1 @@
+"""Layouts of feature matrices; rerank/data/matrix.py offers them."""

@@ -1,0 +1,90 @@
+"""Dense features: one array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.layouts.base import Features
+from rerank.data.layouts.sparse import Sparse
+from rerank.data.types import AnyArray, Floats, Index
+from rerank.errors import DataError
+from rerank.native.data import _matrix
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Dense(Features):
+    """A C-contiguous float64 (or float32) array (n_items, n_features)."""
+
+    values: AnyArray
+
+    layout: ClassVar[str] = "dense"
+
+    @property
+    def n_items(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.values.shape[1])
+
+    @property
+    def n_values(self) -> int:
+        return int(self.values.size)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.values.dtype
+
+    def check(self, nan_allowed: bool) -> bool:
+        if self.values.ndim != 2 or not self.values.flags.c_contiguous:
+            raise DataError("dense features must be a C-contiguous (n_items, n_features) array")
+        if self.values.dtype not in (np.float64, np.float32):
+            raise DataError(f"dense features must be float64 or float32, got {self.values.dtype}")
+        fault, any_nan = _matrix.value_fault(self.values.reshape(-1), nan_allowed)
+        if fault >= 0:
+            row, column = divmod(fault, self.n_features)
+            raise DataError(f"item {row}, feature column {column}: value is {self.values[row, column]}")
+        return any_nan
+
+    def matrix(self) -> Any:
+        return _matrix.Matrix(self.n_items, self.n_features, self.values)
+
+    def take(self, rows: Index | slice) -> Dense:
+        return Dense(np.ascontiguousarray(self.values[rows]))
+
+    def column(self, j: int) -> Floats:
+        return self.values[:, j].astype(np.float64)
+
+    def select(self, columns: Index, n_features: int) -> Dense:
+        out = np.zeros((self.n_items, n_features), dtype=self.values.dtype)
+        kept = columns >= 0
+        out[:, columns[kept]] = self.values[:, kept]
+        return Dense(out)
+
+    def with_columns(self, values: Floats) -> Dense:
+        return Dense(np.hstack([self.values, values.astype(self.values.dtype)]))
+
+    def occurring(self) -> Index:
+        return np.arange(self.n_features, dtype=np.int64)
+
+    def largest(self) -> float:
+        return max(float(self.values.max(initial=0)), -float(self.values.min(initial=0)))
+
+    def to_dense(self) -> AnyArray:
+        return self.values
+
+    def compressed(self) -> Sparse:
+        rows, columns = np.nonzero(self.values)
+        indptr = offsets_of(np.bincount(rows, minlength=self.n_items))
+        data = self.values[rows, columns].astype(np.float64)
+        return Sparse(indptr, columns.astype(np.int32), data, self.n_features)
+
+    def arrays(self) -> dict[str, AnyArray | None]:
+        return {"features": self.values}
+
+    def describe(self) -> str:
+        return f"dense {self.values.dtype}"

@@ -1,0 +1,280 @@
+"""The feature matrix as kernels see it: one type for every layout.
+
+A function here branches on the layout once for a row or for a list, never for a value, so that a kernel that
+is written once is as fast as one written for its layout.
+"""
+
+from rerank.native.data._rows cimport csr_add
+from rerank.native.data._rows cimport csr_difference
+from rerank.native.data._rows cimport csr_dot
+from rerank.native.data._rows cimport csr_dot2
+from rerank.native.data._rows cimport csr_gather
+from rerank.native.data._rows cimport dense_dot
+from rerank.native.data._rows cimport dense_dot4
+from rerank.native.data._rows cimport real
+
+
+cdef enum Layout:
+    DENSE  # float64 rows
+    SINGLE  # float32 rows
+    SPARSE  # CSR, with values or all ones
+    MIXED  # CSR beside float64 columns
+
+
+cdef struct Rows:
+    Layout layout
+    Py_ssize_t n_items
+    Py_ssize_t n_features
+    Py_ssize_t width  # dense values of a row
+    const double* dense
+    const float* single
+    const int* columns  # MIXED: the feature of each dense column, rising
+    const long long* indptr
+    const int* indices
+    const double* data  # NULL: all ones
+
+
+# A sum of rows that is applied at once: all zero before and after.
+cdef struct Change:
+    double* sum
+    int* touched  # features of SPARSE and MIXED rows whose sum may differ from 0
+    long long n
+
+
+# The difference of two rows: ``size`` values, of the features in ``place`` or, if ALL, of every feature.
+cdef struct Step:
+    double* value
+    int* place
+    Py_ssize_t size
+    bint all
+
+
+cdef class Matrix:
+    cdef Rows rows
+    cdef tuple held
+
+
+cdef class Sum:
+    cdef Change change
+    cdef tuple held
+
+
+cdef class Difference:
+    cdef Step step
+    cdef tuple held
+
+
+cdef inline double mixed_head(
+    const Rows* X, long long i, const double* w, long long* rest
+) noexcept nogil:
+    """Return the products of row i up to the last dense column. OUT rest: the first sparse value after it."""
+    cdef const double* x = X.dense + i * X.width
+    cdef long long at = X.indptr[i]
+    cdef long long last = X.indptr[i + 1]
+    cdef Py_ssize_t m
+    cdef double total = 0.0
+    for m in range(X.width):
+        while at < last and X.indices[at] < X.columns[m]:
+            total += w[X.indices[at]] if X.data == NULL else X.data[at] * w[X.indices[at]]
+            at += 1
+        total += x[m] * w[X.columns[m]]
+    rest[0] = at
+    return total
+
+
+cdef inline double dot(const Rows* X, long long i, const double* w) noexcept nogil:
+    """Return the product of row i with w (n_features)."""
+    cdef long long rest
+    cdef double total
+    if X.layout == DENSE:
+        return dense_dot(X.dense + i * X.width, w, X.width)
+    if X.layout == SINGLE:
+        return dense_dot(X.single + i * X.width, w, X.width)
+    if X.layout == SPARSE:
+        return csr_dot(X.indices, X.data, X.indptr[i], X.indptr[i + 1], w, 0.0)
+    total = mixed_head(X, i, w, &rest)
+    return csr_dot(X.indices, X.data, rest, X.indptr[i + 1], w, total)
+
+
+cdef inline long long row_at(const long long* items, long long first, Py_ssize_t j) noexcept nogil:
+    """Return the row of the j-th item of a list: ``items`` names rows, NULL stands for consecutive ones."""
+    return first + j if items == NULL else items[first + j]
+
+
+cdef inline void dense_dots(
+    const real* X, Py_ssize_t d, const long long* items, long long first, Py_ssize_t k, const double* w,
+    double* out
+) noexcept nogil:
+    cdef Py_ssize_t j = 0
+    while j + 4 <= k:
+        dense_dot4(
+            X + row_at(items, first, j) * d,
+            X + row_at(items, first, j + 1) * d,
+            X + row_at(items, first, j + 2) * d,
+            X + row_at(items, first, j + 3) * d,
+            w, d, out + j,
+        )
+        j += 4
+    while j < k:
+        out[j] = dense_dot(X + row_at(items, first, j) * d, w, d)
+        j += 1
+
+
+cdef inline void sparse_dots(
+    const Rows* X, const long long* items, long long first, Py_ssize_t k, const double* w, double* out
+) noexcept nogil:
+    cdef Py_ssize_t j = 0
+    cdef long long a
+    cdef long long b
+    cdef long long a_rest
+    cdef long long b_rest
+    while j + 2 <= k:
+        a = row_at(items, first, j)
+        b = row_at(items, first, j + 1)
+        out[j] = out[j + 1] = 0.0
+        a_rest = X.indptr[a]
+        b_rest = X.indptr[b]
+        if X.layout == MIXED:
+            out[j] = mixed_head(X, a, w, &a_rest)
+            out[j + 1] = mixed_head(X, b, w, &b_rest)
+        csr_dot2(X.indices, X.data, a_rest, X.indptr[a + 1], b_rest, X.indptr[b + 1], w, out + j)
+        j += 2
+    if j < k:
+        out[j] = dot(X, row_at(items, first, j), w)
+
+
+cdef inline void dots(
+    const Rows* X, const long long* items, long long first, Py_ssize_t k, const double* w, double* out
+) noexcept nogil:
+    """OUT out (k): the products of the k rows from position ``first`` on with w; see row_at."""
+    if X.layout == DENSE:
+        dense_dots(X.dense, X.width, items, first, k, w, out)
+    elif X.layout == SINGLE:
+        dense_dots(X.single, X.width, items, first, k, w, out)
+    else:
+        sparse_dots(X, items, first, k, w, out)
+
+
+cdef inline void dense_add(
+    const real* x, Py_ssize_t d, double u, double t, double* w, double* drift
+) noexcept nogil:
+    cdef Py_ssize_t m
+    for m in range(d):
+        w[m] += u * x[m]
+        drift[m] += t * (u * x[m])
+
+
+cdef inline void add(
+    const Rows* X, long long i, double u, double t, double* w, double* drift
+) noexcept nogil:
+    """INOUT w += u * x, drift += t * u * x, with x row i."""
+    cdef Py_ssize_t m
+    cdef double step
+    if X.layout == DENSE:
+        dense_add(X.dense + i * X.width, X.width, u, t, w, drift)
+    elif X.layout == SINGLE:
+        dense_add(X.single + i * X.width, X.width, u, t, w, drift)
+    else:
+        csr_add(X.indices, X.data, X.indptr[i], X.indptr[i + 1], u, t, w, drift)
+        if X.layout == MIXED:
+            for m in range(X.width):
+                step = u * X.dense[i * X.width + m]
+                w[X.columns[m]] += step
+                drift[X.columns[m]] += t * step
+
+
+cdef inline void dense_add_difference(
+    const real* x, const real* y, Py_ssize_t d, double u, double t, double* w, double* drift
+) noexcept nogil:
+    cdef Py_ssize_t m
+    cdef double step
+    for m in range(d):
+        step = u * (x[m] - y[m])
+        w[m] += step
+        drift[m] += t * step
+
+
+cdef inline void add_difference(
+    const Rows* X, long long i, long long j, double u, double t, double* w, double* drift
+) noexcept nogil:
+    """INOUT w += u * (x - y), drift += t * u * (x - y), with x row i and y row j."""
+    cdef Py_ssize_t d = X.width
+    if X.layout == DENSE:
+        dense_add_difference(X.dense + i * d, X.dense + j * d, d, u, t, w, drift)
+    elif X.layout == SINGLE:
+        dense_add_difference(X.single + i * d, X.single + j * d, d, u, t, w, drift)
+    else:
+        add(X, i, u, t, w, drift)
+        add(X, j, -u, t, w, drift)
+
+
+cdef inline void dense_gather(const real* x, Py_ssize_t d, double u, double* total) noexcept nogil:
+    cdef Py_ssize_t m
+    for m in range(d):
+        total[m] += u * x[m]
+
+
+cdef inline void gather(const Rows* X, long long i, double u, Change* change) noexcept nogil:
+    """INOUT change += u * x, with x row i."""
+    cdef Py_ssize_t m
+    cdef int f
+    if X.layout == DENSE:
+        dense_gather(X.dense + i * X.width, X.width, u, change.sum)
+    elif X.layout == SINGLE:
+        dense_gather(X.single + i * X.width, X.width, u, change.sum)
+    else:
+        change.n = csr_gather(
+            X.indices, X.data, X.indptr[i], X.indptr[i + 1], u, change.sum, change.touched, change.n
+        )
+        if X.layout == MIXED:
+            for m in range(X.width):
+                f = X.columns[m]
+                change.touched[change.n] = f
+                change.n += change.sum[f] == 0.0
+                change.sum[f] += u * X.dense[i * X.width + m]
+
+
+cdef inline void apply(const Rows* X, Change* change, double t, double* w, double* drift) noexcept nogil:
+    """INOUT w += change, drift += t * change; the change is cleared."""
+    cdef double* total = change.sum
+    cdef Py_ssize_t m
+    cdef long long at
+    cdef int f
+    if X.layout == DENSE or X.layout == SINGLE:
+        for m in range(X.n_features):
+            w[m] += total[m]
+            drift[m] += t * total[m]
+            total[m] = 0.0
+        return
+    for at in range(change.n):
+        f = change.touched[at]
+        w[f] += total[f]
+        drift[f] += t * total[f]
+        total[f] = 0.0
+    change.n = 0
+
+
+cdef inline void dense_subtract(const real* x, const real* y, Py_ssize_t d, double* out) noexcept nogil:
+    cdef Py_ssize_t m
+    for m in range(d):
+        out[m] = <double>x[m] - <double>y[m]
+
+
+cdef inline void subtract(const Rows* X, long long i, long long j, Step* step) noexcept nogil:
+    """OUT step: row i less row j."""
+    cdef Py_ssize_t d = X.width
+    cdef Py_ssize_t m
+    if X.layout == DENSE:
+        dense_subtract(X.dense + i * d, X.dense + j * d, d, step.value)
+    elif X.layout == SINGLE:
+        dense_subtract(X.single + i * d, X.single + j * d, d, step.value)
+    else:
+        step.size = csr_difference(
+            X.indices, X.data, X.indptr[i], X.indptr[i + 1], X.indptr[j], X.indptr[j + 1],
+            step.place, step.value,
+        )
+        if X.layout == MIXED:
+            for m in range(d):
+                step.place[step.size + m] = X.columns[m]
+            dense_subtract(X.dense + i * d, X.dense + j * d, d, step.value + step.size)
+            step.size += d

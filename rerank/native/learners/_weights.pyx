@@ -1,0 +1,30 @@
+"""Weights that kernels move, and their mean over all visits."""
+
+import numpy as np
+
+
+cdef class Weights:
+    """Weights ``values`` and their ``drift``, both float64 (n); kernels change them and count ``visits``.
+
+    IN values (n), which become the weights at the start, or their number: all are 0.
+    """
+
+    def __init__(self, values):
+        self.values = np.zeros(values) if np.ndim(values) == 0 else np.ascontiguousarray(values, np.float64)
+        self.drift = np.zeros(len(self.values))
+        cdef double[::1] w = self.values
+        cdef double[::1] drift = self.drift
+        self.moving.w = &w[0] if w.shape[0] else NULL
+        self.moving.drift = &drift[0] if w.shape[0] else NULL
+        self.moving.t = 0.0
+
+    @property
+    def visits(self):
+        """Visits so far."""
+        return self.moving.t
+
+    def mean(self):
+        """Return the mean of the weights after each visit so far, float64 (n)."""
+        if self.moving.t == 0.0:
+            return self.values.copy()
+        return self.values - self.drift / self.moving.t

@@ -17,7 +17,10 @@ import rerank
 
 PACKAGE = Path(rerank.__file__).parent
 
-GROUND = {"errors", "registry", "settings", "config", "parallel", "files", "text", "records", "_version"}
+GROUND = {
+    *("errors", "registry", "settings", "reading", "config", "parallel", "files", "text", "records"),
+    "_version",
+}
 BELOW = {"data", "native", *GROUND}
 MIDDLE = {"formats", "features", "evaluation", "metrics", *BELOW}
 ROOT = ""  # rerank itself: what `import rerank` offers

@@ -130,6 +130,8 @@ class Learner(Settings):
             )
         if self.in_rounds and getattr(self, "keep", "last") == "best" and dev is None:
             raise FitError(f"learner {self.name}: keep=best needs a development set and a metric")
+        if self.in_rounds and getattr(self, "keep", "last") == "train" and judge is None:
+            raise FitError(f"learner {self.name}: keep=train needs a metric; give one (--metric, metric=)")
 
     @abstractmethod
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:

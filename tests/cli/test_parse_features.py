@@ -186,7 +186,7 @@ def test_what_cannot_be_written_is_told_in_one_line(rerank, parses, monkeypatch)
     def full(*_):
         raise OSError("18 requested and 8 written")
 
-    monkeypatch.setattr("rerank.data.store.write_store", full)
+    monkeypatch.setattr("rerank.experiment.features.write_store", full)
     result = features(rerank, "--cutoff", 1, code=2)
     assert result.err == "rerank: out: 18 requested and 8 written\n"
     assert not (parses / "out").exists()

@@ -130,7 +130,7 @@ def test_traces_and_function_tags_go_where_that_is_asked(tmp_path):
     bare = read(tmp_path, text, strip=["traces", "functions"])
     assert bare.gold[0] == bare.trees[0] == "(S (NP (DT The) (NN dog)) (VP (VBZ barks)))"
     assert read(tmp_path, text, strip="traces").gold[0].startswith("(S (NP-SBJ-1 ")
-    with pytest.raises(ConfigError, match="strip: unknown 'function'; did you mean 'functions'"):
+    with pytest.raises(ConfigError, match="strip: found 'function', expected 'traces' or 'functions'"):
         read(tmp_path, text, strip="function")
 
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from rerank.data.columns.offsets import grouped
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
@@ -15,7 +16,7 @@ from rerank.errors import DataError, FormatError
 from rerank.files import read_bytes, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.buffers import BOM
-from rerank.formats.common import finite, grouped, note_regrouped, quoted
+from rerank.formats.common import finite, note_regrouped, quoted
 
 _TAGGED = re.compile(rb"([A-Z])-([0-9]{1,18})(?![0-9])")
 _FORMS = {

@@ -67,7 +67,7 @@ fuzz: build ## Try the property tests on new random cases for MINUTES=5
 	@$(BIN)/python tests/fuzz/explore.py --minutes $(MINUTES)
 
 bench: $(VENV)/.bench build ## Run the benchmarks, each beside its peers in one run
-	@for bench in scripts/bench/*.py; do echo; $(BIN)/python $$bench || exit 1; done
+	@for bench in $(filter-out %/common.py,$(wildcard scripts/bench/*.py)); do echo; $(BIN)/python $$bench || exit 1; done
 
 $(VENV)/.bench: pyproject.toml | $(BIN)/python
 	$(PIP) install --no-build-isolation -e '.[bench]'

@@ -1,4 +1,4 @@
-"""Experiment files: YAML, environment variables and ``--set key=value`` to checked settings."""
+"""Configuration of training: YAML, environment variables and ``--set key=value`` become checked settings."""
 
 from __future__ import annotations
 
@@ -11,64 +11,87 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pydantic
-import yaml
 
 from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.files import os_error
-from rerank.settings import Settings, setting
+from rerank.reading import OptionalPath, Paths, Reading
+from rerank.settings import Settings, setting, usage_of
 
 ScalingName = Literal["none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank"]
 
 
 DEFAULT_LEARNER = "perceptron"
+Part = Literal["train", "dev"]
 
 
-class DataSection(Settings):
+class DataSection(Reading):
     """Where the lists are and how to read them."""
 
-    train: str | None = setting(None, "training lists")
-    dev: str | None = setting(None, "development lists")
-    test: str | None = setting(None, "test lists")
-    format: str | None = setting(None, "format of all three; none = by name or content")
-    refs: list[str] = setting([], "references of the training lists, a file each")
-    dev_refs: list[str] = setting([], "references of the development lists")
-    test_refs: list[str] = setting([], "references of the test lists")
-    init: str | None = setting(None, "weights to start from: a linear model or a file of weights")
-    label: str | None = setting(None, "metric that makes the labels from references, such as sBLEU")
-    quantise: str | None = setting(
-        None, "make the training labels few: best, above=T, model=FILE, top=P%, kmeans=K, list-kmeans=K"
+    train: OptionalPath = setting(None, "training lists", flags=("--data", "-d"), path=True)
+    dev: OptionalPath = setting(None, "development lists, watched by the metric", path=True)
+    dev_refs: Paths = setting((), "references of the development lists", path=True)
+    dev_ids: OptionalPath = setting(None, "ids of the development lists", path=True)
+    init: OptionalPath = setting(
+        None, "weights to start from: a linear model or a file of weights", path=True
     )
-    merge: list[str] = setting([], "further training files, joined by list id")
-    distinct: bool = setting(False, "keep the first of a list's items of the same text")
-    n_best: int = setting(0, "lines of each list where the file does not say it", ge=0)
-    qrels: str | None = setting(None, "TREC judgements that become labels")
-    strip: list[str] = setting([], "what is left out of trees: traces, functions")
-    list_column: str | None = setting(None, "column of list ids")
-    label_column: str | None = setting(None, "column of labels")
-    id_column: str | None = setting(None, "column of item ids")
-    text_column: str | None = setting(None, "column of texts")
-    first_best: str | None = setting(None, "the first stage's order: 'input' or the name of a feature")
-    feature_names: str | None = setting(None, "file with the features' names, one a line")
-    missing: Literal["zero", "nan"] = setting("zero", "what an absent feature is")
-    zero_based: bool = setting(False, "the first feature has index 0")
-    layout: Literal["auto", "dense", "sparse"] = setting("auto", "how features are kept in memory")
-    strict: bool = setting(False, "refuse what is otherwise mended and said")
+    label: str | None = setting(
+        None, "metric that makes the labels from references, such as sBLEU", metavar="METRIC"
+    )
+    quantise: str | None = setting(
+        None,
+        "quantised training labels (those of the development lists stay): best, above=T, model=FILE, "
+        "top=P%, kmeans=K, list-kmeans=K",
+        metavar="HOW",
+    )
+
+    @pydantic.model_validator(mode="after")
+    def _dev_is_given(self) -> DataSection:
+        for name in ("dev_refs", "dev_ids"):
+            if getattr(self, name) and self.dev is None:
+                raise ValueError(f"data.{name}: not used without development lists (data.dev)")
+        return self
+
+    def reading(self, part: Part) -> Reading:
+        """Return how one part is read; further files (``merge``) are joined to the training lists only."""
+        values = {name: getattr(self, name) for name in Reading.model_fields}
+        if part == "dev":
+            values |= {name: getattr(self, f"dev_{name}") for name in PER_PART} | {"merge": ()}
+        return Reading(**values)
 
     def files(self) -> list[str]:
-        """The files that lists are read from."""
-        single = (self.train, self.dev, self.test)
-        return [*filter(None, single), *self.refs, *self.dev_refs, *self.test_refs, *self.merge]
+        """Return the paths of all input files."""
+        paths: list[str] = []
+        for name in _paths_of(type(self)):
+            value = getattr(self, name)
+            paths += [value] if isinstance(value, str) else value or ()
+        return paths
+
+
+def _paths_of(owner: type[Settings]) -> list[str]:
+    """Names of the settings that are paths."""
+    return [name for name, field in owner.model_fields.items() if usage_of(field).path]
+
+
+PER_PART = [name for name, field in Reading.model_fields.items() if usage_of(field).per_part]
 
 
 class SelectSection(Settings):
     """Which metric is watched, and which round is kept by it."""
 
-    metric: str | None = setting(None, "metric of the learning curve and of the choice of a round")
+    metric: str | None = setting(
+        None,
+        "metric to optimise, to watch after each round and to choose a round by",
+        metavar="METRIC",
+        flags=("--metric", "-m"),
+    )
     keep: Literal["last", "best", "train"] | None = setting(
-        None, "the last round, or the best on the dev or the training lists"
+        None, "keep the last round, the best on the development lists, or the best on the training lists"
     )
     keep_margin: float | Literal["auto", "none"] = setting(
-        "none", "lead over the first-best that takes its place; auto = tuned on the dev lists"
+        "none",
+        "the first-best stays unless another item leads by more than this; auto = tuned on the development "
+        "lists",
+        metavar="auto|M|none",
     )
 
     @pydantic.field_validator("keep_margin", mode="before")
@@ -90,20 +113,35 @@ class TrainConfig(Settings):
     """One training run."""
 
     data: DataSection = setting(DataSection(), "input files")
-    scaling: ScalingName = setting("none", "scaling of the features, fitted on the training lists")
+    scaling: ScalingName = setting(
+        "none",
+        "scaling of the features, fitted on the training lists; see 'rerank list scalings'",
+        metavar="NAME",
+    )
     learner: dict[str, Any] = setting({"name": DEFAULT_LEARNER}, "name and settings of the learner")
-    select: SelectSection = setting(SelectSection(), "metric to watch and to keep a round by")
-    metrics: list[str] = setting([], "metrics to report")
+    select: SelectSection = setting(SelectSection(), "metric to watch, round to keep, keep margin")
     seed: int | None = setting(None, "seed of a learner that has one", ge=0)
-    seeds: int = setting(1, "runs with consecutive seeds, of which one is kept", ge=1)
-    jobs: int = setting(1, "workers; 0 = one a core; the model is the same for any number", ge=0)
+    seeds: int = setting(
+        1,
+        "train with this many consecutive seeds and keep the run that is best on the development lists, or "
+        "without them the median run; {seed} in MODEL writes every run",
+        ge=1,
+    )
+    jobs: int = setting(
+        1,
+        "workers; 0 = one per core; the model is the same for any number",
+        flags=("--jobs", "-j"),
+        ge=0,
+    )
 
 
-PATH_KEYS = [
-    *("train", "dev", "test", "feature_names", "init", "qrels"),
-    *("refs", "dev_refs", "test_refs", "merge"),
-]
-# Keys of the section select that --set knows without it; its keep is a setting of learners too.
+# Keys that belong to other verbs: a file that train would read in part only is a mistake.
+_OF_OTHER_VERBS = {
+    "metrics": "'rerank eval --metric M' reports metrics; train watches select.metric",
+    "data.test": "'rerank predict' and 'rerank eval' take the test lists",
+    "data.test_refs": "'rerank eval --refs FILE' takes the references of the test lists",
+}
+# Keys of the section select that --set accepts without it; its keep is a setting of learners too.
 _OF_SELECT = ("metric", "keep_margin")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -111,23 +149,34 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 def read_config(
     path: str | None, overrides: Sequence[str] = (), base: Mapping[str, Any] | None = None
 ) -> TrainConfig:
-    """The settings of a YAML file (None = defaults), then ``base``, then ``key=value`` overrides.
+    """Return the settings of a YAML file, then ``base``, then ``key=value`` overrides.
 
     Relative paths in the file are relative to the file; ``${NAME}`` takes an environment variable.
-    A key without a dot that is no section is a setting of the learner, but for ``metric`` and
-    ``keep_margin``, which are select's; learner.metric is select.metric too. Where ``base`` names another
-    learner than the file, the file's settings of its own learner are left out, and a DataNote says so.
-    Raises ConfigError or FormatError with file and key.
+    A key without a dot that is not a section is a setting of the learner, except ``metric`` and
+    ``keep_margin``, which belong to ``select``; learner.metric is another spelling of select.metric. If
+    ``base`` names another learner than the file, the settings of the file's learner are ignored with a
+    DataNote.
+
+    Parameters
+    ----------
+    path : the YAML file; None = defaults.
+    overrides : texts ``KEY=VALUE``, the value as in YAML.
+    base : values by dotted key, such as ``{"data.train": "a.letor"}``.
+
+    Raises
+    ------
+    ConfigError, FormatError
+        With the file and the key; also for a key that only other verbs use.
     """
     values = {} if path is None else _read_yaml(path)
-    _leave_other_learner(values, (base or {}).get("learner.name"), path)
+    _drop_settings_of_another(values, (base or {}).get("learner.name"), path)
     for key, value in (base or {}).items():
         _put(values, key.split("."), value, "option")
     for text in overrides:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise ConfigError(
-                f"--set {text}: found no KEY=VALUE, expected such as tau=0.5 or learner.tau=0.5"
+                f"--set {text}: found no KEY=VALUE, expected for example tau=0.5 or learner.tau=0.5"
             )
         parts = key.strip().split(".")
         if len(parts) == 1 and parts[0] not in TrainConfig.model_fields:
@@ -137,11 +186,22 @@ def read_config(
     if isinstance(learner, dict):
         learner.setdefault("name", DEFAULT_LEARNER)
         _move_metric(learner, values)
+    _refuse_others(values, path or "settings")
     return TrainConfig.checked(values, path or "settings")
 
 
-def _leave_other_learner(values: dict[str, Any], name: Any, path: str | None) -> None:
-    """Drops the settings of the file's learner where another one, ``name``, takes its place."""
+def _refuse_others(values: Mapping[str, Any], where: str) -> None:
+    """Raise ConfigError at a key that train does not use."""
+    for key, advice in _OF_OTHER_VERBS.items():
+        found: Any = values
+        for part in key.split("."):
+            found = found.get(part) if isinstance(found, Mapping) else None
+        if found is not None:
+            raise ConfigError(f"{where}: {key} is not used by train: {advice}")
+
+
+def _drop_settings_of_another(values: dict[str, Any], name: Any, path: str | None) -> None:
+    """Drop the settings of the file's learner if another one, ``name``, is asked for."""
     own = values.get("learner")
     if name is None or not isinstance(own, dict) or own.get("name", DEFAULT_LEARNER) == name:
         return
@@ -149,11 +209,11 @@ def _leave_other_learner(values: dict[str, Any], name: Any, path: str | None) ->
     values["learner"] = {key: value for key, value in own.items() if key not in left}
     if left:
         text = f"{path}: settings of learner {own.get('name', DEFAULT_LEARNER)} ({', '.join(left)})"
-        warnings.warn(f"{text} are left out for learner {name}", DataNote, stacklevel=4)
+        warnings.warn(f"{text} are ignored for learner {name}", DataNote, stacklevel=4)
 
 
 def _move_metric(learner: dict[str, Any], values: dict[str, Any]) -> None:
-    """Takes learner.metric, another spelling of select.metric, to its place."""
+    """Move learner.metric to select.metric, of which it is another spelling."""
     metric = learner.pop("metric", None)
     select = values.setdefault("select", {})
     if metric is not None and isinstance(select, dict) and select.setdefault("metric", metric) != metric:
@@ -161,7 +221,18 @@ def _move_metric(learner: dict[str, Any], values: dict[str, Any]) -> None:
 
 
 def learner_settings(config: TrainConfig, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings for the learner of ``config``: its own, and the run's seed and keep where it has them."""
+    """Return the settings for the learner of ``config``: its own, and the run's seed and keep if it has them.
+
+    Parameters
+    ----------
+    config : the training run.
+    known : the settings that the learner has, by name.
+
+    Raises
+    ------
+    ConfigError
+        If a setting is given twice with different values, or the learner keeps no rounds.
+    """
     own = {key: value for key, value in config.learner.items() if key != "name"}
     keep = config.select.keep
     if keep is not None:
@@ -176,6 +247,8 @@ def learner_settings(config: TrainConfig, known: Mapping[str, Any]) -> dict[str,
 
 
 def _read_yaml(path: str) -> dict[str, Any]:
+    import yaml  # here, so that the command line starts without it
+
     try:
         text = Path(path).read_text(encoding="utf-8")
         values = yaml.safe_load(text)
@@ -185,7 +258,7 @@ def _read_yaml(path: str) -> dict[str, Any]:
         raise FormatError(path, None, "bytes that are not UTF-8", "a YAML file") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "text that is no YAML"
+        problem = getattr(error, "problem", None) or "text that is not YAML"
         raise FormatError(path, mark.line + 1 if mark else None, problem, "YAML") from None
     if values is None:
         values = {}
@@ -194,7 +267,7 @@ def _read_yaml(path: str) -> dict[str, Any]:
     values = {str(key): _expand(value, path) for key, value in values.items()}
     data = values.get("data")
     if isinstance(data, dict):
-        for key in PATH_KEYS:
+        for key in _paths_of(DataSection):
             if isinstance(data.get(key), str):
                 data[key] = _beside(path, data[key])
             elif isinstance(data.get(key), list):
@@ -205,7 +278,7 @@ def _read_yaml(path: str) -> dict[str, Any]:
 
 
 def _beside(path: str, name: str) -> str:
-    """The path ``name`` of the file ``path``, which is relative to it."""
+    """The path ``name`` as the file ``path`` means it: relative to that file."""
     return name if name == "-" else os.path.normpath(Path(path).parent / name)
 
 
@@ -236,7 +309,9 @@ def _put(values: dict[str, Any], parts: Sequence[str], value: Any, where: str) -
 
 
 def _parse_value(text: str, whole: str) -> Any:
+    import yaml
+
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError:
-        raise ConfigError(f"--set {whole}: the value is not readable (quote it as YAML asks)") from None
+        raise ConfigError(f"--set {whole}: the value is not YAML (quote it)") from None

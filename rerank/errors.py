@@ -1,16 +1,23 @@
-"""Errors that a user can act on. The command line prints one as a single line and exits with 2."""
+"""Errors that a user can act on. The command line prints them as a single line and exits with 2."""
 
 from __future__ import annotations
 
 
 class RerankError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base class of every error that this package raises on purpose."""
 
 
 class FormatError(RerankError):
-    """A file does not hold what its format asks for.
+    """A file is not of its format.
 
-    ``line`` counts from 1 and is None where no line is to blame (an empty file, a broken archive).
+    Parameters
+    ----------
+    path : str
+        The file as the user named it.
+    line : int or None
+        The line from 1, None if no single line is wrong (an empty file, a broken archive).
+    found, expected : str
+        What is there and what the format requires.
     """
 
     def __init__(self, path: str, line: int | None, found: str, expected: str) -> None:
@@ -30,7 +37,7 @@ class ConfigError(RerankError):
 
 
 class DataError(RerankError):
-    """Arrays or columns do not fit each other, or a needed column is absent."""
+    """Arrays or columns do not fit each other, or a needed column is missing."""
 
 
 class FitError(RerankError):
@@ -38,7 +45,7 @@ class FitError(RerankError):
 
 
 class DataNote(UserWarning):
-    """Something about the input that is no error but that a user should hear (regrouped lists, ...).
+    """A remark about the input that is not an error (regrouped lists, unknown features, ...).
 
-    Given by ``warnings.warn``; the command line prints each as one line on standard error.
+    Issued by ``warnings.warn``; the command line prints each as one line on standard error.
     """

@@ -1,4 +1,4 @@
-"""Files in and out: compressed ones too, ``-`` for the standard streams, outputs whole or not at all."""
+"""Reading and writing files: compressed ones too, ``-`` for standard streams, outputs whole or not at all."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Decoder(Protocol):
 
 
 def _zstd() -> Any:
-    """A module with ZstdDecompressor and a way to write; the standard library has one from 3.14 on."""
+    """A module that reads and writes zstd; the standard library has one from Python 3.14 on."""
     try:
         from compression import zstd  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
@@ -55,7 +55,7 @@ def _zstd_decoder() -> _Decoder:
     return cast(_Decoder, decoder.decompressobj() if hasattr(decoder, "decompressobj") else decoder)
 
 
-# Name, first bytes, a maker of decoders (each reads one member, frame or stream of the archive).
+# Name, first bytes, factory of decoders (each reads one member, frame or stream of the archive).
 _ARCHIVES: tuple[tuple[str, bytes, Callable[[], _Decoder]], ...] = (
     ("gzip", b"\x1f\x8b", lambda: zlib.decompressobj(wbits=31)),
     ("bzip2", b"BZh", bz2.BZ2Decompressor),
@@ -67,19 +67,19 @@ COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 
 def shown(path: str) -> str:
-    """How messages name an input: the path as typed, ``<stdin>`` for ``-``."""
+    """Return the name of an input in messages: the path as typed, ``<stdin>`` for ``-``."""
     return STDIN if path == "-" else path
 
 
 def plain_suffix(path: str) -> str:
-    """The suffix of a file's name in lower case, that of its content where the file is compressed."""
+    """Return the suffix of a file's name in lower case, without the suffix of a compression."""
     name = Path(path).name.lower()
     stem, suffix = os.path.splitext(name)
     return os.path.splitext(stem)[1] if suffix in COMPRESSED_SUFFIXES else suffix
 
 
 def os_error(path: str, error: OSError) -> RerankError:
-    """The one-line error for what the system said about ``path``."""
+    """Return the one-line error for an operating system's error about ``path``."""
     if isinstance(error, FileNotFoundError):
         return RerankError(f"{path}: no such file or folder")
     if isinstance(error, IsADirectoryError):
@@ -88,11 +88,17 @@ def os_error(path: str, error: OSError) -> RerankError:
 
 
 def read_bytes(path: str) -> Buffer:
-    """All of a file, decompressed where its first bytes say gzip, bzip2, xz or zstd; ``-`` is stdin.
+    """Return the content of a file, decompressed if its first bytes are of gzip, bzip2, xz or zstd.
 
-    Plain files are mapped, not copied (a copy costs more than parsing), anything else grows in one
-    buffer, so that no more than the content is held. Raises RerankError where the file cannot be
-    opened and FormatError where an archive is damaged or cut off.
+    Plain files are mapped, not copied (a copy costs more than parsing); anything else grows in one buffer,
+    so that memory holds no more than the content. ``-`` is standard input.
+
+    Raises
+    ------
+    RerankError
+        If the file cannot be opened.
+    FormatError
+        If an archive is damaged or cut off.
     """
     if path == "-":
         return _read_stream(sys.stdin.buffer, STDIN)
@@ -119,7 +125,7 @@ def _archive(head: bytes) -> tuple[str, Callable[[], _Decoder]] | None:
 
 
 def _read_stream(stream: Any, path: str) -> bytearray:
-    """The rest of a binary stream, decompressed; read in blocks, because read() can hold it twice."""
+    """The rest of a binary stream, decompressed; read in blocks, because read() may hold it twice."""
     head = stream.read(_MAGIC_LENGTH)
     archive = _archive(head)
     if archive is not None:
@@ -141,7 +147,7 @@ def _inflate(stream: Any, head: bytes, path: str, name: str, make: Callable[[], 
 def _inflated(
     stream: Any, head: bytes, path: str, name: str, make: Callable[[], _Decoder]
 ) -> Iterator[bytes]:
-    """What an archive of which ``head`` has been read holds, block by block."""
+    """The content of an archive of which ``head`` has been read, block by block."""
     try:
         decoder = make()
         data = head
@@ -156,7 +162,7 @@ def _inflated(
             decoder = make() if data else decoder
     except RerankError:
         raise
-    except Exception as error:  # each library has an exception of its own
+    except Exception as error:  # each library has its own exceptions
         detail = str(error).replace("\n", " ")
         raise FormatError(path, None, f"damaged {name} data ({detail})", f"a whole {name} file") from None
     if not decoder.eof:
@@ -164,7 +170,7 @@ def _inflated(
 
 
 def read_blocks(path: str) -> Iterator[bytes]:
-    """The content of a file block by block, for what must not hold all of it; raises as ``read_bytes``."""
+    """Yield the content of a file block by block, never all at once; raise as ``read_bytes``."""
     if path == "-":
         yield from _blocks(sys.stdin.buffer, STDIN)
         return
@@ -188,9 +194,9 @@ def _blocks(stream: Any, path: str) -> Iterator[bytes]:
 
 
 def read_head(path: str, size: int = 1 << 16) -> bytes:
-    """The first bytes of a file's content (up to about ``size``), for telling its format.
+    """Return the first bytes of a file's content (up to about ``size``), to recognise its format.
 
-    Standard input is looked at without taking anything from it. Raises RerankError as read_bytes.
+    Standard input is not consumed. Raises RerankError as ``read_bytes``.
     """
     if path == "-":
         head = _peek(sys.stdin.buffer, size)
@@ -207,7 +213,7 @@ def read_head(path: str, size: int = 1 << 16) -> bytes:
         return bytes(archive[1]().decompress(head))[:size]
     except RerankError:
         raise
-    except Exception:  # the reader will say what is wrong
+    except Exception:  # the reader will report it
         return b""
 
 
@@ -222,14 +228,14 @@ def _peek(stream: Any, size: int) -> bytes:
 
 @contextmanager
 def atomic_write(path: str) -> Iterator[IO[bytes]]:
-    """A binary file that is at ``path`` when the block ends, and not at all if it raises.
+    """Yield a binary file that is at ``path`` once the block ends, and not at all if it raises.
 
-    Written beside the target and renamed; what was there stays until then and keeps its mode. The
-    suffix .gz, .bz2, .xz or .zst compresses (the same content gives the same bytes); ``-`` is standard
-    output; a device or a pipe is written as it is. Raises RerankError where the target cannot be written,
-    or the disk is full.
+    The file is written beside the target and renamed; an existing target stays until then and keeps its
+    mode. The suffixes .gz, .bz2, .xz and .zst compress (the same content gives the same bytes). ``-`` is
+    standard output; devices and pipes are written directly. Raises RerankError if the target cannot be
+    written or the disk is full.
     """
-    if path == "-":  # its errors stay as they are: the command line tells those of all that is printed
+    if path == "-":  # its errors are not translated: the command line reports them for everything printed
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
@@ -243,7 +249,7 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
 
 
 def check_target(path: str) -> None:
-    """Raises RerankError where ``atomic_write`` could not begin: to be called before long work."""
+    """Raise RerankError if ``atomic_write`` could not begin; for use before long work."""
     if path == "-":
         return
     target = os.path.realpath(path)
@@ -258,7 +264,7 @@ def check_target(path: str) -> None:
 
 @contextmanager
 def _target(path: str) -> Iterator[IO[bytes]]:
-    """A file at ``path`` when the block ends; raises OSError where it cannot be written to its end."""
+    """A file at ``path`` once the block ends; raises OSError if it cannot be written completely."""
     target = os.path.realpath(path)
     try:
         mode = os.stat(target).st_mode
@@ -276,7 +282,7 @@ def _target(path: str) -> Iterator[IO[bytes]]:
         os.path.dirname(target), f".{os.path.basename(target)[:200]}.{secrets.token_hex(6)}.part"
     )
     try:
-        # 0o666 and the umask: the mode that open() would have given.
+        # 0o666 and the umask: the mode that open() would give.
         with _opened(path, temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as raw:
             with _compressed(raw, path) as file:
                 yield file
@@ -289,7 +295,7 @@ def _target(path: str) -> Iterator[IO[bytes]]:
 
 
 def write_lines(path: str, lines: Iterable[str]) -> None:
-    """Lines of text to a file, whole or not at all, as ``atomic_write``; ``-`` is standard output."""
+    """Write lines of text to a file, whole or not at all, as ``atomic_write``; ``-`` is standard output."""
     with atomic_write(path) as out:
         for line in lines:
             out.write(line.encode("utf-8", "surrogateescape"))
@@ -311,7 +317,7 @@ def _opened(path: str, name: str, flags: int) -> IO[bytes]:
 
 @contextmanager
 def _compressed(raw: IO[bytes], path: str) -> Iterator[IO[bytes]]:
-    """``raw``, or what compresses into it, by the suffix of ``path``; no times or names go in."""
+    """``raw``, or a compressor into it by the suffix of ``path``; no times or names are recorded."""
     suffix = os.path.splitext(path)[1].lower()
     packer: Any
     if suffix == ".gz":

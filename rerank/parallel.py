@@ -1,7 +1,7 @@
-"""Independent tasks over several workers; the answers never depend on how many there are.
+"""Independent tasks on several workers; results never depend on the number of workers.
 
-Threads are for work that releases the interpreter's lock (our kernels), processes for the rest. A function
-for processes is one of a module, its arguments small: paths and ranges rather than arrays.
+Threads are for work that releases the interpreter's lock (the kernels), processes for the rest. A function
+for processes must be defined in a module; its arguments should be small: paths and ranges, not arrays.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _jobs: ContextVar[int] = ContextVar("jobs", default=1)
 
 @contextmanager
 def using(jobs: int | None) -> Iterator[None]:
-    """Within the block ``each`` runs on so many workers: 0 = one a core, None = as before.
+    """Set the number of workers of ``each`` within the block: 0 = one per core, None = unchanged.
 
-    Raises ConfigError at a negative number.
+    Raises ConfigError if the number is negative.
     """
     if jobs is None:
         yield
         return
     if jobs < 0:
-        raise ConfigError(f"jobs: found {jobs}, expected 0 (one a core) or more")
+        raise ConfigError(f"jobs: found {jobs}, expected 0 (one per core) or more")
     before = _jobs.set(jobs or cores())
     try:
         yield
@@ -38,19 +38,19 @@ def using(jobs: int | None) -> Iterator[None]:
 
 
 def jobs() -> int:
-    """Workers that ``each`` runs on here."""
+    """Return the number of workers of ``each`` here."""
     return _jobs.get()
 
 
 def cores() -> int:
-    """Cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def each(function: Callable[..., T], tasks: Iterable[tuple[Any, ...]], *, threads: bool = False) -> list[T]:
-    """``function(*task)`` of every task, in the order of the tasks; the first error comes back as it is."""
+    """Return ``function(*task)`` of every task, in order; the first error is raised as is."""
     todo = list(tasks)
     workers = min(jobs(), len(todo))
     if workers <= 1:

@@ -1,4 +1,4 @@
-"""Names to classes. An unknown name is an error that says the nearest known one."""
+"""Registries: names to classes. An unknown name is an error that suggests the nearest known one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The tail of an error message: the nearest name if one is near, and all the names."""
+    """Return the tail of an error message: the nearest name if one is near, and the known names."""
     names = sorted(known)
     near = difflib.get_close_matches(name.lower(), [n.lower() for n in names], n=1, cutoff=0.5)
     hint = next((f"did you mean {n!r}? " for n in names if near and n.lower() == near[0]), "")
@@ -25,7 +25,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 class Registry(Generic[T]):
     """Classes of one kind by name, found by importing every module of one package and its sub-packages.
 
-    A new entry is a new file in that package: no list is edited.
+    A new entry is a new file in that package; no list needs editing.
+
+    Parameters
+    ----------
+    kind : str
+        What the entries are, for messages, such as "learner".
+    package : str
+        The package to search.
     """
 
     def __init__(self, kind: str, package: str) -> None:
@@ -36,7 +43,7 @@ class Registry(Generic[T]):
         self._imported = False
 
     def register(self, name: str, *aliases: str) -> Callable[[T], T]:
-        """Class decorator that enters a class under ``name`` and its aliases."""
+        """Return a class decorator that registers a class under ``name`` and its aliases."""
 
         def enter(entry: T) -> T:
             for new in (name, *aliases):
@@ -56,17 +63,17 @@ class Registry(Generic[T]):
             self._imported = True
 
     def names(self) -> list[str]:
-        """Canonical names, sorted."""
+        """Return the canonical names, sorted."""
         self._import_all()
         return sorted(self._entries)
 
     def aliases(self, name: str) -> list[str]:
-        """Other names of the entry ``name``, sorted."""
+        """Return the other names of the entry ``name``, sorted."""
         self._import_all()
         return sorted(alias for alias, target in self._aliases.items() if target == name)
 
     def get(self, name: str) -> T:
-        """The entry called ``name``; raises ConfigError with the nearest name if there is none."""
+        """Return the entry called ``name``; raise ConfigError, with the nearest name, if there is none."""
         self._import_all()
         key = self._aliases.get(name, name)
         if key not in self._entries:

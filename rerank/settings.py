@@ -1,4 +1,4 @@
-"""Settings that are at once keyword arguments, YAML keys and ``--set`` options.
+"""Settings that are at once keyword arguments, YAML keys and command-line options.
 
 A class of settings declares fields with defaults, ranges and a line of help; everything that checks,
 lists or explains settings reads that declaration.
@@ -7,6 +7,7 @@ lists or explains settings reads that declaration.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, Self, get_args
 
 import pydantic
@@ -15,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rerank.errors import ConfigError
 from rerank.registry import did_you_mean
 
-# What pydantic's types of faults expect, in our words; {names} are of the fault's context.
+# What was expected, by pydantic's type of fault; {names} come from the fault's context.
 _EXPECTED = {
     "greater_than_equal": "{ge:g} or more",
     "greater_than": "more than {gt:g}",
@@ -33,9 +34,9 @@ _EXPECTED = {
 
 
 class Settings(BaseModel):
-    """Checked, unchangeable settings. A wrong one raises ConfigError that says key, found, expected.
+    """Checked, immutable settings; a wrong one raises ConfigError with its key, what was found and expected.
 
-    The word none is no value where a setting takes none and no text, as help and ``rerank list`` spell it.
+    The word 'none' means None if the setting accepts None and is not text.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
@@ -52,7 +53,7 @@ class Settings(BaseModel):
 
     @classmethod
     def checked(cls, values: Mapping[str, Any], where: str) -> Self:
-        """The settings in ``values``; errors begin with ``where`` (a file, an option)."""
+        """Return the settings in ``values``; errors begin with ``where`` (a file, an option)."""
         try:
             return cls(**values)
         except ConfigError as error:
@@ -60,21 +61,24 @@ class Settings(BaseModel):
 
     @classmethod
     def _takes_none(cls, name: str) -> bool:
-        """Whether the setting may be None and no text."""
+        """Whether the setting accepts None and is not text."""
         field = cls.model_fields.get(name)
         types = () if field is None else get_args(field.annotation)
         return type(None) in types and str not in types
 
     def get_params(self) -> dict[str, Any]:
-        """Every setting by name, as scikit-learn's estimators answer."""
+        """Return every setting by name, as scikit-learn's estimators do."""
         return {name: getattr(self, name) for name in type(self).model_fields}
 
 
 def explain(error: ValidationError, owner: type[BaseModel]) -> list[str]:
-    """One line for each fault of a pydantic error: path of the key, found, expected."""
+    """Return one line for each fault of a pydantic error: path of the key, found, expected."""
     lines = []
     for fault in error.errors(include_url=False):
-        path = ".".join(str(part) for part in fault["loc"] if not _is_branch(part))
+        parts = [part for part in fault["loc"] if not _is_branch(part)]
+        if parts and isinstance(parts[-1], int):  # the place of a value in a list
+            parts.pop()
+        path = ".".join(map(str, parts))
         if fault["type"] == "extra_forbidden":
             known = _fields_at(owner, fault["loc"][:-1])
             lines.append(f"unknown setting {path!r}; {did_you_mean(str(fault['loc'][-1]), known)}")
@@ -91,7 +95,7 @@ def _found(value: Any) -> str:
 
 
 def _expected(fault: Mapping[str, Any]) -> str:
-    """What a fault of pydantic's expects."""
+    """What was expected, in our words."""
     known = _EXPECTED.get(fault["type"])
     if known is None:
         message: str = fault["msg"]
@@ -100,7 +104,7 @@ def _expected(fault: Mapping[str, Any]) -> str:
 
 
 def _is_branch(part: int | str) -> bool:
-    """Whether pydantic names by it an alternative of a union, which is no key of the user's."""
+    """Whether pydantic means an alternative of a union, which is not a key that users know."""
     return isinstance(part, str) and (part in ("int", "float", "str", "bool") or "[" in part)
 
 
@@ -113,13 +117,50 @@ def _fields_at(owner: type[BaseModel], path: tuple[int | str, ...]) -> list[str]
     return list(owner.model_fields)
 
 
-def setting(default: Any, help: str, **limits: Any) -> Any:
-    """A field of a Settings class: its default, a line of help, and limits such as ge=0."""
-    return pydantic.Field(default=default, description=help, **limits)
+@dataclass(frozen=True)
+class Usage:
+    """How a setting appears outside Python; see ``setting``."""
+
+    metavar: str | None = None
+    flags: tuple[str, ...] = ()
+    path: bool = False
+    per_part: bool = False
+
+
+def setting(
+    default: Any,
+    help: str,
+    *,
+    metavar: str | None = None,
+    flags: tuple[str, ...] = (),
+    path: bool = False,
+    per_part: bool = False,
+    **limits: Any,
+) -> Any:
+    """Return a field of a Settings class.
+
+    Parameters
+    ----------
+    default : the value if none is given.
+    help : one line, in lower case and without a full stop, for ``--help`` and ``rerank list``.
+    metavar : how help names a value; None = by the type (the choices of a Literal, N, FILE, NAME).
+    flags : the command line's spellings, () = the name with hyphens.
+    path : whether it names files: relative ones in a YAML file are relative to that file.
+    per_part : whether it belongs to one file, so that each part of a configuration has its own.
+    limits : of pydantic, such as ge=0.
+    """
+    usage = asdict(Usage(metavar, flags, path, per_part))
+    return pydantic.Field(default=default, description=help, json_schema_extra=usage, **limits)
+
+
+def usage_of(field: pydantic.fields.FieldInfo) -> Usage:
+    """Return how a field made by ``setting`` appears outside Python."""
+    extra: Any = field.json_schema_extra
+    return Usage(**extra) if isinstance(extra, dict) else Usage()
 
 
 def describe(owner: type[Settings]) -> list[tuple[str, str, str, str]]:
-    """(name, type or choices, default, help) of each setting, in the order of declaration."""
+    """Return (name, type or choices, default, help) of each setting, in the order of declaration."""
     rows = []
     for name, field in owner.model_fields.items():
         rows.append((name, _type_text(field), _value_text(field.default), field.description or ""))

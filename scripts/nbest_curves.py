@@ -42,7 +42,7 @@ from rerank.files import write_lines
 from rerank.learners.perceptron.perceptron import Perceptron
 from rerank.metrics.base import ReportJudge, parse
 from rerank.report.pair_counts import settings_of, standard_relations
-from rerank.report.sparkline import sparkline
+from rerank.report.runs import sparkline
 
 BARS = 14
 

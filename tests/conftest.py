@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
+
+from rerank._version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
 FUZZ = "fuzz"
@@ -63,3 +66,18 @@ def shared_data() -> Path:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--regold", action="store_true", help="write the golden files anew")
+
+
+@pytest.fixture
+def golden(request):
+    """golden(name, text): text must be that of tests/golden/name (--regold writes it anew)."""
+
+    def compare(name: str, text: str) -> None:
+        path = ROOT / "tests" / "golden" / name
+        text = text.replace(f"version:{__version__}", "version:V")
+        text = re.sub(r"\b[0-9a-f]{32}\b", "FINGERPRINT", text)
+        if request.config.getoption("--regold"):
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8"), f"{path} differs; if that is meant: pytest --regold"
+
+    return compare

@@ -40,7 +40,7 @@ def test_plain_files(tmp_path: Path, size: int) -> None:
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
-def test_archives_are_known_by_their_bytes(tmp_path: Path, name: str) -> None:
+def test_archives_are_recognised_by_their_bytes(tmp_path: Path, name: str) -> None:
     path = tmp_path / "no-suffix"
     for content in (b"", b"x", CONTENT):
         path.write_bytes(ARCHIVES[name](content))
@@ -209,7 +209,7 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is full")
-def test_a_full_disk_is_told() -> None:
+def test_a_full_disk_is_reported() -> None:
     with (
         pytest.raises(RerankError, match=r"^/dev/full: no space left on device$"),
         atomic_write("/dev/full") as out,

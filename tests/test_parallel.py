@@ -19,14 +19,14 @@ TASKS = [(n, 2) for n in range(20)]
 
 @pytest.mark.parametrize("threads", [True, False])
 @pytest.mark.parametrize("jobs", [1, 2, 3])
-def test_the_answers_are_in_the_order_of_the_tasks(jobs, threads):
+def test_results_are_in_the_order_of_the_tasks(jobs, threads):
     with parallel.using(jobs):
         assert parallel.each(power, TASKS, threads=threads) == [n * n for n in range(20)]
 
 
 @pytest.mark.parametrize("threads", [True, False])
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_an_error_comes_back_as_it_is(jobs, threads):
+def test_an_error_is_raised_unchanged(jobs, threads):
     with parallel.using(jobs), pytest.raises(DataError, match="base -1"):
         parallel.each(power, [(2, 2), (-1, 2)], threads=threads)
 
@@ -37,12 +37,12 @@ def test_threads_work_at_once():
         assert sorted(parallel.each(meeting.wait, [(), ()], threads=True)) == [0, 1]
 
 
-def test_no_tasks_are_no_answers():
+def test_no_tasks_give_no_results():
     with parallel.using(2):
         assert parallel.each(power, []) == []
 
 
-def test_the_number_of_workers_holds_within_its_block_alone():
+def test_the_number_of_workers_applies_only_within_its_block():
     assert parallel.jobs() == 1
     with parallel.using(3):
         assert parallel.jobs() == 3
@@ -55,7 +55,7 @@ def test_the_number_of_workers_holds_within_its_block_alone():
 
 def test_a_negative_number_is_refused():
     with (
-        pytest.raises(ConfigError, match=r"jobs: found -1, expected 0 \(one a core\) or more"),
+        pytest.raises(ConfigError, match=r"jobs: found -1, expected 0 \(one per core\) or more"),
         parallel.using(-1),
     ):
         pass

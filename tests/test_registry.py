@@ -30,7 +30,7 @@ def test_every_module_of_the_package_is_found(package):
     assert package.get("kitty") is package.get("cat")
 
 
-def test_aliases_are_known_before_anything_else_is_asked(package):
+def test_aliases_are_known_before_any_other_query(package):
     assert package.aliases("cat") == ["Felis", "kitty"]
     assert package.aliases("dog") == []
 
@@ -45,20 +45,20 @@ def test_an_unknown_name_is_refused_with_the_nearest(package, name, near):
     assert message == f"unknown animal {name!r}; did you mean {near!r}? known: Felis, cat, dog, kitty"
 
 
-def test_a_name_near_to_none_lists_them_all(package):
+def test_without_a_near_name_all_are_listed(package):
     with pytest.raises(ConfigError, match="unknown animal 'xylophone'; known: Felis, cat, dog, kitty"):
         package.get("xylophone")
 
 
 @pytest.mark.parametrize("names", [("cat",), ("kitty",), ("lion", "cat"), ("lion", "Felis")])
-def test_a_name_is_taken_once(package, names):
+def test_a_name_is_registered_once(package, names):
     package.names()
     with pytest.raises(ValueError, match="two animals are named"):
         package.register(*names)(object)
     assert package.names() == ["cat", "dog"]
 
 
-def test_an_empty_registry_says_so():
+def test_an_empty_registry_is_reported():
     assert did_you_mean("a", []) == "known: none"
 
 
@@ -69,5 +69,5 @@ def test_many_names_are_not_all_printed():
     assert len(text) < 1000
 
 
-def test_the_registry_does_not_import_before_it_is_asked():
+def test_the_registry_imports_nothing_before_its_first_use():
     Registry("thing", "no_such_package_anywhere")

@@ -14,6 +14,7 @@ from rerank.cli import (
     convert,
     evaluate,
     features,
+    help,
     label,
     listing,
     pairs,
@@ -66,6 +67,7 @@ app.command("label")(label.label)
 app.add_typer(features.app, name="features")
 app.add_typer(weights.app, name="weights")
 app.command("list")(listing.list_)
+app.command("help")(help.help_)
 
 
 def run() -> int:

@@ -8,7 +8,8 @@ import typer
 
 from rerank.cli.common import verb
 from rerank.cli.convert import To
-from rerank.cli.options import Reading, reads
+from rerank.cli.options import reads
+from rerank.reading import Reading
 
 
 @verb
@@ -17,29 +18,31 @@ def append(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Lists; - is standard input.")],
     columns: Annotated[
         list[str],
-        typer.Argument(metavar="NAME=FILE", help="A feature's name and its values, one an item line."),
+        typer.Argument(
+            metavar="NAME=FILE", help="A feature's name and a file of its values, one per item line."
+        ),
     ],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="OUT", help="Where to; - is standard output.")],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="OUT", help="File to write; - is standard output.")
+    ],
     to: To = None,
     *,
     reading: Reading,
 ) -> None:
-    """Add named features from numbers that other programs gave.
+    """Add named features from numbers that other programs wrote.
 
     \b
     rerank append dev.letor lm=dev.lm length=dev.len --out dev2.letor
     """
-    from rerank.data.scores import read_scores
     from rerank.errors import ConfigError
-    from rerank.formats.saving import format_for, save
+    from rerank.experiment import append_file
 
-    target = to or format_for(out)
-    pairs = [column.partition("=") for column in columns]
-    for (name, equals, path), typed in zip(pairs, columns, strict=True):
+    named: dict[str, str] = {}
+    for typed in columns:
+        name, equals, path = typed.partition("=")
         if not (name and equals and path):
             raise ConfigError(f"found {typed!r}, expected NAME=FILE")
-    lists = reading.load(data)
-    added = {name: read_scores(path, lists) for name, _, path in pairs}
-    if len(added) < len(pairs):
-        raise ConfigError("a feature's name is given twice")
-    save(lists.with_added(added), out, target)
+        if name in named:
+            raise ConfigError(f"feature {name!r} is given twice")
+        named[name] = path
+    append_file(data, named, out, to, reading=reading)

@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import verb
-from rerank.cli.options import Reading, reads
+from rerank.cli.evaluate import Json, Metrics, NoRelevant, Samples, Seed, Ties
+from rerank.cli.options import reads
+from rerank.reading import Reading
 
 
 @verb
@@ -15,21 +17,15 @@ from rerank.cli.options import Reading, reads
 def compare(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Judged lists; - is standard input.")],
     scores: Annotated[
-        list[str], typer.Argument(metavar="SCORES", help="Two or more score files, one number an item line.")
+        list[str],
+        typer.Argument(metavar="SCORES", help="Two or more score files, one number per item line."),
     ],
-    metric: Annotated[
-        list[str] | None,
-        typer.Option("--metric", "-m", metavar="M", help="AP, RR, P@5, nDCG@10 ...; may be repeated."),
-    ] = None,
-    ties: Annotated[
-        str | None, typer.Option("--ties", metavar="trec|expected|input", help="As in 'rerank eval'.")
-    ] = None,
-    no_relevant: Annotated[
-        str, typer.Option("--no-relevant", metavar="zero|skip|one", help="As in 'rerank eval'.")
-    ] = "zero",
-    json: Annotated[bool, typer.Option("--json", help="JSON in place of the table.")] = False,
-    samples: Annotated[int, typer.Option("--samples", metavar="N", min=1, help="Samples.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the tests.")] = 12345,
+    metric: Metrics = None,
+    ties: Ties = None,
+    no_relevant: NoRelevant = "zero",
+    json: Json = False,
+    samples: Samples = 1000,
+    seed: Seed = 12345,
     *,
     reading: Reading,
 ) -> None:
@@ -40,14 +36,14 @@ def compare(
     """
     import sys
 
-    from rerank import experiment
+    from rerank.experiment import compare_files
     from rerank.report import comparisons, record
 
-    lists = reading.load(data)
-    found = experiment.compare_files(
-        lists,
+    found = compare_files(
+        data,
         scores,
-        metric or experiment.default_metrics(lists),
+        metric,
+        reading=reading,
         ties=ties,
         no_relevant=no_relevant,
         samples=samples,

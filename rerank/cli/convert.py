@@ -7,10 +7,12 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import say, verb
-from rerank.cli.options import Reading, reads
+from rerank.cli.options import reads
+from rerank.reading import Reading
 
 To = Annotated[
-    str | None, typer.Option("--to", "-t", metavar="NAME", help="Format to write; else by the name of OUT.")
+    str | None,
+    typer.Option("--to", "-t", metavar="NAME", help="Format to write; default: by the name of OUT."),
 ]
 
 
@@ -18,7 +20,7 @@ To = Annotated[
 @reads
 def convert(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Lists to read; - is standard input.")],
-    out: Annotated[str, typer.Argument(metavar="OUT", help="What to write; - is standard output.")],
+    out: Annotated[str, typer.Argument(metavar="OUT", help="File to write; - is standard output.")],
     to: To = None,
     *,
     reading: Reading,
@@ -28,10 +30,7 @@ def convert(
     \b
     rerank convert train.txt.gz train.store
     """
-    from rerank.formats.saving import format_for, save
-    from rerank.text import count
+    from rerank.experiment import convert_file
 
-    target = to or format_for(out)
-    lists = reading.load(data)
-    save(lists, out, target)
-    say(f"{count(lists.n_lists, 'list')}, {count(lists.n_items, 'item')} to {out} ({target})")
+    made = convert_file(data, out, to, reading=reading)
+    say(f"{made.size()} to {out} ({made.format})")

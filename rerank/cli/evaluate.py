@@ -1,4 +1,4 @@
-"""``rerank eval``: scores in, numbers that can be cited out."""
+"""``rerank eval``: metrics of score files, in numbers that can be cited."""
 
 from __future__ import annotations
 
@@ -7,7 +7,32 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import verb
-from rerank.cli.options import Reading, reads
+from rerank.cli.options import reads
+from rerank.reading import Reading
+
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option("--metric", "-m", metavar="METRIC", help="AP, nDCG@10, BLEU, WER ... Repeatable."),
+]
+Ties = Annotated[
+    str | None,
+    typer.Option(
+        "--ties",
+        metavar="trec|expected|input",
+        help="Ties: as trec_eval (default with item ids), the mean over their orders, or by input order.",
+    ),
+]
+NoRelevant = Annotated[
+    str,
+    typer.Option(
+        "--no-relevant", metavar="zero|skip|one", help="The value of a list without a relevant item."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="JSON in place of the table.")]
+Samples = Annotated[
+    int, typer.Option("--samples", metavar="N", min=1, help="Bootstrap samples of the lists.")
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the tests.")]
 
 
 @verb
@@ -16,50 +41,30 @@ def evaluate(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Judged lists; - is standard input.")],
     scores: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SCORES", help="Score files, one number an item line; each is a system."),
+        typer.Argument(metavar="SCORES", help="Score files, one number per item line; each is a system."),
     ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option("--metric", "-m", metavar="M", help="AP, nDCG@10, BLEU, WER ...; may be repeated."),
-    ] = None,
+    metric: Metrics = None,
     baseline: Annotated[
         str | None,
         typer.Option(
-            "--baseline",
-            "-b",
-            metavar="FILE",
-            help="The system (a score file) that others are tested against.",
+            "--baseline", "-b", metavar="FILE", help="The score file that the others are tested against."
         ),
     ] = None,
-    ties: Annotated[
-        str | None,
-        typer.Option(
-            "--ties",
-            metavar="trec|expected|input",
-            help="Ties: as trec_eval (default with item ids), the mean over their orders, or by input order.",
-        ),
-    ] = None,
-    no_relevant: Annotated[
-        str,
-        typer.Option(
-            "--no-relevant", metavar="zero|skip|one", help="The value of a list without a relevant item."
-        ),
-    ] = "zero",
+    ties: Ties = None,
+    no_relevant: NoRelevant = "zero",
     replicas: Annotated[
         bool,
         typer.Option(
             "--replicas",
-            help="The score files are runs of one system with other seeds: say how far apart they are.",
+            help="The score files are runs of one system with different seeds: report their variance.",
         ),
     ] = False,
     per_list: Annotated[
-        str | None, typer.Option("--per-list", metavar="FILE", help="Write every list's values (TSV).")
+        str | None, typer.Option("--per-list", metavar="FILE", help="Write the values of each list (TSV).")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="JSON in place of the table.")] = False,
-    samples: Annotated[
-        int, typer.Option("--samples", metavar="N", min=1, help="Bootstrap samples of the lists.")
-    ] = 1000,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the bootstrap.")] = 12345,
+    json: Json = False,
+    samples: Samples = 1000,
+    seed: Seed = 12345,
     *,
     reading: Reading,
 ) -> None:
@@ -70,16 +75,16 @@ def evaluate(
     """
     import sys
 
-    from rerank import experiment
+    from rerank.experiment import evaluate_files
     from rerank.files import write_lines
     from rerank.report import record, tables
 
-    lists = reading.load(data)
-    result = experiment.evaluate_files(
-        lists,
+    result = evaluate_files(
+        data,
         scores or [],
-        metric or experiment.default_metrics(lists),
+        metric,
         baseline=baseline,
+        reading=reading,
         ties=ties,
         no_relevant=no_relevant,
         samples=samples,

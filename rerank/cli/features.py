@@ -8,10 +8,20 @@ import typer
 
 from rerank.cli.common import say, verb
 from rerank.cli.convert import To
-from rerank.cli.options import Reading, reads
-from rerank.cli.parse_features import parse
+from rerank.cli.options import reads
+from rerank.reading import Reading
+
+app = typer.Typer(
+    help="Features computed from the candidates themselves.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
+@app.callback()
+def root() -> None:
+    """Features computed from the candidates themselves."""
+
+
+@app.command("consensus")
 @verb
 @reads
 def consensus(
@@ -20,7 +30,9 @@ def consensus(
         list[str],
         typer.Option("--by", "-b", metavar="WHAT", help="ngram1 .. ngram4, sBLEU, WER, or a feature."),
     ],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="OUT", help="Where to; - is standard output.")],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="OUT", help="File to write; - is standard output.")
+    ],
     statistic: Annotated[
         str, typer.Option("--statistic", metavar="mean|median", help="Over the other candidates.")
     ] = "mean",
@@ -28,28 +40,91 @@ def consensus(
     *,
     reading: Reading,
 ) -> None:
-    """Add how much each candidate is like the others of its list (minimum Bayes risk as a feature).
+    """Add the similarity of each candidate to the others of its list (minimum Bayes risk as a feature).
 
     \b
     rerank features consensus dev.nbest --by ngram1 --by WER --out dev.store
     """
-    from rerank.experiment import derive
-    from rerank.formats.saving import format_for, save
+    from rerank.experiment import consensus_file
     from rerank.text import count
 
-    target = to or format_for(out)
-    lists = derive.with_consensus(reading.load(data), by, statistic)
-    save(lists, out, target)
-    say(f"{count(lists.n_items, 'item')} with {count(len(by), 'feature')} more to {out} ({target})")
+    made = consensus_file(data, by, out, to, statistic=statistic, reading=reading)
+    items = count(made.lists.n_items, "item")
+    say(f"{items} with {count(len(by), 'further feature')} to {out} ({made.format})")
 
 
-app = typer.Typer(
-    help="Features computed from the candidates themselves.", no_args_is_help=True, rich_markup_mode=None
-)
-app.command("consensus")(consensus)
-app.command("parse")(parse)
+@app.command("parse")
+@verb
+@reads
+def parse(
+    train: Annotated[str, typer.Argument(metavar="TRAIN", help="Parses on which features are chosen.")],
+    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="Folder for the stores.")],
+    apply: Annotated[
+        list[str] | None,
+        typer.Option("--apply", "-a", metavar="FILE", help="Further parses. Repeatable."),
+    ] = None,
+    cutoff: Annotated[
+        int, typer.Option("--cutoff", metavar="N", help="Lists of TRAIN in whose parses a feature occurs.")
+    ] = 5,
+    types: Annotated[
+        str | None,
+        typer.Option("--types", metavar="NAMES", help="Only features of these types."),
+    ] = None,
+    values: Annotated[
+        str, typer.Option("--values", metavar="indicators|counts", help="What a feature's value is.")
+    ] = "indicators",
+    heads: Annotated[
+        str | None, typer.Option("--heads", metavar="FILE", help="Head table [Collins'].")
+    ] = None,
+    closed_class: Annotated[
+        str | None,
+        typer.Option(
+            "--closed-class",
+            metavar="TAGS",
+            help="Tags whose words the second pass adds to labels [DT, IN ...].",
+        ),
+    ] = None,
+    left_out: Annotated[
+        str | None,
+        typer.Option("--left-out", metavar="TAGS", help="Tags whose words are ignored [. `` '']."),
+    ] = None,
+    keep_trees: Annotated[
+        bool, typer.Option("--keep-trees", help="Keep trees and texts in the stores.")
+    ] = False,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Remove features that were read, such as the log probability.")
+    ] = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; 0 = one per core.")] = 1,
+    *,
+    reading: Reading,
+) -> None:
+    """Make the tree features of Collins & Koo (2005): DIR/NAME.store for each file, and DIR/features.json.
 
+    NAMES and TAGS are separated by blanks, '' is none. With gold trees, labels are the paper's Score.
+    Types: rule bigram grandparent-rule grandparent-bigram lexical-bigram two-level-rule two-level-bigram
+    trigram head-modifier pp distance, and lexicalised, the second pass.
 
-@app.callback()
-def root() -> None:
-    """Features computed from the candidates themselves."""
+    \b
+    rerank features parse train.nbest --apply dev.nbest --apply test.nbest --out parses
+    """
+    from rerank.experiment import parse_files
+    from rerank.report import tree_features
+    from rerank.text import count
+
+    typed = {"types": types, "closed_class": closed_class, "left_out": left_out}
+    words = {name: tuple(text.split()) for name, text in typed.items() if text is not None}
+    made = parse_files(
+        [train, *(apply or [])],
+        out,
+        settings={"cutoff": cutoff, "values": values, **words},
+        heads=heads,
+        keep_trees=keep_trees,
+        alone=alone,
+        jobs=jobs,
+        reading=reading,
+    )
+    print("\n".join(tree_features.type_lines(made.chosen)))
+    for one in made.stores:
+        share = 100 * one.unknown / max(1, one.known + one.unknown)
+        size = f"{count(one.lists, 'list')}, {count(one.items, 'item')}, {one.values} values"
+        say(f"{one.store}: {size}; {share:.0f}% of features not chosen")

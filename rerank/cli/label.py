@@ -8,7 +8,8 @@ import typer
 
 from rerank.cli.common import say, verb
 from rerank.cli.convert import To
-from rerank.cli.options import Reading, reads
+from rerank.cli.options import reads
+from rerank.reading import Reading
 
 
 @verb
@@ -19,26 +20,25 @@ def label(
     ],
     metric: Annotated[
         str,
-        typer.Option("--metric", "-m", metavar="M", help="sBLEU, WER, TER, chrF, PARSEVAL.score ..."),
+        typer.Option("--metric", "-m", metavar="METRIC", help="sBLEU, WER, TER, chrF, PARSEVAL.score ..."),
     ],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="OUT", help="Where to; - is standard output.")],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="OUT", help="File to write; - is standard output.")
+    ],
     to: To = None,
     *,
     reading: Reading,
 ) -> None:
-    """Write the lists with labels made from references or gold trees; errors count negative.
+    """Write the lists with labels made from references or gold trees; error rates are negated.
 
     \b
     rerank label dev.nbest --refs dev.ref --metric sBLEU --out dev.store
     rerank label dev.parses --metric PARSEVAL.score --out dev.store
     """
-    from rerank.experiment import derive
-    from rerank.formats.saving import format_for, save
+    from rerank.experiment import label_file
     from rerank.text import count
 
-    target = to or format_for(out)
-    lists = derive.labelled(reading.load(data), metric)
-    save(lists, out, target)
+    lists = label_file(data, metric, out, to, reading=reading).lists
     labels = lists.labels
     assert labels is not None
     spread = f"{labels.min():.4g} to {labels.max():.4g}, mean {labels.mean():.4g}"

@@ -15,13 +15,15 @@ KINDS = ("learners", "metrics", "formats", "scalings")
 def list_(
     kind: Annotated[str, typer.Argument(metavar="learners|metrics|formats|scalings", help="Of what kind.")],
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One learner: its settings, defaults and meanings.")
+        str | None,
+        typer.Argument(metavar="NAME", help="One learner or metric: its settings, defaults, meanings."),
     ] = None,
 ) -> None:
-    """List learners, metrics, formats or scalings; with a learner's name, its settings.
+    """List learners, metrics, formats or scalings; with a learner's or metric's name, its settings.
 
     \b
     rerank list learners perceptron
+    rerank list metrics nDCG
     """
     from rerank.errors import ConfigError
     from rerank.registry import did_you_mean
@@ -29,7 +31,10 @@ def list_(
 
     if kind not in KINDS:
         raise ConfigError(f"nothing is called {kind!r}; {did_you_mean(kind, KINDS)}")
-    if name is not None and kind != "learners":
+    if name is None:
+        lines = listings.LISTINGS[kind]()
+    elif kind in listings.DETAILS:
+        lines = listings.DETAILS[kind](name)
+    else:
         raise ConfigError(f"'rerank list {kind}' takes no name")
-    lines = listings.learner_lines(name) if name is not None else listings.LISTINGS[kind]()
     print("\n".join(lines))

@@ -1,142 +1,110 @@
-"""Options of reading lists, declared once and given to every verb that reads some."""
+"""Command-line options that are generated from declared settings, so that flags and YAML keys agree."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import typer
+from pydantic.fields import FieldInfo
 
-if TYPE_CHECKING:
-    from rerank.data.lists import CandidateLists
+from rerank.reading import Reading
+from rerank.settings import Settings, usage_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How a verb reads lists: the format, the first stage's order, and the options that were given."""
-
-    format: str | None = None
-    first_best: str | None = None
-    given: dict[str, Any] = field(default_factory=dict)
-
-    def load(self, path: str) -> CandidateLists:
-        """The lists at ``path``; raises RerankError of one line."""
-        from rerank.formats import load
-
-        lists = load(path, self.format, **self.given)
-        return lists if self.first_best is None else lists.with_first_best(self.first_best)
-
-
-def _options(
-    format: Annotated[
-        str | None,
-        typer.Option("--format", "-f", metavar="NAME", help="Format of the data; else by name or content."),
-    ] = None,
-    first_best: Annotated[
-        str | None,
-        typer.Option(
-            "--first-best",
-            metavar="input|FEATURE",
-            help="The first stage's order: that of the input's lines, or a feature (larger first).",
-        ),
-    ] = None,
-    refs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--refs",
-            "-R",
-            metavar="FILE",
-            help="References, one a line; repeat for several.",
-        ),
-    ] = None,
-    merge: Annotated[
-        list[str] | None,
-        typer.Option("--merge", metavar="FILE", help="A further file, lists joined by id; repeatable."),
-    ] = None,
-    distinct: Annotated[
-        bool | None, typer.Option("--distinct", help="Keep the first of a list's items of the same text.")
-    ] = None,
-    n_best: Annotated[
-        int | None,
-        typer.Option("--n-best", metavar="N", min=1, help="Lines of each list (flat)."),
-    ] = None,
-    qrels: Annotated[
-        str | None, typer.Option("--qrels", metavar="FILE", help="TREC judgements that become labels (trec).")
-    ] = None,
-    strip: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--strip", metavar="traces|functions", help="Leave out of trees; repeat for both (parses)."
-        ),
-    ] = None,
-    ids: Annotated[
-        str | None, typer.Option("--ids", metavar="FILE", help="Ids of the lists, one a line (parses).")
-    ] = None,
-    list_column: Annotated[
-        str | None,
-        typer.Option("--list-column", metavar="NAME", help="The column of list ids."),
-    ] = None,
-    label_column: Annotated[
-        str | None, typer.Option("--label-column", metavar="NAME", help="The column of labels.")
-    ] = None,
-    id_column: Annotated[
-        str | None, typer.Option("--id-column", metavar="NAME", help="The column of item ids.")
-    ] = None,
-    text_column: Annotated[
-        str | None, typer.Option("--text-column", metavar="NAME", help="The column of texts.")
-    ] = None,
-    feature_names: Annotated[
-        str | None,
-        typer.Option("--feature-names", metavar="FILE", help="Names of the features, one a line."),
-    ] = None,
-    missing: Annotated[
-        str | None,
-        typer.Option("--missing", metavar="zero|nan", help="What a left-out feature is [zero]."),
-    ] = None,
-    zero_based: Annotated[
-        bool | None, typer.Option("--zero-based", help="The first feature has index 0.")
-    ] = None,
-    layout: Annotated[
-        str | None,
-        typer.Option("--layout", metavar="auto|dense|sparse", help="How features are kept [auto]."),
-    ] = None,
-    strict: Annotated[
-        bool | None, typer.Option("--strict", help="Refuse what is otherwise mended or ignored with a note.")
-    ] = None,
-) -> None:
-    """The signature that ``reads`` adds; never called."""
-
-
 def reads(function: F) -> F:
-    """Adds the options above to a command, which gets them as one ``reading: Reading``."""
-    hints = get_type_hints(_options, include_extras=True)
-    added = [
-        parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, parameter in inspect.signature(_options).parameters.items()
-    ]
+    """Add the options of reading to a command, which gets them as one ``reading: Reading``."""
+    return _with_options(function, Reading, "reading", lambda given: Reading(**given))
+
+
+def configures(owner: type[Settings]) -> Callable[[F], F]:
+    """Add an option for each setting of ``owner`` to a command, which gets ``given: dict[str, Any]``.
+
+    The keys of ``given`` are dotted for settings of sections; what was not typed is not in it.
+    """
+    return lambda function: _with_options(function, owner, "given", lambda given: given)
+
+
+def _with_options(function: F, owner: type[Settings], name: str, make: Callable[[dict[str, Any]], Any]) -> F:
+    """``function`` with an option for each setting; what was typed goes through ``make`` to ``name``."""
+    options = options_of(owner).items()
+    added = dict(sorted(options, key=lambda option: option[1].name in Reading.model_fields))
     signature = inspect.signature(function, eval_str=True)
     own = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for name, parameter in signature.parameters.items()
-        if name != "reading"
+        for parameter in signature.parameters.values()
+        if parameter.name != name
     ]
 
     @functools.wraps(function)
     def command(**arguments: Any) -> Any:
-        reading = {parameter.name: arguments.pop(parameter.name) for parameter in added}
-        given = {
-            name: value
-            for name, value in reading.items()
-            if value not in (None, []) and name not in ("format", "first_best")
-        }
-        return function(reading=Reading(reading["format"], reading["first_best"], given), **arguments)
+        typed = {key: arguments.pop(parameter.name) for key, parameter in added.items()}
+        given = {key: value for key, value in typed.items() if value not in (None, [])}
+        return function(**{name: make(given)}, **arguments)
 
-    command.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
-    command.__annotations__ = {p.name: p.annotation for p in [*own, *added]}
+    parameters = [*own, *added.values()]
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
     del command.__wrapped__  # the new signature is the one to show
     return command  # type: ignore[return-value]
+
+
+def options_of(owner: type[Settings], section: str = "") -> dict[str, inspect.Parameter]:
+    """Return a command-line option for each setting of ``owner`` and of its sections, by dotted key.
+
+    A setting of keys and values, such as those of a learner, has none.
+    """
+    found: dict[str, inspect.Parameter] = {}
+    own_first = dict.fromkeys(name for base in owner.__mro__ for name in getattr(base, "__annotations__", ()))
+    for name in filter(owner.model_fields.__contains__, own_first):
+        field = owner.model_fields[name]
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, Settings):
+            found |= options_of(kind, f"{section}{name}.")
+        elif get_origin(kind) is not dict:
+            found[f"{section}{name}"] = inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(name, field)
+            )
+    return found
+
+
+def _annotation(name: str, field: FieldInfo) -> Any:
+    """The type and flags of an option; None = not typed. Values are checked where they are used."""
+    kinds = _alternatives(field.annotation)
+    usage = usage_of(field)
+    flags = usage.flags or (f"--{name.replace('_', '-')}",)
+    text = f"{(field.description or '').removesuffix('.')}."
+    text = text[0].upper() + text[1:]
+    if bool in kinds:
+        return Annotated[bool | None, typer.Option(*flags, help=text)]
+    choices = [str(choice) for kind in kinds for choice in _choices(kind)]
+    metavar = usage.metavar or "|".join(choices)
+    metavar = metavar or ("N" if int in kinds else "FILE" if usage.path else "NAME")
+    if any(get_origin(kind) is tuple for kind in kinds):
+        return Annotated[list[str] | None, typer.Option(*flags, metavar=metavar, help=f"{text} Repeatable.")]
+    parser = _whole if int in kinds else str
+    shown = f"{text} [{field.default}]" if field.default not in (None, "", "none") else text
+    return Annotated[Any, typer.Option(*flags, metavar=metavar, help=shown, parser=parser)]
+
+
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    """The types that an annotation allows, except None."""
+    union = get_origin(annotation) in (Union, UnionType)
+    return tuple(kind for kind in (get_args(annotation) if union else (annotation,)) if kind is not NoneType)
+
+
+def _choices(kind: Any) -> tuple[Any, ...]:
+    """The values of a Literal, or of a tuple of one."""
+    if get_origin(kind) is tuple:
+        return _choices(get_args(kind)[0])
+    return get_args(kind) if get_origin(kind) is Literal else ()
+
+
+def _whole(text: str) -> int | str:
+    """A whole number; other text stays as it is for the settings to refuse."""
+    return int(text) if text.removeprefix("-").isdecimal() else text

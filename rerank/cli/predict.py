@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import say, verb
-from rerank.cli.options import Reading, reads
+from rerank.cli.options import reads
+from rerank.reading import Reading
 
 
 @verb
@@ -20,22 +21,22 @@ def predict(
         typer.Option(
             "--as",
             metavar="scores|grades|table|run|nbest|best",
-            help="One score an input line; one predicted label an input line; list, item, rank and score; "
+            help="One score per input line; one predicted label per input line; list, item, rank and score; "
             "a TREC run; the file reordered; the best candidate of each list.",
         ),
     ] = "scores",
     out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FILE", help="Where to; - is standard output.")
+        str, typer.Option("--out", "-o", metavar="FILE", help="File to write; - is standard output.")
     ] = "-",
     tag: Annotated[
-        str, typer.Option("--tag", metavar="NAME", help="Name of the run, for --as run.")
-    ] = "rerank",
+        str | None, typer.Option("--tag", metavar="NAME", help="Name of the run (--as run) [rerank].")
+    ] = None,
     keep_margin: Annotated[
         str | None,
         typer.Option(
             "--keep-margin",
             metavar="M|none",
-            help="In place of the model's: the first-best stays unless led by more than M.",
+            help="In place of the model's: the first-best stays unless another item leads by more than M.",
         ),
     ] = None,
     *,
@@ -46,31 +47,10 @@ def predict(
     \b
     rerank predict model test.txt > scores.txt
     """
-    from rerank.data.leads import margin_of, switched
-    from rerank.errors import ConfigError
-    from rerank.files import write_lines
-    from rerank.formats import format_of
-    from rerank.models.base import load_model
-    from rerank.models.predicting import grader, predicted
-    from rerank.report import predictions
+    from rerank.experiment import predict_file
     from rerank.text import count
 
-    writer = predictions.writer(as_)
-    format = reading.format or format_of(data)
-    scorer = load_model(model)
-    grades = as_ == "grades"
-    if keep_margin is not None:
-        if grades:
-            raise ConfigError("--keep-margin changes which item is chosen, not the labels of --as grades")
-        scorer.keep_margin = margin_of(keep_margin)
-    if grades:
-        grader(scorer)  # refuses models without grades before the data is read
-    lists = reading.load(data)
-    scores = predicted(scorer, lists, strict=bool(reading.given.get("strict")), grades=grades)
-    if scorer.keep_margin is not None and not grades:
-        many = int(switched(lists, scores).sum())
-        say(f"keep margin {scorer.keep_margin:.6g}: {many} of {count(lists.n_lists, 'list')} switch")
-    if as_ == "nbest":
-        predictions.write_reordered(lists, scores, format, out)
-    else:
-        write_lines(out, writer(lists, scores, tag))
+    found = predict_file(model, data, out, as_=as_, tag=tag, keep_margin=keep_margin, reading=reading)
+    if found.switched is not None:
+        lists = count(found.lists.n_lists, "list")
+        say(f"keep margin {found.model.keep_margin:.6g}: {found.switched} of {lists} switch")

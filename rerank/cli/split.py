@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import say, verb
-from rerank.cli.options import Reading, reads
+from rerank.cli.options import reads
+from rerank.reading import Reading
 
 
 @verb
@@ -17,7 +18,9 @@ def split(
     out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="Folder for the parts.")],
     part: Annotated[
         list[str] | None,
-        typer.Option("--part", "-p", metavar="NAME=SHARE", help="A part and its share, as dev=0.1."),
+        typer.Option(
+            "--part", "-p", metavar="NAME=SHARE", help="A part and its share, as dev=0.1. Repeatable."
+        ),
     ] = None,
     folds: Annotated[
         int | None,
@@ -25,7 +28,7 @@ def split(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the drawing.")] = 1,
     suffix: Annotated[
-        str, typer.Option("--suffix", metavar=".EXT", help="Of the files; it says their format.")
+        str, typer.Option("--suffix", metavar=".EXT", help="Suffix of the files, which names their format.")
     ] = ".letor",
     *,
     reading: Reading,
@@ -35,24 +38,8 @@ def split(
     \b
     rerank split all.letor --part train=0.8 --part dev=0.1 --part test=0.1 --out parts
     """
-    import os
+    from rerank.experiment import split_file
 
-    from rerank.data.folds import folds_of, parts_of
-    from rerank.errors import ConfigError
-    from rerank.files import os_error
-    from rerank.formats.saving import format_for, save
-    from rerank.text import count
-
-    if (part is None) == (folds is None):
-        raise ConfigError("give parts (--part NAME=SHARE, twice or more) or --folds K")
-    target = format_for(f"part{suffix}")
-    lists = reading.load(data)
-    drawn = parts_of(lists, part or [], seed) if folds is None else folds_of(lists, folds, seed)
-    for name, some in drawn:
-        path = os.path.join(out, f"{name}{suffix}")
-        try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-        except OSError as error:
-            raise os_error(out, error) from None
-        save(some, path, target)
-        say(f"{path}: {count(some.n_lists, 'list')}, {count(some.n_items, 'item')}")
+    written = split_file(data, out, parts=part or [], folds=folds, seed=seed, suffix=suffix, reading=reading)
+    for made in written:
+        say(f"{made.path}: {made.size()}")

@@ -7,30 +7,30 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import EXIT_NO, verb
-from rerank.cli.options import Reading, reads
+from rerank.cli.options import reads
+from rerank.reading import Reading
 
 
 @verb
 @reads
 def validate(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Lists to look at; - is standard input.")],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Lists to check; - is standard input.")],
     *,
     reading: Reading,
 ) -> None:
-    """Say what a file holds: lists, items, features, labels, oddities. Exit 1 if it has faults.
+    """Report what a file holds: lists, items, features, labels, oddities. Exit 1 if it has faults.
 
     \b
     rerank validate train.txt
     """
     from rerank.errors import FormatError
-    from rerank.report.contents import describe
+    from rerank.experiment import validate_file
 
     try:
-        lists = reading.load(data)
+        contents = validate_file(data, reading=reading)
     except FormatError as error:
         print(f"fault  {error}")
         raise typer.Exit(EXIT_NO) from None
-    contents = describe(lists)
     for line in contents.lines():
         print(line)
     if contents.faults:

@@ -10,17 +10,28 @@ from rerank.cli.common import say, verb
 
 Names = Annotated[
     str | None,
-    typer.Option("--feature-names", metavar="FILE", help="The list that says each feature's id (bllip)."),
+    typer.Option("--feature-names", metavar="FILE", help="File with the id of each feature (bllip)."),
 ]
+app = typer.Typer(
+    help="Linear models from and to other tools' files of weights.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
+@app.callback()
+def root() -> None:
+    """Linear models from and to other tools' files of weights."""
+
+
+@app.command("import")
 @verb
 def import_(
     weights: Annotated[str, typer.Argument(metavar="FILE", help="A file of weights; - is standard input.")],
     out: Annotated[str, typer.Option("--out", "-o", metavar="MODEL", help="Model file to write.")],
     format: Annotated[
         str | None,
-        typer.Option("--format", "-f", metavar="NAME", help="tsv, moses-ini or bllip; else by content."),
+        typer.Option("--format", "-f", metavar="NAME", help="tsv, moses-ini or bllip; default: by content."),
     ] = None,
     feature_names: Names = None,
 ) -> None:
@@ -29,20 +40,21 @@ def import_(
     \b
     rerank weights import moses.ini --out model
     """
-    from rerank.formats.weights import WeightOptions, read_weights
-    from rerank.models.linear import LinearModel
+    from rerank.experiment import import_weights
     from rerank.text import count
 
-    names, values = read_weights(weights, format, WeightOptions(feature_names))
-    LinearModel(names, values).save(out)
-    say(f"{count(len(names), 'weight')} to {out}")
+    model = import_weights(weights, out, format, feature_names=feature_names)
+    say(f"{count(len(model.weights), 'weight')} to {out}")
 
 
+@app.command("export")
 @verb
 def export(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A linear model.")],
     to: Annotated[str, typer.Option("--as", metavar="NAME", help="tsv, moses-ini or bllip.")],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where to; - is standard output.")],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FILE", help="File to write; - is standard output.")
+    ],
     ini: Annotated[
         str | None,
         typer.Option("--ini", metavar="OLD.ini", help="A moses.ini whose other content is kept."),
@@ -54,25 +66,8 @@ def export(
     \b
     rerank weights export model --as moses-ini --ini moses.ini --out tuned.ini
     """
-    from rerank.formats.weights import WeightOptions, write_weights
-    from rerank.models.weights import load_linear, weights_of
+    from rerank.experiment import export_weights
 
-    found = load_linear(model)
-    named = weights_of(found, model)
-    write_weights(out, named.names, named.weights, to, WeightOptions(feature_names, ini))
+    found = export_weights(model, out, to, ini=ini, feature_names=feature_names)
     if found.keep_margin is not None:
-        say(f"note: {model}: its keep margin {found.keep_margin:.6g} is no weight, so it is left out")
-
-
-app = typer.Typer(
-    help="Linear models from and to other tools' files of weights.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-app.command("import")(import_)
-app.command("export")(export)
-
-
-@app.callback()
-def root() -> None:
-    """Linear models from and to other tools' files of weights."""
+        say(f"note: {model}: its keep margin {found.keep_margin:.6g} is not a weight, so it is left out")

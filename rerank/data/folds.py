@@ -1,7 +1,7 @@
-"""Folds and splits by list: no list, and no group of lists with one key, is cut in two.
+"""Folds and splits by list: no list, and no group of lists with one key, is divided.
 
-Everything follows from the seed: an order of the lists by the raw 64-bit draws of PCG64, whose stream
-numpy promises to keep, so that a split is the same with every version.
+Everything follows from the seed: lists are ordered by the raw 64-bit draws of PCG64, a stream that numpy
+guarantees to keep, so that a split is the same with every version.
 """
 
 from __future__ import annotations
@@ -21,19 +21,33 @@ Key = Sequence[Hashable] | npt.NDArray[np.generic]
 
 
 class Fold(NamedTuple):
-    """Numbers of lists, rising: ``test`` is this fold's part, ``train`` all the others."""
+    """Increasing numbers of lists: ``test`` is this fold's part, ``train`` all the others."""
 
     train: Index
     test: Index
 
 
 def folds(lists: CandidateLists | int, k: int, seed: int = 0, *, key: Key | None = None) -> list[Fold]:
-    """``k`` folds of the lists (or of so many): each list is in the test part of exactly one.
+    """Return ``k`` folds: each list is in the test part of exactly one.
 
-    Without ``key`` the sizes differ by at most one. With ``key``, one value for each list, lists of equal
-    keys stay together, and the largest groups go first, each to the fold that is smallest then.
-    Raises ConfigError for k < 2 or a seed that is not a whole number from 0, DataError where there are
-    fewer lists (or keys) than folds.
+    Parameters
+    ----------
+    lists
+        The lists, or their number.
+    k
+        The number of folds, 2 or more.
+    seed
+        A whole number from 0.
+    key
+        A value for each list: lists with equal keys stay together. The largest groups are placed first,
+        each in the fold that is smallest so far. Without keys the sizes differ by at most one.
+
+    Raises
+    ------
+    ConfigError
+        If ``k`` or ``seed`` is out of range.
+    DataError
+        If there are fewer lists (or keys) than folds.
     """
     if k < 2:
         raise ConfigError(f"{k} folds: at least 2 are needed")
@@ -49,12 +63,26 @@ def folds(lists: CandidateLists | int, k: int, seed: int = 0, *, key: Key | None
 def split(
     lists: CandidateLists | int, fractions: Sequence[float], seed: int = 0, *, key: Key | None = None
 ) -> list[Index]:
-    """Parts of the lists (or of so many) by ``fractions``, as rising numbers of lists.
+    """Return parts of the lists by ``fractions``, as increasing numbers of lists.
 
-    Where the fractions sum to less than 1 the other lists are in no part. Without ``key`` a part is off
-    its share by less than one list; with ``key`` lists of equal keys stay together, and the largest groups
-    go first, each to the part that lacks most then.
-    Raises ConfigError for fractions outside (0, 1] or a sum above 1, DataError where a part gets no list.
+    Parameters
+    ----------
+    lists
+        The lists, or their number.
+    fractions
+        The share of each part, above 0; if they sum to less than 1 the other lists are in no part.
+    seed
+        A whole number from 0.
+    key
+        A value for each list: lists with equal keys stay together. The largest groups are placed first,
+        each in the part that lacks most so far. Without keys a part is off its share by less than one list.
+
+    Raises
+    ------
+    ConfigError
+        If a fraction is outside (0, 1], their sum above 1, or the seed out of range.
+    DataError
+        If a part gets no list.
     """
     total = sum(fractions)
     if len(fractions) == 0 or not all(0 < f <= 1 for f in fractions) or total > 1 + 1e-9:
@@ -66,14 +94,14 @@ def split(
     for part, fraction in zip(parts, fractions, strict=True):
         if len(part) == 0:
             what = "lists" if key is None else f"lists with {int(groups.max()) + 1} keys"
-            raise DataError(f"a fraction of {fraction:g} of {n} {what} holds no list")
+            raise DataError(f"a fraction of {fraction:g} of {n} {what} contains no list")
     return parts
 
 
 def parts_of(lists: CandidateLists, parts: Sequence[str], seed: int) -> Iterator[tuple[str, CandidateLists]]:
-    """(name, lists) of every part NAME=SHARE, drawn by list.
+    """Yield (name, lists) of every part NAME=SHARE, drawn by list.
 
-    Raises ConfigError for a part that cannot be read or is given twice, or shares beyond 1.
+    Raises ConfigError if a part is malformed or given twice, or the shares sum to more than 1.
     """
     shares: dict[str, float] = {}
     for text in parts:
@@ -91,7 +119,7 @@ def parts_of(lists: CandidateLists, parts: Sequence[str], seed: int) -> Iterator
 
 
 def folds_of(lists: CandidateLists, n_folds: int, seed: int) -> Iterator[tuple[str, CandidateLists]]:
-    """(name, lists) of fold1/train, fold1/test, fold2/train, ...; raises ConfigError as ``folds`` does."""
+    """Yield (name, lists) of fold1/train, fold1/test, fold2/train, ...; raise ConfigError as ``folds``."""
     for i, fold in enumerate(folds(lists, n_folds, seed), 1):
         yield f"fold{i}/train", lists.subset(fold.train)
         yield f"fold{i}/test", lists.subset(fold.test)
@@ -111,7 +139,7 @@ def _groups(lists: CandidateLists | int, key: Key | None) -> tuple[int, Index]:
 
 
 def _deal(groups: Index, shares: Sequence[float], seed: int) -> Index:
-    """The part of each list: int64 (n_lists); ``shares`` are the wished sizes, which sum to n_lists."""
+    """The part of each list, int64 (n_lists); ``shares`` are the wanted sizes, which sum to n_lists."""
     sizes = np.bincount(groups)
     order = _shuffled(len(sizes), seed)
     if sizes.max() == 1:

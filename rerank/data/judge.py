@@ -1,8 +1,8 @@
-"""How a metric is seen from everywhere.
+"""The interface of metrics for the rest of the package.
 
-Learners import no metric: what they optimise or watch reaches them as a Judge. Everything else
-follows from per-list statistics whose column sums give the corpus value: the bootstrap resamples
-them, a learning curve sums them, dev selection compares them.
+Learners import no metric: what they optimise or watch reaches them as a Judge. A Judge gives per-list
+statistics whose column sums determine the corpus value: the bootstrap resamples them, a learning curve
+sums them, dev selection compares them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SumForm:
-    """A ``score_from_sums`` that kernels can compute by themselves (rerank/native/_sums.pxd).
+    """A ``score_from_sums`` that kernels can compute by themselves (rerank/native/data/_sums.pxd).
 
-    kind "ratio": ``parameters[0]`` * sums[0] / sums[1]; where sums[1] is 0, ``parameters[1]`` (NaN where that
-    has no value), or 0 if it is a number and sums[0] is 0 as well.
+    kind "ratio": ``parameters[0]`` * sums[0] / sums[1]. If sums[1] is 0, ``parameters[1]`` (NaN if that is
+    undefined), or 0 if it is a number and sums[0] is 0 as well.
     kind "BLEU": corpus BLEU, 0 to 100, of ten sums; ``parameters`` are the smoothing's number and its value.
     """
 
@@ -30,16 +30,22 @@ class SumForm:
 
     @property
     def number(self) -> int:
-        """The kind as kernels take it."""
+        """The kind as a number, for kernels."""
         return ("ratio", "BLEU").index(self.kind)
 
 
 @runtime_checkable
 class Judge(Protocol):
-    """A metric made ready for one set of lists.
+    """A metric prepared for one set of lists.
 
-    ``better`` is +1 where a larger value is better and -1 where a smaller one is. ``signature``
-    says everything that changes the number: ties, policy for lists without a relevant item, and so on.
+    Attributes
+    ----------
+    name : str
+        The metric's name.
+    signature : str
+        Everything that changes the number: ties, the policy for lists without a relevant item, and so on.
+    better : int
+        +1 if a larger value is better, -1 if a smaller one is.
     """
 
     @property
@@ -52,17 +58,17 @@ class Judge(Protocol):
     def better(self) -> int: ...
 
     def per_list(self, scores: Floats) -> Floats:
-        """Statistics of each list under ``scores`` (n_items): float64 (n_lists, k)."""
+        """Return the statistics of each list under ``scores`` (n_items): float64 (n_lists, k)."""
         ...
 
     def score_from_sums(self, sums: Floats) -> Floats | float:
-        """The metric of summed statistics: (..., k) to (...)."""
+        """Return the metric of summed statistics: (..., k) to (...)."""
         ...
 
 
 @runtime_checkable
 class SelectingJudge(Judge, Protocol):
-    """A judge of one chosen item a list (BLEU, WER, a mean label): its statistics are per item."""
+    """A judge of one chosen item per list (BLEU, WER, a mean label): its statistics are per item."""
 
     @property
     def per_item(self) -> Floats:
@@ -71,7 +77,7 @@ class SelectingJudge(Judge, Protocol):
 
     @property
     def sum_form(self) -> SumForm | None:
-        """``score_from_sums`` as kernels know it, None where it is something else."""
+        """``score_from_sums`` as kernels compute it, None if they cannot."""
         ...
 
 
@@ -82,10 +88,10 @@ class Metric(Protocol):
     def name(self) -> str: ...
 
     def prepare(self, lists: CandidateLists) -> Judge:
-        """One pass over labels, texts or trees; raises DataError where a needed column is absent."""
+        """Make one pass over labels, texts or trees; raise DataError if a needed column is absent."""
         ...
 
 
 def corpus_value(judge: Judge, per_list: Floats) -> float:
-    """The metric over all lists, from their statistics (n_lists, k)."""
+    """Return the metric over all lists, from their statistics (n_lists, k)."""
     return float(judge.score_from_sums(per_list.sum(axis=0)))

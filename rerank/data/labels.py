@@ -1,7 +1,7 @@
-"""Labels of few levels made of real-valued ones, as Duh (2009, section 4.3) tries them for reranking.
+"""Quantised labels, as Duh (2009, section 4.3) uses them for reranking.
 
-Equal labels are never a pair, so fewer levels are fewer pairs: a difference too small to mean anything is not
-learnt from. The other way, pairs of labels that differ by more than a threshold, is pairs=all, label_gap=t.
+Equal labels are never a pair, so fewer levels give fewer pairs: differences too small to matter are not
+learnt from. The alternative, pairs whose labels differ by more than a threshold, is pairs=all, label_gap=t.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Scheme = Literal["best", "above", "model", "top", "kmeans", "list-kmeans"]
 
 @dataclass(frozen=True)
 class Quantiser:
-    """How labels become few; prints back as the text that ``parse_quantiser`` reads.
+    """How labels are quantised; str() gives the text that ``parse_quantiser`` reads.
 
     best           1 for the items with the best label of their list, 0 for the others
     above=T        1 for labels above T
-    model=FILE     1 for labels above that of the item which the model in FILE chooses in the list
+    model=FILE     1 for labels above that of the item that the model in FILE chooses in the list
     top=P%         1 where less than P % of the list's items have a larger label
     kmeans=K       0 to K - 1, exact k-means of the labels of all lists together
-    list-kmeans=K  the same of each list for itself
+    list-kmeans=K  the same for each list by itself
     """
 
     scheme: Scheme
@@ -49,17 +49,19 @@ class Quantiser:
 
 
 def parse_quantiser(text: str) -> Quantiser:
-    """The quantiser called ``text``, such as "top=30%"; raises ConfigError that says what is right."""
+    """Return the quantiser that ``text`` describes, such as "top=30%"; raise ConfigError if malformed."""
     name, _, value = (part.strip() for part in text.partition("="))
     if name not in get_args(Scheme):
-        raise ConfigError(f"quantise {text!r}: unknown way {name!r}; {did_you_mean(name, get_args(Scheme))}")
+        raise ConfigError(
+            f"quantise {text!r}: unknown scheme {name!r}; {did_you_mean(name, get_args(Scheme))}"
+        )
     expected = {
         "best": "best, without a value",
         "above": "above=T, a number",
         "model": "model=FILE",
         "top": "top=P%, P above 0 and below 100",
-        "kmeans": "kmeans=K, a whole number of 2 at least",
-        "list-kmeans": "list-kmeans=K, a whole number of 2 at least",
+        "kmeans": "kmeans=K, a whole number, at least 2",
+        "list-kmeans": "list-kmeans=K, a whole number, at least 2",
     }[name]
     error = ConfigError(f"quantise: found {text!r}, expected {expected}")
     if name == "best" or (name == "model" and value):
@@ -79,20 +81,34 @@ def parse_quantiser(text: str) -> Quantiser:
         fits = fits and number.is_integer() and 2 <= number < 2**31
     if not fits:
         raise error
-    return Quantiser(name, number)  # type: ignore[arg-type]  # one of Scheme, seen above
+    return Quantiser(name, number)  # type: ignore[arg-type]  # one of Scheme, checked above
 
 
 def quantised(lists: CandidateLists, quantiser: Quantiser, chosen: Index | None = None) -> CandidateLists:
-    """The same lists with labels 0, 1, ...; unjudged items (NaN) stay so.
+    """Return the same lists with labels 0, 1, ...; unjudged items (NaN) stay unjudged.
 
-    ``chosen`` (n_lists) is, for "model", the item of each list that the model chooses. One without a label
-    counts as the lowest judged one of its list. Raises DataError where the set has no labels.
+    Parameters
+    ----------
+    lists
+        Lists with labels.
+    quantiser
+        How labels are quantised.
+    chosen : int64 (n_lists), optional
+        For "model", the item of each list that the model chooses. If it has no label it counts as the
+        lowest judged item of its list.
+
+    Raises
+    ------
+    DataError
+        If the lists have no labels.
+    ConfigError
+        If the quantiser is "model" and ``chosen`` is missing.
     """
     if lists.labels is None:
         raise DataError(f"{lists.source}: no labels to quantise")
     if quantiser.scheme == "model":
         if chosen is None:
-            raise ConfigError(f"quantise {quantiser}: no model has chosen items of these lists")
+            raise ConfigError(f"quantise {quantiser}: needs the items that the model chooses")
         least = np.repeat(_label_of(lists, chosen), lists.lengths)
         labels = (lists.labels > least).astype(np.float64)
     else:
@@ -101,7 +117,7 @@ def quantised(lists: CandidateLists, quantiser: Quantiser, chosen: Index | None 
 
 
 def _label_of(lists: CandidateLists, chosen: Index) -> Floats:
-    """Labels of the chosen items (n_lists), NaN where a list has none."""
+    """Labels of the chosen items (n_lists), NaN if a list has none."""
     assert lists.labels is not None
     own = lists.labels[chosen]
     lowest = np.fmin.reduceat(lists.labels, lists.offsets[:-1])
@@ -130,7 +146,7 @@ def _top(lists: CandidateLists, labels: Floats, percent: float) -> Floats:
 
 
 def _falling(lists: CandidateLists, labels: Floats) -> tuple[Index, Index]:
-    """The judged items, the labels of each list falling, and the offsets of lists that have any."""
+    """The judged items by decreasing label within each list, and the offsets of lists that have any."""
     judged = np.flatnonzero(~np.isnan(labels))
     of_list = lists.list_index[judged]
     items = judged[np.lexsort((-labels[judged], of_list))]
@@ -157,7 +173,7 @@ def _levels(labels: Floats, group: Index, k: int) -> Floats:
     if not np.isfinite(value).all():
         raise DataError("k-means needs finite labels")
     starts_group = np.diff(of, prepend=-1) != 0
-    # Equal labels are one value of more weight: so they end in one cluster.
+    # Equal labels are one value with more weight, so that they share a cluster.
     is_new = starts_group | (np.diff(value, prepend=np.nan) != 0)
     places = np.flatnonzero(is_new)
     weights = np.diff(places, append=len(items)).astype(np.float64)

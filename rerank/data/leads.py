@@ -1,7 +1,7 @@
 """Which item of each list is chosen, and by how much it leads the first stage's own choice.
 
 With a keep margin m >= 0 the first-best stays chosen unless another item's score leads its own by more than
-m: an item that leads by m exactly does not take its place.
+m. An item that leads by exactly m does not replace it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,14 @@ _LARGEST = np.finfo(np.float64).max
 
 
 def first_largest(values: npt.NDArray[np.floating], offsets: Index) -> Index:
-    """The place of the largest value of each segment, the earliest of equals: int64 (n_segments).
+    """Return the place of the largest value of each segment, the first on ties: int64 (n_segments).
 
-    values is (n) without NaN, offsets (n_segments + 1) strictly rising from 0 to n.
+    Parameters
+    ----------
+    values : (n)
+        Without NaN.
+    offsets : int64 (n_segments + 1)
+        Strictly increasing from 0 to n.
     """
     largest = np.maximum.reduceat(values, offsets[:-1])
     places = np.flatnonzero(values == np.repeat(largest, np.diff(offsets)))
@@ -29,7 +34,7 @@ def first_largest(values: npt.NDArray[np.floating], offsets: Index) -> Index:
 
 
 def first_best_items(lists: CandidateLists) -> Index:
-    """The item of each list that the first stage chose, int64 (n_lists); DataError where it has no order."""
+    """Return the item of each list that the first stage chose, int64 (n_lists); DataError if unknown."""
     if lists.first_best is None:
         raise DataError(
             f"{lists.source}: a keep margin needs the first stage's order; give --first-best input|FEATURE"
@@ -41,9 +46,14 @@ def first_best_items(lists: CandidateLists) -> Index:
 class Leads:
     """Each list's first-best and the item that leads it; three columns (n_lists).
 
-    first : int64, the item that the first stage chose.
-    rival : int64, the item with the largest score, the earliest of equals; ``first`` where none is above it.
-    lead : float64, the rival's score less the first-best's: 0 where they are one, else positive.
+    Attributes
+    ----------
+    first : int64
+        The item that the first stage chose.
+    rival : int64
+        The item with the largest score, the first on ties; ``first`` if none is above it.
+    lead : float64
+        The rival's score minus the first-best's: 0 if they are the same item, else positive.
     """
 
     first: Index
@@ -52,7 +62,10 @@ class Leads:
 
 
 def leads_of(lists: CandidateLists, scores: Floats) -> Leads:
-    """The leads over first-best under ``scores`` (n_items); DataError at a NaN, or without a first-best."""
+    """Return the leads over first-best under ``scores`` (n_items).
+
+    Raises DataError if a score is NaN or the lists have no first-best.
+    """
     if np.isnan(scores).any():
         raise DataError(f"{lists.source}: item {int(np.argmax(np.isnan(scores))) + 1} has the score NaN")
     first = first_best_items(lists)
@@ -64,9 +77,9 @@ def leads_of(lists: CandidateLists, scores: Floats) -> Leads:
 
 
 def differ(lists: CandidateLists, a: Index, b: Index) -> Mask:
-    """Where two choices of an item for each list (n_lists) differ: bool (n_lists).
+    """Return whether two choices of an item for each list (n_lists) differ: bool (n_lists).
 
-    Where the items have texts these must differ: nobody sees which of two equal lines was chosen.
+    If the items have texts, the texts must differ: which of two equal lines was chosen does not matter.
     """
     different: Mask = a != b
     if lists.texts is not None:
@@ -77,12 +90,12 @@ def differ(lists: CandidateLists, a: Index, b: Index) -> Mask:
 
 
 def switched(lists: CandidateLists, scores: Floats) -> Mask:
-    """Lists where ``scores`` (n_items) choose something else than the first stage, as ``differ`` says."""
+    """Return whether ``scores`` (n_items) choose another item than the first stage: bool (n_lists)."""
     return differ(lists, first_largest(scores, lists.offsets), first_best_items(lists))
 
 
 def checked_margin(margin: float) -> float:
-    """The margin itself as a plain float; ConfigError where it is no number, negative or NaN."""
+    """Return the margin as a plain float; raise ConfigError if it is not a number, negative or NaN."""
     known = isinstance(margin, int | float | np.number) and not isinstance(margin, bool)
     if not known or not margin >= 0:
         raise _no_margin(margin)
@@ -94,7 +107,7 @@ def _no_margin(found: object) -> ConfigError:
 
 
 def margin_of(text: str) -> float | None:
-    """A margin as typed, None for "none"; ConfigError where it is something else."""
+    """Return a margin as typed, None for "none"; raise ConfigError if it is anything else."""
     if text == "none":
         return None
     try:
@@ -104,12 +117,12 @@ def margin_of(text: str) -> float | None:
 
 
 def with_margin(lists: CandidateLists, scores: Floats, margin: float) -> Floats:
-    """Scores (n_items) whose best item is the first-best unless another one leads it by more than ``margin``.
+    """Return scores (n_items) whose best item is the first-best unless another leads by more than ``margin``.
 
-    The margin is added to the score of each first-best, in units of the scores, and nothing else changes.
-    Where that sum would tie with an item that does not lead by more, it becomes the next number above; where
-    rounding would lift it up to one that does, the next below. With an infinite margin each first-best has
-    its list's best score plus 1. All stays finite. Raises DataError at a NaN, or without a first-best.
+    The margin is added to the score of each first-best, in units of the scores; nothing else changes. If that
+    sum would tie with an item that does not lead by more, it becomes the next number above; if rounding would
+    lift it to one that does, the next below. With an infinite margin each first-best gets its list's best
+    score plus 1. All scores stay finite. Raises DataError if a score is NaN or there is no first-best.
     """
     checked_margin(margin)
     leads = leads_of(lists, scores)

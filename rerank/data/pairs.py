@@ -1,9 +1,9 @@
 """Which items of a list must beat which, and by how much.
 
-Shen & Joshi's pair relations T(p, q) and margin functions g(p, q) = h(p) - h(q) + c over ranks
-p < q, where the rank of an item is 1 + the number of items of its list with a larger label. With
-the items of a list in the order of falling labels every relation allows, for each item, one range
-of later positions, and the ranges never move back: no pair is ever stored.
+Shen & Joshi's pair relations T(p, q) and margin functions g(p, q) = h(p) - h(q) + c over ranks p < q. The
+rank of an item is 1 + the number of items of its list with a larger label. With the items of a list in the
+order of decreasing labels every relation allows, for each item, one range of later positions, and the
+ranges never move back: no pair is ever stored.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ MarginName = Literal["even", "uneven", "label"]
 class PairRelation:
     """T(p, q): an item of rank p must beat one of rank q.
 
-    best-rest  one best item (the first of those tied for best; the others are dropped) against the rest
-    split      p <= split_top < q, with split_top "best" for the items tied for best; or, where
+    best-rest  one best item (the first on ties; others tied for best are dropped) against the rest
+    split      p <= split_top < q, with split_top "best" for the items tied for best; or, if
                split_bottom is given, p <= split_top and q >= split_bottom
     ordinal    ordinal_factor * p < q and p + ordinal_gap < q
     neighbours q is the next rank that occurs below p (Herbrich et al. 2000)
@@ -57,9 +57,9 @@ class PairRelation:
                 raise ConfigError(f"{name} must be at least 0, got {value}")
 
     def ranges(self, labels: Floats, rank: Ints, offsets: Index) -> tuple[Ints, Ints]:
-        """start, stop int32 (n): each item must beat the positions start..stop-1 of its list.
+        """Return start, stop int32 (n): each item must beat the positions start..stop-1 of its list.
 
-        labels (n) fall and rank (n) rises within each list of offsets (n_lists + 1).
+        labels (n) decrease and rank (n) increases within each list of offsets (n_lists + 1).
         """
         lengths = np.repeat(np.diff(offsets), np.diff(offsets)).astype(np.int32)
         stop = lengths
@@ -108,7 +108,7 @@ class Margin:
         return 1.0 if self.margin == "even" else 0.0
 
     def h(self, labels: Floats, rank: Ints) -> Floats:
-        """h of each item, float64 (n)."""
+        """Return h of each item, float64 (n)."""
         if self.margin == "even":
             return np.zeros(len(rank))
         if self.margin == "uneven":
@@ -118,18 +118,26 @@ class Margin:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The pairs of a set of lists, without storing one.
+    """The pairs of a set of lists; no pair is stored.
 
-    Only judged items of lists that have a pair are here, in the order of falling labels (equal
+    Only judged items of lists that have a pair are included, in the order of decreasing labels (equal
     labels in input order).
 
-    lists : int64 (n), the lists that have a pair.
-    offsets : int64 (n + 1), where each of them begins below.
-    items : int64 (n_items), the row of each item in the set.
-    rank, start, stop : int32 (n_items); item at position j must beat positions start[j]..stop[j]-1,
-        counted from its list's first position. Both are rising within a list.
-    h, c : the margin function.
-    n_skipped : lists without a pair.
+    Attributes
+    ----------
+    lists : int64 (n)
+        The lists that have a pair.
+    offsets : int64 (n + 1)
+        The bounds of these lists in the columns below.
+    items : int64 (n_items)
+        The row of each item in the set.
+    rank, start, stop : int32 (n_items)
+        The item at position j must beat positions start[j]..stop[j]-1, counted from its list's first
+        position. Start and stop are non-decreasing within a list.
+    h, c : float64 (n_items) and float
+        The margin function.
+    n_skipped : int
+        The number of lists without a pair.
     """
 
     lists: Index
@@ -148,7 +156,7 @@ class Pairs:
 
     @property
     def counts(self) -> Index:
-        """Pairs of each list, int64 (n)."""
+        """The number of pairs of each list, int64 (n)."""
         if self.n_lists == 0:
             return np.zeros(0, dtype=np.int64)
         return np.add.reduceat(self.stop.astype(np.int64) - self.start, self.offsets[:-1])
@@ -159,10 +167,10 @@ class Pairs:
 
 
 def make_pairs(lists: CandidateLists, relation: PairRelation, margin: Margin | None = None) -> Pairs:
-    """The pairs of ``lists`` under ``relation``.
+    """Return the pairs of ``lists`` under ``relation``.
 
-    Raises DataError where the set has no labels; a set in which no list has a pair gives Pairs of
-    no list, and whoever needs one says so.
+    If no list has a pair, the result contains no lists; callers that need one must check. Raises DataError
+    if the set has no labels.
     """
     if lists.labels is None:
         raise DataError(f"{lists.source}: no labels, so no pairs")

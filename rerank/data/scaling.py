@@ -1,23 +1,22 @@
-"""Scaling of features: fitted on the training lists, kept in the model, applied to anything.
+"""Scaling of features: fitted on the training lists, kept in the model, applied to any lists.
 
 ``minmax``, ``zscore`` and ``rank`` take their statistics from all training items; ``list-minmax``,
-``list-zscore`` and ``list-rank`` scale each list by itself and need none.
+``list-zscore`` and ``list-rank`` scale each list by itself and need no statistics.
 
-- minmax: (x - least) / (largest - least). Values outside the training range go outside [0, 1].
+- minmax: (x - least) / (largest - least). Values outside the training range are mapped outside [0, 1].
 - zscore: (x - mean) / standard deviation (of the population, not of a sample).
 - rank: the share of training values below x plus half the share equal to x, linear between training
-  values, 0 below all and 1 above all. Exact at every training value where a feature has at most 1,001
-  distinct ones; else from 1,001 or fewer of them, and off by at most 1 / 499.
+  values, 0 below all and 1 above all. Exact at every training value if a feature has at most 1,001
+  distinct ones; else interpolated between at most 1,001 of them, and off by at most 1 / 499.
 - list-rank: the rank in the list (equal values share the mean of theirs), 0 the least, 1 the largest.
 
-A feature that is constant (its range is at most 8 roundings of its largest magnitude, or 1e-300) becomes
-0, also where it takes another value later: nothing is known of its scale. NaN stays NaN and is in no
-statistic.
+A constant feature (its range is at most 8 roundings of its largest magnitude, or 1e-300) becomes 0, even if
+it takes another value later: its scale is unknown. NaN stays NaN and is ignored by every statistic.
 
-Sparse features: a shift would fill the matrix, and one that is the same for all items of a list cancels
-in every difference within it. So lists fitted in CSR are only divided, absent values counting as zeros
-in the statistics; ranks need a dense layout. The layout of fitting decides what is computed: lists of
-the other layout get the same values (CSR lists become dense where a shift was fitted).
+Sparse features are only divided, with absent values counted as zeros in the statistics: a shift would fill
+the matrix, and a shift that is the same for all items of a list cancels in every difference within it.
+Ranks need a dense layout. The layout of fitting decides what is computed: lists of the other layout get the
+same values (CSR lists become dense if a shift was fitted).
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ SCALINGS = {
 MAX_KNOTS = 1001
 ROUNDINGS = 8.0
 
-# The arrays each fitted scaling holds; shift only where the lists were dense.
+# The arrays of each fitted scaling; shift only if the lists were dense.
 _ARRAYS = {
     "minmax": {"shift": "f8", "divisor": "f8"},
     "zscore": {"shift": "f8", "divisor": "f8"},
@@ -59,9 +58,17 @@ _ARRAYS = {
 class Scaling:
     """One fitted scaling; ``fit_scaling`` makes it.
 
-    ``shifts`` is whether the lists it was fitted on were dense. ``values`` holds, for minmax and
-    zscore, ``divisor`` and (with shifts) ``shift`` by column; for rank ``bounds`` (n_features + 1) into
-    ``knots`` and their ``levels``.
+    Attributes
+    ----------
+    name : str
+        One of SCALINGS.
+    n_features : int
+        The number of feature columns.
+    shifts : bool
+        Whether the lists it was fitted on were dense.
+    values : mapping of str to array
+        For minmax and zscore ``divisor`` and (with shifts) ``shift`` by column; for rank ``bounds``
+        (n_features + 1) into ``knots`` and their ``levels``.
     """
 
     name: str
@@ -70,10 +77,10 @@ class Scaling:
     values: Mapping[str, AnyArray] = field(default_factory=dict)
 
     def apply(self, lists: CandidateLists) -> CandidateLists:
-        """The lists with scaled features, in new arrays; float32 stays float32.
+        """Return the lists with scaled features, in new arrays; float32 stays float32.
 
-        Features are matched by column. Raises DataError where their number differs from the training
-        lists', or a scaled value overflows.
+        Features are matched by column. Raises DataError if their number differs from the training lists',
+        or a scaled value overflows.
         """
         if lists.n_features != self.n_features:
             raise DataError(
@@ -107,7 +114,7 @@ class Scaling:
                 new[:, j] = _levels_of(features.values[:, j], knots[part], levels[part])
         else:
             divisor = self.values["divisor"]
-            shift = self.values.get("shift", divisor)  # not read where nothing is shifted
+            shift = self.values.get("shift", divisor)  # not read without shifts
             _scaling.dense_apply(features.values, self.shifts, shift, divisor, new)
         return Dense(new)
 
@@ -139,16 +146,16 @@ class Scaling:
         return Dense(new)
 
     def to_meta(self) -> dict[str, Any]:
-        """What a model file keeps as JSON; ``arrays`` is the rest."""
+        """Return what a model file keeps as JSON; ``arrays`` is the rest."""
         return {"name": self.name, "n_features": self.n_features, "shifts": self.shifts}
 
     def arrays(self) -> dict[str, AnyArray]:
-        """What a model file keeps as arrays, by name."""
+        """Return what a model file keeps as arrays, by name."""
         return dict(self.values)
 
     @classmethod
     def restore(cls, meta: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Scaling:
-        """The scaling that gave ``meta`` and ``arrays``; raises DataError where they do not fit."""
+        """Return the scaling that gave ``meta`` and ``arrays``; raise DataError if they do not fit."""
         name, n_features, shifts = (meta.get(key) for key in ("name", "n_features", "shifts"))
         if name not in SCALINGS or type(n_features) is not int or n_features < 0 or type(shifts) is not bool:
             raise DataError(f"not the description of a scaling: {dict(meta)}")
@@ -156,7 +163,7 @@ class Scaling:
         if not shifts:
             wanted = {key: kind for key, kind in wanted.items() if key != "shift"}
         if set(arrays) != set(wanted):
-            raise DataError(f"scaling {name}: holds {sorted(arrays)}, expected {sorted(wanted)}")
+            raise DataError(f"scaling {name}: found {sorted(arrays)}, expected {sorted(wanted)}")
         values = {key: np.ascontiguousarray(arrays[key]) for key in wanted}
         for key, array in values.items():
             if array.dtype != np.dtype(wanted[key]) or array.ndim != 1:
@@ -167,10 +174,14 @@ class Scaling:
 
 
 def fit_scaling(name: str, lists: CandidateLists) -> Scaling:
-    """The scaling called ``name``, with the statistics of ``lists``.
+    """Return the scaling called ``name``, with the statistics of ``lists``.
 
-    Raises ConfigError for an unknown name and for ranks of sparse features, DataError where values are
-    too large for their range or sum to be a float64.
+    Raises
+    ------
+    ConfigError
+        If the name is unknown, or ranks of sparse features are asked for.
+    DataError
+        If values are so large that their range or sum is not a float64.
     """
     if name not in SCALINGS:
         raise ConfigError(f"unknown scaling {name!r}; {did_you_mean(name, SCALINGS)}")
@@ -209,7 +220,7 @@ def _fit_ranks(lists: CandidateLists, features: Dense) -> dict[str, AnyArray]:
         column = features.column(j)
         column = column[~np.isnan(column)]
         values, counts = np.unique(column, return_counts=True)
-        values = values + 0.0  # no -0.0: which of two zeros is kept is not defined
+        values = values + 0.0  # no -0.0: np.unique does not define which of two zeros it keeps
         low, high = (float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0)
         _check_size(lists, j if high - low == np.inf else -1, "rank")
         if _scaling.divisor_of(low, high, tolerance) == np.inf:
@@ -237,7 +248,7 @@ def _fit_ranks(lists: CandidateLists, features: Dense) -> dict[str, AnyArray]:
 
 
 def _levels_of(column: AnyArray, knots: Floats, levels: Floats) -> Floats:
-    """Ranks of values of one column (n_items), NaN where they are."""
+    """Ranks of the values of one column (n_items); NaN stays NaN."""
     values = column.astype(np.float64)
     if np.isnan(knots[0]):
         return np.where(np.isnan(values), np.nan, 0.0)
@@ -245,7 +256,7 @@ def _levels_of(column: AnyArray, knots: Floats, levels: Floats) -> Floats:
 
 
 def _fits(values: Mapping[str, AnyArray], n_features: int) -> bool:
-    """Whether fitted arrays are as long as they must be, so that no kernel reads past them."""
+    """Whether fitted arrays have the right lengths, so that no kernel reads past them."""
     if "bounds" not in values:
         return all(len(array) == n_features for array in values.values())
     bounds, knots, levels = values["bounds"], values["knots"], values["levels"]
@@ -263,7 +274,7 @@ def _tolerance(features: Features) -> float:
 
 
 def _data_of(features: Sparse) -> Floats:
-    """The values of a CSR matrix, ones where it only lists features."""
+    """The values of a CSR matrix, ones for indicators."""
     return np.ones(features.n_values) if features.data is None else features.data
 
 

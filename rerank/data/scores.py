@@ -1,4 +1,4 @@
-"""Score files: one number for each item line of the input, in its order (svm_rank's form)."""
+"""Score files: one number per item line of the input, in the same order (svm_rank's form)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rerank.files import read_bytes, shown
 
 
 def read_scores(path: str, lists: CandidateLists) -> Floats:
-    """Scores (n_items) in the order of the items of ``lists``; ``-`` is standard input.
+    """Return scores (n_items) in the order of the items of ``lists``; ``-`` is standard input.
 
-    Raises FormatError with the line where one is no number or NaN, or where there are too few or many.
+    Raises FormatError, with the line, if a score is not a number or is NaN, or if there are too few or many.
     """
     lines = bytes(read_bytes(path)).split(b"\n")
     if lines and not lines[-1].strip():

@@ -1,36 +1,64 @@
 """Experiments: the steps joined, from files to lists, a model, scores and numbers.
 
-The only package that sees all others. The command line and the public Python functions are thin over it.
+The only package that sees all others. Each verb of the command line, and each public Python function, is one
+call of this package.
 """
 
 from __future__ import annotations
 
-from rerank.experiment.core import (
-    TrainResult,
+from rerank.experiment.converting import (
+    append_file,
+    convert_file,
+    export_weights,
+    import_weights,
+    label_file,
+    save,
+    split_file,
+)
+from rerank.experiment.derive import label
+from rerank.experiment.evaluating import (
+    compare,
     compare_files,
     default_metrics,
     evaluate,
     evaluate_files,
+)
+from rerank.experiment.features import consensus_file, parse_files
+from rerank.experiment.predicting import count_pairs, predict_file, validate_file
+from rerank.experiment.training import (
+    TrainResult,
     fit,
     learner_of,
     make_learner,
-    save_models,
     train,
+    train_files,
     train_from,
-    write_curve,
 )
 
 __all__ = [
     "TrainResult",
+    "append_file",
+    "compare",
     "compare_files",
+    "consensus_file",
+    "convert_file",
+    "count_pairs",
     "default_metrics",
     "evaluate",
     "evaluate_files",
+    "export_weights",
     "fit",
+    "import_weights",
+    "label",
+    "label_file",
     "learner_of",
     "make_learner",
-    "save_models",
+    "parse_files",
+    "predict_file",
+    "save",
+    "split_file",
     "train",
+    "train_files",
     "train_from",
-    "write_curve",
+    "validate_file",
 ]

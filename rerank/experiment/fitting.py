@@ -119,14 +119,14 @@ def prepare(
 
 
 def _note_feature_of_metric(lists: CandidateLists, metric: str) -> None:
-    """Says it where a feature bears the name of the metric: whoever learns from it learns the answer."""
+    """Says it where a feature has the same name as the metric: whoever learns from it learns the answer."""
 
     def bare(name: str) -> str:
         return "".join(filter(str.isalnum, name)).lower()
 
     for name in lists.feature_names or ():
         if bare(name) == bare(metric):
-            text = f"{lists.source}: feature {name!r} bears the name of the metric {metric}"
+            text = f"{lists.source}: feature {name!r} has the same name as the metric {metric}"
             warnings.warn(f"{text}; is it known at prediction?", DataNote, stacklevel=4)
 
 

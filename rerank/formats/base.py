@@ -5,104 +5,18 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
 
-from rerank.data.columns.forests import check_strip
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataNote
 from rerank.files import plain_suffix, read_head, shown
 from rerank.formats.texts import attach_references, drop_duplicates
+from rerank.reading import Reading
+from rerank.reading import ReadOptions as ReadOptions  # formats import it from here
 from rerank.registry import Registry
-
-_CHOICES = {
-    "missing": ("zero", "nan"),
-    "layout": ("auto", "dense", "sparse"),
-    "dtype": ("float64", "float32"),
-}
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """How to read, whatever the format; one that cannot honour an option refuses it.
-
-    strict : refuse what is else taken with a note (lists whose lines stand apart).
-    missing : "zero" or "nan", the value of features that a line leaves out.
-    zero_based : whether feature indices count from 0.
-    feature_names : path of a file of names: one a line in the order of the columns, or "index<TAB>name".
-    layout : "auto" (by density), "dense" or "sparse".
-    dtype : "float64" or "float32", of dense features.
-    threads : how many read side by side; 0 = the cores at hand, 4 at most. No result depends on it.
-    refs : paths of files of references, one reference a line; several files are several references.
-    distinct : of the items of a list that have the same text, keep the first.
-    merge : paths of further files of the same format, whose lists are joined to those of equal id.
-    n_best : items of each list, where the file does not say it; 0 = as many as fit the references.
-    list_column, label_column, id_column, text_column : names of the column (or JSON key) that says the list,
-        the label, the item's id, its text; None = the names that the format knows.
-    qrels : path of TREC judgements ("query 0 document label" a line) that become labels.
-    ids : path of ids of lists, one a line.
-    strip : what is left out of trees: "traces", "functions" (tags) or both; see ``TreeReader``.
-
-    ``refs``, ``merge`` and ``strip`` take one as well as several. Raises ConfigError for a value that is none
-    of these.
-    """
-
-    strict: bool = False
-    missing: str = "zero"
-    zero_based: bool = False
-    feature_names: str | None = None
-    layout: str = "auto"
-    dtype: str = "float64"
-    threads: int = 0
-    refs: tuple[str, ...] = ()
-    distinct: bool = False
-    merge: tuple[str, ...] = ()
-    n_best: int = 0
-    list_column: str | None = None
-    label_column: str | None = None
-    id_column: str | None = None
-    text_column: str | None = None
-    qrels: str | None = None
-    ids: str | None = None
-    strip: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        for name in ("refs", "merge", "strip"):
-            object.__setattr__(self, name, _paths(getattr(self, name)))
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise ConfigError(f"{name}: got {getattr(self, name)!r}, expected {' or '.join(choices)}")
-        check_strip(self.strip)
-        if self.threads < 0:
-            raise ConfigError(f"threads: got {self.threads}, expected 0 (as many as fit) or more")
-        if self.n_best < 0:
-            raise ConfigError(f"n_best: got {self.n_best}, expected 0 (not given) or more")
-
-    def changed(self) -> list[str]:
-        """Names of the options that are not at their default, but for ``threads``."""
-        return [f.name for f in fields(self) if f.name != "threads" and getattr(self, f.name) != f.default]
-
-    def n_threads(self) -> int:
-        """``threads``, or the cores this process may use, 4 at most."""
-        if self.threads:
-            return self.threads
-        if hasattr(os, "sched_getaffinity"):
-            return min(4, len(os.sched_getaffinity(0)))
-        return min(4, os.cpu_count() or 1)
-
-
-Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
-
-
-def _paths(given: Paths) -> tuple[str, ...]:
-    """One path or several, as a tuple."""
-    if isinstance(given, str | os.PathLike):
-        return (os.fspath(given),)
-    return tuple(os.fspath(path) for path in given)
-
 
 # What a set may have that a file could lose.
 COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in ("offsets", "source", "has_missing")]
@@ -262,33 +176,29 @@ def load(
     path: str | os.PathLike[str],
     format: str | None = None,
     options: ReadOptions | None = None,
-    *,
-    refs: Paths | None = None,
     **changes: Any,
 ) -> CandidateLists:
-    """Read lists from a file, or from a folder, which is a store.
+    """Read lists from a file.
 
     Parameters
     ----------
-    format : its name or an alias; None finds it by the suffix, or by the content, which is reported.
-    options : how to read; see ReadOptions.
-    refs : paths of files of references, one or several.
-    changes : other fields of ReadOptions by name.
+    path : the file, "-" = standard input; a folder is a store.
+    format : name of the format; None = by suffix or content. A format found by content is reported in a
+        DataNote.
+    options : how to read; None = the defaults.
+    changes : fields of ``rerank.reading.Reading`` by name, such as ``refs="dev.ref"`` or
+        ``first_best="input"``.
 
     Raises
     ------
     RerankError
-        If the file cannot be read, with a message of one line.
+        In one line: a fault of the file, an unknown option or one that the format does not honour.
     """
     path = os.fspath(path)
-    if refs is not None:
-        changes["refs"] = refs
-    known = [f.name for f in fields(ReadOptions)]
-    for name in changes:
-        if name not in known:
-            raise ConfigError(f"unknown read option {name!r}; known: {', '.join(known)}")
-    chosen = replace(options or ReadOptions(), **changes)
-    return FORMATS.get(format or format_of(path))().read(path, chosen)
+    given = options.get_params() if options is not None else {}
+    reading = Reading(**{**given, **({} if format is None else {"format": format}), **changes})
+    lists = FORMATS.get(reading.format or format_of(path))().read(path, reading)
+    return lists if reading.first_best is None else lists.with_first_best(reading.first_best)
 
 
 def format_of(path: str) -> str:

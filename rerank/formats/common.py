@@ -111,22 +111,6 @@ def check_float32(values: Floats, source: str) -> None:
         raise DataError(f"{source}: feature value {values[np.argmax(over)]} is too large for float32")
 
 
-def grouped(codes: Index) -> tuple[Index, Index | None]:
-    """Group items by list.
-
-    Parameters
-    ----------
-    codes : int64 (n_items), the number of each item's list, numbered by first appearance.
-
-    Returns
-    -------
-    offsets : int64 (n_lists + 1).
-    rows : int64 (n_items), the items list by list, in each list in their order; None if they already are.
-    """
-    rows = np.argsort(codes, kind="stable").astype(np.int64) if np.any(np.diff(codes) < 0) else None
-    return offsets_of(np.bincount(codes)), rows
-
-
 def check_contiguous(
     codes: Index,
     line_of_run: Callable[[int], int],

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.types import Index
 from rerank.errors import FormatError
 from rerank.files import read_blocks
 from rerank.formats.buffers import BOM
-from rerank.formats.common import grouped, note_regrouped, quoted
+from rerank.formats.common import note_regrouped, quoted
 
 
 def whole_lines(path: str) -> Iterator[bytes]:
@@ -66,10 +66,10 @@ class Strings:
         self._data += b"".join(strings)
         self._lengths.extend(map(len, strings))
 
-    def join(self, data: bytes | memoryview, lengths: Index) -> None:
-        """Add strings that are adjacent in ``data``; lengths is int64 (n)."""
-        self._data += data
-        self._lengths.frombytes(lengths.tobytes())
+    def join(self, column: StringColumn) -> None:
+        """Add the strings of a column."""
+        self._data += column.data.data
+        self._lengths.frombytes(column.lengths().tobytes())
 
     def column(self) -> StringColumn:
         """The strings so far, without a copy of their bytes; nothing can be added afterwards."""

@@ -1,4 +1,4 @@
-"""The learner's contract: settings by keyword, ``fit(lists)`` gives a model."""
+"""What every learner shares: settings by keyword, and ``fit(lists)``, which returns a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Watched = tuple[CandidateLists, Judge]
 
 @dataclass(frozen=True)
 class FitInputs:
-    """What may reach a learner beside its lists; see ``Learner.fit``."""
+    """The inputs of a learner besides its training lists; see ``Learner.fit``."""
 
     judge: Judge | None = None
     dev: Watched | None = None
@@ -31,10 +31,28 @@ class FitInputs:
 class Learner(Settings):
     """Base of all learners.
 
-    A subclass declares its settings as fields and implements ``_fit``. Flags say what it can take:
-    ``needs_judge`` (it optimises a metric), ``needs_selecting`` (one of single chosen candidates, such as
-    BLEU or label@1), ``in_rounds`` (it has rounds, a learning curve and ``keep``), ``accepts_nan``,
-    ``accepts_list_weights``, ``accepts_pair_weights``, ``accepts_initial`` (weights to start from).
+    A subclass declares its settings as fields, describes itself in the class variables below and
+    implements ``_fit``. It fills ``model.training.rounds`` and ``model.training.data`` with records of
+    rerank.models.training.
+
+    Attributes
+    ----------
+    name, summary, source
+        The name in the registry, one line for ``rerank list learners``, and the paper.
+    needs_labels
+        It learns from labels.
+    needs_judge
+        It optimises a metric.
+    needs_selecting
+        That must be a metric of single candidates, such as BLEU or label@1. Implies ``needs_judge``.
+    in_rounds
+        It has the settings ``rounds`` and ``keep``, and leaves a learning curve.
+    accepts_nan
+        Features may be NaN.
+    accepts_list_weights, accepts_pair_weights
+        It can weight lists or pairs.
+    accepts_initial
+        It can start from given weights.
     """
 
     name: ClassVar[str]
@@ -59,49 +77,65 @@ class Learner(Settings):
         pair_weights: Floats | None = None,
         initial: Floats | None = None,
     ) -> Model:
-        """A model of ``lists``.
+        """Return a model of ``lists``.
 
-        ``judge`` is the metric prepared for ``lists``; ``dev`` is a development set, its columns
-        those of ``lists``, with its judge. ``list_weights`` (n_lists) and ``pair_weights`` are
-        importance weights, ``initial`` (n_features) the weights of a linear model to start from. Raises
-        FitError where the data does not allow it.
+        Parameters
+        ----------
+        lists
+            Training lists.
+        judge
+            The metric, prepared for ``lists``.
+        dev
+            Development lists with the columns of ``lists``, and the metric prepared for them.
+        list_weights, pair_weights
+            Importance weights, float64 (n_lists) and (n_pairs).
+        initial
+            Weights of a linear model to start from, float64 (n_features).
+
+        Raises
+        ------
+        FitError
+            If the learner cannot be fitted to this data or does not accept one of the inputs.
         """
-        self._check(lists, judge, dev)
-        for name, weights, taken in (
-            ("list weights", list_weights, self.accepts_list_weights),
-            ("pair weights", pair_weights, self.accepts_pair_weights),
-            ("initial weights", initial, self.accepts_initial),
-        ):
-            if weights is not None and not taken:
-                raise FitError(f"learner {self.name} takes no {name}")
-        model = self._fit(lists, FitInputs(judge, dev, list_weights, pair_weights, initial))
+        inputs = FitInputs(judge, dev, list_weights, pair_weights, initial)
+        self._check(lists, inputs)
+        model = self._fit(lists, inputs)
         if model.initial is None:
             model.initial = initial
         return model
 
-    def _check(self, lists: CandidateLists, judge: Judge | None, dev: Watched | None) -> None:
+    def _check(self, lists: CandidateLists, inputs: FitInputs) -> None:
+        """Raises FitError if the flags of the class exclude these inputs."""
+        judge, dev = inputs.judge, inputs.dev
+        for what, weights, accepted in (
+            ("list weights", inputs.list_weights, self.accepts_list_weights),
+            ("pair weights", inputs.pair_weights, self.accepts_pair_weights),
+            ("initial weights", inputs.initial, self.accepts_initial),
+        ):
+            if weights is not None and not accepted:
+                raise FitError(f"learner {self.name} accepts no {what}")
         if self.needs_labels and not lists.judged_lists().any():
             hint = " (--label sBLEU makes them from the references)" if lists.references else ""
             raise FitError(f"{lists.source}: no judged item; learner {self.name} learns from labels{hint}")
+        kind = "a metric of single candidates (BLEU, WER, label@1)" if self.needs_selecting else "a metric"
         if self.needs_judge and judge is None:
-            raise FitError(f"learner {self.name} chooses by a metric; give one (--metric, metric=)")
-        if self.needs_selecting and not isinstance(judge, SelectingJudge):
-            raise FitError(
-                f"learner {self.name} needs a metric of single candidates (BLEU, WER, label@1), "
-                + ("got none" if judge is None else f"{judge.name} judges rankings")
-            )
+            raise FitError(f"learner {self.name} needs {kind}; give one (--metric, metric=)")
+        if self.needs_selecting and judge is not None and not isinstance(judge, SelectingJudge):
+            raise FitError(f"learner {self.name} needs {kind}; {judge.name} judges rankings")
         if lists.has_missing and not self.accepts_nan:
-            raise FitError(f"{lists.source}: missing (NaN) features; learner {self.name} takes none")
+            raise FitError(f"{lists.source}: missing (NaN) features; learner {self.name} accepts none")
         if dev is not None and dev[0].n_features != lists.n_features:
             raise FitError(
                 f"{dev[0].source}: {dev[0].n_features} features, but {lists.source} has {lists.n_features}"
             )
         if self.in_rounds and getattr(self, "keep", "last") == "best" and dev is None:
             raise FitError(f"learner {self.name}: keep=best needs a development set and a metric")
+        if self.in_rounds and getattr(self, "keep", "last") == "train" and judge is None:
+            raise FitError(f"learner {self.name}: keep=train needs a metric; give one (--metric, metric=)")
 
     @abstractmethod
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        """The model; what the flags refuse has been refused."""
+        """Return the model; ``_check`` has accepted the inputs."""
 
 
 LEARNERS: Registry[type[Learner]] = Registry("learner", "rerank.learners")

@@ -6,6 +6,7 @@ import numpy as np
 
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
+from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
@@ -49,6 +50,9 @@ class BestFeature(Learner):
                 value = judge.better * corpus_value(judge, judge.per_list(sign * column))
                 if value > best_value:
                     best_value, best_feature, best_sign = value, j, sign
+        if best_value == -np.inf:
+            lacking = f"{judge.name} has no value" if lists.n_features else "no features"
+            raise FitError(f"{lists.source}: {lacking}, so no feature is the best")
         weights = np.zeros(lists.n_features)
         weights[best_feature] = best_sign
         model = LinearModel(lists.names(), weights)

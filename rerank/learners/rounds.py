@@ -1,4 +1,4 @@
-"""What learners that work in rounds share: the learning curve, and which round is kept."""
+"""What learners that work in rounds share: the learning curve, and which round becomes the model."""
 
 from __future__ import annotations
 
@@ -15,10 +15,16 @@ from rerank.models.training import RoundsRecord
 
 
 class Rounds:
-    """Watches the rounds of a learner.
+    """The rounds of a learner so far.
 
-    After each round the learner calls ``record``; the model of the best round by the metric on the dev lists
-    (``keep`` "best") or on the training lists ("train") is remembered, the earliest of equals.
+    After each round the learner calls ``record``. The best round by the metric on the dev lists (``keep``
+    "best") or on the training lists ("train") is remembered; on ties the first wins.
+
+    Attributes
+    ----------
+    curve : list of dict
+        A row for each round: what the learner counted, the metric on the training lists ("train") and on
+        the dev lists ("dev"), and their log-loss ("dev_logloss").
     """
 
     def __init__(self, lists: CandidateLists, inputs: FitInputs, keep: str) -> None:
@@ -27,14 +33,21 @@ class Rounds:
         self.dev = inputs.dev
         self.keep = keep
         self.curve: list[dict[str, float]] = []
-        self.best_round = 0
+        self._best_round = 0
         self._best_value = -np.inf
         self._best: Any = None
 
     def record(self, state: Any, score: Callable[[Any, CandidateLists], Floats], **progress: float) -> None:
-        """One row of the curve: ``progress`` and what the judges say of the model ``state``.
+        """Add a row to the curve.
 
-        ``score(state, lists)`` gives scores; ``state`` must not be changed by the learner afterwards.
+        Parameters
+        ----------
+        state
+            The model after this round; the learner must not change it afterwards.
+        score
+            ``score(state, lists)`` returns the scores, float64 (n_items).
+        progress
+            What the learner counted in this round.
         """
         row: dict[str, float] = {"round": len(self.curve) + 1, **progress}
         if self.judge is not None:
@@ -48,36 +61,56 @@ class Rounds:
         if by is not None:
             value = by[0].better * row[by[1]]
             if self._best is None or value > self._best_value:
-                self._best, self._best_value, self.best_round = state, value, len(self.curve) + 1
+                self._best, self._best_value, self._best_round = state, value, len(self.curve) + 1
         self.curve.append(row)
 
     def _chooser(self) -> tuple[Judge, str] | None:
-        """The judge that a round is chosen by, and its place in the curve."""
+        """The judge that chooses a round, and its column of the curve."""
         if self.keep == "train":
             return None if self.judge is None else (self.judge, "train")
         return None if self.dev is None else (self.dev[1], "dev")
 
     def kept(self, last: Any, **facts: Any) -> tuple[Any, RoundsRecord]:
-        """The state to keep, and the record of the rounds with further ``facts`` of the learner."""
+        """Return the state that becomes the model, and the record of the rounds.
+
+        Parameters
+        ----------
+        last
+            The state after the last round.
+        facts
+            Further fields of the record, such as ``converged``.
+        """
         rounds = len(self.curve)
         chosen = self.keep != "last"
-        kept = self.best_round if chosen else rounds
+        kept = self._best_round if chosen else rounds
         dev = None if self.dev is None or not rounds else self.curve[kept - 1]["dev"]
         return self._best if chosen else last, RoundsRecord(run=rounds, kept=kept, dev=dev, **facts)
 
 
 def linear_scores(weights: Floats, lists: CandidateLists) -> Floats:
-    """Scores (n_items) of a linear model whose state is its weights (n_features), for ``Rounds.record``."""
+    """Return the scores (n_items) of a state that is the weights (n_features), for ``Rounds.record``."""
     return lists.features.scores(weights)
 
 
 def log_loss(lists: CandidateLists, scores: Floats) -> float:
-    """Mean over lists of -log P(best), in nats; NaN where no list has two different labels.
+    """Return the mean over lists of -log P(best), in nats.
 
-    P is the softmax of the list's scores after they are divided by the root mean square of their
-    deviations from their list's mean over the whole set, and P(best) the probability of all items
-    tied for the best label. So the measure does not depend on the scale of a perceptron's weights.
-    (Shen & Joshi plot a log-loss in Figures 3 and 4 without defining one.)
+    P is the softmax of a list's scores, divided by the root mean square of all scores' deviations from
+    the mean of their list. P(best) is the probability of all items tied for the best label. Thus the
+    scale of a perceptron's weights does not matter. (Shen & Joshi plot a log-loss in Figures 3 and 4
+    without defining it.)
+
+    Parameters
+    ----------
+    lists
+        Lists with labels; those without two different labels are left out.
+    scores
+        float64 (n_items).
+
+    Returns
+    -------
+    float
+        NaN if no list counts.
     """
     if lists.labels is None:
         return float("nan")

@@ -153,12 +153,15 @@ class Metric(Measure):
         Columns of the lists that it cannot do without.
     uses_ties : bool
         Whether the mode of ties (trec, expected, input) changes it.
+    list_by_list : bool
+        Whether a list's statistics depend on that list alone.
     """
 
     summary: ClassVar[str]
     examples: ClassVar[tuple[str, ...]]
     needs: ClassVar[tuple[str, ...]] = ("labels",)
     uses_ties: ClassVar[bool] = False
+    list_by_list: ClassVar[bool] = True
 
     @classmethod
     def from_parts(

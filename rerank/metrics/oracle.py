@@ -63,8 +63,9 @@ class TopOracle(Metric):
     """The best choice by ``inner`` among the first ``cutoff`` items of each list."""
 
     summary = "value of the best choice among the first k items, of any metric of one chosen item"
-    examples = ("oracle5.BLEU", "oracle2.BLEU", "oracle2.label@1", "oracle2.WER")
+    examples = ("oracle2.sBLEU", "oracle2.label@1", "oracle3.loss@1", "oracle2.WER")
     needs = ()  # those of the inner metric
+    list_by_list = False  # the best choice for a ratio depends on the other lists
     cutoff: int = setting(..., "how many items are offered", ge=1)
     inner: SelectingMetric = setting(..., "the metric of the chosen item")
 
@@ -74,7 +75,7 @@ class TopOracle(Metric):
         if not isinstance(inner, SelectingMetric):
             name = getattr(inner, "name", inner)
             raise ConfigError(
-                f"an oracle needs a metric of one chosen item, such as oracle5.BLEU, not {name}"
+                f"an oracle needs a metric of one chosen item, such as oracle2.sBLEU, not {name}"
             )
         return inner
 

@@ -146,6 +146,12 @@ class Model(ABC):
             out.write(whole.getbuffer())
 
 
+def heaviest_first(names: list[str], weights: Floats) -> list[tuple[str, float]]:
+    """Return (name, weight) rows for ``Model.explain``: largest magnitude first, without zeros."""
+    order = np.argsort(-np.abs(weights), kind="stable")
+    return [(names[j], float(weights[j])) for j in order if weights[j] != 0]
+
+
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     """Adds a member dated 1980, so that the same model gives the same bytes."""
     info = zipfile.ZipInfo(name)

@@ -1,4 +1,4 @@
-"""w·x, the model of most learners here."""
+"""Models that score by w·x: the linear model of most learners, and thresholds between grades."""
 
 from __future__ import annotations
 
@@ -10,23 +10,38 @@ import numpy as np
 from rerank.data.lists import CandidateLists
 from rerank.data.types import AnyArray, Floats
 from rerank.errors import DataError
-from rerank.models.base import MODELS, Arrays, Model
+from rerank.models.base import MODELS, Arrays, Model, heaviest_first
 
 
-@MODELS.register("linear")
-class LinearModel(Model):
-    """score(x) = w·x, with w float64 (n_features)."""
-
-    kind = "linear"
+class _Weighted(Model):
+    """score(x) = w·x, with ``weights`` float64 (n_features)."""
 
     def __init__(self, feature_names: list[str], weights: Floats) -> None:
         super().__init__(feature_names)
         if weights.shape != (len(feature_names),):
-            raise DataError(f"{weights.shape[0]} weights for {len(feature_names)} features")
+            raise DataError(f"{weights.size} weights for {len(feature_names)} features")
         self.weights = weights
 
     def score_aligned(self, lists: CandidateLists) -> Floats:
         return lists.features.scores(self.weights)
+
+    def explain(self) -> list[tuple[str, float]]:
+        return heaviest_first(self.feature_names, self.weights)
+
+
+@MODELS.register("linear")
+class LinearModel(_Weighted):
+    """score(x) = w·x.
+
+    Parameters
+    ----------
+    feature_names
+        The model's columns.
+    weights
+        w, float64 (n_features).
+    """
+
+    kind = "linear"
 
     def arrays(self) -> Arrays:
         return {"weights": self.weights}
@@ -35,6 +50,53 @@ class LinearModel(Model):
     def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
         return cls(feature_names, np.ascontiguousarray(arrays["weights"], dtype=np.float64))
 
+
+@MODELS.register("thresholds")
+class ThresholdModel(_Weighted):
+    """score(x) = w·x; the grade of x is the number of thresholds at or below its score.
+
+    Parameters
+    ----------
+    feature_names
+        The model's columns.
+    weights
+        w, float64 (n_features).
+    thresholds
+        float64 (k - 1), never falling.
+    labels
+        The label of each grade, from the lowest up, float64 (k).
+    """
+
+    kind = "thresholds"
+
+    def __init__(self, feature_names: list[str], weights: Floats, thresholds: Floats, labels: Floats) -> None:
+        super().__init__(feature_names, weights)
+        if thresholds.ndim != 1 or labels.shape != (len(thresholds) + 1,):
+            raise DataError(f"{thresholds.size} thresholds for {labels.size} grades")
+        if np.any(np.diff(thresholds) < 0):
+            raise DataError("the thresholds are not in ascending order")
+        self.thresholds = thresholds
+        self.labels = labels
+
+    def grades(self, lists: CandidateLists) -> Floats:
+        """Return the predicted label of each item, float64 (n_items).
+
+        Columns and scaling are as for ``score``. A keep margin changes choices, not grades.
+        """
+        return self.labels[np.searchsorted(self.thresholds, self.raw_score(lists), side="right")]
+
+    def arrays(self) -> Arrays:
+        return {"weights": self.weights, "thresholds": self.thresholds, "labels": self.labels}
+
+    @classmethod
+    def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
+        weights, thresholds, labels = (
+            np.ascontiguousarray(arrays[name], dtype=np.float64)
+            for name in ("weights", "thresholds", "labels")
+        )
+        return cls(feature_names, weights, thresholds, labels)
+
     def explain(self) -> list[tuple[str, float]]:
-        order = np.argsort(-np.abs(self.weights), kind="stable")
-        return [(self.feature_names[j], float(self.weights[j])) for j in order if self.weights[j] != 0]
+        """Return the weights, largest magnitude first, then the thresholds from the lowest up."""
+        names = [f"[threshold of {label:g}]" for label in self.labels[1:].tolist()]
+        return super().explain() + list(zip(names, self.thresholds.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Random scores, reproducible: item i of any set gets draw i of the seed's stream."""
+"""Reproducible random scores: item i of any set gets draw i of the seed's stream."""
 
 from __future__ import annotations
 

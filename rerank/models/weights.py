@@ -1,4 +1,4 @@
-"""Weights by name apart from a model: taken out of one, or put to the columns of other lists."""
+"""Weights by name without a model: extracted from one, or matched to the columns of other lists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rerank.text import count, some
 
 @dataclass(frozen=True)
 class NamedWeights:
-    """Weights (n) of raw features by name; ``source`` says where they are from."""
+    """Weights, float64 (n), of unscaled features by name; ``source`` is where they are from, for messages."""
 
     names: list[str]
     weights: Floats
@@ -28,9 +28,19 @@ class NamedWeights:
 
 
 def weights_of(model: LinearModel, source: str) -> NamedWeights:
-    """The weights of raw features that give a model's scores, but for a constant.
+    """Return the weights of unscaled features that give a model's scores up to a constant.
 
-    Raises ConfigError for a scaling within lists or by ranks, under which there are none.
+    Parameters
+    ----------
+    model
+        A linear model.
+    source
+        Where it is from, for messages.
+
+    Raises
+    ------
+    ConfigError
+        If the features were scaled within lists or by ranks: there are no such weights.
     """
     if model.scaling is None:
         return NamedWeights(model.feature_names, model.weights, source)
@@ -38,9 +48,21 @@ def weights_of(model: LinearModel, source: str) -> NamedWeights:
 
 
 def load_weights(path: str, format: str | None = None, options: WeightOptions | None = None) -> NamedWeights:
-    """The weights of a model file or of a file of weights (formats.weights).
+    """Return the weights of a model file or of a file of weights.
 
-    Raises ConfigError for a model that is not linear, FormatError where the file is neither.
+    Parameters
+    ----------
+    path
+        The file.
+    format, options
+        See formats.weights; by default a model, or the format that the content has.
+
+    Raises
+    ------
+    ConfigError
+        If it is a model that is not linear.
+    FormatError
+        If it is neither a model nor weights.
     """
     if format is None and read_head(path).startswith(b"PK\x03\x04"):
         return weights_of(load_linear(path), path)
@@ -49,7 +71,7 @@ def load_weights(path: str, format: str | None = None, options: WeightOptions | 
 
 
 def load_linear(path: str) -> LinearModel:
-    """The linear model at ``path``; ConfigError where it is of another kind."""
+    """Return the linear model at ``path``; raises ConfigError if it is of another kind."""
     model = load_model(path)
     if not isinstance(model, LinearModel):
         raise ConfigError(f"{path}: found a model of kind {model.kind}, expected a linear one")
@@ -57,15 +79,33 @@ def load_linear(path: str) -> LinearModel:
 
 
 def initial_for(named: NamedWeights, lists: CandidateLists, scaling: Scaling | None) -> Floats:
-    """The weights (n_features) for ``lists`` scaled by ``scaling``: the same scores but for a constant.
+    """Return the weights for the scaled features of ``lists`` that give the same scores up to a constant.
 
-    Features without a weight get 0; those, and weights without a feature, are noted. Raises ConfigError
-    where nothing fits, or the scaling is one within lists or by ranks.
+    Features without a weight get 0. A DataNote warns of those, and of weights without a feature.
+
+    Parameters
+    ----------
+    named
+        Weights of unscaled features.
+    lists
+        Lists as they were read.
+    scaling
+        The scaling that a learner sees them through, or None.
+
+    Returns
+    -------
+    ndarray
+        float64 (n_features).
+
+    Raises
+    ------
+    ConfigError
+        If no name matches, or features are scaled within lists or by ranks.
     """
     places = lists.places_in(named.names)
     known = places >= 0
     if not known.any():
-        raise ConfigError(f"{named.source}: no weight bears the name of a feature of {lists.source}")
+        raise ConfigError(f"{named.source}: no weight matches a feature of {lists.source} by name")
     names = lists.names()
     _note(named.source, "feature", "without a weight", [names[j] for j in np.flatnonzero(~known)])
     unused = np.setdiff1d(np.arange(len(named.names)), places[known])
@@ -79,10 +119,10 @@ def initial_for(named: NamedWeights, lists: CandidateLists, scaling: Scaling | N
 
 
 def _divisor(scaling: Scaling, source: str) -> Floats:
-    """What the scaling divides each feature by (n_features), infinite where it is constant."""
+    """What the scaling divides each feature by (n_features), infinite if it is constant."""
     if "divisor" not in scaling.values:
         raise ConfigError(
-            f"{source}: scaling {scaling.name} is no fixed factor of each feature; use none, minmax or zscore"
+            f"{source}: scaling {scaling.name} has no fixed factor for each feature: use none, minmax, zscore"
         )
     return scaling.values["divisor"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rerank.evaluation.compare import Comparisons, Pair
+from rerank.report.table import drawn, table
 from rerank.report.tables import SIGNIFICANT, p_text
 from rerank.text import count
 
@@ -11,17 +12,11 @@ HEADS = (*NAMES, "p", "Holm", "rand.", "Wilcoxon", "t", "won/tied/lost")
 
 
 def comparison_text(found: Comparisons) -> str:
-    """The whole report: a table for each metric, then how it was made."""
+    """Return the whole report: a table for each metric, then how it was made."""
     out = []
     for name, pairs in found.pairs.items():
-        rows = [HEADS, *(_cells(pair, found.digits[name]) for pair in pairs)]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(HEADS))]
-        out.append(found.typed[name])
-        for row in rows:
-            named = [f"{cell:<{width}}" for cell, width in zip(row[:2], widths[:2], strict=True)]
-            numbers = [f"{cell:>{width}}" for cell, width in zip(row[2:], widths[2:], strict=True)]
-            out.append("  ".join([*named, *numbers]).rstrip())
-        out.append("")
+        rows = [_cells(pair, found.digits[name]) for pair in pairs]
+        out += [found.typed[name], *drawn(table(HEADS, rows, left=2)), ""]
     return "\n".join([*out, *_notes(found), ""])
 
 
@@ -47,12 +42,12 @@ def _cells(pair: Pair, digits: int) -> tuple[str, ...]:
 def _notes(found: Comparisons) -> list[str]:
     size = f"{count(found.n_lists, 'list')}, {count(found.n_items, 'item')}"
     if found.unjudged:
-        size += f"; left out, no judged item: {count(found.unjudged, 'list')}"
+        size += f"; {count(found.unjudged, 'list')} without a judged item left out"
     n_pairs = max(len(pairs) for pairs in found.pairs.values())
     return [
         size,
         f"interval of A - B: {100 * found.level:g}% percentile, {found.samples} resamples, seed {found.seed}",
-        f"p: paired bootstrap, Holm: the same corrected for {count(n_pairs, 'pair')}, * below {SIGNIFICANT}; "
+        f"p: paired bootstrap; Holm: p corrected for {count(n_pairs, 'pair')}, * below {SIGNIFICANT}; "
         "rand.: approximate randomisation; all two-sided",
         *found.signatures.values(),
     ]

@@ -9,7 +9,7 @@ import numpy as np
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.report.columns import columns
+from rerank.report.table import facts
 from rerank.text import count
 
 
@@ -24,7 +24,7 @@ class Contents:
     def lines(self) -> list[str]:
         """Aligned text."""
         odd = [("odd", text) for text in self.oddities]
-        return columns([*self.facts, *odd, *(("fault", text) for text in self.faults)])
+        return facts([*self.facts, *odd, *(("fault", text) for text in self.faults)])
 
 
 def describe(lists: CandidateLists) -> Contents:

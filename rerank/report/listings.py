@@ -9,7 +9,7 @@ from rerank.data.scaling import SCALINGS
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES
-from rerank.report.columns import columns
+from rerank.report.table import facts
 from rerank.settings import describe
 
 
@@ -24,7 +24,7 @@ def learners() -> list[str]:
         kind = LEARNERS.get(name)
         source = f" ({kind.source})" if kind.source else ""
         rows.append((_with_aliases(name, LEARNERS.aliases(name)), kind.summary + source))
-    return columns(rows)
+    return facts(rows)
 
 
 def learner_lines(name: str) -> list[str]:
@@ -32,7 +32,7 @@ def learner_lines(name: str) -> list[str]:
     kind = LEARNERS.get(name)
     text = textwrap.dedent("    " + (kind.__doc__ or "").strip()).strip()
     header = ("setting", "type", "default", "meaning")
-    return [f"{kind.name}: {text}", "", *columns([header, *describe(kind)])]
+    return [f"{kind.name}: {text}", "", *facts([header, *describe(kind)])]
 
 
 def formats() -> list[str]:
@@ -41,17 +41,35 @@ def formats() -> list[str]:
     for name in FORMATS.names():
         kind = FORMATS.get(name)
         rows.append((_with_aliases(name, FORMATS.aliases(name)), " ".join(kind.suffixes), kind.summary))
-    return columns(rows)
+    return facts(rows)
 
 
 def metrics() -> list[str]:
-    """Name and aliases of each family of metrics."""
-    return columns([(name, ", ".join(FAMILIES.aliases(name))) for name in FAMILIES.names()])
+    """Return name, summary and aliases of each family of metrics."""
+    rows = []
+    for name in FAMILIES.names():
+        aliases = ", ".join(FAMILIES.aliases(name))
+        rows.append((name, FAMILIES.get(name).summary + (f" (also {aliases})" if aliases else "")))
+    return facts(rows)
+
+
+def metric_lines(name: str) -> list[str]:
+    """Return a family's summary, what it needs and takes, and its parameters."""
+    kind = FAMILIES.get(name)
+    known = [("metric", _with_aliases(kind.family, FAMILIES.aliases(kind.family))), ("summary", kind.summary)]
+    known += [("needs", ", ".join(kind.needs))] * bool(kind.needs)
+    known += [("ties", "depends on --ties")] * kind.uses_ties + [("examples", "  ".join(kind.examples))]
+    rows = [("parameter", "type", "default", "meaning")]
+    shown = {"cutoff": "K" if "inner" in kind.model_fields else "@k", "inner": "METRIC"}
+    for key, type_, default, meaning in describe(kind):
+        required = kind.model_fields[key].is_required()
+        rows.append((shown.get(key, key), type_, "required" if required else default, meaning))
+    return [*facts(known), *(["", *facts(rows)] if len(rows) > 1 else [])]
 
 
 def scalings() -> list[str]:
     """Name and meaning of each scaling."""
-    return columns([(name, meaning) for name, meaning in SCALINGS.items()])
+    return facts([(name, meaning) for name, meaning in SCALINGS.items()])
 
 
 LISTINGS: dict[str, Callable[[], list[str]]] = {
@@ -60,3 +78,4 @@ LISTINGS: dict[str, Callable[[], list[str]]] = {
     "formats": formats,
     "scalings": scalings,
 }
+DETAILS: dict[str, Callable[[str], list[str]]] = {"learners": learner_lines, "metrics": metric_lines}

@@ -7,8 +7,8 @@ from typing import Any
 
 from rerank.models.base import Model, plain_margin
 from rerank.models.training import RestartsRecord
-from rerank.report.columns import columns
-from rerank.report.restarts import spread_lines
+from rerank.report.runs import spread_lines
+from rerank.report.table import drawn, facts, table
 from rerank.report.training import gain_line, margin_line
 
 
@@ -55,11 +55,11 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     known = set(model.feature_names)
     weighted = sum(name in known for name, _ in weights)
     rows.append(("features", f"{len(model.feature_names)}, {weighted} with a weight"))
-    lines = columns(rows)
+    lines = facts(rows)
     heaviest = weights[:top]
     if heaviest:
-        widest = max(len(name) for name, _ in heaviest)
-        lines += ["", *(f"{name:<{widest}}  {weight: .6g}" for name, weight in heaviest)]
+        rows = [(name, f"{weight: .6g}") for name, weight in heaviest]
+        lines += ["", *drawn(table(("", ""), rows, left=2))]
     if len(heaviest) < len(weights):
         lines.append(f"... and {len(weights) - len(heaviest)} more")
     rounds = training.rounds

@@ -14,6 +14,7 @@ from rerank.data.pairs import PairRelation, RelationName, make_pairs
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.registry import did_you_mean
+from rerank.report.table import drawn, table
 
 FEW_LABELS = 10  # no more values than this are grades; more are numbers
 
@@ -135,17 +136,11 @@ def standard_quantisers(lists: CandidateLists) -> list[Quantiser]:
 
 
 def pair_lines(schemes: Sequence[Scheme]) -> list[str]:
-    """The rows as an aligned table."""
-    cells = [("relation", "pairs", "lists", "mean", "most")]
+    """Return the rows as a table."""
+    rows = []
     for scheme in schemes:
         row = scheme.row()
         name = row["relation"] if row["quantise"] is None else f"quantise={row['quantise']} {row['relation']}"
         used = f"{row['lists']}/{scheme.lists.n_lists}"
-        cells.append((name, str(row["pairs"]), used, f"{row['mean']:.1f}", str(row["most"])))
-    widths = [max(len(row[i]) for row in cells) for i in range(5)]
-    return [
-        "  ".join(
-            [f"{row[0]:<{widths[0]}}", *(f"{cell:>{w}}" for cell, w in zip(row[1:], widths[1:], strict=True))]
-        )
-        for row in cells
-    ]
+        rows.append((name, str(row["pairs"]), used, f"{row['mean']:.1f}", str(row["most"])))
+    return drawn(table(("relation", "pairs", "lists", "mean", "most"), rows))

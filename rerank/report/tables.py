@@ -1,127 +1,67 @@
-"""An evaluation as a table for people: aligned text, and the same in rich's styles on a terminal."""
+"""An evaluation as a table for people."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rerank.evaluation.evaluate import FIRST_BEST, Evaluation, MetricInfo, MetricResult
 from rerank.evaluation.significance import holm
-from rerank.report.variance import variance_lines
+from rerank.report.runs import variance_lines
+from rerank.report.table import WIDTH, beside, block, drawn, room, show
+from rerank.text import count
 
-WIDTH = 100
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
 SIGNIFICANT = 0.05
 REFERENCES = ("first-best", "random", "oracle")
 
 
-@dataclass(frozen=True)
-class Grid:
-    """A table before it is drawn.
-
-    heads : a metric's name (over its first column only) and the column's name, for each column; the
-        first column holds the names of the rows.
-    rows : cells, ``n_references`` rows of references before those of the systems.
-    """
-
-    heads: list[tuple[str, str]]
-    rows: list[list[str]]
-    n_references: int
-
-    def columns(self) -> list[tuple[int, int]]:
-        """Where each column begins and ends, in characters; metrics stand two spaces apart."""
-        widths = [max(map(len, column)) for column in zip(*self._body(), strict=True)]
-        starts = [j for j, (metric, _) in enumerate(self.heads) if metric]
-        for start, stop in zip(starts, [*starts[1:], len(widths)], strict=True):
-            room = sum(widths[start:stop]) + stop - start - 1
-            widths[start] += max(0, len(self.heads[start][0]) - room)  # a long metric name
-        out = [(0, widths[0])]
-        for width, (metric, _) in zip(widths[1:], self.heads[1:], strict=True):
-            begin = out[-1][1] + (2 if metric else 1)
-            out.append((begin, begin + width))
-        return out
-
-    def _body(self) -> list[list[str]]:
-        return [[column for _, column in self.heads], *self.rows]
-
-    def lines(self) -> list[tuple[str, str]]:
-        """The grid as aligned lines with a style for each: names to the left, numbers to the right."""
-        columns = self.columns()
-        top = ""
-        for (metric, _), (begin, _) in zip(self.heads, columns, strict=True):
-            top = top.ljust(begin) + metric if metric else top
-        head, *rows = (_line(row, columns) for row in self._body())
-        rule = ("-" * columns[-1][1], "dim")
-        references = [(row, "dim") for row in rows[: self.n_references]]
-        systems = [(row, "") for row in rows[self.n_references :]]
-        return [(top, "bold"), (head, "bold"), rule, *references, *([rule] if systems else []), *systems]
-
-
 def table_text(evaluation: Evaluation, width: int = WIDTH) -> str:
-    """The whole report as plain text: one grid if it fits in ``width`` columns, else one per metric."""
-    return "".join(f"{line}\n" for line, _ in _lines(evaluation, width))
+    """Return the report as plain text: one table if it fits in ``width`` columns, else one per metric."""
+    return "".join(f"{line}\n" for part in _parts(evaluation, width) for line in drawn(part))
 
 
 def print_table(evaluation: Evaluation, stream: TextIO | None = None) -> None:
-    """Write the report to ``stream`` (standard output): with rich's styles on a terminal, else plain.
-
-    With NO_COLOR set it is plain everywhere.
-    """
+    """Write the report to ``stream`` (standard output): in styles on a terminal, else plain."""
     stream = sys.stdout if stream is None else stream
-    if not stream.isatty() or os.environ.get("NO_COLOR"):
-        stream.write(table_text(evaluation))
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(file=stream, highlight=False)
-    for line, style in _lines(evaluation, min(WIDTH, console.width)):
-        console.print(Text(line, style=style), soft_wrap=True)
+    show(_parts(evaluation, room(stream)), stream)
 
 
-def _lines(evaluation: Evaluation, width: int) -> list[tuple[str, str]]:
-    out: list[tuple[str, str]] = []
-    grids = _grids(evaluation, width)
-    for grid in grids:
-        out += [*grid.lines(), ("", "")]
+def _parts(evaluation: Evaluation, width: int) -> list[RenderableType]:
+    """Tables, paragraphs on runs and notes, with empty lines between them."""
+    infos = list(evaluation.metrics.values())
+    out: list[RenderableType] = []
+    switched = False
+    together = _table(evaluation, infos, detailed=False)
+    if len(infos) > 1 and max(map(len, drawn(together))) <= width:
+        out += [together, ""]
+    else:
+        for info in infos:
+            out += [_table(evaluation, [info], detailed=True), ""]
+            switched = switched or _shows_switched(evaluation, info)
     for name, variance in (evaluation.replicas or {}).items():
-        info = evaluation.metrics[name]
-        out += [(line, "") for line in variance_lines(variance, "", info.digits)] + [("", "")]
-    switches = any(column == "switched" for grid in grids for _, column in grid.heads)
-    return out + [(note, "dim") for note in _notes(evaluation, switches)]
+        out += [*variance_lines(variance, "", evaluation.metrics[name].digits), ""]
+    return [*out, *_notes(evaluation, switched)]
 
 
-def _line(cells: Sequence[str], columns: Sequence[tuple[int, int]]) -> str:
-    line = cells[0]
-    for cell, (_, end) in zip(cells[1:], columns[1:], strict=True):
-        line = line.ljust(end - len(cell)) + cell
-    return line.rstrip()
-
-
-def _grids(evaluation: Evaluation, width: int) -> list[Grid]:
-    together = _grid(evaluation, list(evaluation.metrics.values()), detailed=False)
-    if len(evaluation.metrics) > 1 and together.columns()[-1][1] <= width:
-        return [together]
-    return [_grid(evaluation, [info], detailed=True) for info in evaluation.metrics.values()]
-
-
-def _grid(evaluation: Evaluation, infos: Sequence[MetricInfo], detailed: bool) -> Grid:
-    heads = [("", "")]
-    rows = [[name] for name in REFERENCES]
-    rows += [[f"{name} (baseline)" if name == evaluation.baseline else name] for name in evaluation.systems]
+def _table(evaluation: Evaluation, infos: Sequence[MetricInfo], detailed: bool) -> Table:
+    """References and systems by row, the columns of each metric under its name."""
+    names = [*REFERENCES]
+    names += [f"{name} (baseline)" if name == evaluation.baseline else name for name in evaluation.systems]
+    titles, blocks = [""], [block([" "], [[name] for name in names], left=1, dim=len(REFERENCES))]
     for info in infos:
         columns = _columns(evaluation, info, detailed)
-        typed = info.typed if info.better > 0 else f"{info.typed} (lower is better)"
-        heads += [(typed if j == 0 else "", column) for j, column in enumerate(columns)]
-        for row, cells in zip(rows, zip(*columns.values(), strict=True), strict=True):
-            row += cells
-    return Grid(heads, rows, len(REFERENCES))
+        titles.append(info.typed if info.better > 0 else f"{info.typed} (lower is better)")
+        blocks.append(block([*columns], list(zip(*columns.values(), strict=True)), dim=len(REFERENCES)))
+    return beside(titles, blocks)
 
 
 def _columns(evaluation: Evaluation, info: MetricInfo, detailed: bool) -> dict[str, list[str]]:
-    """Cells of one metric by column: three references, then the systems."""
+    """Cells of one metric by column: the references, then the systems."""
     results = [results[info.name] for results in evaluation.systems.values()]
     digits = info.digits
     values = [info.first_best, info.random, info.oracle, *(result.value for result in results)]
@@ -139,9 +79,15 @@ def _columns(evaluation: Evaluation, info: MetricInfo, detailed: bool) -> dict[s
         if detailed:
             columns["p Wilcoxon"] = [*blank, *(p_text(result.p_wilcoxon) for result in results)]
             columns["won/tied/lost"] = [*blank, *map(_lists, results)]
-    if results and detailed and all(result.switched is not None for result in results):
+    if detailed and _shows_switched(evaluation, info):
         columns["switched"] = [*blank, *(str(result.switched) for result in results)]
     return columns
+
+
+def _shows_switched(evaluation: Evaluation, info: MetricInfo) -> bool:
+    """Whether every system chooses an item of each list by the metric."""
+    switched = [results[info.name].switched for results in evaluation.systems.values()]
+    return bool(switched) and None not in switched
 
 
 def _value(value: float | None, digits: int) -> str:
@@ -160,14 +106,14 @@ def _interval(ci: tuple[float, float] | None, digits: int) -> str:
 
 
 def p_text(p: float | None) -> str:
-    """A p-value in three decimals, "-" where there is none."""
+    """Return a p-value in three decimals, "-" if there is none."""
     if p is None:
         return "-"
     return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
 def _p_cells(p_values: Sequence[float | None]) -> list[str]:
-    """p-values, those with a star that stay significant under Holm's correction."""
+    """p-values, with a star if they are significant after Holm's correction."""
     corrected = holm(p_values)
     star = ["*" if c is not None and c < SIGNIFICANT else " " for c in corrected]
     return [p_text(p) + mark for p, mark in zip(p_values, star, strict=True)]
@@ -178,15 +124,15 @@ def _lists(result: MetricResult) -> str:
 
 
 def _notes(evaluation: Evaluation, switches: bool) -> list[str]:
-    size = f"{evaluation.n_lists} lists, {evaluation.n_items} items"
+    size = f"{count(evaluation.n_lists, 'list')}, {count(evaluation.n_items, 'item')}"
     if evaluation.unjudged:
-        size += f"; left out for want of a judged item: {evaluation.unjudged}"
+        size += f"; {count(evaluation.unjudged, 'list')} without a judged item left out"
     tested = len(evaluation.systems) - (evaluation.baseline in evaluation.systems)
     notes = [size]
     if any(info.first_best is not None for info in evaluation.metrics.values()) and evaluation.systems:
         notes.append("gap: share of the way from first-best to oracle")
     if switches:
-        notes.append("switched: lists whose choice is not first-best (where items have texts: not its text)")
+        notes.append("switched: lists whose choice is not first-best (for items with texts: not its text)")
     if evaluation.systems:
         percent = f"{100 * evaluation.level:.6g}%"
         how = f"{evaluation.samples} resamples of the lists, seed {evaluation.seed}"

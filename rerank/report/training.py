@@ -8,9 +8,7 @@ from rerank.data.lists import CandidateLists
 from rerank.evaluation.gains import Gain
 from rerank.models.base import Model
 from rerank.models.training import FitRecord, MinimumRecord, RestartsRecord, RoundsRecord, SeedsRecord
-from rerank.report.restarts import restart_lines
-from rerank.report.sparkline import sparkline
-from rerank.report.variance import variance_lines
+from rerank.report.runs import restart_lines, sparkline, variance_lines
 from rerank.text import count
 
 _USES = {"fit": " (fitted to them)", "choice": " (chosen on them)", "none": ""}

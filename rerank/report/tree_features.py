@@ -6,30 +6,24 @@ from typing import Any
 
 from rerank.data.lists import CandidateLists
 from rerank.features.parse import TYPES, ParseFeatures, ParseSettings
+from rerank.report.table import drawn, table
 
 SECOND = "+"  # of types: those of the second pass
 
 
 def type_lines(chosen: ParseFeatures) -> list[str]:
-    """A line for each type: features seen and kept, in the first pass and with closed-class heads."""
+    """Return a line for each type: features seen and kept, in the first pass and with closed-class heads."""
     by_type = chosen.by_type()
-    rows: list[tuple[str, ...]] = [("type", "seen", "kept", "lexicalised", "kept")]
+    rows = []
     totals = [0, 0, 0, 0]
     for name in TYPES:
         pairs = [by_type.get(name, (0, 0)), by_type.get(name + SECOND, (0, 0))]
         if any(seen for seen, _ in pairs):
             numbers = [n for pair in pairs for n in pair]
-            shown = [str(n) if seen else "" for seen, kept in pairs for n in (seen, kept)]
-            rows.append((name, *shown))
+            rows.append((name, *(str(n) if seen else "" for seen, kept in pairs for n in (seen, kept))))
             totals = [total + n for total, n in zip(totals, numbers, strict=True)]
     rows.append(("all", *map(str, totals)))
-    widths = [max(len(row[i]) for row in rows) for i in range(5)]
-    return [
-        "  ".join(
-            [f"{row[0]:<{widths[0]}}", *(f"{c:>{w}}" for c, w in zip(row[1:], widths[1:], strict=True))]
-        ).rstrip()
-        for row in rows
-    ]
+    return drawn(table(("type", "seen", "kept", "lexicalised", "kept"), rows))
 
 
 def record_of(chosen: ParseFeatures, sets: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,25 +1,21 @@
-"""BLEU statistics of candidates, beside sacrebleu's and a Python Counter.
+"""BLEU statistics of candidates, compared with sacrebleu and a Python Counter.
 
     python scripts/bench/bleu.py [--quick] [FOLDER ...]
 
-Hypotheses per CPU second, the best of a few runs in one process, everyone on the same lists: each FOLDER
-holds dev.nbest.gz and dev.ref.gz in Moses' form, and lists made here stand beside them. Texts are held
-as each one takes them (bytes for ours, str for the others) before the clock starts. The statistics are
-compared first.
+Hypotheses per CPU second, the best of a few runs in one process, all on the same lists: generated ones, and
+those of each FOLDER (dev.nbest.gz and dev.ref.gz in Moses' format). Texts are converted to what each program
+takes (bytes for rerank, str for the others) before the clock starts. The statistics are compared first.
 """
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import importlib
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from common import arguments, cpu_seconds, draw_words, read_moses
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
@@ -42,19 +38,13 @@ class Data:
 
     @classmethod
     def read(cls, folder: Path) -> Data:
-        with gzip.open(folder / "dev.nbest.gz", "rt", encoding="utf-8", newline="\n") as lines:
-            parts = [line.split(" ||| ") for line in lines]
-        with gzip.open(folder / "dev.ref.gz", "rt", encoding="utf-8", newline="\n") as lines:
-            references = [line.rstrip("\n") for line in lines]
-        lengths = list(Counter(part[0] for part in parts).values())
-        return cls(folder.name, [part[1] for part in parts], lengths, references)
+        return cls(folder.name, *read_moses(folder))
 
     @classmethod
     def draw(cls, n_lists: int, length: int, n_tokens: int) -> Data:
         """Words by Zipf's law; candidates keep about three words in four of their reference."""
         rng = np.random.default_rng(1)
-        shapes = rng.integers(1, 10, size=20_000)
-        words = ["".join(map(chr, rng.integers(97, 123, size=size))) for size in shapes]
+        words = draw_words(rng)
 
         def drawn(size: int) -> Index:
             return rng.zipf(1.3, size=size) % len(words)  # the long tail falls on all words
@@ -110,15 +100,6 @@ def by_counter(data: Data) -> Rows:
     return rows
 
 
-def cpu_seconds(run: Callable[[], Any], times: int) -> float:
-    best = float("inf")
-    for _ in range(times):
-        start = time.process_time()
-        run()
-        best = min(best, time.process_time() - start)
-    return best
-
-
 def compare(data: Data, times: int) -> None:
     mine = ours(data)[:, [8, 9, 0, 1, 2, 3, 4, 5, 6, 7]].tolist()
     if mine != by_sacrebleu(data) or mine != by_counter(data):
@@ -137,12 +118,7 @@ def compare(data: Data, times: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER")
-    parser.add_argument("--quick", action="store_true", help="fewer lists, one run of the slow ones")
-    args = parser.parse_args()
+    args = arguments(__doc__, "fewer lists, one run of the slow ones", folders=True).parse_args()
     times = 1 if args.quick else 3
     print("BLEU statistics, hypotheses per CPU second (times sacrebleu)")
     for folder in args.folders:

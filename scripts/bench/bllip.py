@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Loading BLLIP's feature files beside a plain Python parser: MB per CPU second and peak memory.
+"""Loading BLLIP's feature files compared with a plain Python parser: MB per CPU second and peak memory.
 
     [RERANK_DATA=...] python scripts/bench/bllip.py [--lists 1000]
 
-With RERANK_DATA the file is parse-bllip/train.gz, unpacked (307 MB, 45 million values); without it one of
-that shape is drawn. Each reader has a process of its own; start-up (imports) is outside the times; the peak
-is the process's, less what it had before loading, and has the file's pages in it. The last line is
-``rerank convert`` of the file to a store, and to a file of the same format.
+With RERANK_DATA the file is parse-bllip/train.gz, unpacked (307 MB, 45 million values); without it a file of
+that shape is generated. Each reader has a process of its own. The times exclude start-up (imports); the peak
+is that of the process minus its memory before loading, and includes the file's pages. The last lines are
+``rerank convert`` of the file to a store and to a file of the same format.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ READERS = ("rerank", "python")
 def draw(path: Path, n_lists: int, size: int = 50, width: int = 293, n_features: int = 150_611) -> None:
     """A file of the same shape: ids with a long tail, one value in five written out."""
     rng = np.random.default_rng(0)
-    with path.open("w") as out:
+    with path.open("w", encoding="utf-8") as out:
         out.write(f"S={n_lists}\n")
         for _ in range(n_lists):
             gold = int(rng.integers(5, 40))
@@ -49,7 +49,7 @@ def read_plainly(path: str) -> list[Any]:
     """The same arrays by Python's split, line by line."""
     sizes, labels, indptr = [], [], [0]
     indices, values = array("i"), array("d")
-    with open(path) as lines:
+    with open(path, encoding="utf-8") as lines:
         next(lines)
         for line in lines:
             head, *rest = line.split(",")
@@ -68,7 +68,7 @@ def read_plainly(path: str) -> list[Any]:
 
 
 def child(reader: str, path: str, repeat: int) -> None:
-    """Print what one reader takes."""
+    """Print the time and memory of one reader."""
     if reader == "python":
         print(json.dumps(measure(lambda: read_plainly(path), 1)))
         return

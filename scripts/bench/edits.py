@@ -1,27 +1,24 @@
-"""Edit rates beside rapidfuzz, jiwer and sacrebleu: candidates per CPU second.
+"""Edit rates compared with rapidfuzz, jiwer and sacrebleu: candidates per CPU second.
 
     python scripts/bench/edits.py [--quick] [FOLDER ...]
 
-The best of a few runs in one process, everyone on the same lists: made ones of 10, 25 and 60 words, and each
-FOLDER's dev.nbest.gz and dev.ref.gz in Moses' form. The edits of all are compared first. Ours start from
-bytes of text: white space, words and their numbers are inside the time. rapidfuzz has its words split
-before the clock starts, and its ``cdist`` gets each list at once;
-jiwer and sacrebleu have their strings. sacrebleu's TER takes long: it counts every STEP-th list, and so
-does the one of ours that stands beside it.
+The best of a few runs in one process, all on the same lists: generated ones of 10, 25 and 60 words, and those
+of each FOLDER (dev.nbest.gz and dev.ref.gz in Moses' format). The edits are compared first. rerank starts
+from bytes of text: splitting and numbering the words is part of its time. rapidfuzz gets words that were
+split before the clock starts, and its ``cdist`` gets each list at once; jiwer and sacrebleu get strings.
+sacrebleu's TER is slow, so TER is measured on every STEP-th list.
 """
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import importlib
-import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from common import arguments, cpu_seconds, draw_words, read_moses
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
@@ -47,20 +44,15 @@ class Data:
 
     @classmethod
     def read(cls, folder: Path) -> Data:
-        with gzip.open(folder / "dev.nbest.gz", "rt", encoding="utf-8", newline="\n") as lines:
-            parts = [line.split(" ||| ") for line in lines]
-        with gzip.open(folder / "dev.ref.gz", "rt", encoding="utf-8", newline="\n") as lines:
-            references = [line.rstrip("\n") for line in lines]
-        lengths = Counter(part[0] for part in parts).values()
-        texts = iter(part[1] for part in parts)
+        of_all, lengths, references = read_moses(folder)
+        texts = iter(of_all)
         return cls(folder.name, [[next(texts) for _ in range(n)] for n in lengths], references)
 
     @classmethod
     def draw(cls, n_lists: int, length: int, n_words: int) -> Data:
         """Words by Zipf's law; a candidate keeps most of its reference, and half have a block moved."""
         rng = np.random.default_rng(1)
-        shapes = rng.integers(1, 10, size=20_000)
-        words = ["".join(map(chr, rng.integers(97, 123, size=size))) for size in shapes]
+        words = draw_words(rng)
 
         def drawn(size: int) -> Index:
             return np.minimum(rng.zipf(1.3, size=size) - 1, len(words) - 1)
@@ -160,42 +152,22 @@ PEERS: dict[str, dict[str, Callable[[Data], Edits]]] = {
 }
 
 
-def cpu_seconds(run: Callable[[Data], Any], data: Data, times: int) -> float:
-    """The best of ``times`` runs, each repeated until it takes a fifth of a second."""
-    best = float("inf")
-    for _ in range(times):
-        start = time.process_time()
-        done = 0
-        while True:
-            run(data)
-            done += 1
-            taken = time.process_time() - start
-            if taken > 0.2:
-                break
-        best = min(best, taken / done)
-    return best
-
-
 def compare(kind: str, data: Data, times: int) -> None:
     mine = ours(kind)(data)
     n = len(mine)
-    rates = {"rerank": n / cpu_seconds(ours(kind), data, times)}
+    rates = {"rerank": n / cpu_seconds(partial(ours(kind), data), times, least=0.2)}
     for name, peer in PEERS[kind].items():
         found = peer(data)
         if found != mine and found != [sum(mine)]:
             raise SystemExit(f"{data.name}: the edits of {kind} differ from {name}'s")
-        rates[name] = n / cpu_seconds(peer, data, times)
+        rates[name] = n / cpu_seconds(partial(peer, data), times, least=0.2)
     cells = [f"{name} {rate:,.0f}" for name, rate in rates.items()]
     cells += [f"{rates['rerank'] / rate:.1f} x {name}" for name, rate in list(rates.items())[1:]]
     print(f"{kind}  {data.name}, {n:,} candidates: " + "; ".join(cells), flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER")
-    parser.add_argument("--quick", action="store_true", help="fewer lists, one run of each")
+    parser = arguments(__doc__, "fewer lists, one run of each", folders=True)
     parser.add_argument("--step", type=int, default=20, help="TER of every STEP-th list (default 20)")
     args = parser.parse_args()
     times = 1 if args.quick else 3

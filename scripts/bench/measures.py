@@ -1,21 +1,20 @@
-"""AP and nDCG@10 from arrays, beside pytrec_eval, ir_measures and vectorised numpy; and the bootstrap.
+"""AP and nDCG@10 from arrays, compared with pytrec_eval, ir_measures and vectorised numpy; and the bootstrap.
 
     python scripts/bench/measures.py [--quick]
 
-Lists per CPU second, the best of a few runs, everyone on the same random lists in one process. Peers
-are given their dicts beforehand and only their evaluation is timed; ours is timed from the arrays:
-preparing the judges (checking the ids, ideal DCGs) and the per-list values. The values are compared first.
+Lists per CPU second, the best of a few runs, all on the same random lists in one process. Peers get their
+dicts beforehand and only their evaluation is timed; rerank is timed from the arrays: preparing the judges
+(checking the ids, ideal DCGs) and the per-list values. The values are compared first.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from common import arguments, cpu_seconds
 
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
@@ -74,15 +73,6 @@ def by_numpy(data: Data) -> tuple[Floats, Floats]:
     return ap, np.divide(dcg, ideal, out=np.zeros_like(dcg), where=ideal > 0)
 
 
-def cpu_seconds(run: Callable[[], Any], times: int) -> float:
-    best = float("inf")
-    for _ in range(times):
-        start = time.process_time()
-        run()
-        best = min(best, time.process_time() - start)
-    return best
-
-
 def peers(data: Data) -> dict[str, Callable[[], Any]]:
     """Callables by name: what is timed of each."""
     import ir_measures
@@ -129,11 +119,7 @@ def bootstrap(times: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="a tenth of the lists, two runs of each")
-    quick = parser.parse_args().quick
+    quick = arguments(__doc__, "a tenth of the lists, two runs of each").parse_args().quick
     compare((10, 100, 1000), 20_000 if quick else 200_000, 2 if quick else 4)
     bootstrap(2 if quick else 5)
 

@@ -11,7 +11,6 @@ loading and counting; "process" is all of a process, Python's start and the read
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from common import arguments
 
 import rerank
 from rerank.data.lists import CandidateLists
@@ -42,14 +42,15 @@ def load(folder: Path, part: str) -> tuple[CandidateLists, Path, Path]:
 
 
 def write_set(folder: Path, n_lists: int = 1000, n_best: int = 16, n_features: int = 16) -> None:
-    """Lists whose better candidates are told by noisy features."""
+    """Write lists whose better candidates have noisy features that show it."""
     rng = np.random.default_rng(0)
     words = [f"w{i}" for i in range(5000)]
     weights = 1 / np.arange(1, len(words) + 1)
     weights /= weights.sum()
     signs = rng.normal(size=n_features)
     for part in ("dev", "test"):
-        with open(folder / f"{part}.nbest", "w") as out, open(folder / f"{part}.ref", "w") as ref:
+        nbest, refs = folder / f"{part}.nbest", folder / f"{part}.ref"
+        with open(nbest, "w", encoding="utf-8") as out, open(refs, "w", encoding="utf-8") as ref:
             for i in range(n_lists):
                 reference = rng.choice(words, rng.integers(8, 35), p=weights)
                 ref.write(" ".join(reference) + "\n")
@@ -86,8 +87,8 @@ def _value(judge: SelectingJudge, scores: Floats) -> float:
 # A small process between us and the one that is measured: a child starts with its parent's peak.
 _LAUNCH = """
 import resource, subprocess, sys
-with open("said", "wb") as said:
-    code = subprocess.run(sys.argv[1:], stdout=said, stderr=said).returncode
+with open("log", "wb") as log:
+    code = subprocess.run(sys.argv[1:], stdout=log, stderr=log).returncode
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
 print(code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 """
@@ -96,10 +97,10 @@ print(code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 def measured(command: Sequence[str], folder: Path) -> tuple[float, float]:
     """CPU seconds and peak MB of a process that is run in a folder."""
     launch = [sys.executable, "-S", "-c", _LAUNCH, *command]
-    told = subprocess.run(launch, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
-    code, seconds, peak = map(float, told.split())
+    result = subprocess.run(launch, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
+    code, seconds, peak = map(float, result.split())
     if code:
-        sys.exit(f"{command[0]}: {(folder / 'said').read_text()[-500:]}")
+        sys.exit(f"{command[0]}: {(folder / 'log').read_text()[-500:]}")
     return seconds, peak
 
 
@@ -132,7 +133,7 @@ def write_for_moses(lists: CandidateLists, judge: SelectingJudge, metric: str, f
     }
     for name, values in (("feats", X), ("scores", stats)):
         kind, tail = heads[name]
-        with open(folder / f"dev.{name}", "w") as out:
+        with open(folder / f"dev.{name}", "w", encoding="utf-8") as out:
             for i in range(lists.n_lists):
                 rows = values[lists.offsets[i] : lists.offsets[i + 1]]
                 out.write(f"{kind}_TXT_BEGIN_0 {i} {len(rows)} {rows.shape[1]} {tail}\n")
@@ -187,14 +188,12 @@ def print_growth() -> None:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    arguments.add_argument("--set", type=Path)
-    arguments.add_argument("--metric", default="BLEU")
-    arguments.add_argument("--seeds", type=int, default=3)
-    arguments.add_argument("--moses")
-    given = arguments.parse_args()
+    parser = arguments(__doc__)
+    parser.add_argument("--set", type=Path)
+    parser.add_argument("--metric", default="BLEU")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--moses")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         source = (given.set or folder).resolve()

@@ -1,21 +1,19 @@
 #!/usr/bin/env python3
-"""Loading Moses N-best lists with references and counting BLEU's statistics, beside plain Python.
+"""Loading Moses N-best lists with references and counting BLEU's statistics, compared with plain Python.
 
     python scripts/bench/nbest.py [--lists 1000]
 
-Hypotheses per CPU second, best of three, on lists of 100 made of a realistic vocabulary. The peer splits
-the lines in Python and counts by sacrebleu's own statistics (on a tenth of the file).
+Hypotheses per CPU second, best of three, on generated lists of 100 with a realistic vocabulary. The peer
+splits the lines in Python and counts by sacrebleu's own statistics (on a tenth of the file).
 """
 
 from __future__ import annotations
 
-import argparse
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from common import arguments, cpu_seconds
 
 import rerank
 from rerank.metrics.bleu import BleuStatistics
@@ -30,7 +28,7 @@ def write_lists(folder: Path, n_lists: int) -> tuple[Path, Path]:
     weights = 1 / np.arange(1, len(words) + 1)
     weights /= weights.sum()
     nbest, refs = folder / "bench.nbest", folder / "bench.ref"
-    with open(nbest, "w") as out, open(refs, "w") as ref:
+    with open(nbest, "w", encoding="utf-8") as out, open(refs, "w", encoding="utf-8") as ref:
         for i in range(n_lists):
             reference = rng.choice(words, rng.integers(8, 35), p=weights)
             ref.write(" ".join(reference) + "\n")
@@ -52,9 +50,9 @@ def plain(nbest: Path, refs: Path, limit: int) -> int:
     from sacrebleu.metrics.bleu import BLEU
 
     metric = BLEU(tokenize="none", force=True)
-    references = refs.read_text().splitlines()
+    references = refs.read_text(encoding="utf-8").splitlines()
     done = 0
-    with open(nbest) as lines:
+    with open(nbest, encoding="utf-8") as lines:
         for line in lines:
             number, text, features, _ = line.split(" ||| ")
             [float(value) for value in features.split()[1:]]
@@ -65,25 +63,15 @@ def plain(nbest: Path, refs: Path, limit: int) -> int:
     return done
 
 
-def rate(run: Callable[[], int], times: int) -> float:
-    best = 0.0
-    for _ in range(times):
-        started = time.process_time()
-        done = run()
-        best = max(best, done / (time.process_time() - started))
-    return best
-
-
 def main() -> None:
-    arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    arguments.add_argument("--lists", type=int, default=1000)
-    n_lists = arguments.parse_args().lists
+    parser = arguments(__doc__)
+    parser.add_argument("--lists", type=int, default=1000)
+    n_lists = parser.parse_args().lists
     with tempfile.TemporaryDirectory() as folder:
         nbest, refs = write_lists(Path(folder), n_lists)
-        mine = rate(lambda: ours(nbest, refs), 3)
-        peer = rate(lambda: plain(nbest, refs, n_lists * N_BEST // 10), 1)
+        mine = n_lists * N_BEST / cpu_seconds(lambda: ours(nbest, refs), 3)
+        part = n_lists * N_BEST // 10
+        peer = part / cpu_seconds(lambda: plain(nbest, refs, part))
     print("load + BLEU statistics, hypotheses per CPU second")
     print(f"rerank                      {mine:12,.0f}")
     print(f"Python split + sacrebleu    {peer:12,.0f}   ratio {mine / peer:.1f}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reading N-best parses and counting PARSEVAL, beside plain Python.
+"""Reading N-best parses and counting PARSEVAL, compared with plain Python.
 
     python scripts/bench/parses.py [--sentences 1000]
 
@@ -10,7 +10,6 @@ twentieth of the file).
 
 from __future__ import annotations
 
-import argparse
 import re
 import tempfile
 import time
@@ -18,6 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from common import arguments, cpu_seconds
 
 import rerank
 from rerank.metrics.parseval import counts_of
@@ -38,7 +38,7 @@ def random_tree(rng: np.random.Generator, tagged: list[str]) -> str:
 
 def write_lists(path: Path, n_sentences: int) -> None:
     rng = np.random.default_rng(0)
-    with path.open("w") as out:
+    with path.open("w", encoding="utf-8") as out:
         for _ in range(n_sentences):
             words = rng.zipf(1.3, int(rng.integers(10, 40))) % 20_000
             tagged = [f"(T{word % 40} word{word})" for word in words.tolist()]
@@ -49,7 +49,7 @@ def write_lists(path: Path, n_sentences: int) -> None:
 
 
 def brackets(text: str) -> Counter[tuple[str, int, int]]:
-    """Labels and spans of the brackets that hold more than a word."""
+    """Labels and spans of the brackets that cover more than a word."""
     found: Counter[tuple[str, int, int]] = Counter()
     stack: list[tuple[str, int, bool]] = []
     place, last = 0, ""
@@ -71,7 +71,7 @@ def plain(path: Path, limit: int) -> int:
     """Bytes of the lines that plain Python counts, ``limit`` parses of the file."""
     done = 0
     gold: Counter[tuple[str, int, int]] = Counter()
-    with path.open() as lines:
+    with path.open(encoding="utf-8") as lines:
         for line in lines:
             done += len(line)
             if line.startswith("("):
@@ -85,11 +85,9 @@ def plain(path: Path, limit: int) -> int:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    arguments.add_argument("--sentences", type=int, default=1000)
-    n_sentences = arguments.parse_args().sentences
+    parser = arguments(__doc__)
+    parser.add_argument("--sentences", type=int, default=1000)
+    n_sentences = parser.parse_args().sentences
     reading, counting = [], []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "bench.parses"
@@ -102,9 +100,8 @@ def main() -> None:
             counts_of(lists)
             reading.append(read - started)
             counting.append(time.process_time() - read)
-        started = time.process_time()
-        part = plain(path, n_sentences * N_BEST // 20)
-        peer = part / (time.process_time() - started)
+        limit = n_sentences * N_BEST // 20
+        peer = plain(path, limit) / cpu_seconds(lambda: plain(path, limit))
     both = size / (min(reading) + min(counting))
     print(f"N-best parses, {size / 1e6:.0f} MB, {lists.n_items:,} parses, CPU")
     print(f"reading                    {size / min(reading) / 1e6:10.1f} MB/s")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Algorithm 2's two engines beside a vectorised pair loop: cost against list length, and an epoch.
+"""Algorithm 2's two engines compared with a vectorised pair loop: cost against list length, and an epoch.
 
     python scripts/bench/perceptron.py
 
@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from common import cpu_seconds
 
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation, Pairs, make_pairs
@@ -76,7 +77,7 @@ def costs(k: int, relation: PairRelation, margin: Margin) -> tuple[float, float,
     """CPU seconds a list of the peer, the pair loop, the sweep and what auto takes."""
     pairs = one_list(k, relation, margin)
     rng = np.random.default_rng(k)
-    # Many different lists: with few, branches are learnt by heart and flattered.
+    # Many different lists: with few, branch prediction flatters the engines.
     scores = rng.standard_normal((max(20, 400_000 // k), k)) - 2.0 * np.arange(k) / k
     u, even = np.empty(k), margin.margin == "even"
     given = (pairs.offsets, pairs.items, pairs.start, pairs.stop, pairs.h, pairs.c, 0.1, even)
@@ -109,20 +110,14 @@ def print_epoch() -> None:
     y = X @ rng.standard_normal(20) + 3 * rng.standard_normal(1_000_000)
     lists = CandidateLists.from_arrays(X, y, group=[1000] * 1000)
     w = np.ones(20)
-    alone = min(_timed(lambda: lists.features.scores(w)) for _ in range(5))
+    alone = cpu_seconds(lambda: lists.features.scores(w), 5)
     print(f"\nscores of 1,000 x 1,000 x 20 alone: {1e3 * alone:.1f} ms CPU")
     for margin in ("even", "uneven"):
-        once, more = (_timed(partial(Perceptron(margin=margin, rounds=r).fit, lists)) for r in (1, 6))
+        once, more = (cpu_seconds(partial(Perceptron(margin=margin, rounds=r).fit, lists)) for r in (1, 6))
         epoch = (more - once) / 5
         print(
             f"an epoch of Algorithm 2, {margin}: {1e3 * epoch:.1f} ms CPU, {epoch / alone:.1f} x the scores"
         )
-
-
-def _timed(run: Callable[[], object]) -> float:
-    started = time.process_time()
-    run()
-    return time.process_time() - started
 
 
 if __name__ == "__main__":

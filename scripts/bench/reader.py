@@ -1,8 +1,8 @@
-"""Loading a dense LETOR file beside FastRank and scikit-learn: MB per CPU second and peak memory.
+"""Loading a dense LETOR file compared with FastRank and scikit-learn: MB per CPU second and peak memory.
 
-Makes a file of the form of MSLR (whole numbers and decimals of six places, qid, ``#docid`` comments),
-then loads it with each reader in a process of its own. Start-up (imports) is outside the times;
-the peak is the process's, less what it had before loading.
+Makes a file like those of MSLR (integers and decimals with six places, qid, ``#docid`` comments), then
+loads it with each reader in a process of its own. The times exclude start-up (imports); the peak is that
+of the process minus its memory before loading.
 
     python scripts/bench/reader.py [--rows 100000] [--repeat 3]
 """
@@ -32,7 +32,7 @@ def make_file(path: Path, n_rows: int) -> None:
     rng = np.random.default_rng(1)
     counts = rng.random(N_FEATURES) < 0.35
     scale = 10.0 ** rng.integers(-1, 3, N_FEATURES)
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         for start in range(0, n_rows, 1000):
             size = min(1000, n_rows - start)
             values = rng.random((size, N_FEATURES)) * scale
@@ -48,7 +48,7 @@ def make_file(path: Path, n_rows: int) -> None:
 
 
 def loader(reader: str, path: str) -> Callable[[], Any]:
-    """A function that loads ``path``; what it imports is imported here."""
+    """Return a function that loads ``path``; imports happen here, before the clock starts."""
     if reader == "fastrank":
         import fastrank
 
@@ -81,9 +81,9 @@ def measure(load: Callable[[], Any], repeat: int) -> dict[str, list[float] | flo
 
 
 def resident() -> float:
-    """MB this process holds now (0 where the system does not say)."""
+    """Return the MB this process holds now (0 if the system does not report it)."""
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
     except OSError:
         return 0.0
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6

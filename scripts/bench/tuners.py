@@ -1,22 +1,22 @@
-"""PRO and k-best MIRA: CPU seconds of a fit, and what it is worth.
+"""PRO and k-best MIRA: CPU seconds of a fit, and its values on dev and test.
 
     python scripts/bench/tuners.py [--quick] [FOLDER ...]
 
-Made lists show how the time grows: two sizes, the same 15 features. Each FOLDER has dev and test lists and
-references (dev.nbest.gz, dev.ref.gz, ...) in Moses' form; it is tuned on dev with three seeds by --metric
-(BLEU), and the values are means, with the least and the most in brackets. The lists are loaded before the
-clock starts; the metric's statistics and MIRA's 60 rounds are inside, PRO's labels are not.
+Generated lists of two sizes show how the time grows. Each FOLDER has dev and test lists and references
+(dev.nbest.gz, dev.ref.gz, ...) in Moses' format; weights are tuned on dev with three seeds by --metric
+(BLEU), and the values are means with the range in parentheses. The lists are loaded before the clock
+starts; the metric's statistics and MIRA's 60 rounds are part of the time, PRO's labels are not.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+from common import arguments
 
 from rerank.data.lists import CandidateLists
 from rerank.errors import DataNote
@@ -64,15 +64,11 @@ def measure(learner: str, dev: CandidateLists, test: CandidateLists | None, metr
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER")
+    parser = arguments(__doc__, "smaller lists", folders=True)
     parser.add_argument("--metric", default="BLEU")
-    parser.add_argument("--quick", action="store_true", help="smaller lists")
     args = parser.parse_args()
     warnings.simplefilter("ignore", DataNote)
-    fit(make_learner("pro", {}), draw(2, 10))  # imports and first pages are nobody's time
+    fit(make_learner("pro", {}), draw(2, 10))  # imports are not part of the time
     for n_lists in (100, 400) if args.quick else (500, 2000):
         lists = draw(n_lists, 100)
         for learner in ("mira", "pro"):

@@ -71,10 +71,10 @@ def test_a_configuration_trains(path, rerank, tmp_path, monkeypatch):
     assert not in_rounds or training.settings["rounds"] == 2
 
 
-def test_another_learner_takes_none_of_the_settings_of_the_files(tmp_path):
+def test_another_learner_ignores_the_settings_of_the_learner_in_the_file(tmp_path):
     path = tmp_path / "run.yaml"
     path.write_text("learner: {name: perceptron, tau: 3, metric: AP}\nseed: 4\n")
-    with pytest.warns(DataNote, match=r"run.yaml: settings of learner perceptron \(tau\) are left out"):
+    with pytest.warns(DataNote, match=r"run.yaml: settings of learner perceptron \(tau\) are ignored"):
         config = read_config(str(path), base={"learner.name": "prank"})
     assert config.learner == {"name": "prank"}
     assert (config.select.metric, config.seed) == ("AP", 4)

@@ -18,12 +18,12 @@ TEST = ("test.letor", *NAMES, "--first-best", "bigram_overlap")
 
 @pytest.fixture
 def trained(rerank, work):
-    work.joinpath("said").write_text(rerank(*TRAIN, "--out", "model").err)
+    work.joinpath("said").write_text(rerank(*TRAIN, "--out", "model").err, encoding="utf-8")
     return work
 
 
 def test_what_train_and_show_say(rerank, trained, golden):
-    golden("train-keep-margin.txt", (trained / "said").read_text())
+    golden("train-keep-margin.txt", (trained / "said").read_text(encoding="utf-8"))
     golden("show-keep-margin.txt", rerank("show", "model", "--top", 2).out)
     shown = json.loads(rerank("show", "model", "--json").out)
     assert shown["keep_margin"] == load_model("model").keep_margin

@@ -37,6 +37,17 @@ WRONG = [
     (("train", "list.yaml", "--out", "m"), "list.yaml:1: found a list"),
     (("train", "unset.yaml", "--out", "m"), "environment variable NO_SUCH_VARIABLE is not set"),
     (("train", "absent.yaml", "--out", "m"), "absent.yaml: no such file"),
+    (("train", "metrics.yaml", "--out", "m"), "metrics.yaml: metrics is not used by train: 'rerank eval"),
+    (("train", "test.yaml", "--out", "m"), "test.yaml: data.test is not used by train: 'rerank predict'"),
+    ((*LEARN, "-s", "data.test=test.letor"), "data.test is not used by train"),
+    ((*LEARN, "--dev-refs", "words"), "data.dev_refs: not used without development lists (data.dev)"),
+    ((*LEARN, "--dev", "absent", "-m", "AP"), "absent: no such file or folder"),
+    ((*LEARN, "-s", "keep=train"), "keep=train needs a metric"),
+    ((*LEARN, "--seed", "one"), "seed: found 'one', expected a whole number"),
+    ((*LEARN, "--label", "sBLUE"), "did you mean 'sBLEU'"),
+    ((*LEARN, "--n-best", "-1"), "n_best: found -1, expected 0 or more"),
+    (("predict", "model", "test.letor", "--n-best", "-1"), "n_best: found -1, expected 0 or more"),
+    (("predict", "model", "test.letor", "--tag", "me"), "--tag: not used by --as scores"),
     ((*LEARN, "--keep-margin", "auto"), "tuned on development lists"),
     ((*LEARN, "--keep-margin", "-1"), "select.keep_margin: found '-1'"),
     ((*LEARN, "--keep-margin", "auto", "--dev", "dev.letor", "-m", "RR"), "RR judges rankings"),
@@ -61,7 +72,7 @@ WRONG = [
     (("eval", "test.letor", "--first-best", "distnace"), "no feature 'distnace'"),
     (("list", "learner"), "did you mean 'learners'"),
     (("list", "learners", "none"), "unknown learner 'none'"),
-    (("list", "metrics", "AP"), "takes no name"),
+    (("list", "formats", "moses"), "takes no name"),
     (("trian",), "No such command 'trian'"),
     (("train", "--no-such-option"), "No such option"),
     (("eval",), "Missing argument"),
@@ -82,6 +93,8 @@ def files(work, rerank):
         "nans": "nan\n" * 72,
         "bad.yaml": "data:\n  train: [\n",
         "list.yaml": "- a\n",
+        "metrics.yaml": "data: {train: train.letor}\nmetrics: [NONSENSE]\n",
+        "test.yaml": "data: {train: train.letor, test: absent.letor}\n",
         "unset.yaml": "data: {train: '${NO_SUCH_VARIABLE}/x'}\n",
     }.items():
         (work / name).write_text(text)
@@ -116,6 +129,8 @@ def shell(*arguments, **options):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=HERE,
+        # A suite that runs in the background of a shell inherits an ignored SIGINT, and so would the child.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         **options,
     )
 
@@ -139,15 +154,31 @@ def test_a_closed_pipe_ends_quietly_with_141(files):
     assert process.returncode == 141
 
 
+def wait_for_cpu(process, seconds):
+    """Wait until a process has used CPU seconds: on a busy machine no fixed time is enough."""
+    stat = Path(f"/proc/{process.pid}/stat")
+    if not stat.exists():
+        time.sleep(2 * seconds)
+        return
+    used = 0.0
+    while used < seconds and process.poll() is None:
+        time.sleep(0.02)
+        user, system = stat.read_text().rpartition(")")[2].split()[11:13]
+        used = (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def test_control_c_ends_quietly_with_130(files):
     endless = ("--set", "rounds=100000000", "--set", "tau=1e300", "--out", "m")
     pipe = files / "pipe.letor"
     os.mkfifo(pipe)
     with shell("train", "--data", "pipe.letor", "--format", "svmlight", *endless) as process:
         pipe.write_bytes((files / "train.letor").read_bytes())  # returns when it is being read
-        time.sleep(0.3)
+        wait_for_cpu(process, 1.5)  # it is past its imports and trains
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        try:
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert (out, err) == (b"", b"")
     assert not os.path.exists(files / "m")

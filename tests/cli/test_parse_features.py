@@ -148,7 +148,7 @@ def test_the_same_stores_whatever_the_jobs(rerank, parses):
         (["--values", "binary"], "parse: values: found 'binary', expected"),
         (["--heads", "absent"], "absent: no such file or folder"),
         (["--heads", "train.nbest"], "train.nbest:1: found '(S', expected left or right, then labels"),
-        (["--jobs", "-1"], "jobs: found -1, expected 0 (one a core) or more"),
+        (["--jobs", "-1"], "jobs: found -1, expected 0 (one per core) or more"),
         (["--out", "train.nbest"], "train.nbest: "),
         (["--out", ""], "out: found no name, expected that of a folder"),
     ],
@@ -186,7 +186,7 @@ def test_what_cannot_be_written_is_told_in_one_line(rerank, parses, monkeypatch)
     def full(*_):
         raise OSError("18 requested and 8 written")
 
-    monkeypatch.setattr("rerank.data.store.write_store", full)
+    monkeypatch.setattr("rerank.experiment.features.write_store", full)
     result = features(rerank, "--cutoff", 1, code=2)
     assert result.err == "rerank: out: 18 requested and 8 written\n"
     assert not (parses / "out").exists()

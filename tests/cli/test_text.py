@@ -78,13 +78,13 @@ def test_a_feature_with_the_metrics_name_is_said(rerank, nbest):
     (nbest / "dev.nbest").write_text(NBEST.replace("lm=", "Bleu="))
     asked = ("train", *DEV, *REF, "--label", "sBLEU", "-m", "BLEU", "--out", "model")
     result = rerank(asked[0], "--data", *asked[1:])
-    assert "feature 'Bleu' bears the name of the metric BLEU" in result.err
+    assert "feature 'Bleu' has the same name as the metric BLEU" in result.err
 
 
 def test_consensus_features_are_added_by_name(rerank, nbest):
     similarities = ("--by", "ngram1", "--by", "lm", "--statistic", "median")
     asked = ("features", "consensus", *DEV, *similarities, "-o", "c.store")
-    assert rerank(*asked).err == "rerank: 7 items with 2 features more to c.store (store)\n"
+    assert rerank(*asked).err == "rerank: 7 items with 2 further features to c.store (store)\n"
     lists = load("c.store")
     assert lists.names()[-2:] == ["consensus.ngram1.median", "consensus.lm.median"]
     np.testing.assert_allclose(lists.features.column(2)[:3], [(1 + 1 / 3) / 2, (3 / 4 + 1 / 4) / 2, 1 / 2])

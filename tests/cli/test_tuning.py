@@ -76,11 +76,11 @@ def test_weights_come_from_files(rerank, nbest):
     result = rerank(
         *TRAIN, *settings, "--init", "moses.ini", "--scaling", "list-zscore", "--out", "x", code=2
     )
-    assert result.err.startswith("rerank: initial weights moses.ini: scaling list-zscore is no fixed factor")
+    assert result.err.startswith("rerank: initial weights moses.ini: scaling list-zscore has no fixed factor")
     result = rerank(
         *TRAIN[:-1], "perceptron", "--label", "sBLEU", "--init", "moses.ini", "--out", "x", code=2
     )
-    assert result.err == "rerank: learner perceptron takes no initial weights (--init, data.init)\n"
+    assert result.err == "rerank: learner perceptron accepts no initial weights (--init, data.init)\n"
     assert "no such file" in rerank(*TRAIN, *settings, "--init", "nowhere", "--out", "x", code=2).err
 
 
@@ -102,6 +102,6 @@ def test_weights_go_back_into_moses_ini(rerank, nbest, scaling):
 def test_what_cannot_be_exported_says_so(rerank, nbest):
     rerank(*TRAIN, "--metric", "BLEU", "--scaling", "list-zscore", "--out", "model")
     result = rerank("weights", "export", "model", "--as", "tsv", "--out", "-", code=2)
-    assert result.err.startswith("rerank: model: scaling list-zscore is no fixed factor")
+    assert result.err.startswith("rerank: model: scaling list-zscore has no fixed factor")
     result = rerank("weights", "export", "dev.nbest", "--as", "tsv", "--out", "-", code=2)
     assert "expected a model file written by rerank" in result.err

@@ -33,7 +33,7 @@ WRONG = [
     ),
     ((*MERT, *M, "--init", "archive"), "archive: found something else, or a damaged file, expected a model"),
     ((*MERT, *M, "--init", "voted"), "voted: found a model of kind voted, expected a linear one"),
-    ((*PRO, *M, "-l", "perceptron", "--init", "huge"), "learner perceptron takes no initial weights"),
+    ((*PRO, *M, "-l", "perceptron", "--init", "huge"), "learner perceptron accepts no initial weights"),
     ((*PRO, *M, "--init", "huge"), "dev.nbest: the loss overflows; are the initial weights too large?"),
     ((*PRO, *M, "--label", "WER", "--data", "equal.nbest"), "equal.nbest: no list has two different labels"),
     ((*PRO, *M, "--data", "tiny.nbest"), "tiny.nbest: the features do not differ in any pair (or by less"),
@@ -43,9 +43,9 @@ WRONG = [
     ((*MERT, "--out", "folder"), "folder: is a folder, expected a file"),
     ((*MERT, "--out", "nowhere/m", "--curve", "c"), "nowhere/m: no folder 'nowhere' to write to"),
     ((*MERT, *M, "--curve", "nowhere/c"), "nowhere/c: no folder 'nowhere' to write to"),
-    ((*MERT, *M, "--curve", "./m"), "--curve: m is the model (--out)"),
-    ((*MERT, "--out", "timing.c", "--curve", "c"), "--curve: timing.c is the model (--out)"),
-    ((*MERT, "--out", "-", "--curve", "-"), "--curve: - is the model (--out)"),
+    ((*MERT, *M, "--curve", "./m"), "--curve: m is the output of --out"),
+    ((*MERT, "--out", "timing.c", "--curve", "c"), "--curve: timing.c is the output of --out"),
+    ((*MERT, "--out", "-", "--curve", "-"), "--curve: - is the output of --out"),
     ((*MERT, *M, "--curve", "c{seed}", "--seeds", "2"), "--curve: {seed} is for --out alone"),
     (
         ("weights", "import", "voted", *M),
@@ -87,7 +87,7 @@ def test_a_mistake_is_one_line_and_exit_2_and_writes_nothing(rerank, files, argu
 
 def test_a_keep_margin_is_not_lost_in_silence(rerank, files):
     result = rerank("weights", "export", "kept", "--as", "tsv", "--out", "-")
-    assert result.err == "rerank: note: kept: its keep margin 0.5 is no weight, so it is left out\n"
+    assert result.err == "rerank: note: kept: its keep margin 0.5 is not a weight, so it is left out\n"
     assert [line.split("\t")[0] for line in result.out.splitlines()] == ["lm", "tm_0", "tm_1"]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -137,7 +136,7 @@ def test_declares_what_it_is(name: str) -> None:
     assert "\n" not in kind.summary
     assert all(suffix.startswith(".") for suffix in kind.suffixes)
     assert kind.holds <= set(COLUMNS)
-    assert kind.honours <= {field.name for field in fields(ReadOptions)}
+    assert kind.honours <= set(ReadOptions.model_fields)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,18 +1,28 @@
-"""What every learner must do, run over the whole registry: a new learner is tested by being there."""
+"""What every learner must do, run over the whole registry: a registered learner is a tested one."""
 
 from __future__ import annotations
+
+import contextlib
+import json
+import warnings
 
 import numpy as np
 import pytest
 from reference.make import features
 
+from rerank import parallel
 from rerank.data.leads import first_largest, leads_of
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, FitError
+from rerank.errors import ConfigError, DataNote, FitError, RerankError
 from rerank.experiment import fit, make_learner
+from rerank.experiment.fitting import fit_seeds, prepare
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
+from rerank.models.training import Training
+from rerank.report.listings import learner_lines
+from rerank.report.models import model_json, model_lines
+from rerank.report.training import seed_lines, training_lines
 from rerank.settings import describe
 
 NAMES = LEARNERS.names()
@@ -58,6 +68,12 @@ def fitted(name: str, lists: CandidateLists, **more):
     return fit(make_learner(name, {**settings_of(name), **more}), lists, metric=metric_of(name))
 
 
+def with_features(X, lists):
+    """The same lists with other features, of the names f0, f1, ..."""
+    names = [f"f{j}" for j in range(X.shape[1])]
+    return CandidateLists.from_arrays(X, lists.labels, group=lists.lengths, feature_names=names)
+
+
 @pytest.mark.parametrize("layout", ["dense", "sparse", "mixed"])
 def test_a_model_scores_every_item(name, layout):
     lists = some_lists(layout=layout)
@@ -77,9 +93,10 @@ def test_every_layout_gives_the_same_model(name, layout):
 
 
 def test_the_same_input_and_settings_give_the_same_bytes(name, tmp_path):
-    for path in ("a", "b"):
-        fitted(name, some_lists()).save(str(tmp_path / path))
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    for jobs in (1, 3):
+        with parallel.using(jobs):
+            fitted(name, some_lists()).save(str(tmp_path / str(jobs)))
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "3").read_bytes()
 
 
 @pytest.mark.parametrize("scaling", ["none", "zscore", "list-minmax"])
@@ -91,6 +108,34 @@ def test_a_saved_model_scores_as_before(name, scaling, tmp_path):
     np.testing.assert_array_equal(again.score(lists), model.score(lists))
     assert again.training == model.training
     assert again.explain() == model.explain()
+
+
+@pytest.mark.parametrize("with_dev", [False, True])
+def test_what_was_learnt_can_be_recorded_and_reported(name, with_dev):
+    lists, dev = (some_lists(seed).with_first_best("input") for seed in (1, 2))
+    metric = metric_of(name)
+    learner = make_learner(name, settings_of(name))
+    model = fit(learner, lists, dev=dev if with_dev else None, metric=metric)
+    training = model.training
+    assert (training.learner, training.settings) == (name, learner.get_params())
+    assert (training.data.lists, training.data.items) == (lists.n_lists, lists.n_items)
+    assert training.rounds.metric == metric
+    assert Training.from_json(json.loads(json.dumps(training.as_json()))) == training
+    assert training_lines(model, lists, metric)[0].startswith(f"{name}: 6 lists, 32 items, 6 features")
+    assert model_lines(model)[0].split() == ["model", model.kind]
+    assert json.loads(model_json(model))["learner"] == name
+
+
+def test_runs_over_seeds_can_be_chosen_from(name):
+    learner = make_learner(name, settings_of(name))
+    prepared = prepare(some_lists(), None, metric_of(name), "none")
+    if "seed" not in learner.get_params():
+        with pytest.raises(ConfigError, match="has no seed"):
+            fit_seeds(prepared, learner, 2)
+        return
+    runs = fit_seeds(prepared, learner, 2)
+    assert list(runs.models) == [1, 2]
+    assert seed_lines(runs.model.training.seeds)[-1] == f"kept seed {runs.seed}, the median run on train"
 
 
 def test_a_tuned_margin_keeps_the_first_best_unless_led_by_more(name):
@@ -123,7 +168,7 @@ def test_columns_are_matched_by_name(name):
     assert model.unknown_features(moved) == ["unknown"]
 
 
-def test_columns_are_matched_by_position_where_the_data_has_no_names(name):
+def test_columns_are_matched_by_position_if_the_data_has_no_names(name):
     lists = some_lists()
     model = fitted(name, lists)
     X = np.column_stack([lists.features.to_dense(), np.full(lists.n_items, 9.0)])
@@ -136,12 +181,9 @@ def test_fewer_columns_than_the_model_knows_are_zeros(name):
     lists = some_lists()
     model = fitted(name, lists)
     X = lists.features.to_dense().copy()
-    fewer = CandidateLists.from_arrays(
-        X[:, :4].copy(), group=lists.lengths, feature_names=[f"f{j}" for j in range(4)]
-    )
+    fewer = with_features(X[:, :4].copy(), lists)
     X[:, 4:] = 0
-    zeros = CandidateLists.from_arrays(X, group=lists.lengths, feature_names=[f"f{j}" for j in range(6)])
-    np.testing.assert_array_equal(model.score(fewer), model.score(zeros))
+    np.testing.assert_array_equal(model.score(fewer), model.score(with_features(X, lists)))
 
 
 def test_read_only_features_are_enough(name):
@@ -149,6 +191,27 @@ def test_read_only_features_are_enough(name):
     values = lists.features.to_dense()
     values.setflags(write=False)
     fitted(name, CandidateLists.from_arrays(values, lists.labels, group=lists.lengths))
+
+
+@pytest.mark.parametrize("case", ["no columns", "zeros", "constant in lists", "huge", "tiny", "lists of one"])
+def test_degenerate_lists_give_a_model_or_an_error_of_ours(name, case):
+    lists = some_lists()
+    X = lists.features.to_dense().copy()
+    group = lists.lengths
+    if case == "no columns":
+        X = X[:, :0]
+    elif case == "zeros":
+        X[:] = 0
+    elif case == "constant in lists":
+        X = np.repeat(X[lists.offsets[:-1]], lists.lengths, axis=0)
+    elif case == "lists of one":
+        group = np.ones(lists.n_items, dtype=int)
+    else:
+        X *= {"huge": 1e300, "tiny": 1e-300}[case]
+    odd = CandidateLists.from_arrays(X, np.nan_to_num(lists.labels), group=group, source="odd lists")
+    with warnings.catch_warnings(), contextlib.suppress(RerankError):
+        warnings.simplefilter("ignore", DataNote)
+        assert np.isfinite(fitted(name, odd).score(odd)).all()
 
 
 def test_missing_features_are_refused_or_taken_as_declared(name):
@@ -160,7 +223,7 @@ def test_missing_features_are_refused_or_taken_as_declared(name):
             fitted(name, lists)
 
 
-def test_lists_without_any_label_are_refused_where_labels_are_needed(name):
+def test_lists_without_any_label_are_refused_if_labels_are_needed(name):
     lists = some_lists()
     bare = CandidateLists.from_arrays(lists.features, group=lists.lengths, source="bare")
     learner = make_learner(name, settings_of(name))
@@ -168,29 +231,52 @@ def test_lists_without_any_label_are_refused_where_labels_are_needed(name):
         with pytest.raises(FitError, match="bare: no judged item"):
             learner.fit(bare)
     elif learner.needs_judge:
-        with pytest.raises(FitError, match="chooses by a metric; give one"):
+        with pytest.raises(FitError, match="needs a metric"):
             learner.fit(bare)
     else:
         assert learner.fit(bare).score(bare).shape == (lists.n_items,)
+
+
+def test_a_metric_is_refused_that_the_learner_cannot_optimise(name):
+    lists = some_lists()
+    learner = make_learner(name, settings_of(name))
+    if not learner.needs_judge:
+        learner.fit(lists)
+        return
+    with pytest.raises(FitError, match="needs a metric"):
+        learner.fit(lists)
+    if learner.needs_selecting:
+        with pytest.raises(FitError, match=r"needs a metric of single candidates .* nDCG@5 judges rankings"):
+            learner.fit(lists, judge=parse("nDCG@5").prepare(lists))
 
 
 def test_weights_that_a_learner_does_not_take_are_refused(name):
     lists = some_lists()
     learner = make_learner(name, settings_of(name))
     judge = parse(metric_of(name)).prepare(lists)
-    if not learner.accepts_list_weights:
-        with pytest.raises(FitError, match="takes no list weights"):
-            learner.fit(lists, judge=judge, list_weights=np.ones(lists.n_lists))
-    if not learner.accepts_pair_weights:
-        with pytest.raises(FitError, match="takes no pair weights"):
-            learner.fit(lists, judge=judge, pair_weights=np.ones(3))
+    for keyword, accepted, size in (
+        ("list_weights", learner.accepts_list_weights, lists.n_lists),
+        ("pair_weights", learner.accepts_pair_weights, 3),
+        ("initial", learner.accepts_initial, lists.n_features),
+    ):
+        if not accepted:
+            what = "initial weights" if keyword == "initial" else keyword.replace("_", " ")
+            with pytest.raises(FitError, match=f"accepts no {what}"):
+                learner.fit(lists, judge=judge, **{keyword: np.ones(size)})
+    if learner.accepts_list_weights:
+        model = learner.fit(lists, judge=judge, list_weights=np.ones(lists.n_lists))
+        np.testing.assert_array_equal(model.score(lists), learner.fit(lists, judge=judge).score(lists))
+
+
+def test_initial_weights_are_left_as_they_are(name):
+    lists = some_lists()
+    learner = make_learner(name, settings_of(name))
     if not learner.accepts_initial:
-        with pytest.raises(FitError, match="takes no initial weights"):
-            learner.fit(lists, judge=judge, initial=np.ones(lists.n_features))
+        assert fitted(name, lists).initial is None
         return
     start = np.array([0.5, -1.0, 0.0, 1.0, 0.0, 2.0]) / 100  # far from good: there is much to learn
-    model = learner.fit(lists, judge=judge, initial=start.copy())
-    np.testing.assert_array_equal(model.initial, start)  # and nothing moved it
+    model = learner.fit(lists, judge=parse(metric_of(name)).prepare(lists), initial=start.copy())
+    np.testing.assert_array_equal(model.initial, start)
 
 
 def test_rounds_leave_a_curve_and_the_best_can_be_kept(name):
@@ -227,6 +313,14 @@ def test_settings_are_listed_with_help_and_make_the_learner_again(name):
     assert type(learner)(**learner.get_params()) == learner
     for setting, _, _, meaning in describe(kind):
         assert meaning, f"{name}: setting {setting} has no help"
-    assert kind.summary
     with pytest.raises(ConfigError, match="unknown setting 'no_such_setting'"):
         make_learner(name, {"no_such_setting": 1})
+
+
+def test_a_learner_describes_itself(name):
+    kind = LEARNERS.get(name)
+    assert kind.name == name
+    assert kind.summary
+    assert "\n" not in kind.summary
+    assert "__doc__" in vars(kind), f"{name}: no docstring, which `rerank list learners {name}` prints"
+    assert learner_lines(name)[0].startswith(f"{name}: ")

@@ -23,7 +23,7 @@ def test_each_list_is_in_one_test_part_and_sizes_are_balanced(n, data, seed):
 
 
 @given(st.lists(st.sampled_from("abcdef"), min_size=6, max_size=60), st.integers(0, 9))
-def test_lists_of_one_key_stay_together(key, seed):
+def test_lists_with_one_key_stay_together(key, seed):
     key = [*"ab", *key]
     made = folds(len(key), 2, seed, key=key)
     for fold in made:
@@ -36,7 +36,7 @@ def test_lists_of_one_key_stay_together(key, seed):
     assert not {key[i] for i in a} & {key[i] for i in b}
 
 
-def test_distinct_keys_give_the_folds_of_no_key():
+def test_distinct_keys_give_the_same_folds_as_no_key():
     for plain, keyed in zip(folds(9, 4, 3), folds(9, 4, 3, key=list("abcdefghi")), strict=True):
         assert plain.test.tolist() == keyed.test.tolist()
 
@@ -66,7 +66,7 @@ def test_the_seed_decides_and_its_stream_is_fixed():
     assert split(7, [3 / 7], 11)[0].tolist() == sorted(np.argsort(raw)[:3].tolist())
 
 
-def test_lists_are_taken_as_their_number():
+def test_a_number_stands_for_that_many_lists():
     lists = full_lists()
     assert [fold.test.tolist() for fold in folds(lists, 2, 5)] == [f.test.tolist() for f in folds(4, 2, 5)]
     assert lists.subset(folds(lists, 2, 5)[0].train).n_lists == 2
@@ -84,7 +84,7 @@ def test_lists_are_taken_as_their_number():
         ((5, 2, True), ConfigError, "seed True"),
     ],
 )
-def test_folds_that_cannot_be_are_refused(arguments, error, message):
+def test_impossible_folds_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         folds(*arguments)
 
@@ -94,16 +94,16 @@ def test_keys_that_do_not_fit_are_refused():
         folds(4, 3, key=list("abab"))
     with pytest.raises(DataError, match="key has 3 entries, expected one for each of 4 lists"):
         folds(4, 2, key=list("abc"))
-    with pytest.raises(DataError, match=r"a fraction of 0\.2 of 4 lists with 1 keys holds no list"):
+    with pytest.raises(DataError, match=r"a fraction of 0\.2 of 4 lists with 1 keys contains no list"):
         split(4, [0.8, 0.2], key=list("aaaa"))
 
 
 @pytest.mark.parametrize("fractions", [[], [0.5, 0.6], [0.0, 0.5], [-0.1], [1.1], [float("nan")]])
-def test_fractions_that_cannot_be_are_refused(fractions):
+def test_impossible_fractions_are_refused(fractions):
     with pytest.raises(ConfigError, match="each must be above 0 and their sum at most 1"):
         split(10, fractions)
 
 
 def test_a_part_without_a_list_is_refused():
-    with pytest.raises(DataError, match=r"a fraction of 0\.01 of 10 lists holds no list"):
+    with pytest.raises(DataError, match=r"a fraction of 0\.01 of 10 lists contains no list"):
         split(10, [0.9, 0.01])

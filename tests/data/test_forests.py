@@ -28,7 +28,7 @@ def nodes(forest):
 
 
 @given(FOREST, st.sampled_from(STRIPS))
-def test_equals_its_twin(given_trees, strip):
+def test_trees_equal_those_of_the_twin(given_trees, strip):
     texts = [reference.brackets(tree) for tree in given_trees]
     forest = Forest.from_strings(texts, strip=strip)
     expected = [reference.parse(text, strip) for text in texts]
@@ -73,7 +73,7 @@ def test_any_text_is_read_or_refused_as_by_the_twin(text, strip):
         ("(X \xa0)", "(X \xa0)"),
     ],
 )
-def test_what_is_read(text, expected):
+def test_accepted_trees(text, expected):
     assert list(Forest.from_strings([text]).to_strings()) == [expected]
 
 
@@ -87,7 +87,7 @@ def test_what_is_read(text, expected):
         ("( (S (NP (-NONE- *))) (NP-LGS a))", "(NP a)"),
     ],
 )
-def test_what_is_stripped(text, expected):
+def test_stripped_trees(text, expected):
     assert list(Forest.from_strings([text], strip=["traces", "functions"]).to_strings()) == [expected]
 
 
@@ -98,12 +98,12 @@ def test_what_is_stripped(text, expected):
         (")", r"found '\)'"),
         ("(", "not closed"),
         ("(S (NP a)", r"not closed: '\(S \(NP a\)'"),
-        ("(S)", "holds no word"),
-        ("(S (NP ) (VP b))", r"holds no word, before '\) \(VP b\)\)'"),
-        ("(S () (VP b))", "holds no word"),
-        ("(S (NP a)))", r"'\)' behind the tree"),
-        ("(S (NP a)) (S (NP b))", r"'\(S \(NP b\)\)' behind"),
-        ("(S (NP a)) b", "'b' behind"),
+        ("(S)", "without a word"),
+        ("(S (NP ) (VP b))", r"without a word, before '\) \(VP b\)\)'"),
+        ("(S () (VP b))", "without a word"),
+        ("(S (NP a)))", r"'\)' after the tree"),
+        ("(S (NP a)) (S (NP b))", r"'\(S \(NP b\)\)' after"),
+        ("(S (NP a)) b", "'b' after"),
         ("(S (NP a" + "b" * 100, r"\.\.\.'"),
     ],
 )
@@ -132,7 +132,7 @@ def _read(reader, texts):
     return reader.read(column.data, np.stack([column.offsets[:-1], column.offsets[1:]], axis=1))
 
 
-def test_spans_may_lie_anywhere():
+def test_spans_may_be_anywhere_in_the_text():
     text = np.frombuffer(b"-1\t(A b)\n-2\t(C d)", dtype=np.uint8)
     forest = TreeReader().read(text, np.array([[12, 17], [3, 8], [0, 0]]))
     assert list(forest.to_strings()) == ["(C d)", "(A b)", ""]
@@ -148,7 +148,7 @@ def test_take(given_trees, data):
     assert [forest[i] for i in range(-len(texts), len(texts))] == texts * 2
 
 
-def test_a_tree_of_great_depth():
+def test_a_very_deep_tree():
     text = "(X " * 50_000 + "w" + ")" * 50_000
     forest = Forest.from_strings([text])
     assert forest.sizes.tolist() == list(range(50_001, 0, -1))

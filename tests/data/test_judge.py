@@ -25,7 +25,7 @@ def test_the_corpus_value_is_that_of_the_summed_statistics():
     assert corpus_value(judge, judge.per_list(np.zeros(9))) == 2 / 3
 
 
-def test_a_judge_is_known_by_what_it_has():
+def test_judges_are_recognised_by_their_attributes():
     assert isinstance(Accuracy(), Judge)
     assert isinstance(PerItem(), SelectingJudge)
     assert not isinstance(Accuracy(), SelectingJudge)

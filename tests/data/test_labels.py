@@ -98,7 +98,7 @@ def test_k_means_of_all_lists_is_that_of_their_labels_together(labels, k):
     assert_best_clusters(labels, found, k)
 
 
-def test_k_means_sees_how_often_a_label_stands():
+def test_k_means_weights_labels_by_their_frequency():
     assert quantised(as_lists([[0, 1, 2.1]]), Quantiser("kmeans", 2)).labels.tolist() == [0, 0, 1]
     assert quantised(as_lists([[0] * 50 + [1, 2.1]]), Quantiser("kmeans", 2)).labels[-2:].tolist() == [1, 1]
 
@@ -118,7 +118,7 @@ def test_k_means_of_many_labels_finds_the_modes():
     np.testing.assert_array_equal(quantised(lists, Quantiser("kmeans", 4)).labels, mode)
 
 
-def test_labels_that_are_equal_or_absent_are_one_level():
+def test_equal_or_missing_labels_are_one_level():
     for scheme in ("kmeans", "list-kmeans"):
         found = quantised(as_lists([[3, 3, NAN], [NAN]]), Quantiser(scheme, 3))
         np.testing.assert_array_equal(found.labels, [0, 0, NAN, NAN])
@@ -151,18 +151,18 @@ def test_a_top_share_and_the_share_below_it_give_as_many_pairs():
     assert counts == [12 * 28, 28 * 12]
 
 
-def test_all_but_the_labels_stays():
+def test_only_the_labels_change():
     lists = as_lists([[1.0, 2.0], [3.0, NAN]])
     found = quantised(lists, Quantiser("best"))
     assert found.features is lists.features
     assert lists.labels.tolist()[:3] == [1.0, 2.0, 3.0]
 
 
-def test_what_cannot_be_quantised():
+def test_lists_that_cannot_be_quantised_are_refused():
     bare = CandidateLists.from_arrays(np.zeros((2, 1)))
     with pytest.raises(DataError, match="no labels to quantise"):
         quantised(bare, Quantiser("best"))
-    with pytest.raises(ConfigError, match="no model has chosen"):
+    with pytest.raises(ConfigError, match="needs the items that the model chooses"):
         quantised(as_lists([[1.0]]), Quantiser("model", path="m"))
 
 
@@ -170,7 +170,7 @@ def test_what_cannot_be_quantised():
     "text",
     ["best", "above=40", "above=-0.5", "top=70%", "top=2.5%", "kmeans=3", "list-kmeans=12", "model=a=b"],
 )
-def test_a_way_prints_back(text):
+def test_a_scheme_prints_back(text):
     assert str(parse_quantiser(text)) == text
     assert parse_quantiser(str(parse_quantiser(text))) == parse_quantiser(text)
 
@@ -186,13 +186,13 @@ def test_a_way_prints_back(text):
         ("top=70", "expected top=P%"),
         ("top=0%", "expected top=P%"),
         ("top=100%", "below 100"),
-        ("kmeans=1", "2 at least"),
+        ("kmeans=1", "at least 2"),
         ("kmeans=2.5", "a whole number"),
         ("list-kmeans=", "a whole number"),
         ("model=", "expected model=FILE"),
     ],
 )
-def test_ways_that_cannot_be_read(text, message):
+def test_malformed_schemes_are_refused(text, message):
     with pytest.raises(ConfigError) as caught:
         parse_quantiser(text)
     assert message in str(caught.value)

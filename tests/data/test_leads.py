@@ -55,7 +55,7 @@ def test_the_margin_is_added_to_the_first_best_alone():
     np.testing.assert_array_equal(scores, [1.0, 2.0, 0.0, 5.0, 4.0])
 
 
-def test_the_same_text_is_no_other_choice():
+def test_an_item_with_the_same_text_is_not_another_choice():
     lists = lists_of([2, 2, 1])
     scores = np.array([0.0, 1.0, 0.0, 1.0, 0.0])
     assert switched(lists, scores).tolist() == [True, True, False]
@@ -73,14 +73,14 @@ def test_a_lead_of_the_margin_itself_does_not_switch():
     assert kept[3] < kept[2]
 
 
-def test_rounding_of_the_sum_turns_no_list():
+def test_rounding_of_the_sum_changes_no_choice():
     lists = lists_of([2])
     scores = np.array([1e16, 1e16 + 4])
     assert choice(lists, with_margin(lists, scores, 3.9)) == [1]  # 1e16 + 3.9 is 1e16 + 4 in floating point
     assert choice(lists, with_margin(lists, scores, 4.0)) == [0]
 
 
-def test_a_tie_for_the_top_is_the_first_bests_even_at_no_margin():
+def test_the_first_best_wins_ties_for_the_top_even_without_a_margin():
     lists = lists_of([3], [0, 0, 1])
     scores = np.zeros(3)
     assert choice(lists, scores) == [0]
@@ -94,13 +94,13 @@ def test_an_infinite_margin_keeps_every_first_best_with_finite_scores():
     assert kept.tolist() == [3.0, 7.0, 1.0, 8.0]
 
 
-def test_without_a_first_stage_it_is_said_how_to_give_one():
+def test_without_a_first_best_the_error_names_the_option():
     lists = CandidateLists.from_arrays(np.zeros((2, 1)), source="some lists")
     with pytest.raises(DataError, match=r"some lists: .*--first-best input\|FEATURE"):
         with_margin(lists, np.zeros(2), 0.0)
 
 
-def test_a_score_that_is_no_number_is_refused():
+def test_a_nan_score_is_refused():
     with pytest.raises(DataError, match="some lists: item 2 has the score NaN"):
         with_margin(lists_of([2]), np.array([0.0, np.nan]), 0.0)
 
@@ -117,6 +117,6 @@ def test_margins_as_typed(text, margin):
 
 
 @pytest.mark.parametrize("text", ["", "auto", "-1", "nan", "1,5"])
-def test_what_is_no_margin(text):
+def test_malformed_margins_are_refused(text):
     with pytest.raises(ConfigError, match="expected a number of at least 0, inf or none"):
         margin_of(text)

@@ -183,7 +183,7 @@ def test_input_order_and_back(rows, width):
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=6), st.sampled_from(["dense", "sparse"]))
-def test_a_subset_holds_every_column_of_its_lists(chosen, layout):
+def test_a_subset_has_every_column_of_its_lists(chosen, layout):
     lists = full_lists(layout)
     part = lists.subset(chosen)
     items = np.concatenate([np.arange(lists.offsets[i], lists.offsets[i + 1]) for i in chosen])
@@ -258,7 +258,7 @@ def test_a_mask_chooses_as_numbers_do():
         ([[0]], "by numbers"),
     ],
 )
-def test_a_subset_of_what_is_not_there_is_refused(chosen, message):
+def test_impossible_subsets_are_refused(chosen, message):
     with pytest.raises(DataError, match=message):
         full_lists().subset(chosen)
 

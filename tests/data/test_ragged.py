@@ -34,7 +34,7 @@ def test_entries_are_counted_list_by_list():
         ([[1.0]], [0, 1], "a float64 vector"),
     ],
 )
-def test_what_does_not_fit_is_refused(values, offsets, said):
+def test_arrays_that_do_not_fit_are_refused(values, offsets, said):
     with pytest.raises(DataError, match=said):
         Ragged(np.array(values), np.array(offsets, dtype=np.int64))
 
@@ -55,7 +55,7 @@ def test_the_column_goes_with_its_lists_and_through_a_store(tmp_path):
     assert read_store(tmp_path / "store").unretrieved is None
 
 
-def test_labels_that_nothing_counts_and_other_lengths_are_refused():
+def test_labels_of_0_and_wrong_lengths_are_refused():
     with pytest.raises(DataError, match="a label of 0 or less"):
         lists_with(Ragged(np.array([0.0]), np.array([0, 1, 1, 1])))
     with pytest.raises(DataError, match="unretrieved has 1 entries, expected 3"):

@@ -263,7 +263,7 @@ RANKS = {"bounds": np.array([0, 1, 2]), "knots": np.zeros(2), "levels": np.zeros
         ({**META, "n_features": True}, TWO, "not the description"),
         ({**META, "shifts": 1}, TWO, "not the description"),
         ({"name": "minmax"}, TWO, "not the description"),
-        (META, {"divisor": np.ones(2)}, r"holds \['divisor'\], expected \['divisor', 'shift'\]"),
+        (META, {"divisor": np.ones(2)}, r"found \['divisor'\], expected \['divisor', 'shift'\]"),
         ({**META, "shifts": False}, TWO, "expected .'divisor'."),
         (META, {**TWO, "shift": np.zeros(3)}, "do not fit 2 features"),
         (META, {**TWO, "shift": np.zeros(2, np.float32)}, "shift is 1-dimensional float32"),

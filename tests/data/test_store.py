@@ -40,7 +40,7 @@ def test_every_column_comes_back(layout, tmp_path):
     assert os.listdir(tmp_path) == ["s"]
 
 
-def test_absent_columns_stay_absent(tmp_path):
+def test_missing_columns_stay_missing(tmp_path):
     write_store(CandidateLists.from_arrays(np.ones((3, 0))), tmp_path / "s")
     back = read_store(tmp_path / "s")
     assert (back.n_items, back.n_features) == (3, 0)
@@ -96,7 +96,7 @@ def test_a_link_to_a_store_stays_a_link(tmp_path):
 @pytest.mark.parametrize(
     "content", [None, {}, {"notes.txt": "mine"}, {"meta.json": "{}"}, {"meta.json": "["}]
 )
-def test_what_is_not_a_store_is_not_replaced(content, tmp_path):
+def test_anything_but_a_store_is_not_replaced(content, tmp_path):
     path = tmp_path / "s"
     if content is None:
         path.write_text("a file")
@@ -219,7 +219,7 @@ FAULTS = {
     ),
     "symbols": (
         lambda p: claim(p, "gold.symbols", np.full(12, 99, np.int32)),
-        "s: found trees: the nodes of tree 0 form none, expected columns that fit",
+        "s: found trees: the nodes of tree 0 are not a tree, expected columns that fit",
     ),
     "value": (lambda p: claim(p, "labels", np.full(10, np.inf)), "s: found labels holds an infinite value"),
     "lists": (

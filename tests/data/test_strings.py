@@ -68,7 +68,7 @@ def test_broken_columns_are_refused(data, offsets, message):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_strings_that_stand_before_in_their_list(seed: int) -> None:
+def test_strings_that_occurred_earlier_in_their_list(seed: int) -> None:
     rng = random.Random(seed)
     pool = ["", "a", "b", "a" * 8, "a" * 9, "b" + "a" * 8, "été", "x" * 40]
     lengths = [rng.randint(1, 30) for _ in range(rng.randint(1, 9))]

@@ -16,8 +16,8 @@ from rerank.evaluation.gains import gain
 from rerank.evaluation.significance import SEED
 from rerank.evaluation.variance import of_values, variance
 from rerank.metrics.base import parse
+from rerank.report.runs import variance_lines
 from rerank.report.tables import table_text
-from rerank.report.variance import variance_lines
 
 
 def judged(metric="label@1", n_lists=60, unjudged=0):

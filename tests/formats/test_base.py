@@ -56,11 +56,11 @@ def test_mistakes_of_the_caller_are_one_line(tmp_path: Path) -> None:
         load(tmp_path / "none")
     with pytest.raises(ConfigError, match="unknown format 'svmlite'; did you mean 'svmlight'"):
         load(tmp_path, format="svmlite")
-    with pytest.raises(ConfigError, match="unknown read option 'stric'"):
+    with pytest.raises(ConfigError, match="unknown setting 'stric'; did you mean 'strict'"):
         load(tmp_path, stric=True)
-    with pytest.raises(ConfigError, match="missing: got 'none', expected zero or nan"):
+    with pytest.raises(ConfigError, match="missing: found 'none', expected 'zero' or 'nan'"):
         ReadOptions(missing="none")
-    with pytest.raises(ConfigError, match="threads: got -1"):
+    with pytest.raises(ConfigError, match="threads: found -1, expected 0 or more"):
         ReadOptions(threads=-1)
 
 

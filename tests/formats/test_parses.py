@@ -130,7 +130,7 @@ def test_traces_and_function_tags_go_where_that_is_asked(tmp_path):
     bare = read(tmp_path, text, strip=["traces", "functions"])
     assert bare.gold[0] == bare.trees[0] == "(S (NP (DT The) (NN dog)) (VP (VBZ barks)))"
     assert read(tmp_path, text, strip="traces").gold[0].startswith("(S (NP-SBJ-1 ")
-    with pytest.raises(ConfigError, match="strip: unknown 'function'; did you mean 'functions'"):
+    with pytest.raises(ConfigError, match="strip: found 'function', expected 'traces' or 'functions'"):
         read(tmp_path, text, strip="function")
 
 
@@ -152,9 +152,9 @@ FAULTS = {
     "stuck at the end": ("(A b)\n-1x", ":2: found '-1x'"),
     "text": (f"{GOLD}\n-1\tabc", ":2: found 'abc', expected a tree in brackets"),
     "open": (f"{GOLD}\n-1\t{GOLD[:-1]}\n", ":2: found brackets that are not closed"),
-    "more": (f"{GOLD}\n\n\n{GOLD}\n-1\t{GOLD}) \n", r":5: found '\)' behind the tree"),
-    "two trees": (f"{GOLD}\n-1\t(A b) (A b)\n", r":2: found '\(A b\)' behind the tree"),
-    "empty bracket": (f"{GOLD}\n-1\t(S (NP) (VP a))", ":2: found a bracket that holds no word"),
+    "more": (f"{GOLD}\n\n\n{GOLD}\n-1\t{GOLD}) \n", r":5: found '\)' after the tree"),
+    "two trees": (f"{GOLD}\n-1\t(A b) (A b)\n", r":2: found '\(A b\)' after the tree"),
+    "empty bracket": (f"{GOLD}\n-1\t(S (NP) (VP a))", ":2: found a bracket without a word"),
     "bad gold": (f"(S\n-1\t{GOLD}", ":1: found brackets that are not closed"),
     "the first of two": ("(A b)\n-1\t(A\n\n(A\n-1\t(A b)", ":2: found brackets that are not closed"),
     "gold twice": (f"{GOLD}\n{GOLD}\n-1\t{GOLD}", ":2: found a tree without a log probability"),

@@ -15,7 +15,6 @@ from fuzz.mutated import mutated_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import table as slow
-from rerank.native.formats._table import parse_rows
 
 from rerank import files
 from rerank.data.columns.strings import StringColumn
@@ -23,7 +22,6 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.formats import load
-from rerank.formats.table import read as table_read
 from rerank.formats.table.format import Table
 
 STRINGS = StringColumn.from_strings
@@ -144,7 +142,7 @@ def test_long_cells_and_many_rows(tmp_path: Path) -> None:
     assert max(lists.texts.lengths()) == 400_000
     assert lists.input_order(lists.features.column(0))[1:].tolist() == [i + 0.5 for i in range(20_000)]
     assert csv.field_size_limit() == before
-    with pytest.raises(FormatError, match=r"csv:20003: found '1x' in column 'x'"):
+    with pytest.raises(FormatError, match=r"csv:20003: found column 'x' with '1x'"):
         quietly(tmp_path, text + "1,t,1x\n")
 
 
@@ -155,20 +153,20 @@ FAULTS = {
     "two of a name": ("qid,x,x\n1,2,3\n", 1, "two columns 'x'"),
     "short row": ("qid,x,y\n1,2,3\n1,2\n", 3, "2 cells, expected 3, as the header has"),
     "long row": ("qid,x\n1,2,\n", 2, "3 cells"),
-    "word": ("qid,x\n1,2\n1,two\n", 3, "'two' in column 'x', expected a finite number or an empty cell"),
-    "nan": ("qid,x\n1,2\n1,NaN\n", 3, "'NaN' in column 'x'"),
-    "nan first": ("qid,x\n1,nan\n", 2, "'nan' in column 'x'"),
-    "inf": ("qid,x\n1,-inf\n", 2, "'-inf' in column 'x'"),
-    "too large": ("qid,x\n1,1e999\n", 2, "'1e999' in column 'x', too large for float64"),
+    "word": ("qid,x\n1,2\n1,two\n", 3, "column 'x' with 'two', expected a finite number or an empty cell"),
+    "nan": ("qid,x\n1,2\n1,NaN\n", 3, "column 'x' with 'NaN'"),
+    "nan first": ("qid,x\n1,nan\n", 2, "column 'x' with 'nan'"),
+    "inf": ("qid,x\n1,-inf\n", 2, "column 'x' with '-inf'"),
+    "too large": ("qid,x\n1,1e999\n", 2, "column 'x' with '1e999', too large for float64"),
     "underscore": ("qid,x\n1,1\n1,1_0\n", 3, "'1_0'"),
-    "digits of another script": ("qid,x\n1,1\n1,\u0661\n", 3, "in column 'x'"),
+    "digits of another script": ("qid,x\n1,1\n1,\u0661\n", 3, "column 'x' with"),
     "empty": ("qid,x,y\n1,1,1\n1,,\n", 3, "an empty cell in column 'x' (and in 1 more column), expected a"),
     "empty list": ("qid,x\n1,1\n,2\n", 3, "an empty cell for the list"),
-    "label": ("qid,x,label\n1,1,good\n", 2, "'good' in column 'label'"),
-    "label after": ("qid,x,label\n1,1,\n1,1,good\n", 3, "'good' in column 'label'"),
-    "open quote": ('qid,x\n1,1\n1,"2\n', 3, "no row (unexpected end of data)"),
-    "behind a quote": ('qid,x\n1,"2"3\n', 2, "no row ("),
-    "carriage returns": ("qid,x\r1,2\r", 1, "no row ("),
+    "label": ("qid,x,label\n1,1,good\n", 2, "column 'label' with 'good'"),
+    "label after": ("qid,x,label\n1,1,\n1,1,good\n", 3, "column 'label' with 'good'"),
+    "open quote": ('qid,x\n1,1\n1,"2\n', 3, "a quote that is never closed, expected cells quoted as in CSV"),
+    "behind a quote": ('qid,x\n1,"2"3\n', 2, "text after a closing quote"),
+    "carriage returns": ("qid,x\r1,2\r", 1, "a carriage return within a line"),
 }
 
 
@@ -387,7 +385,7 @@ def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
         check_any(tmp_path_factory.getbasetemp(), content, nan)
 
 
-def test_plain_blocks_are_read_as_rows_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_any_size_give_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(5)
     lines = ["qid,name,x,id,text,label,y,empty"]
     for i, row in enumerate(rng.normal(size=(500, 3)).tolist()):
@@ -400,22 +398,14 @@ def test_plain_blocks_are_read_as_rows_are(tmp_path: Path, monkeypatch: pytest.M
         ]
         lines.append(",".join([f"q{i // 9}", "w", *cells, " " * (i % 3)]))
     text = "\r\n".join(lines)
-    rows = quietly(tmp_path, text)  # the first block has to find out what columns are
+    rows = quietly(tmp_path, text)
     monkeypatch.setattr(files, "BLOCK", 700)
-    calls = []
-
-    def counted(*arguments: Any) -> bool:
-        calls.append(parse_rows(*arguments))
-        return calls[-1]
-
-    monkeypatch.setattr(table_read, "parse_rows", counted)
-    plain = quietly(tmp_path, text)
-    assert sum(calls) > 20
-    assert same_bits(plain.features.to_dense(), rows.features.to_dense())
-    assert same_bits(plain.labels, rows.labels)
+    parts = quietly(tmp_path, text)
+    assert same_bits(parts.features.to_dense(), rows.features.to_dense())
+    assert same_bits(parts.labels, rows.labels)
     for name in ("feature_names", "list_ids", "item_ids", "texts", "rows"):
-        assert getattr(plain, name) == getattr(rows, name)
-    with pytest.raises(FormatError, match="csv:502: found 'x' in column 'x'"):
+        assert getattr(parts, name) == getattr(rows, name)
+    with pytest.raises(FormatError, match="csv:502: found column 'x' with 'x'"):
         quietly(tmp_path, text + "\r\nq,w,x,,,,,")
     with pytest.raises(FormatError, match="csv:502: found 7 cells"):
         quietly(tmp_path, text + "\r\nq,w,1,,,,")
@@ -424,6 +414,25 @@ def test_plain_blocks_are_read_as_rows_are(tmp_path: Path, monkeypatch: pytest.M
     assert "left out: 'name', 'empty'" in str(notes[1].message)
     assert late.features.values[:500].tobytes() == rows.features.values.tobytes()
     assert quietly(tmp_path, text + '\r\nq,w,1,"a\n",,,"2",').item_ids[500] == "a\n"
+
+
+def test_quoted_cells_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "BLOCK", 16)
+    texts = ["a" * 100, "b\n" * 50, '"' * 70, "", "\r\n,", "c"]
+    rows = [["qid", "text", 'x\n"y"' * 20], *([f"q{i // 2}", text, str(i)] for i, text in enumerate(texts))]
+    quoted = ("\n".join(",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows)) + "\n"
+    lists = quietly(tmp_path, quoted)
+    assert list(lists.texts) == texts
+    assert lists.feature_names == [rows[0][2]]
+    assert lists.features.column(0).tolist() == [0, 1, 2, 3, 4, 5]
+    line = quoted.count("\n") + 1
+    for row, found in (
+        ("q,t\n", "2 cells"),
+        ('q,"t', "a quote that is never closed"),
+        ("\xe9,,1,", "4 cells"),
+    ):
+        with pytest.raises(FormatError, match=f"csv:{line}: found {found}"):
+            quietly(tmp_path, quoted + row)
 
 
 def test_an_empty_path(tmp_path: Path) -> None:

@@ -89,9 +89,9 @@ def test_references_are_not_given_twice(tmp_path: Path) -> None:
 
 
 def test_paths_may_be_one_or_several(tmp_path: Path) -> None:
-    assert ReadOptions(refs="a").refs == ("a",)  # type: ignore[arg-type]
-    assert ReadOptions(refs=[Path("a"), "b"]).refs == ("a", "b")  # type: ignore[arg-type]
-    assert ReadOptions(merge=["c"]).changed() == ["merge"]  # type: ignore[arg-type]
+    assert ReadOptions(refs="a").refs == ("a",)
+    assert ReadOptions(refs=[Path("a"), "b"]).refs == ("a", "b")
+    assert ReadOptions(merge=["c"]).changed() == ["merge"]
     assert ReadOptions().changed() == []
-    with pytest.raises(ConfigError, match="n_best: got -1"):
+    with pytest.raises(ConfigError, match="n_best: found -1"):
         ReadOptions(n_best=-1)

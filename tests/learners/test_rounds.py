@@ -1,4 +1,4 @@
-"""The log-loss of a learning curve, and the random and single-feature rankers."""
+"""The log-loss of a learning curve, and the baselines."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rerank.data.lists import CandidateLists
+from rerank.errors import FitError
 from rerank.experiment import train
 from rerank.learners.rounds import log_loss
 
@@ -64,11 +65,16 @@ def test_best_feature_finds_the_feature_and_its_sign():
     assert model.training.rounds.train == pytest.approx(1.0)
 
 
-def test_best_feature_takes_the_earlier_of_equals_upwards_first():
+def test_on_ties_best_feature_takes_the_first_and_larger_is_better():
     model = train(
         lists_of([1, 0], [2], np.array([[0.0, 1.0, 1.0], [0.0, 0.0, 0.0]])), "best-feature", metric="AP"
     )
     assert model.explain() == [("2", 1.0)]
+
+
+def test_best_feature_needs_a_feature_and_a_value():
+    with pytest.raises(FitError, match="no features, so no feature is the best"):
+        train(lists_of([1, 0], [2], np.zeros((2, 0))), "best-feature", metric="AP")
 
 
 def test_random_scores_depend_on_the_seed_alone():

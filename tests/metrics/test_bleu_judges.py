@@ -10,7 +10,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from reference import bleu_twins as twin
+from reference.metrics import bleu as twin
 from reference.translations import DEGENERATE, bleu_rows, drawn_groups, lists_of
 
 from rerank.data.columns.offsets import offsets_of

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import edit as reference
+from reference.metrics import edit as reference
 from reference.nbest import moses_lists, text_lists
 
 from rerank.data.columns.strings import StringColumn

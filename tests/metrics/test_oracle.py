@@ -112,7 +112,7 @@ def test_lists_without_judged_items_are_left_out_and_nan_is_refused():
 @pytest.mark.parametrize(
     ("typed", "canonical"),
     [
-        ("oracle5.BLEU", "oracle5.BLEU"),
+        ("oracle2.sBLEU", "oracle2.sBLEU"),
         ("Oracle3.label", "oracle3.label@1"),
         ("oracle2.bleu(tok=13a, lc=true)", "oracle2.BLEU(tok=13a, lc=1)"),
     ],
@@ -125,9 +125,9 @@ def test_names_print_back(typed, canonical):
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("oracle.BLEU", "oracle5.BLEU"),
+        ("oracle.BLEU", "oracle2.sBLEU"),
         ("oracle0.BLEU", "a cutoff is at least 1"),
-        ("oracle5.AP", "a metric of one chosen item, such as oracle5.BLEU, not AP"),
+        ("oracle5.AP", "a metric of one chosen item, such as oracle2.sBLEU, not AP"),
         ("oracle5.oracle3.BLEU", "not oracle3.BLEU"),
         ("oracle5.BLUE", "did you mean 'BLEU'"),
         ("oracle5", "unknown metric"),

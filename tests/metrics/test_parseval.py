@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import parseval as reference
 from reference import trees as reference_trees
+from reference.metrics import parseval as reference
 
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.offsets import offsets_of

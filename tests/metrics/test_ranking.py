@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import ranking as slow
+from reference.metrics import ranking as slow
 
 from rerank.data.judge import Judge, corpus_value
 from rerank.data.lists import CandidateLists

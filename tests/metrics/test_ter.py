@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import ter as reference
+from reference.metrics import ter as reference
 from reference.nbest import moses_lists, text_lists
 
 from rerank.data.judge import corpus_value

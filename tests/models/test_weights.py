@@ -52,9 +52,9 @@ def test_scalings_that_are_no_factor_are_refused(scaling):
     fitted = fit_scaling(scaling, lists)
     model = LinearModel(NAMES, np.ones(3))
     model.scaling = fitted
-    with pytest.raises(ConfigError, match=f"model: scaling {scaling} is no fixed factor"):
+    with pytest.raises(ConfigError, match=f"model: scaling {scaling} has no fixed factor"):
         weights_of(model, "model")
-    with pytest.raises(ConfigError, match=f"initial weights w.tsv: scaling {scaling} is no fixed factor"):
+    with pytest.raises(ConfigError, match=f"initial weights w.tsv: scaling {scaling} has no fixed factor"):
         initial_for(NamedWeights(NAMES, np.ones(3), "w.tsv"), lists, fitted)
 
 
@@ -67,7 +67,7 @@ def test_weights_go_to_columns_by_name_and_the_rest_is_noted():
         "w.tsv: 1 feature without a weight (b)",
         "w.tsv: 1 weight without a feature (x)",
     ]
-    with pytest.raises(ConfigError, match=r"w\.tsv: no weight bears the name of a feature of some lists"):
+    with pytest.raises(ConfigError, match=r"w\.tsv: no weight matches a feature of some lists by name"):
         initial_for(NamedWeights(["x"], np.ones(1), "w.tsv"), some_lists(), None)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from reference import bleu_twins as bleu
+from reference.metrics import bleu
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists

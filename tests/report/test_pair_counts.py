@@ -20,7 +20,7 @@ from rerank.report.pair_counts import (
     standard_quantisers,
     standard_relations,
 )
-from rerank.report.sparkline import sparkline
+from rerank.report.runs import sparkline
 
 
 def some_lists(labels, group):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 
 import numpy as np
 import pytest
 
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.evaluate import Evaluation, evaluate
+from rerank.report.table import drawn, facts, table
 from rerank.report.tables import print_table, table_text
 
 METRICS = ["MAP", "NDCG@10", "RR", "PairAcc"]
@@ -39,7 +41,7 @@ def test_three_metrics_stand_side_by_side_in_a_hundred_columns() -> None:
     assert [name in lines[0] for name in METRICS] == [True, True, True, False]
     assert [line.split()[0] for line in lines[3:6]] == ["first-best", "random", "oracle"]
     assert [line.split()[0] for line in lines[7:]] == ["a.txt", "[b].txt"]
-    assert "20 lists, 200 items; left out for want of a judged item: 1" in notes
+    assert "20 lists, 200 items; 1 list without a judged item left out" in notes
     assert "Holm's correction for 2 systems" in notes
     assert all(f"{name}|" in notes for name in ("AP", "nDCG@10", "RR"))
 
@@ -82,28 +84,65 @@ def test_columns_without_a_meaning_are_absent() -> None:
     assert "Holm" not in named  # one test needs no correction
 
 
-def test_plain_text_goes_to_a_file_and_styles_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluation = evaluated(3)
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("COLUMNS", "120")
-    file, terminal = io.StringIO(), Terminal()
-    print_table(evaluation, file)
-    print_table(evaluation, terminal)
-    assert file.getvalue() == table_text(evaluation)
-    assert "\x1b[" not in file.getvalue()
-    assert "\x1b[" in terminal.getvalue()
-    assert "[b].txt" in terminal.getvalue()
-    monkeypatch.setenv("TERM", "dumb")
-    dumb = Terminal()
-    print_table(evaluation, dumb)
-    assert dumb.getvalue() == table_text(evaluation, 80)  # rich takes a dumb terminal for 80 columns
+@pytest.fixture(
+    params=[{}, {"TERM": "xterm"}, {"FORCE_COLOR": "1", "COLORTERM": "truecolor"}, {"COLUMNS": "20"}]
+)
+def environment(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that a caller's environment holds may change plain text."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM", "COLORTERM", "COLUMNS", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in request.param.items():
+        monkeypatch.setenv(name, value)
 
 
-def test_no_color_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm-256color")
+@pytest.mark.usefixtures("environment")
+def test_a_file_gets_plain_text_in_every_environment() -> None:
+    file = io.StringIO()
+    print_table(evaluated(3), file)
+    assert file.getvalue() == table_text(evaluated(3))
+    assert "\x1b" not in file.getvalue()
+    assert max(map(len, file.getvalue().splitlines()[:9])) > 80  # nothing is cut or wrapped
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_terminal_gets_styles_unless_it_cannot_show_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     terminal = Terminal()
-    print_table(evaluated(1), terminal)
-    assert terminal.getvalue() == table_text(evaluated(1))
+    print_table(evaluated(3), terminal)
+    assert "\x1b[1m" in terminal.getvalue()
+    assert "[b].txt" in terminal.getvalue()
+    bare = re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue())
+    assert [line.rstrip() for line in bare.splitlines()] == table_text(evaluated(3)).splitlines()
+    for name, value in (("TERM", "dumb"), ("NO_COLOR", "1")):
+        monkeypatch.setenv(name, value)
+        plain = Terminal()
+        print_table(evaluated(3), plain)
+        assert plain.getvalue() == table_text(evaluated(3))
+        monkeypatch.delenv(name)
+
+
+def test_a_narrow_terminal_gets_one_table_per_metric(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("NO_COLOR", "1")
+    terminal = Terminal()
+    print_table(evaluated(3), terminal)
+    assert terminal.getvalue() == table_text(evaluated(3), 60) != table_text(evaluated(3))
+
+
+def test_cells_are_never_cut_wrapped_or_read_as_markup() -> None:
+    name = "/a/long/path/" + "x" * 300 + "/[bold]scores[/bold] of :smile:.txt"
+    (head, row) = drawn(table(("name", "value"), [(name, "1.5")]))
+    assert row == f"{name}    1.5"
+    assert head.split() == ["name", "value"]
+    assert drawn(table(("", ""), [("a", "b"), ("", "")], left=2)) == ["a  b", ""]
+
+
+def test_facts_wrap_their_last_column_only() -> None:
+    lines = facts([("name", "word " * 40), ("a longer name", "short")])
+    assert max(map(len, lines)) <= 100
+    assert lines[0].startswith("name           word word")
+    assert lines[1].startswith(" " * 15 + "word")
+    assert lines[-1] == "a longer name  short"
+    assert facts([]) == []
+    wide = facts([("n" * 120, "word " * 8)])
+    assert wide[0].startswith("n" * 120 + "  word")

@@ -27,16 +27,16 @@ _SHOWN = 40
 class Forest:
     """Trees, their nodes in preorder.
 
-    offsets : int64 (n_trees + 1); the nodes of tree t are ``offsets[t]:offsets[t + 1]``. A tree without a
-        node is a missing parse.
+    offsets : int64 (n_trees + 1); the nodes of tree t are ``offsets[t]:offsets[t + 1]``. A tree without
+        nodes is a missing parse.
     symbols : int32 (n_nodes), the node's label or word, a number in ``vocabulary``.
-    sizes : int32 (n_nodes), nodes of the subtree rooted here, itself included. A node is a word if and only
-        if it has size 1; one of size 2 is a pre-terminal: its only child is a word.
+    sizes : int32 (n_nodes), the nodes of the subtree rooted here, itself included. A node is a word if and
+        only if it has size 1; a node of size 2 is a pre-terminal: its only child is a word.
     vocabulary : StringColumn of distinct strings, labels and words together.
 
-    The children of node i begin at i + 1, the next sibling of node j stands at j + sizes[j]. The arrays are
-    checked here: DataError names the first tree that is none. ``check=False`` is for those who have made them
-    from arrays that were checked.
+    The children of node i begin at i + 1; the next sibling of node j is node j + sizes[j]. Raises DataError,
+    naming the first bad tree, if the arrays are not trees. ``check=False`` is for callers that made them
+    from checked arrays.
     """
 
     offsets: Index
@@ -63,11 +63,11 @@ class Forest:
             raise DataError(f"trees: sizes has {len(self.sizes)} entries, expected {n_nodes}")
         bad = _trees.misfit(offsets, self.symbols, self.sizes, len(self.vocabulary), self._scratch())
         if bad >= 0:
-            raise DataError(f"trees: the nodes of tree {bad} form none")
+            raise DataError(f"trees: the nodes of tree {bad} are not a tree")
 
     @classmethod
     def from_strings(cls, trees: Iterable[str | bytes], *, strip: Collection[str] = ()) -> Forest:
-        """The forest of trees in brackets, see TreeReader; an empty string is a missing parse."""
+        """Return the forest of trees in brackets, see TreeReader; an empty string is a missing parse."""
         column = StringColumn.from_strings(trees)
         spans = np.stack([column.offsets[:-1], column.offsets[1:]], axis=1)
         return TreeReader(strip).read(column.data, spans)
@@ -76,13 +76,13 @@ class Forest:
         return len(self.offsets) - 1
 
     def __getitem__(self, tree: int) -> str:
-        """Tree number ``tree`` in brackets."""
+        """Return tree number ``tree`` in brackets."""
         if not -len(self) <= tree < len(self):
             raise IndexError(tree)
         return self.take(np.array([tree % len(self)])).to_strings()[0]
 
     def __eq__(self, other: object) -> bool:
-        """Whether both hold the same trees, however their symbols are numbered."""
+        """Return whether both are the same trees, however their symbols are numbered."""
         if not isinstance(other, Forest):
             return NotImplemented
         if not (np.array_equal(self.offsets, other.offsets) and np.array_equal(self.sizes, other.sizes)):
@@ -105,16 +105,16 @@ class Forest:
         return {"offsets": self.offsets, "symbols": self.symbols, "sizes": self.sizes, **vocabulary}
 
     def lengths(self) -> Index:
-        """Nodes of each tree, int64 (n_trees)."""
+        """Return the number of nodes of each tree, int64 (n_trees)."""
         return np.diff(self.offsets)
 
     def _scratch(self) -> Ints:
         return np.empty(int(self.lengths().max(initial=0)), dtype=np.int32)
 
     def take(self, index: Index) -> Forest:
-        """The trees at ``index`` (not negative), in that order, with the same vocabulary."""
+        """Return the trees at ``index`` (not negative), in that order, with the same vocabulary."""
         if len(index) and index.min() < 0:
-            raise DataError("trees: a number below 0 takes nothing")
+            raise DataError("trees: found an index below 0, expected 0 or more")
         which = np.ascontiguousarray(index, dtype=np.int64)
         offsets = offsets_of(self.lengths()[which])
         symbols, sizes = (np.empty(offsets[-1], dtype=np.int32) for _ in range(2))
@@ -123,7 +123,7 @@ class Forest:
         return Forest(offsets, symbols, sizes, self.vocabulary, check=False)
 
     def to_strings(self) -> StringColumn:
-        """Each tree in brackets on one line, ``(S (NP (DT the) (NN dog)) ...)``; "" for a missing parse."""
+        """Return each tree on one line, ``(S (NP (DT the) (NN dog)) ...)``; "" for a missing parse."""
         vocabulary = self.vocabulary
         lengths = np.empty(len(self), dtype=np.int64)
         _trees.lengths(self.offsets, self.symbols, self.sizes, vocabulary.offsets, lengths)
@@ -142,11 +142,11 @@ class Forest:
         return StringColumn(data, offsets)
 
     def symbol_of(self, string: str) -> int:
-        """The number of a string in the vocabulary, -1 where it is not there."""
+        """Return the number of a string in the vocabulary, -1 if it is absent."""
         return next((i for i, known in enumerate(self.vocabulary) if known == string), -1)
 
     def is_word(self) -> Mask:
-        """Which nodes are words, those of traces (under -NONE-) left out: bool (n_nodes)."""
+        """Return which nodes are words, those of traces (under -NONE-) excluded: bool (n_nodes)."""
         words: Mask = self.sizes == 1
         trace = self.symbol_of(TRACE)
         if trace >= 0:
@@ -154,7 +154,13 @@ class Forest:
         return words
 
     def words(self) -> tuple[Index, Ints]:
-        """The words of each tree, without traces: offsets int64 (n_trees + 1), symbols int32 (n_words)."""
+        """Return the words of each tree, without traces.
+
+        Returns
+        -------
+        offsets : int64 (n_trees + 1)
+        symbols : int32 (n_words)
+        """
         words = self.is_word()
         before = np.zeros(len(words) + 1, dtype=np.int64)
         np.cumsum(words, out=before[1:])
@@ -162,10 +168,14 @@ class Forest:
 
 
 def other_words(trees: Forest, gold: Forest, lists: Index) -> int:
-    """The first tree whose words are not those of its list's gold tree, traces left out; -1 where none is.
+    """Return the first tree whose words differ from its list's gold tree, traces ignored; -1 if none does.
 
-    lists are the bounds of lists of trees, int64 (n_lists + 1); the forests share their symbols (both are of
-    one TreeReader). A missing parse has no words to differ.
+    Parameters
+    ----------
+    trees, gold : Forest (n_items) and (n_lists)
+        With the same symbols: both are of one TreeReader. A missing parse never differs.
+    lists : int64 (n_lists + 1)
+        The bounds of the lists of trees.
     """
     trace = trees.symbol_of(TRACE)
     forests = trees.offsets, trees.symbols, trees.sizes, gold.offsets, gold.symbols, gold.sizes
@@ -173,7 +183,7 @@ def other_words(trees: Forest, gold: Forest, lists: Index) -> int:
 
 
 class BracketError(DataError):
-    """Text that is no tree in brackets: the ``tree`` (from 0), what was ``found`` and ``expected``."""
+    """Text that is not a tree in brackets: the ``tree`` (from 0), what was ``found`` and ``expected``."""
 
     def __init__(self, tree: int, found: str, expected: str) -> None:
         self.tree = tree
@@ -186,7 +196,7 @@ class BracketError(DataError):
 
 
 def check_strip(strip: Collection[str]) -> None:
-    """Raise ConfigError at a name that TreeReader cannot strip."""
+    """Raise ConfigError if ``strip`` names something that TreeReader cannot strip."""
     for name in strip:
         if name not in STRIP:
             raise ConfigError(f"strip: unknown {name!r}; {did_you_mean(name, STRIP)}")
@@ -195,15 +205,17 @@ def check_strip(strip: Collection[str]) -> None:
 class TreeReader:
     """Reads trees in Penn brackets, block after block, into forests that share a growing vocabulary.
 
-    A label follows its bracket, words and brackets follow the label, parted by blanks of ASCII. Brackets
-    without a label around a single bracket (the treebank's outer ones) are read through; ``()`` and
-    ``(())`` are missing parses, as is a blank text. ``strip`` names what is left out of the trees:
+    A label follows its bracket; words and brackets follow the label, separated by ASCII blanks. A bracket
+    without a label around a single bracket (the treebank's outer one) is ignored; ``()``, ``(())`` and blank
+    text are missing parses. Symbols keep their numbers: a later forest's vocabulary begins with that of an
+    earlier one.
 
-    traces : elements labelled -NONE-, and brackets that held nothing else;
-    functions : what follows the first - or = of a label, as in NP-SBJ and NP=2; a label that begins with -
-        (-LRB-) stays whole.
-
-    Symbols keep their numbers: a later forest's vocabulary begins with that of an earlier one.
+    Parameters
+    ----------
+    strip
+        What to leave out of the trees. "traces": elements labelled -NONE-, and brackets with nothing else.
+        "functions": what follows the first - or = of a label, as in NP-SBJ and NP=2; a label that begins
+        with - (-LRB-) stays whole.
     """
 
     def __init__(self, strip: Collection[str] = ()) -> None:
@@ -215,7 +227,7 @@ class TreeReader:
 
     @property
     def vocabulary(self) -> StringColumn:
-        """All labels and words so far, by number."""
+        """All labels and words read so far, by number."""
         names = self._names
         if len(self._vocabulary) < len(names):
             data = np.empty(names.n_bytes, dtype=np.uint8)
@@ -225,9 +237,9 @@ class TreeReader:
         return self._vocabulary
 
     def read(self, text: Bytes, spans: Index) -> Forest:
-        """The trees at ``text[spans[t, 0]:spans[t, 1]]``: text is uint8, spans int64 (n_trees, 2).
+        """Return the trees at ``text[spans[t, 0]:spans[t, 1]]``: text is uint8, spans int64 (n_trees, 2).
 
-        Raises BracketError at the first text that is no tree.
+        Raises BracketError at the first text that is not a tree.
         """
         spans = np.ascontiguousarray(spans, dtype=np.int64)
         bounds = np.zeros(len(spans) + 1, dtype=np.int64)
@@ -254,7 +266,7 @@ class TreeReader:
         )
 
     def _read(self, text: Bytes, spans: Index, first: int, rooms: Ints, ends: Index) -> int:
-        """One portion, whose first tree is number ``first``; gives its nodes."""
+        """Read one portion, whose first tree is number ``first``; return the number of its nodes."""
         state = np.zeros(2, dtype=np.int64)
         while True:
             code, place = _brackets.read(
@@ -270,7 +282,7 @@ class TreeReader:
 
 
 def _error(tree: int, fault: str, rest: bytes) -> BracketError:
-    """What is wrong at the first bytes of ``rest``, in words."""
+    """The error for a fault at the first bytes of ``rest``."""
     words = rest.decode("utf-8", "backslashreplace").rstrip()
     shown = repr(words if len(words) <= _SHOWN else words[: _SHOWN - 3] + "...")
     if fault == "no bracket":
@@ -278,5 +290,5 @@ def _error(tree: int, fault: str, rest: bytes) -> BracketError:
     if fault == "open":
         return BracketError(tree, f"brackets that are not closed: {shown}", "a ) for every (")
     if fault == "empty":
-        return BracketError(tree, f"a bracket that holds no word, before {shown}", "words in every bracket")
-    return BracketError(tree, f"{shown} behind the tree", "one tree, with a ( for every )")
+        return BracketError(tree, f"a bracket without a word, before {shown}", "words in every bracket")
+    return BracketError(tree, f"{shown} after the tree", "one tree, with a ( for every )")

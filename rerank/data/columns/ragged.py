@@ -1,4 +1,4 @@
-"""Numbers of lists that hold differently many."""
+"""Columns with any number of values per list."""
 
 from __future__ import annotations
 
@@ -13,12 +13,19 @@ from rerank.errors import DataError
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ragged:
-    """A column of lists with any number of entries each, none included.
+    """A column with any number of values for each list, possibly none.
 
-    values : float64 (n), finite; those of list i are ``values[offsets[i]:offsets[i + 1]]``.
-    offsets : int64 (n_lists + 1), from 0 to n, never falling.
+    Attributes
+    ----------
+    values : float64 (n)
+        Finite; those of list i are ``values[offsets[i]:offsets[i + 1]]``.
+    offsets : int64 (n_lists + 1)
+        From 0 to n, non-decreasing.
 
-    Raises DataError where this does not hold.
+    Raises
+    ------
+    DataError
+        If the arrays are not of this form.
     """
 
     values: Floats
@@ -42,15 +49,15 @@ class Ragged:
 
     @property
     def lengths(self) -> Index:
-        """Entries of each list, int64 (n_lists)."""
+        """The number of entries of each list, int64 (n_lists)."""
         return np.diff(self.offsets)
 
     def take(self, which: Index) -> Ragged:
-        """The lists at ``which`` (not negative), in that order."""
+        """Return the lists at ``which`` (not negative), in that order."""
         places, offsets = places_of(self.offsets, which)
         return Ragged(self.values[places], offsets)
 
     def count(self, mask: Mask) -> Floats:
-        """How many entries of each list the mask (n) has: float64 (n_lists)."""
+        """Return how many entries of each list are in the mask (n): float64 (n_lists)."""
         running = np.concatenate(([0], np.cumsum(mask, dtype=np.int64)))
         return (running[self.offsets[1:]] - running[self.offsets[:-1]]).astype(np.float64)

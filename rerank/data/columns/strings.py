@@ -16,9 +16,18 @@ from rerank.native.data import _strings
 class StringColumn(Sequence[str]):
     """Strings kept as UTF-8 bytes and int64 offsets.
 
-    ``data`` is uint8 (n_bytes), ``offsets`` is int64 (n + 1); string i is
-    ``data[offsets[i]:offsets[i + 1]]``. Bytes that are not UTF-8 survive a round trip (they decode
-    by surrogateescape).
+    String i is ``data[offsets[i]:offsets[i + 1]]``. Bytes that are not UTF-8 survive a round trip (they
+    decode by surrogateescape).
+
+    Parameters
+    ----------
+    data : uint8 (n_bytes)
+    offsets : int64 (n + 1)
+
+    Raises
+    ------
+    DataError
+        If the arrays are not of this form.
     """
 
     __slots__ = ("data", "offsets")
@@ -33,7 +42,7 @@ class StringColumn(Sequence[str]):
 
     @classmethod
     def from_strings(cls, strings: Iterable[str | bytes]) -> StringColumn:
-        """A column holding ``strings`` in their order."""
+        """Return the column of ``strings``, in their order."""
         parts = [s if isinstance(s, bytes) else s.encode("utf-8", "surrogateescape") for s in strings]
         offsets = np.zeros(len(parts) + 1, dtype=np.int64)
         np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), out=offsets[1:])
@@ -43,7 +52,7 @@ class StringColumn(Sequence[str]):
         return len(self.offsets) - 1
 
     def bytes_at(self, index: int) -> bytes:
-        """The bytes of string ``index`` (not negative)."""
+        """Return the bytes of string ``index`` (not negative)."""
         return self.data[self.offsets[index] : self.offsets[index + 1]].tobytes()
 
     def __getitem__(self, index: int) -> str:  # type: ignore[override]
@@ -73,20 +82,20 @@ class StringColumn(Sequence[str]):
         return {"bytes": self.data, "offsets": self.offsets}
 
     def lengths(self) -> Index:
-        """Length of each string in bytes, int64 (n)."""
+        """Return the length of each string in bytes, int64 (n)."""
         return np.diff(self.offsets)
 
     def take(self, index: Index) -> StringColumn:
-        """The strings at ``index`` (not negative), in that order."""
+        """Return the strings at ``index`` (not negative), in that order."""
         if len(index) and index.min() < 0:
-            raise DataError("string column: a number below 0 takes nothing")
+            raise DataError("string column: found an index below 0, expected 0 or more")
         offsets = offsets_of(self.lengths()[index])
         data = np.empty(offsets[-1], dtype=np.uint8)
         _strings.take(self.data, self.offsets, np.ascontiguousarray(index, dtype=np.int64), offsets, data)
         return StringColumn(data, offsets)
 
     def repeated(self, lists: Index) -> Mask:
-        """Whether a string stands before in its list: bool (n); ``lists`` are the bounds of lists."""
+        """Return whether each string occurred earlier in its list, bool (n); ``lists`` are their bounds."""
         out = np.zeros(len(self), dtype=np.uint8)
         longest = int(np.diff(lists).max(initial=0))
         if len(self.data) == 0:  # all are empty

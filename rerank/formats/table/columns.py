@@ -1,35 +1,34 @@
-"""Columns of a table: which is what, and numbers out of their cells."""
+"""Columns of a table: the role of each, and numbers from their cells."""
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rerank.data.types import Floats
-from rerank.errors import ConfigError, DataNote, FormatError
+from rerank.errors import ConfigError, FormatError
 from rerank.formats.base import ReadOptions
-from rerank.formats.common import quoted
-from rerank.native.data._number import parse
+from rerank.formats.common import not_a_number, note, quoted
+from rerank.formats.table.source import Rows
+from rerank.native.formats._table import parse_cells
 from rerank.registry import did_you_mean
 
-# Names that are taken for a column where the options name none, first come first.
+# Names by which a column is found if the options name none; the first that the header has.
 KNOWN = {
     "list_column": ("qid", "list", "list_id", "query", "query_id", "target"),
     "label_column": ("label",),
     "id_column": ("id", "item_id"),
     "text_column": ("text",),
 }
-_BLANKS = " \t\r\n\v\f"  # what float() passes over in ASCII
-_NOT_FINITE = ("nan", "inf", "infinity")
+
+Fault = tuple[int, str, str]  # line, found, expected
 
 
 @dataclass
 class Roles:
-    """The places of columns in a row."""
+    """The positions of columns in a row."""
 
     lists: int
     label: int | None
@@ -40,9 +39,9 @@ class Roles:
 
 
 def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
-    """What each column is; names that were guessed are said in a DataNote.
+    """Return the role of each column and report those found by their names.
 
-    Raises FormatError for a header that names a column twice, ConfigError for columns that are not there.
+    Raises FormatError if the header names a column twice, ConfigError if a column is absent.
     """
     place: dict[str, int] = {}
     for j, name in enumerate(header):
@@ -72,7 +71,7 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
             source, 1, f"no column named {known}", "the name of the list's column by --list-column"
         )
     if guessed:
-        warnings.warn(f"{source}: by the header, {', '.join(guessed)}", DataNote, stacklevel=3)
+        note(f"{source}: by the header, {', '.join(guessed)}")
     label, item_id, text = (place.get(given[option] or "") for option in list(KNOWN)[1:])
     features = [j for name, j in place.items() if name not in taken]
     nameless = sum(not name for name in header)
@@ -80,76 +79,39 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
 
 
 class Numbers:
-    """A column of numbers that grows; its first cell that is not empty says whether it is one."""
+    """A column of numbers that grows; its first cell that is not blank decides whether it is one."""
 
-    def __init__(self, source: str, name: str) -> None:
-        self.source = source
+    def __init__(self, name: str, place: int) -> None:
         self.name = name
-        self.empty_line = 0  # the first line whose cell is empty
+        self.place = place
+        self.empty_line = 0  # the first line whose cell is blank
         self.is_numeric = False
-        self.is_other = False
-        self._other = (0, "")
-        self._blocks: list[Floats] = []
+        self.blocks: list[Floats] = []
+        self.text: Fault | None = None  # the cell that makes it a column of something else
 
-    def add(self, cells: Sequence[str], lines: Sequence[int]) -> None:
-        """Cells of further rows. Raises FormatError where a column of numbers has another cell."""
-        if self.is_other:
-            return
-        if self.is_numeric:
-            block = _plain(cells)
-            if block is not None:
-                self._blocks.append(block)
-                return
-        self._blocks.append(np.empty(len(cells)))
-        out = self._blocks[-1]
-        for i, (cell, line) in enumerate(zip(cells, lines, strict=True)):
-            text = cell.strip(_BLANKS)
-            if not text:
-                self.empty_line = self.empty_line or line
-                out[i] = math.nan
-                continue
-            value = parse(text.encode())
-            if value is None or math.isinf(value):
-                if not self.is_numeric and value is None and text.lstrip("+-").lower() not in _NOT_FINITE:
-                    self.is_other = True
-                    self._other = (line, text)
-                    self._blocks = []
-                    return
-                what = "too large for float64" if value is not None else ""
-                found = f"{quoted(text)} in column {quoted(self.name)}"
-                found += f", {what}" if what else ""
-                raise FormatError(self.source, line, found, "a finite number or an empty cell")
-            self.is_numeric = True
-            out[i] = value
-
-    def add_values(self, values: Floats, line: int) -> None:
-        """Numbers of further rows, a line each from ``line`` on, NaN where cells are empty."""
-        self._blocks.append(np.ascontiguousarray(values))
-        if not self.empty_line:
-            empty = np.isnan(values)
-            if empty.any():
-                self.empty_line = line + int(np.argmax(empty))
-
-    def refuse_other(self) -> None:
-        """Raise FormatError for the cell that is no number."""
-        line, text = self._other
-        found = f"{quoted(text)} in column {quoted(self.name)}"
-        raise FormatError(self.source, line, found, "a finite number or an empty cell")
+    def add(self, rows: Rows) -> Fault | None:
+        """Add the cells of further rows; return the first that is not a number if others are."""
+        if self.text is not None:
+            return None
+        values = np.empty(len(rows.lines))
+        bad = parse_cells(rows.text, rows.spans[:, self.place], values)
+        blank = np.isnan(values if bad < 0 else values[:bad])
+        self.is_numeric |= not blank.all()
+        if bad >= 0:
+            token = rows.cell(bad, self.place).strip()
+            found, expected = not_a_number(token, f"column {quoted(self.name)} with")
+            fault = int(rows.lines[bad]), found, "a finite number or an empty cell"
+            if self.is_numeric or expected == "a finite number":
+                return fault
+            self.text = fault
+            self.blocks = []
+            return None
+        if not self.empty_line and blank.any():
+            self.empty_line = int(rows.lines[np.argmax(blank)])
+        self.blocks.append(values)
+        return None
 
     def values(self) -> Floats:
-        """The whole column, float64 (n_items), NaN where cells are empty; blocks are let go of."""
-        blocks, self._blocks = self._blocks, []
+        """Return the whole column, NaN for blank cells, and forget it."""
+        blocks, self.blocks = self.blocks, []
         return np.concatenate(blocks)
-
-
-def _plain(cells: Sequence[str]) -> Floats | None:
-    """The numbers of cells that are all plain decimals; None where any may be something else.
-
-    Python's float() takes more than a number of a file may be: nan, inf, 1_000, digits of other scripts.
-    """
-    try:
-        out = np.fromiter(map(float, cells), np.float64, len(cells))
-    except ValueError:
-        return None
-    joined = "".join(cells)
-    return out if joined.isascii() and "_" not in joined and np.isfinite(out).all() else None

@@ -1,132 +1,147 @@
-"""The lines of a table: its header, then blocks of plain lines, and rows where cells may be quoted."""
+"""The rows of a CSV or TSV file: its header, then blocks of rows as places of cells."""
 
 from __future__ import annotations
 
-import csv
-import itertools
 from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 
+import numpy as np
+
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
+from rerank.data.types import Bytes, Index
 from rerank.errors import FormatError
 from rerank.files import plain_suffix, shown
 from rerank.formats.growing import whole_lines
+from rerank.native.formats._table import FAULTS, gather, split_rows
 from rerank.text import count
 
-_ROWS = 4096
-_LONGEST_CELL = 1 << 30
+_PADDING = 64  # readable bytes that kernels need after the text
+_FAULTS = {
+    FAULTS["open"]: "a quote that is never closed",
+    FAULTS["quote"]: "text after a closing quote",
+    FAULTS["return"]: "a carriage return within a line",
+}
 
-Rows = tuple[list[list[str]], list[int]]  # and the line on which each starts
 
+@dataclass
+class Rows:
+    """Some rows of a table.
 
-@contextmanager
-def long_cells() -> Iterator[None]:
-    """The csv module refuses cells of more than 128 kB unless told otherwise, for the whole process."""
-    before = csv.field_size_limit(_LONGEST_CELL)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)
+    text : uint8, quoted cells in it are unquoted.
+    spans : int64 (n_rows, n_columns, 2), the start and the length of each cell in ``text``.
+    lines : int64 (n_rows), the line on which each row starts, from 1.
+    """
+
+    text: Bytes
+    spans: Index
+    lines: Index
+
+    def cell(self, row: int, column: int) -> bytes:
+        """Return the content of one cell."""
+        start, length = self.spans[row, column].tolist()
+        return self.text[start : start + length].tobytes()
+
+    def column(self, column: int) -> StringColumn:
+        """Return all cells of a column."""
+        spans = self.spans[:, column]
+        offsets = offsets_of(spans[:, 1])
+        out = np.empty(int(offsets[-1]), dtype=np.uint8)
+        gather(self.text, spans, out)
+        return StringColumn(out, offsets)
 
 
 class Source:
-    """A table's header and separator, and what stands behind it.
-
-    A quoted cell may go over several lines, so from the first quote of the file on (behind the header)
-    there are only rows, as the csv module splits them. Raises FormatError where it cannot.
-    """
+    """A table's header and separator, and the rows below it. Raises FormatError if there is no header."""
 
     def __init__(self, path: str) -> None:
         self.name = shown(path)
         self._blocks = whole_lines(path)
-        first = next(self._blocks, None)
-        if first is None:
+        self._rest = next(self._blocks, b"")
+        if not self._rest:
             raise FormatError(self.name, None, "an empty file", "a header of column names")
-        line, _, self._rest = first.partition(b"\n")
-        if not line.strip():
+        first, _, _ = self._rest.partition(b"\n")
+        if not first.strip():
             raise FormatError(self.name, 1, "an empty line", "a header of column names")
-        (text,) = self._decoded(line + b"\n", 1)
-        self.delimiter = self._delimiter(path, text)
-        self._line = 2
-        self._quoted = False
-        try:
-            self.header = next(csv.reader([text], delimiter=self.delimiter, strict=True))
-        except csv.Error:  # or a name that goes over several lines
-            self._quoted = True
-            self._line = 1
-            self._rest = first
-            rows = self._rows(itertools.chain([self._rest], self._blocks), 1)
-            self.header = next(rows)[0]
-            self._later = rows
+        self.delimiter = self._delimiter(path, first)
+        self._line = self._next_line = 1
+        self.header = self._header()
 
-    def _delimiter(self, path: str, header: str) -> str:
+    def _delimiter(self, path: str, header: bytes) -> bytes:
         suffix = plain_suffix(path)
         if suffix in (".csv", ".tsv"):
-            return "," if suffix == ".csv" else "\t"
-        found = [mark for mark in (",", "\t") if mark in header]
+            return b"," if suffix == ".csv" else b"\t"
+        found = [mark for mark in (b",", b"\t") if mark in header]
         if len(found) != 1:
             what = "commas and tabs" if found else "neither comma nor tab"
-            raise FormatError(
-                self.name, 1, f"{what} in the header", "one of them (a file named .csv or .tsv says which)"
-            )
+            expected = "one of them (a suffix .csv or .tsv decides)"
+            raise FormatError(self.name, 1, f"{what} in the header", expected)
         return found[0]
 
-    def plain_blocks(self) -> Iterator[tuple[bytes, int]]:
-        """Whole lines as far as the first quote, and the number of the first of each block."""
-        if self._quoted:
-            return
-        for block in itertools.chain([self._rest], self._blocks):
-            if b'"' in block:
-                self._later = self._rows(itertools.chain([block], self._blocks), self._line)
-                self._quoted = True
-                return
-            if block:
-                yield block, self._line
-                self._line += block.count(b"\n")
-
-    def quoted_rows(self) -> Iterator[Rows]:
-        """The rows behind the plain blocks, once those have been taken."""
-        if self._quoted:
-            yield from self._gathered(self._later)
-
-    def rows_of(self, block: bytes, line: int) -> Iterator[Rows]:
-        """The rows of a plain block that starts on ``line``."""
-        return self._gathered(self._rows(iter([block]), line))
-
-    def _gathered(self, rows: Iterator[tuple[list[str], int]]) -> Iterator[Rows]:
-        """Rows of as many cells as the header has, some thousand at a time."""
-        width = len(self.header)
-        while some := list(itertools.islice(rows, _ROWS)):
-            for cells, line in some:
-                if len(cells) != width:
-                    found = count(len(cells), "cell")
-                    raise FormatError(self.name, line, found, f"{width}, as the header has")
-            yield [cells for cells, _ in some], [line for _, line in some]
-
-    def _rows(self, blocks: Iterator[bytes], line: int) -> Iterator[tuple[list[str], int]]:
-        """Rows that are no blank lines, and the line on which each starts."""
-        lines = self._lines(blocks, line)
-        reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
+    def _header(self) -> list[str]:
+        """Return the cells of the first row and go on to the rows below it."""
         while True:
-            start = line + reader.line_num
-            try:
-                row = next(reader)
-            except StopIteration:
+            most = self._rest.count(self.delimiter) + 1
+            rows, used, fault, n = self._split(1, most, any_width=True)
+            if len(rows.lines):
+                self._check_utf8(self._rest[:used])
+                self._go_on(used)
+                return [rows.cell(0, j).decode() for j in range(n)]
+            self._read_on(fault)
+
+    def rows(self) -> Iterator[Rows]:
+        """Yield the rows below the header, many at a time, each as wide as the header.
+
+        Raises FormatError at a row that is not; the rows before it are yielded first.
+        """
+        width = len(self.header)
+        while True:
+            self._rest = self._rest or next(self._blocks, b"")
+            if not self._rest:
                 return
-            except csv.Error as error:
-                raise FormatError(self.name, start, f"no row ({error})", "cells as CSV quotes them") from None
-            if row:
-                yield row, start
+            self._check_utf8(self._rest)
+            rows, used, fault, n = self._split(self._rest.count(b"\n"), width)
+            if len(rows.lines):
+                yield rows
+            self._go_on(used)
+            if fault == FAULTS["width"]:
+                raise FormatError(self.name, self._line, count(n, "cell"), f"{width}, as the header has")
+            if fault:
+                self._read_on(fault)
 
-    def _lines(self, blocks: Iterator[bytes], line: int) -> Iterator[str]:
-        for block in blocks:
-            yield from self._decoded(block, line)
-            line += block.count(b"\n")
+    def _split(self, n_rows: int, width: int, any_width: bool = False) -> tuple[Rows, int, int, int]:
+        """Return rows, the bytes they take, the fault after them, and the number of cells of the last row."""
+        block = self._rest
+        text = np.zeros(len(block) + _PADDING, dtype=np.uint8)
+        text[: len(block)] = np.frombuffer(block, dtype=np.uint8)
+        spans = np.empty((n_rows, width, 2), dtype=np.int64)
+        lines = np.empty(n_rows + 1, dtype=np.int64)
+        n, used, fault, cells = split_rows(text, len(block), ord(self.delimiter), any_width, spans, lines)
+        lines += self._line
+        self._next_line = int(lines[n])
+        return Rows(text, spans[:n], lines[:n]), used, fault, cells
 
-    def _decoded(self, block: bytes, line: int) -> list[str]:
-        """The lines of a block with their newlines."""
+    def _go_on(self, used: int) -> None:
+        """Leave behind the rows that have just been split."""
+        self._rest = self._rest[used:]
+        self._line = self._next_line
+
+    def _read_on(self, fault: int) -> None:
+        """Read at least as much again if a quoted cell goes beyond what has been read."""
+        parts = [self._rest]
+        size = 0
+        if fault == FAULTS["open"]:
+            while size < len(self._rest) and (block := next(self._blocks, b"")):
+                parts.append(block)
+                size += len(block)
+        if not size:
+            raise FormatError(self.name, self._line, _FAULTS[fault], "cells quoted as in CSV")
+        self._rest = b"".join(parts)
+
+    def _check_utf8(self, block: bytes) -> None:
         try:
-            text = block.decode()
+            if not block.isascii():
+                block.decode()
         except UnicodeDecodeError as error:
-            line += block.count(b"\n", 0, error.start)
+            line = self._line + block.count(b"\n", 0, error.start)
             raise FormatError(self.name, line, "bytes that are not UTF-8", "text") from None
-        return [part + "\n" for part in text[:-1].split("\n")]

@@ -19,7 +19,7 @@ from rerank.errors import FitError
 from rerank.learners.base import FitInputs, Learner
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
-from rerank.models.thresholds import ThresholdModel
+from rerank.models.linear import ThresholdModel
 from rerank.models.training import DataRecord
 from rerank.native.learners import _ordinal
 from rerank.settings import setting
@@ -120,7 +120,9 @@ class ItemLearner(Learner):
     average: Literal["last", "average"] = setting(
         "average", "mean of weights and thresholds over all examples seen, or the last ones"
     )
-    keep: Literal["last", "best"] = setting("last", "the last round, or the best by the dev metric")
+    keep: Literal["last", "best", "train"] = setting(
+        "last", "the last round, or the best by the metric on the dev or on the training lists"
+    )
     shuffle: bool = setting(True, "visit the items in a new random order each round")
     seed: int = setting(1, "of the random order", ge=0)
 

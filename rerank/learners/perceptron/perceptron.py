@@ -60,7 +60,9 @@ class Perceptron(Learner):
         ge=0,
         allow_inf_nan=False,
     )
-    keep: Literal["last", "best"] = setting("last", "the last round, or the best by the dev metric")
+    keep: Literal["last", "best", "train"] = setting(
+        "last", "the last round, or the best by the metric on the dev or on the training lists"
+    )
     engine: Literal["auto", "reference", "fast"] = setting("auto", "pair loop, O(k log k), or by size")
     shuffle: bool = setting(True, "visit the lists in a new random order each round")
     seed: int = setting(1, "of the random order", ge=0)

@@ -1,4 +1,4 @@
-"""Blanks of ASCII: space, tab, newline, vertical tab, form feed, carriage return."""
+"""ASCII blanks: space, tab, newline, vertical tab, form feed, carriage return."""
 
 
 cdef inline bint is_blank(unsigned char c) noexcept nogil:

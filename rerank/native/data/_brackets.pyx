@@ -1,6 +1,6 @@
-"""Trees in Penn brackets read as flat arrays, those of a Forest (rerank/data/trees.py).
+"""Trees in Penn brackets read as flat arrays, those of a Forest (rerank/data/columns/forests.py).
 
-At the first fault the kernel stops and says which one, where; words are made of that in Python.
+At the first fault the kernel stops and returns its kind and place; Python words the message.
 """
 
 from libc.string cimport memcpy, memmove
@@ -14,10 +14,10 @@ FAULTS = ("none", "no room", "no bracket", "open", "empty", "more")
 cdef enum Fault:
     NONE
     NO_ROOM  # in the vocabulary
-    NO_BRACKET  # text that begins otherwise
+    NO_BRACKET  # text that does not begin with a bracket
     OPEN  # a bracket that is not closed
-    EMPTY  # a bracket that holds no word
-    MORE  # text behind the tree
+    EMPTY  # a bracket without a word
+    MORE  # text after the tree
 
 cdef enum:
     TRACES = 1
@@ -34,7 +34,7 @@ RECENT = 1 << RECENT_BITS
 
 cdef struct Symbols:
     Table* names
-    word* keys  # the last short string of each hash, 0 where there was none
+    word* keys  # the last short string of each hash, 0 if there was none
     int* numbers  # its symbol
     int strip
     bytes_at limit  # where readable memory ends
@@ -71,7 +71,7 @@ cdef inline bytes_at read_symbol(
 ) noexcept nogil:
     """Where the text at p ends; OUT its symbol, or FULL.
 
-    A string of fewer than 8 bytes is found from one load: most were seen lately and are hashed no more.
+    A string of fewer than 8 bytes is found from one load: most were seen recently and need no hashing.
     """
     cdef bytes_at start = p
     cdef word part = 0
@@ -81,7 +81,7 @@ cdef inline bytes_at read_symbol(
     cdef int slot
     if BY_EIGHT and symbols.limit - p >= 8:
         memcpy(&part, p, 8)
-        # Of bytes up to 0x20 the first one is told rightly, as of brackets: borrows go to later ones.
+        # The first byte up to 0x20, and the first bracket, are marked correctly: borrows go to later bytes.
         key = (part | ONES) ^ 0x29 * ONES
         stops = ((part - 0x21 * ONES) & ~part | (key - ONES) & ~key) & 0x80 * ONES
         length = FIRST_SET(stops) if stops else 8
@@ -116,7 +116,7 @@ cdef Fault read_tree(
 ) noexcept nogil:
     """One tree from ``place[0]`` to ``end``: OUT symbols, sizes, n_nodes; ``place`` at a fault.
 
-    While a node is open its parent stands in ``sizes``, so that no stack is needed.
+    ``sizes`` of an open node holds its parent, so that no stack is needed.
     """
     cdef bytes_at p = past_blanks(place[0], end)
     cdef bytes_at hollow = NULL  # the first bracket that never held anything
@@ -199,9 +199,9 @@ def read(
 ):
     """The trees at text[spans[t, 0]:spans[t, 1]], from tree state[0] on: (fault, its place in the text).
 
-    IN strip (1: elements of traces go, 2: function tags). IN/OUT names, which get what is new; keys and
-    numbers (RECENT each, keys of zeros to begin with), what was seen lately of these names alone; state, the
-    tree that is next and the nodes so far. OUT symbols, sizes (as many as the spans have bytes), ends[t] =
+    IN strip (1: drop elements of traces, 2: drop function tags). IN/OUT names, to which new strings are
+    added; keys and numbers (RECENT each, keys zero at first), recently seen strings of these names only;
+    state, the next tree and the nodes so far. OUT symbols, sizes (as many as the spans have bytes), ends[t] =
     nodes up to the end of tree t. At "no room" grow the names and call again.
     """
     cdef Py_ssize_t t = state[0]

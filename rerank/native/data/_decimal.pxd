@@ -1,7 +1,7 @@
 """float64 to the shortest decimal text that reads back as the same number.
 
-Whole numbers and numbers of up to nine decimals are found by one exact division; the rest is
-what Python's repr says.
+Whole numbers and numbers of up to nine decimals are found by one exact division; Python's repr writes
+the rest.
 """
 
 from libc.math cimport fabs, rint, signbit
@@ -19,7 +19,7 @@ cdef extern from *:
 
 
 cdef inline unsigned char* put_whole(unsigned char* out, unsigned long long value, int least) noexcept nogil:
-    """The digits of ``value``, ``least`` of them or more; the place behind."""
+    """Write the digits of ``value``, at least ``least`` of them; return the place after them."""
     cdef unsigned char[20] digits
     cdef int at = 20
     while value or 20 - at < least:
@@ -31,7 +31,7 @@ cdef inline unsigned char* put_whole(unsigned char* out, unsigned long long valu
 
 
 cdef inline unsigned char* put_repr(unsigned char* out, double value) noexcept nogil:
-    """What repr() writes, without ".0"."""
+    """Write ``value`` as repr() does, without ".0"."""
     cdef char* text
     cdef size_t length
     with gil:
@@ -45,7 +45,7 @@ cdef inline unsigned char* put_repr(unsigned char* out, double value) noexcept n
 
 
 cdef inline unsigned char* put_number(unsigned char* out, double value) noexcept nogil:
-    """A finite ``value`` at ``out``, 24 characters at most; the place behind."""
+    """Write a finite ``value`` at ``out``, at most 24 characters; return the place after it."""
     cdef double size = fabs(value)
     cdef double whole
     cdef unsigned long long digits

@@ -7,7 +7,7 @@ cdef struct Sums:
 
 
 cdef inline void tree_add(Sums* tree, int k, int at, double n, double h) noexcept nogil:
-    """Adds to position `at` (from 1) of a Fenwick tree over k positions."""
+    """Add to position `at` (from 1) of a Fenwick tree over k positions."""
     while at <= k:
         tree[at].n += n
         tree[at].h += h
@@ -27,7 +27,7 @@ cdef inline Sums tree_sum(const Sums* tree, int at) noexcept nogil:
 
 
 cdef inline void count_add(int* tree, int k, int at, int n) noexcept nogil:
-    """Adds n at position `at` (from 1) of a Fenwick tree over k positions."""
+    """Add n at position `at` (from 1) of a Fenwick tree over k positions."""
     while at <= k:
         tree[at] += n
         at += at & -at

@@ -1,7 +1,7 @@
 """k-means of numbers, exact: the best clusters of sorted numbers are ranges, found by dynamic programming.
 
 The cost of a range is the sum of its squared distances to its mean. Let D(c, i) be the least cost of the
-first i values in c ranges; where the last of them begins never moves back as i grows, so that each c takes
+first i values in c ranges. The start of the last range never moves back as i grows, so each c takes
 O(n log n) by divide and conquer (Wu 1991; Groenlund et al. 2017).
 """
 
@@ -52,7 +52,7 @@ cdef void _running_sums(
     Py_ssize_t n,
     double[:, ::1] sums,
 ) noexcept nogil:
-    """OUT sums (3, n + 1) of values moved and scaled into [-1, 1], where differences keep most digits."""
+    """OUT sums (3, n + 1) of values shifted and scaled into [-1, 1], to keep most digits."""
     cdef double largest = max(fabs(values[begin]), fabs(values[begin + n - 1]))
     cdef double middle = 0.5 * (values[begin] / largest + values[begin + n - 1] / largest)
     cdef double half = 0.5 * (values[begin + n - 1] / largest - values[begin] / largest)
@@ -77,11 +77,11 @@ def nearest_means(
 ):
     """OUT levels[i]: the cluster of values[i] in its segment, 0 for that of the smallest values.
 
-    Each segment is put into k clusters, k = rows of starts, or one a value where it has no more than k. Of
-    clusterings of one cost, the higher clusters begin as early as they can.
+    Each segment is divided into k clusters, k = rows of starts, or one per value if it has at most k. On
+    ties between clusterings the higher clusters begin as early as possible.
 
-    IN values (n), strictly rising within each segment; weights (n) above 0; offsets (n_segments + 1). Work:
-    sums (3, longest + 1), costs (2, longest + 1), starts (k, longest + 1). OUT levels (n).
+    IN values (n), strictly increasing within each segment; weights (n) above 0; offsets (n_segments + 1).
+    SCRATCH sums (3, longest + 1), costs (2, longest + 1), starts (k, longest + 1). OUT levels (n).
     """
     cdef Py_ssize_t k = starts.shape[0]
     cdef Py_ssize_t i

@@ -1,7 +1,7 @@
 """A set of byte strings with numbers in order of first appearance: feature names, ids of lists.
 
-Lookups never allocate. ``add`` says FULL where there is no room; the caller then leaves its loop, calls
-``Names.grow`` and goes on where it stopped.
+Lookups never allocate. ``find_or_add`` returns FULL if there is no room; the caller then leaves its loop,
+calls ``Names.grow`` and continues where it stopped.
 """
 
 from libc.string cimport memcmp, memcpy
@@ -17,10 +17,10 @@ cdef struct Table:
     int* slots  # number of the string in each slot, or ABSENT
     u64 mask  # slots - 1
     u64* hashes
-    long long* bounds  # string i lies at arena[bounds[i]:bounds[i + 1]]
+    long long* bounds  # string i is arena[bounds[i]:bounds[i + 1]]
     unsigned char* arena
     long long n
-    long long room  # strings that fit
+    long long room  # how many strings fit
     long long arena_room
 
 
@@ -29,7 +29,7 @@ cdef class Names:
 
 
 cdef inline u64 hash_of(const unsigned char* p, Py_ssize_t length) noexcept nogil:
-    """Any 8 bytes from p up to the last of the string must be readable."""
+    """The hash of a string, read 8 bytes at a time, never beyond its end."""
     cdef u64 value = <u64>length * <u64>0x9E3779B97F4A7C15
     cdef u64 word
     while length >= 8:
@@ -67,7 +67,7 @@ cdef inline int find(const Table* table, const unsigned char* p, Py_ssize_t leng
 
 
 cdef inline int find_or_add(Table* table, const unsigned char* p, Py_ssize_t length) noexcept nogil:
-    """The number of the string, a new one if it was not there; FULL where there is no room for it."""
+    """The number of the string, a new one if it is new; FULL if there is no room for it."""
     cdef u64 value = hash_of(p, length)
     cdef int i = find(table, p, length, value)
     cdef u64 slot = value & table.mask

@@ -52,7 +52,7 @@ cdef class Names:
         self._resize(2 * self.table.room, 2 * self.table.arena_room + length)
 
     def add(self, bytes name):
-        """The number of ``name``, a new one if it was not there."""
+        """Return the number of ``name``, a new one if it is new."""
         cdef const unsigned char* start = name
         cdef int i = find_or_add(&self.table, start, len(name))
         if i == FULL:
@@ -65,11 +65,11 @@ cdef class Names:
 
     @property
     def room(self):
-        """Strings that fit before it must grow."""
+        """How many strings fit before it must grow."""
         return self.table.room
 
     def strings(self):
-        """All of them, in order: a list of bytes."""
+        """Return all strings in order, a list of bytes."""
         cdef long long i
         cdef const long long* bounds = self.table.bounds
         cdef const char* arena = <const char*>self.table.arena
@@ -77,7 +77,7 @@ cdef class Names:
 
     @property
     def n_bytes(self):
-        """The length of all of them together."""
+        """The total length of the strings."""
         return self.table.bounds[self.table.n]
 
     def copy_to(self, unsigned char[::1] data, long long[::1] offsets):

@@ -1,12 +1,11 @@
-"""Decimal text to float64, equal to strtod in every bit, whatever the locale.
+"""Decimal text to float64, equal to strtod in every bit, independently of the locale.
 
-Three ways, each exact: up to 16 characters are gathered eight at a time in a machine word and divided
-by a power of ten (exact below 2^53, where both are); other numbers of up to 19 digits take Eisel and
-Lemire's product with a 128-bit power of five (Lemire, Number Parsing at a Gigabyte per Second, 2021);
-what is left (subnormals, longer ones between two floats) goes to Python's own strtod.
+Three ways, each exact. Up to 16 characters are gathered eight at a time in a machine word and divided
+by a power of ten (one rounding, as both are exact below 2^53). Other numbers of up to 19 digits take Eisel
+and Lemire's product with a 128-bit power of five (Lemire, Number Parsing at a Gigabyte per Second, 2021);
+the rest (subnormals, longer ones between two floats) goes to Python's own strtod.
 
-Every reader that parses numbers includes this file. What it reads: ``number`` may look at 16 bytes
-from its start, so 16 bytes beyond the last number must be readable.
+``number`` may read 16 bytes from its start, so 16 bytes beyond the last number must be readable.
 """
 
 cdef extern from *:
@@ -101,7 +100,7 @@ cdef inline u64 without(u64 word, int place) noexcept nogil:
 cdef inline const unsigned char* short_number(const unsigned char* p, double* value) noexcept nogil:
     """A plain decimal of up to 16 characters that ends at a blank or a control character.
 
-    The place behind it, or NULL where this is no such number (another way may know it).
+    Returns the place after it, or NULL if it is not of this form (another way may read it).
     """
     cdef bint negative = p[0] == c'-'
     cdef u64 head
@@ -120,7 +119,7 @@ cdef inline const unsigned char* short_number(const unsigned char* p, double* va
     ends = (head - <u64>0x2121212121212121) & ~head & <u64>0x8080808080808080
     dots = zero_bytes(head ^ <u64>0x2E2E2E2E2E2E2E2E)
     length = trailing_zeros(ends) >> 3 if ends else 8
-    # What follows waits for this length only, so the sign is taken off apart from it.
+    # The rest depends on this length only, so the sign is removed independently of it.
     if p[length] <= 32:
         end = p + length
         head >>= 8 * negative
@@ -174,7 +173,7 @@ cdef inline const unsigned char* short_number(const unsigned char* p, double* va
 
 
 cdef inline bint eisel_lemire(u64 w, long long q, double* value) noexcept nogil:
-    """w * 10^q rounded to the nearest float, w not 0, -342 <= q <= 308; False where this cannot say."""
+    """w * 10^q rounded to the nearest float, w not 0, -342 <= q <= 308; False if this way cannot decide."""
     cdef int shift = leading_zeros(w)
     cdef u64 low
     cdef u64 high
@@ -210,7 +209,7 @@ cdef inline bint eisel_lemire(u64 w, long long q, double* value) noexcept nogil:
 
 
 cdef inline double by_strtod(const unsigned char* start, const unsigned char* end) noexcept nogil:
-    """What Python's float() makes of these bytes, which spell a number; infinite where too large."""
+    """The number that these bytes spell, by Python's float(); infinite if too large."""
     with gil:
         token = (<const char*>start)[:end - start]
         return PyOS_string_to_double(token, NULL, NULL)
@@ -219,7 +218,7 @@ cdef inline double by_strtod(const unsigned char* start, const unsigned char* en
 cdef inline double scaled(
     u64 w, long long q, bint longer, const unsigned char* start, const unsigned char* end
 ) noexcept nogil:
-    """w * 10^q; ``longer`` says that digits behind w's 19 were cut off. start:end is the unsigned text."""
+    """w * 10^q; ``longer``: digits after w's 19 were cut off. start:end is the unsigned text."""
     cdef double value
     cdef double above
     if w == 0:
@@ -239,8 +238,8 @@ cdef inline double scaled(
 cdef inline const unsigned char* long_number(const unsigned char* p, double* value) noexcept nogil:
     """Any decimal number: sign, digits with or without a point, exponent.
 
-    The place behind it (a number may be a prefix of the token), or NULL where none starts here.
-    An infinite value means that it is too large.
+    Returns the place after it (a number may be a prefix of the token), or NULL if none starts here.
+    The value is infinite if it is too large.
     """
     cdef bint negative = p[0] == c'-'
     cdef const unsigned char* start
@@ -301,6 +300,6 @@ cdef inline const unsigned char* long_number(const unsigned char* p, double* val
 
 
 cdef inline const unsigned char* number(const unsigned char* p, double* value) noexcept nogil:
-    """The number at ``p``: the place behind it, or NULL where there is none."""
+    """Read the number at ``p``; return the place after it, or NULL if there is none."""
     cdef const unsigned char* end = short_number(p, value)
     return end if end != NULL else long_number(p, value)

@@ -1,4 +1,4 @@
-"""The table of powers of five behind ``_number.pxd``, and one entry for a single number.
+"""The table of powers of five of ``_number.pxd``, and one entry for a single number.
 
 The table is made from exact integers when the module is imported: 5^q to 128 bits, truncated for
 q >= 0, and for q < 0 the reciprocal rounded up (Lemire 2021, sections 5 and 6).
@@ -33,7 +33,7 @@ _fill()
 
 
 def parse(token):
-    """The number that all of ``token`` (bytes) spells, or None; infinite where it is too large."""
+    """Return the number that the whole of ``token`` (bytes) spells, or None; infinite if too large."""
     cdef bytes padded = token + b"\n" + bytes(16)
     cdef const unsigned char* start = padded
     cdef const unsigned char* end

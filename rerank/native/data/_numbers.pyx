@@ -1,7 +1,8 @@
 """Texts as numbers: words, or characters, of candidates and of the references of their list.
 
-Tokens of a list's references are numbered from 1 in the order they are met, in a table of the list's own;
-candidates are looked up in it, and what no reference holds is 0. Kernels of edits then compare numbers.
+Tokens of a list's references are numbered from 1 in the order of their first occurrence, in a table of the
+list's own. Candidates are looked up in it; a token that no reference contains is 0. Edit kernels then
+compare numbers.
 """
 
 from libc.string cimport memcmp
@@ -55,7 +56,7 @@ cdef inline int number_of(
 cdef inline long long number_text(
     Table* table, bytes_at p, bytes_at end, bytes_at limit, bint enter, int* out
 ) noexcept nogil:
-    """Write the numbers of a text's tokens; gives how many they are."""
+    """Write the numbers of a text's tokens; return how many there are."""
     cdef long long n_tokens = 0
     cdef int blank
     cdef bytes_at start
@@ -84,13 +85,13 @@ def words(
     int[::1] reference_ids,
     long long[::1] reference_bounds,
 ):
-    """Number the tokens of some lists: the runs between white space, as ``str.split()`` makes them.
+    """Number the tokens of some lists: the runs between white space, as in ``str.split()``.
 
     IN text with text_offsets (all items + 1); offsets (n_lists + 1), the items of these lists; reference r
-    of list i is ``reference[starts[i, r]:stops[i, r]]``. WORK table (s, 4) of zeros, s a power of two, at
+    of list i is ``reference[starts[i, r]:stops[i, r]]``. SCRATCH table (s, 4) of zeros, s a power of two, at
     least 8 and twice the bytes of the longest list's references. OUT ids: numbers of item
     ``offsets[0] + j`` in ``bounds[j]:bounds[j + 1]``; reference_ids, by list and reference in
-    reference_bounds (n_lists * n_references + 1). Both hold half the bytes and one a text, at least.
+    reference_bounds (n_lists * n_references + 1). Both have room for half the bytes plus one per text.
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
     cdef Py_ssize_t n_references = starts.shape[1]
@@ -146,7 +147,7 @@ def words(
 
 
 cdef inline int code_point(bytes_at p, bytes_at end, int* length) noexcept nogil:
-    """The character at p, as Python decodes UTF-8: a byte of what is none is U+DC00 + byte."""
+    """The character at p, as Python decodes UTF-8: an invalid byte is U+DC00 + byte."""
     cdef int c = p[0]
     cdef int low = 0x80  # bounds of the second byte: no surrogates, nothing overlong or beyond U+10FFFF
     cdef int high = 0xBF
@@ -188,7 +189,7 @@ cdef inline int code_point(bytes_at p, bytes_at end, int* length) noexcept nogil
 
 
 cdef inline bytes_at without_blanks(bytes_at p, bytes_at end) noexcept nogil:
-    """The end of a text without the white space that it ends in."""
+    """The end of a text without its trailing white space."""
     cdef int length = 1
     while length <= 3 and end - p >= length:
         if blank_at(end - length, end) == length:
@@ -202,7 +203,7 @@ cdef inline bytes_at without_blanks(bytes_at p, bytes_at end) noexcept nogil:
 cdef inline long long number_characters_of(
     long long* table, long long mark, int* met, bytes_at p, bytes_at end, bint enter, int* out
 ) noexcept nogil:
-    """Write the numbers of a text's characters without white space at its ends; gives how many."""
+    """Write the numbers of the characters of a stripped text; return how many there are."""
     cdef long long n_characters = 0
     cdef int blank = 1
     cdef int length = 0
@@ -242,8 +243,8 @@ def characters(
 ):
     """Number the characters of some lists: code points, without white space at a text's ends.
 
-    As ``words``, but: IN first, the lists numbered before these; WORK table (0x110000), zeros before
-    the first of them; ids and reference_ids hold a number a byte.
+    As ``words``, but: IN first, the lists numbered before these; SCRATCH table (0x110000), zeros before
+    the first of them; ids and reference_ids have room for one number per byte.
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
     cdef Py_ssize_t n_references = starts.shape[1]

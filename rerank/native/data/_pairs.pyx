@@ -1,6 +1,6 @@
 """Which items of a list must beat which: ranks, and the ranges that a pair relation allows.
 
-Items are in the order of falling labels within their list, so every relation of the package is a
+Items are in the order of decreasing labels within their list, so every relation of the package is a
 range [start, stop) of later positions for each item.
 """
 
@@ -8,7 +8,7 @@ range [start, stop) of later positions for each item.
 def competition_ranks(const double[::1] labels, const long long[::1] offsets, int[::1] rank):
     """OUT rank[i] = 1 + number of items of the list with a larger label.
 
-    IN labels (n), falling within each list; offsets (n_lists + 1). OUT rank (n).
+    IN labels (n), decreasing within each list; offsets (n_lists + 1). OUT rank (n).
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
     cdef Py_ssize_t i
@@ -28,7 +28,7 @@ def first_beyond_rank(
 ):
     """OUT first[i] = first position of the list whose rank is larger than limit[i], or its length.
 
-    IN rank (n) rising and limit (n) not falling within each list; offsets (n_lists + 1). OUT first (n),
+    IN rank (n) and limit (n), non-decreasing within each list; offsets (n_lists + 1). OUT first (n),
     counted from the start of the list.
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
@@ -49,7 +49,7 @@ def first_below_label(
 ):
     """OUT first[i] = first position of the list with labels[i] > label + gap, or its length.
 
-    IN labels (n), falling within each list; offsets (n_lists + 1); gap >= 0. OUT first (n), counted
+    IN labels (n), decreasing within each list; offsets (n_lists + 1); gap >= 0. OUT first (n), counted
     from the start of the list.
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1

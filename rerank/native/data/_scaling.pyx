@@ -2,8 +2,8 @@
 
 Two steps in both layouts: find a shift and a divisor for each column from a range of rows, then set
 (x - shift) / divisor. A column that is constant up to rounding has the divisor infinity, so that it
-becomes 0 whatever value it meets later. NaN is left out of every statistic and stays NaN. One thread,
-one fixed order of additions: the same bytes on every run.
+becomes 0 whatever value it meets later. NaN is ignored by every statistic and stays NaN. One thread and
+a fixed order of additions give the same bytes on every run.
 """
 
 from libc.math cimport INFINITY, fabs, isfinite, sqrt
@@ -14,9 +14,9 @@ ctypedef fused real:
 
 
 cpdef inline double divisor_of(double low, double high, double tolerance) noexcept nogil:
-    """The width of [low, high], infinity where it is nothing but rounding (or there is no value).
+    """The width of [low, high], infinity if it is only rounding (or there is no value).
 
-    Widths up to 1e-300 count as rounding too: a share of a smaller one might be no number any more.
+    Widths up to 1e-300 count as rounding too: a share of a smaller one may underflow.
     """
     if not high - low > max(tolerance * max(fabs(low), fabs(high)), 1e-300):
         return INFINITY
@@ -33,7 +33,7 @@ cdef Py_ssize_t fit_rows(
     double[::1] divisor,
     double[:, ::1] work,
 ) noexcept nogil:
-    """OUT shift, divisor (n_features) of rows start..stop; the first column too large, or -1.
+    """OUT shift, divisor (n_features) of rows start..stop; return the first too large column, or -1.
 
     work (4, n_features): low, high, count, sum.
     """
@@ -59,8 +59,8 @@ cdef Py_ssize_t fit_rows(
         shift[j] = 0.0 if work[2, j] == 0 else work[0, j] + 0.0
     if not zscore:
         return -1
-    # Deviations from the lowest value, then from the mean in units of the range: neither a large
-    # offset nor a tiny or huge unit spoils the sums.
+    # Deviations from the lowest value, then from the mean in units of the range: a large offset
+    # or a tiny or huge unit then does no harm to the sums.
     for i in range(start, stop):
         for j in range(d):
             x = X[i, j]
@@ -110,10 +110,10 @@ def dense_fit(
     double[::1] divisor,
     double[:, ::1] work,
 ):
-    """OUT shift, divisor (n_features) over all rows; gives the first column too large, or -1.
+    """OUT shift, divisor (n_features) over all rows; return the first too large column, or -1.
 
-    IN X (n_items, n_features), NaN allowed; work (4, n_features). Shift is the least value and divisor
-    the range, or, with zscore, the mean and the (population) standard deviation.
+    IN X (n_items, n_features), NaN allowed; SCRATCH work (4, n_features). Shift is the least value and
+    divisor the range, or, with zscore, the mean and the (population) standard deviation.
     """
     cdef Py_ssize_t fault
     with nogil:
@@ -128,7 +128,7 @@ def dense_apply(
     const double[::1] divisor,
     real[:, ::1] out,
 ):
-    """OUT out (n_items, n_features) = (X - shift) / divisor, or X / divisor where not shifts."""
+    """OUT out (n_items, n_features) = (X - shift) / divisor, or X / divisor without shifts."""
     with nogil:
         apply_rows(X, 0, X.shape[0], shifts, shift, divisor, out)
 
@@ -142,9 +142,9 @@ def dense_lists(
     double[:, ::1] work,
     real[:, ::1] out,
 ):
-    """OUT out (n_items, n_features), each list scaled by itself; the first column too large, or -1.
+    """OUT out (n_items, n_features), each list scaled by itself; return the first too large column, or -1.
 
-    IN X, offsets (n_lists + 1); work (6, n_features).
+    IN X, offsets (n_lists + 1); SCRATCH work (6, n_features).
     """
     cdef Py_ssize_t i
     cdef Py_ssize_t fault = -1
@@ -170,10 +170,10 @@ cdef Py_ssize_t fit_entries(
     double[::1] divisor,
     double[:, ::1] work,
 ) noexcept nogil:
-    """OUT divisor of the columns that rows start..stop list; the first column too large, or -1.
+    """OUT divisor of the columns that rows start..stop list; return the first too large column, or -1.
 
     Absent values are zeros. work (5, n_features): low, high, listed, NaN, sum; only the columns listed
-    are touched, so that a list costs what it holds and not n_features.
+    are touched, so that a list costs as much as it has entries, not n_features.
     """
     cdef long long at
     cdef long long first = indptr[start]
@@ -214,7 +214,7 @@ cdef Py_ssize_t fit_entries(
         work[4, j] += x - work[0, j] if x == x else 0.0
     for at in range(first, last):
         j = indices[at]
-        if work[2, j] > 0:  # not settled yet: keep the mean, and minus what was listed
+        if work[2, j] > 0:  # not settled yet: keep the mean, and the negative count of listed values
             mean = work[0, j] + (work[4, j] - (rows - work[2, j]) * work[0, j]) / (rows - work[3, j])
             width = divisor[j]
             work[1, j] = mean
@@ -255,9 +255,9 @@ def csr_fit(
     double[::1] divisor,
     double[:, ::1] work,
 ):
-    """OUT divisor (n_features) of the columns that have an entry; the first column too large, or -1.
+    """OUT divisor (n_features) of the columns that have an entry; return the first too large column, or -1.
 
-    IN indptr (n_items + 1), indices and data (n_values); work (5, n_features).
+    IN indptr (n_items + 1), indices and data (n_values); SCRATCH work (5, n_features).
     """
     cdef Py_ssize_t fault
     with nogil:
@@ -286,9 +286,9 @@ def csr_lists(
     double[:, ::1] work,
     double[::1] out,
 ):
-    """OUT out (n_values), each list divided by its own divisors; the first column too large, or -1.
+    """OUT out (n_values), each list divided by its own divisors; return the first too large column, or -1.
 
-    IN indptr, indices, data, offsets (n_lists + 1); scratch divisor (n_features), work (5, n_features).
+    IN indptr, indices, data, offsets (n_lists + 1); SCRATCH divisor (n_features), work (5, n_features).
     """
     cdef Py_ssize_t i
     cdef Py_ssize_t start
@@ -308,9 +308,9 @@ def csr_lists(
 cdef void sort_order(
     const double[::1] keys, Py_ssize_t n, int[::1] order, int[::1] spare
 ) noexcept nogil:
-    """OUT order (n): positions of keys from least to largest; spare (n) is scratch. No NaN.
+    """OUT order (n): positions of keys from least to largest. SCRATCH spare (n). No NaN.
 
-    Runs of 16 by insertion, then merges that go up: stable, no allocation.
+    Runs of 16 by insertion, then bottom-up merges: stable, no allocation.
     """
     cdef Py_ssize_t start
     cdef Py_ssize_t middle
@@ -359,8 +359,8 @@ def dense_list_ranks(
 ):
     """OUT out (n_items, n_features): mid-ranks within a list, 0 for the least, 1 for the largest.
 
-    IN X, offsets (n_lists + 1); keys, rows, order, spare: scratch as long as the longest list. NaN
-    stays NaN and has no rank; where all values of a list are equal, they become 0.
+    IN X, offsets (n_lists + 1); SCRATCH keys, rows, order, spare, as long as the longest list. NaN
+    stays NaN and has no rank; if all values of a list are equal, they become 0.
     """
     cdef Py_ssize_t d = X.shape[1]
     cdef Py_ssize_t i

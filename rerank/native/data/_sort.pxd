@@ -1,8 +1,8 @@
-"""Sorting one list's scores: an argsort that costs a few nanoseconds an item.
+"""Sorting one list's scores: an argsort at a few nanoseconds per item.
 
-Scores are mapped linearly to buckets (a monotone map), bucketed by two counting passes, and what
-shares a bucket is put right by insertion. Where the scores are so skewed that insertion would be
-quadratic, all 64 bits are sorted by counting passes instead. Stable: equal scores keep their order.
+Scores are mapped linearly to buckets (a monotone map), bucketed by two counting passes, and sorted by
+insertion within a bucket. If the scores are so skewed that insertion would be quadratic, all 64 bits are
+sorted by counting passes instead. Stable: equal scores keep their order.
 """
 
 from libc.string cimport memcpy
@@ -11,7 +11,7 @@ from libc.string cimport memset
 ctypedef unsigned long long word
 
 cdef enum:
-    # Below this many items plain insertion wins.
+    # Up to this many items plain insertion is faster.
     INSERTION = 24
     # Largest number of buckets of one counting pass, the size of the `counts` scratch.
     BUCKETS = 2048
@@ -19,7 +19,7 @@ cdef enum:
 
 
 cdef inline void insertion_argsort(const double* z, int* order, int k) noexcept nogil:
-    """OUT order: positions 0..k-1 by rising z."""
+    """OUT order: positions 0..k-1 by increasing z."""
     cdef int i
     cdef int at
     cdef double value
@@ -55,7 +55,7 @@ cdef inline void counting_pass(
 
 
 cdef inline void full_argsort(const double* z, int* order, int k, word* scratch, int* counts) noexcept nogil:
-    """OUT order by rising z, sorting every bit; scratch holds 2 k words, counts BUCKETS ints."""
+    """OUT order by increasing z, sorting every bit; scratch holds 2 k words, counts BUCKETS ints."""
     cdef word* keys = scratch
     cdef int i
     cdef int digit
@@ -94,7 +94,7 @@ cdef inline void full_argsort(const double* z, int* order, int k, word* scratch,
 
 
 cdef inline void argsort(const double* z, int* order, int k, word* scratch, int* counts) noexcept nogil:
-    """OUT order: positions 0..k-1 by rising z, equal z in their order.
+    """OUT order: positions 0..k-1 by increasing z, equal z in their order.
 
     IN z (k), finite; scratch 2 k words, counts BUCKETS ints.
     """
@@ -118,7 +118,7 @@ cdef inline void argsort(const double* z, int* order, int k, word* scratch, int*
         low = z[i] if z[i] < low else low
         high = z[i] if z[i] > high else high
     scale = ((1 << (2 * bits)) - 1) / (high - low) if high > low else 0.0
-    if not scale * (high - low) < (1 << (2 * bits)):  # the range is so small or large that it overflows
+    if not scale * (high - low) < (1 << (2 * bits)):  # the range is so small or large that this overflows
         full_argsort(z, order, k, scratch, counts)
         return
     for i in range(k):

@@ -1,4 +1,4 @@
-"""Columns of strings, bytes and offsets: taking some, and finding what is there again."""
+"""Columns of strings, bytes and offsets: taking some of them, and finding repeated ones."""
 
 from libc.string cimport memcmp, memcpy, memset
 
@@ -40,7 +40,7 @@ def mark_repeated(
     unsigned long long[::1] hashes,
     unsigned char[::1] repeated,
 ):
-    """OUT repeated[i] = whether string i of a list stands before in the same list.
+    """OUT repeated[i] = whether string i of a list occurred earlier in the same list.
 
     IN data (n_bytes > 0), offsets (n_items + 1), lists (n_lists + 1), bounds of the lists. SCRATCH slots
     (4 times the longest list); hashes (the longest list). OUT repeated (n_items).

@@ -1,4 +1,4 @@
-"""Metrics of summed statistics that kernels know by heart: ``SumForm`` in rerank/data/judge.py."""
+"""Metrics of summed statistics that kernels compute themselves, see ``SumForm`` in rerank/data/judge.py."""
 
 from libc.math cimport exp
 from libc.math cimport log
@@ -18,7 +18,7 @@ cdef enum:  # smoothing of BLEU
 
 
 cdef inline double bleu_of(const double* sums, int method, double value) noexcept nogil:
-    """BLEU / 100 of summed statistics, as ``rerank.metrics.bleu.bleu`` says it."""
+    """BLEU / 100 of summed statistics, as ``rerank.metrics.bleu.bleu`` computes it."""
     cdef double logs = 0.0
     cdef double correct
     cdef double total
@@ -49,7 +49,7 @@ cdef inline double bleu_of(const double* sums, int method, double value) noexcep
 
 
 cdef inline double score_of(int kind, const double* sums, double a, double b) noexcept nogil:
-    """The metric of sums, as ``SumForm`` says it; b of a ratio may be NaN."""
+    """The metric of sums, as ``SumForm`` defines it; b of a ratio may be NaN."""
     if kind == BLEU:
         return 100.0 * bleu_of(sums, <int>a, b)
     if sums[1] > 0.0:

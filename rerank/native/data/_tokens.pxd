@@ -1,4 +1,4 @@
-"""Tokens of UTF-8 text: runs between white space of Unicode, as Python's ``str.split()`` makes them."""
+"""Tokens of UTF-8 text: runs between white space of Unicode, as in Python's ``str.split()``."""
 
 from libc.string cimport memcpy
 
@@ -28,7 +28,7 @@ cdef extern from *:
 
 
 cdef inline int blank_at(bytes_at p, bytes_at end) noexcept nogil:
-    """Bytes of the white space character at p, 0 where there is none."""
+    """Bytes of the white space character at p, 0 if there is none."""
     cdef unsigned char c = p[0]
     if c > 0x20:
         if c < 0xC2 or c > 0xE3:
@@ -48,12 +48,12 @@ cdef inline int blank_at(bytes_at p, bytes_at end) noexcept nogil:
 
 
 cdef inline bytes_at token_end(bytes_at p, bytes_at end, bytes_at limit) noexcept nogil:
-    """Where the token at p ends, at most ``end``; up to ``limit`` there is memory to read."""
+    """The end of the token at p, at most ``end``; memory is readable up to ``limit``."""
     cdef word part = 0
     cdef word mask
     while True:
         if BY_EIGHT and limit - p >= 8:
-            # Of bytes up to 0x20 and from 0x80 the first one is told rightly: borrows go to later ones.
+            # The first byte up to 0x20 or from 0x80 is marked correctly: borrows go to later bytes.
             memcpy(&part, p, 8)
             mask = (((part - 0x21 * ONES) & ~part) | part) & 0x80 * ONES
             if mask == 0:
@@ -70,7 +70,7 @@ cdef inline bytes_at token_end(bytes_at p, bytes_at end, bytes_at limit) noexcep
 
 
 cdef inline word key_of(bytes_at p, word length, bytes_at limit) noexcept nogil:
-    """A token's key: of up to 8 bytes it tells tokens of one length apart, of more it is a hash."""
+    """A token's key: distinct for tokens of one length up to 8 bytes, a hash for longer ones."""
     cdef word key = 0
     cdef word part = 0
     cdef word i = 0

@@ -1,4 +1,4 @@
-"""Forests, trees as flat arrays (rerank/data/trees.py): checked, taken, compared, written in brackets."""
+"""Trees as flat arrays (rerank/data/columns/forests.py): checked, compared, written in brackets."""
 
 from libc.string cimport memcpy
 
@@ -33,10 +33,10 @@ def misfit(
     long long n_symbols,
     int[::1] ends,
 ):
-    """The number of the first tree that is none, -1 where all are.
+    """Return the number of the first tree whose nodes are not a tree, -1 if all are.
 
-    IN the arrays of a forest, offsets rising and within the others, n_symbols strings of the vocabulary;
-    SCRATCH ends (nodes of the largest tree).
+    IN the arrays of a forest (offsets non-decreasing and within the others), n_symbols strings of the
+    vocabulary; SCRATCH ends (nodes of the largest tree).
     """
     cdef Py_ssize_t t
     cdef Py_ssize_t found = -1
@@ -51,7 +51,7 @@ def misfit(
 
 
 cdef inline int next_word(const int* symbols, const int* sizes, int i, int n, int trace) noexcept nogil:
-    """The first node from i on that is a word and no trace's, n where there is none."""
+    """The first node from i on that is a word and not a trace, n if there is none."""
     while i < n and (sizes[i] != 1 or (sizes[i - 1] == 2 and symbols[i - 1] == trace)):
         i += 1
     return i
@@ -67,10 +67,10 @@ def other_words(
     const int[::1] gold_sizes,
     int trace,
 ):
-    """The first tree whose words are not those of its list's gold tree, traces left out; -1 where none is.
+    """Return the first tree whose words differ from its gold tree's, traces ignored; -1 if none.
 
-    IN lists (n_lists + 1), the bounds of lists of trees; two forests of one vocabulary, (n_trees) and
-    (n_lists); trace, the symbol of -NONE-. A tree without a node has no words to differ.
+    IN lists (n_lists + 1), the bounds of lists of trees; two forests with one vocabulary, (n_trees) and
+    (n_lists); trace, the symbol of -NONE-. A tree without nodes never differs.
     """
     cdef Py_ssize_t l
     cdef Py_ssize_t t
@@ -108,7 +108,7 @@ def other_words(
 
 
 cdef inline void copy(unsigned char* p, bytes_at string, long long length, bint wide) noexcept nogil:
-    """OUT p[:length]; ``wide`` says that 8 bytes may be read and written."""
+    """OUT p[:length]; ``wide``: 8 bytes may be read and written."""
     if wide and length <= 8:
         memcpy(p, string, 8)
     else:

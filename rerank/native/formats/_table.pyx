@@ -1,8 +1,7 @@
-"""Rows of a table in which no cell is quoted: numbers parsed in place, other cells as spans of bytes.
+"""Rows of CSV and TSV: where their cells are, and what is in a column of cells.
 
-Only the plain case is known here. Whatever is not plain (a row of another length, an empty line, a cell
-that should be a number) makes a block fail as a whole; the caller then goes through it row by row, which
-says what is wrong, or takes it.
+Cells are quoted as Python's csv module does it in its strict mode. ``spans`` (n, 2) are the start and the
+length of each cell in ``text``.
 """
 
 from libc.math cimport NAN, isinf
@@ -10,122 +9,179 @@ from libc.string cimport memcmp, memcpy
 
 from rerank.native.data._number cimport number
 
-cdef enum Kind:
-    SKIPPED = 0
-    NUMBER = 1
-    EMPTY = 2
-    STRING = 3
-    LIST = 4
+cdef enum Fault:
+    NONE = 0
+    OPEN = 1  # the text ends within quotes
+    QUOTE = 2  # something follows a closing quote
+    RETURN = 3  # a carriage return is not at the end of the line
+    WIDTH = 4  # too few or too many cells
 
-KINDS = {"skipped": SKIPPED, "number": NUMBER, "empty": EMPTY, "string": STRING, "list": LIST}
+FAULTS = {"open": OPEN, "quote": QUOTE, "return": RETURN, "width": WIDTH}
 
 
-def parse_rows(
-    const unsigned char[::1] text,
+def split_rows(
+    unsigned char[::1] text,
+    Py_ssize_t size,
     unsigned char mark,
-    const unsigned char[::1] kinds,
-    double[:, ::1] values,
+    bint any_width,
     long long[:, :, ::1] spans,
+    long long[::1] lines,
 ):
-    """Parse ``len(values)`` lines; whether all were plain.
+    """Find the cells of rows, as many as ``spans`` has room for or up to the first fault.
 
-    text : IN, whole lines that end in newlines, and 32 bytes behind the last.
-    mark : the byte between cells.
-    kinds : IN (n_columns), of KINDS: a number, or empty (NaN); always empty; a string; the list's id; any.
-    values : OUT (n_rows, numbers among the columns).
-    spans : OUT (n_rows, strings and lists among the columns, 2): where a cell starts and its length. A list's
-        id that is that of the row before starts at -1 - its place.
+    IN/OUT text, whole lines of ``size`` bytes and 16 more; quoted cells are unquoted in place, and a newline
+    replaces the separator after a cell because numbers that end in a blank are parsed faster. IN mark, the
+    separator; any_width, whether rows may have fewer cells than ``spans`` has columns. OUT spans (rows,
+    columns, 2); lines (rows + 1), the line on which each row starts, from 0, and that after the last row,
+    where the fault is. Blank lines are skipped.
+
+    Returns the number of rows, the bytes they take, the fault, and how many cells the last row has.
     """
-    cdef const unsigned char* start = &text[0]
-    cdef const unsigned char* p = start
-    cdef Py_ssize_t row
-    cdef bint plain = True
+    cdef unsigned char[256] ends
+    cdef Py_ssize_t at = 0
+    cdef Py_ssize_t start = 0
+    cdef Py_ssize_t row = 0
+    cdef Py_ssize_t cells = 0
+    cdef long long line = 0
+    cdef int fault = NONE
+    cdef int c
     with nogil:
-        for row in range(values.shape[0]):
-            p = _row(start, p, mark, kinds, values[row], spans[row])
-            if p == NULL:
-                plain = False
+        for c in range(256):
+            ends[c] = c == mark or c == c'\n' or c == c'\r'
+        lines[0] = 0
+        while at < size and row < spans.shape[0]:
+            start = at
+            lines[row] = line
+            fault = _row(&text[0], size, mark, ends, spans[row], &at, &line, &cells)
+            if fault == NONE and cells > 0:
+                if cells > spans.shape[1] or (cells < spans.shape[1] and not any_width):
+                    fault = WIDTH
+                else:
+                    row += 1
+            if fault != NONE:
                 break
-            if row > 0:
-                _mark_same(start, kinds, spans, row)
-    return plain
+            start = at
+            lines[row] = line
+    return row, start, fault, cells
 
 
-cdef inline bint _ends(unsigned char c, unsigned char mark) noexcept nogil:
-    return c == mark or c == c'\n' or c == c'\r'
-
-
-cdef const unsigned char* _row(
-    const unsigned char* start,
-    const unsigned char* p,
+cdef int _row(
+    unsigned char* text,
+    Py_ssize_t size,
     unsigned char mark,
-    const unsigned char[::1] kinds,
-    double[::1] values,
+    const unsigned char* ends,
     long long[:, ::1] spans,
+    Py_ssize_t* place,
+    long long* line,
+    Py_ssize_t* cells,
 ) noexcept nogil:
-    """One line from ``p``: the start of the next, or NULL where it is not plain."""
-    cdef Py_ssize_t n_columns = kinds.shape[0]
-    cdef Py_ssize_t j
-    cdef Py_ssize_t value = 0
-    cdef Py_ssize_t span = 0
-    cdef const unsigned char* cell
-    if p[0] == c'\n' or p[0] == c'\r':
-        return NULL
-    for j in range(n_columns):
-        if kinds[j] == NUMBER or kinds[j] == EMPTY:
-            while p[0] == c' ':
-                p += 1
-            if kinds[j] == NUMBER:
-                values[value] = NAN
-                if not _ends(p[0], mark):
-                    p = number(p, &values[value])
-                    if p == NULL or isinf(values[value]):
-                        return NULL
-                    while p[0] == c' ':
-                        p += 1
-                value += 1
+    """Split the row at ``place``, which moves to the next one; a blank line has 0 cells."""
+    cdef Py_ssize_t at = place[0]
+    cdef Py_ssize_t begin
+    cdef Py_ssize_t end
+    cdef Py_ssize_t n = 0
+    cdef unsigned char c
+    cells[0] = 0
+    while True:
+        begin = at
+        if text[at] == c'"':
+            begin += 1
+            end = _unquoted(text, size, &at, line)
+            if end < 0:
+                return OPEN
+            if not ends[text[at]]:
+                return QUOTE
         else:
-            cell = p
-            while not _ends(p[0], mark):
-                p += 1
-            if kinds[j] == LIST and p == cell:
-                return NULL
-            if kinds[j] != SKIPPED:
-                spans[span, 0] = cell - start
-                spans[span, 1] = p - cell
-                span += 1
-        if j + 1 < n_columns:
-            if p[0] != mark:
-                return NULL
-            p += 1
-    if p[0] == c'\r':
-        p += 1
-    return p + 1 if p[0] == c'\n' else NULL
+            while not ends[text[at]]:
+                at += 1
+            end = at
+        c = text[at]
+        if n == 0 and at == place[0] and c != mark:
+            n = -1  # a blank line
+        elif n < spans.shape[0]:
+            spans[n, 0] = begin
+            spans[n, 1] = end - begin
+        n += 1
+        if c != mark:
+            break
+        text[at] = c'\n'
+        at += 1
+    while text[at] == c'\r':
+        at += 1
+    if text[at] != c'\n':
+        return RETURN
+    line[0] += 1
+    place[0] = at + 1
+    cells[0] = n
+    return NONE
 
 
-cdef inline void _mark_same(
-    const unsigned char* text, const unsigned char[::1] kinds, long long[:, :, ::1] spans, Py_ssize_t row
+cdef inline Py_ssize_t _unquoted(
+    unsigned char* text, Py_ssize_t size, Py_ssize_t* place, long long* line
 ) noexcept nogil:
-    """Sets the start of a list's id to -1 - its place where it is that of the row before."""
-    cdef Py_ssize_t j
-    cdef Py_ssize_t span = 0
-    cdef long long before
-    for j in range(kinds.shape[0]):
-        if kinds[j] == LIST:
-            before = spans[row - 1, span, 0]
-            before = -1 - before if before < 0 else before
-            if spans[row, span, 1] == spans[row - 1, span, 1] and memcmp(
-                text + spans[row, span, 0], text + before, <size_t>spans[row, span, 1]
-            ) == 0:
-                spans[row, span, 0] = -1 - spans[row, span, 0]
-        span += kinds[j] == STRING or kinds[j] == LIST
+    """Unquote the cell whose opening quote is at ``place``, which moves past the closing one.
+
+    Returns the end of the content, -1 if there is no closing quote.
+    """
+    cdef Py_ssize_t at = place[0] + 1
+    cdef Py_ssize_t to = at
+    cdef unsigned char c
+    while at < size:
+        c = text[at]
+        at += 1
+        if c == c'"':
+            if text[at] != c'"':
+                place[0] = at
+                return to
+            at += 1
+        line[0] += c == c'\n'
+        text[to] = c
+        to += 1
+    return -1
+
+
+cdef inline bint _blank(unsigned char c) noexcept nogil:
+    return c == c' ' or 9 <= c <= 13
+
+
+def parse_cells(const unsigned char[::1] text, const long long[:, :] spans, double[::1] values):
+    """Parse cells as finite numbers: NaN if blank; blanks around a number are allowed.
+
+    OUT values (n). Returns the number of the first cell that is neither, -1 if there is none.
+    """
+    cdef Py_ssize_t i
+    cdef Py_ssize_t bad = -1
+    cdef const unsigned char* p
+    cdef const unsigned char* end
+    with nogil:
+        for i in range(spans.shape[0]):
+            p = &text[0] + spans[i, 0]
+            end = p + spans[i, 1]
+            while p < end and _blank(p[0]):
+                p += 1
+            while p < end and _blank((end - 1)[0]):
+                end -= 1
+            values[i] = NAN
+            if p < end and (number(p, &values[i]) != end or isinf(values[i])):
+                bad = i
+                break
+    return bad
+
+
+def mark_runs(const unsigned char[::1] text, const long long[:, :] spans, unsigned char[::1] starts):
+    """OUT starts (n) = whether a cell is another than the one before."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(spans.shape[0]):
+            starts[i] = (
+                i == 0
+                or spans[i, 1] != spans[i - 1, 1]
+                or memcmp(&text[spans[i, 0]], &text[spans[i - 1, 0]], <size_t>spans[i, 1]) != 0
+            )
 
 
 def gather(const unsigned char[::1] text, const long long[:, :] spans, unsigned char[::1] out):
-    """Cells put side by side.
-
-    spans : IN (n, 2), start and length in ``text``; out : OUT (sum of the lengths).
-    """
+    """OUT out (sum of the lengths) = the cells one after the other."""
     cdef Py_ssize_t i
     cdef Py_ssize_t at = 0
     with nogil:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from reference.everything import chosen, plain
+
 
 def distance(a, b):
     """Levenshtein's distance of two sequences."""
@@ -37,3 +39,15 @@ def statistics(kind, text, references):
 def rate(edits, length):
     """Percent; over no tokens 0 without an edit and 100 with any."""
     return 100.0 * (edits / length) if length else 100.0 * (edits > 0)
+
+
+def value(metric, lists, scores, ties):
+    """The corpus value of WER, CER or PER."""
+    total = [0, 0]
+    for part in plain(lists, scores):
+        text, references = part.texts[chosen(part)], part.references
+        if metric.lc:
+            text, references = text.lower(), [reference.lower() for reference in references]
+        row = statistics(metric.family, text, references)
+        total = [total[0] + row[0], total[1] + row[1]]
+    return rate(*total)

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import math
 
+from reference.everything import chosen, plain
+from reference.metrics.edit import rate
+
 BEAM = 25
 LONGEST, FARTHEST, MOST = 10, 50, 1000
 
@@ -122,8 +125,18 @@ def edits(hypothesis, reference):
         hypothesis = words
 
 
-def statistics(text, references):
-    """[the fewest edits, mean length of the references] in lower case."""
-    words = [reference.lower().split() for reference in references]
-    fewest = min(edits(text.lower().split(), reference) for reference in words)
+def statistics(text, references, case=str.lower):
+    """[the fewest edits, mean length of the references], in lower case unless ``case`` keeps it."""
+    words = [case(reference).split() for reference in references]
+    fewest = min(edits(case(text).split(), reference) for reference in words)
     return [fewest, sum(map(len, words)) / len(words)]
+
+
+def value(metric, lists, scores, ties):
+    """The corpus value of TER, with the words as they are."""
+    total = [0.0, 0.0]
+    for part in plain(lists, scores):
+        text = part.texts[chosen(part)]
+        row = statistics(text, part.references, str if metric.case_sensitive else str.lower)
+        total = [total[0] + row[0], total[1] + row[1]]
+    return rate(*total)

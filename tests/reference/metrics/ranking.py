@@ -5,6 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from reference.everything import mean, plain
+
+from rerank.data.lists import CandidateLists
 
 Measure = Callable[[Sequence[float]], float]
 
@@ -85,3 +91,28 @@ def pair_accuracy(labels: Sequence[float], scores: Sequence[float]) -> tuple[flo
         up, down = (i, j) if labels[i] > labels[j] else (j, i)
         right += 1.0 if scores[up] > scores[down] else 0.5 if scores[up] == scores[down] else 0.0
     return right, pairs
+
+
+def in_trec_order(
+    measure: Measure, labels: Sequence[float], scores: Sequence[float], ids: Sequence[str]
+) -> float:
+    """Scores as float32; on ties the larger id by bytes comes first."""
+    order = sorted(range(len(scores)), key=lambda i: (np.float32(scores[i]), ids[i].encode()), reverse=True)
+    return measure([labels[i] for i in order])
+
+
+def value(metric: Any, lists: CandidateLists, scores: Sequence[float], ties: str) -> float:
+    """The corpus value of a measure of retrieval; ``ties`` is trec, expected or input."""
+    rel = getattr(metric, "rel", 1.0)
+    family = "Success" if metric.family == "pass" and rel else metric.family
+    measure = of_order(family, getattr(metric, "cutoff", None), rel)
+    found = []
+    for part in plain(lists, scores):
+        if all(math.isnan(label) for label in part.labels):
+            continue
+        if ties == "trec":
+            found.append(in_trec_order(measure, part.labels, part.scores, part.ids))
+        else:
+            of_ties = expected if ties == "expected" else in_input_order
+            found.append(of_ties(measure, part.labels, part.scores))
+    return mean(found)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from reference.everything import chosen, mean, plain
+
 PUNCTUATION = {",", ":", "``", "''", "."}
 DELETED = {"TOP", "S1", "-NONE-", *PUNCTUATION}
 
@@ -67,3 +69,26 @@ def counts(gold, parse):
     matched = (Counter(right) & Counter(found)).total()
     crossing = sum(any(cross(bracket, other) for other in right) for bracket in found)
     return [matched, len(right), len(found), crossing, len(kept)]
+
+
+def value(metric, lists, scores, ties):
+    """The corpus value of one of PARSEVAL's measures."""
+    rows = [counts(part.gold, part.trees[chosen(part)]) for part in plain(lists, scores)]
+    rows = [row for row in rows if metric.max is None or row[4] <= metric.max]
+    matched, gold, test = (sum(row[i] for row in rows) for i in range(3))
+    ratios = {
+        "PARSEVAL": (2 * matched, gold + test),
+        "PARSEVAL.LR": (matched, gold),
+        "PARSEVAL.LP": (matched, test),
+    }
+    if metric.family in ratios:
+        top, bottom = ratios[metric.family]
+        return 100 * top / bottom if bottom else 0.0
+    of_sentence = {
+        "PARSEVAL.EX": lambda row: 100.0 * (row[0] == row[1] == row[2]),
+        "PARSEVAL.CB": lambda row: row[3],
+        "PARSEVAL.0CB": lambda row: 100.0 * (row[3] == 0),
+        "PARSEVAL.2CB": lambda row: 100.0 * (row[3] <= 2),
+        "PARSEVAL.score": lambda row: 2 * row[0] * row[1] / max(1, row[1] + row[2]),
+    }[metric.family]
+    return mean(map(of_sentence, rows))

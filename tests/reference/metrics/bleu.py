@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from reference.everything import chosen, mean, plain
+
 ORDERS = (1, 2, 3, 4)
 Row = list[int]
 # What a smoothing adds where nothing else is said.
@@ -77,3 +79,16 @@ def bleu_plus_one(row: Row, first: int = 1) -> float:
 def best_choice(lists: Sequence[Sequence[Row]], smooth: str = "exp", value: float = 0.0) -> float:
     """The largest corpus BLEU of any choice of one row a list: every choice is tried."""
     return max(corpus_bleu(summed(choice), smooth, value) for choice in itertools.product(*lists))
+
+
+def value(metric, lists, scores, ties):
+    """The corpus value of BLEU or sBLEU."""
+    rows = []
+    for part in plain(lists, scores):
+        text, references = part.texts[chosen(part)], part.references
+        if metric.lc:
+            text, references = text.lower(), [reference.lower() for reference in references]
+        rows.append(statistics(text, references))
+    if metric.family == "sBLEU":
+        return mean(bleu_plus_one(row, 2 if metric.smooth == "higher" else 1) for row in rows)
+    return corpus_bleu(summed(rows), metric.smooth, metric.value or USUAL[metric.smooth])

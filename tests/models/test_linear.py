@@ -15,7 +15,7 @@ from rerank.data.lists import CandidateLists
 from rerank.errors import DataError, FormatError
 from rerank.experiment import fit, make_learner, train
 from rerank.models.base import load_model
-from rerank.models.thresholds import ThresholdModel
+from rerank.models.linear import ThresholdModel
 
 
 def made(weights=(1.0, 0.0), thresholds=(-1.0, 2.0, 2.0), labels=(0.0, 1.0, 2.5, 7.0)):
@@ -48,7 +48,7 @@ def test_grades_take_columns_by_name_and_the_scaling_of_scores():
     [
         ({"weights": (1.0,)}, "1 weights for 2 features"),
         ({"labels": (0.0, 1.0)}, "3 thresholds for 2 grades"),
-        ({"thresholds": (2.0, 1.0, 3.0)}, "the thresholds fall"),
+        ({"thresholds": (2.0, 1.0, 3.0)}, "the thresholds are not in ascending order"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(parts, message):

@@ -1,0 +1,45 @@
+"""``rerank help``: the manual, Markdown files in rerank/docs that are shipped with the package."""
+
+from __future__ import annotations
+
+import sys
+from importlib import resources
+from typing import Annotated
+
+import typer
+
+from rerank.cli.common import verb
+
+
+def pages() -> dict[str, str]:
+    """Return the text of every page of the manual by topic, sorted; a page begins with "# Title"."""
+    files = (file for file in resources.files("rerank").joinpath("docs").iterdir())
+    texts = {file.name: file.read_text(encoding="utf-8") for file in files if file.name.endswith(".md")}
+    return {name.removesuffix(".md"): texts[name] for name in sorted(texts)}
+
+
+@verb
+def help_(topic: Annotated[str | None, typer.Argument(metavar="TOPIC", help="A page.")] = None) -> None:
+    """Read the manual; without a TOPIC, list its pages.
+
+    \b
+    rerank help tutorial
+    """
+    from rerank.errors import ConfigError
+    from rerank.registry import did_you_mean
+
+    manual = pages()
+    if topic is None:
+        width = max(map(len, manual))
+        for name, text in manual.items():
+            print(f"{name:{width}}  {text.split(chr(10), 3)[2]}")
+        return
+    if topic not in manual:
+        raise ConfigError(f"no help on {topic!r}; {did_you_mean(topic, manual)}")
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.markdown import Markdown
+
+        Console().print(Markdown(manual[topic]))
+    else:
+        print(manual[topic], end="")

@@ -1,0 +1,183 @@
+"""Lists and weights in other forms: other formats, more columns, parts, other tools' files of weights."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rerank.data.folds import folds_of, parts_of
+from rerank.data.scores import read_scores
+from rerank.errors import ConfigError
+from rerank.experiment.derive import labelled
+from rerank.experiment.outputs import Written, written
+from rerank.experiment.sources import Data, as_lists, read_lists
+from rerank.files import os_error
+from rerank.formats import saving
+from rerank.formats.weights import WeightOptions, read_weights, write_weights
+from rerank.models.linear import LinearModel
+from rerank.models.weights import load_linear, weights_of
+from rerank.reading import Reading
+
+
+def save(
+    data: Any,
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    *,
+    group: Any = None,
+    qid: Any = None,
+    refs: Sequence[Any] | None = None,
+) -> None:
+    """Write lists to a file, which appears whole or not at all.
+
+    Parameters
+    ----------
+    data, group, qid, refs : CandidateLists or plain sequences, as for ``rerank.evaluate``.
+    path : the file, "-" = standard output; a name that ends in ``.store`` or / is a folder that keeps
+        every column.
+    format : name of the format; None = by the suffix of ``path``.
+
+    Raises
+    ------
+    RerankError
+        In one line: the suffix names no format, the format cannot hold the lists, the file cannot be
+        written.
+
+    Examples
+    --------
+    >>> import rerank, tempfile
+    >>> path = tempfile.mkdtemp() + "/lists.jsonl"
+    >>> rerank.save([["the cat", "a cat"], ["it rains"]], path)
+    >>> rerank.load(path)
+    CandidateLists(2 lists, 3 items, 0 dense features)
+    """
+    saving.save(as_lists(data, group=group, qid=qid, refs=refs), os.fspath(path), format)
+
+
+def convert_file(data: Data, out: str, to: str | None = None, *, reading: Reading | None = None) -> Written:
+    """Write lists in another format.
+
+    Parameters
+    ----------
+    data : a file of lists, or CandidateLists.
+    out : the file to write, "-" = standard output.
+    to : name of the format to write; None = by the suffix of ``out``.
+    reading : how the file is read.
+    """
+    target = to or saving.format_for(out)
+    return written(read_lists(data, reading), out, target)
+
+
+def append_file(
+    data: Data,
+    columns: Mapping[str, str],
+    out: str,
+    to: str | None = None,
+    *,
+    reading: Reading | None = None,
+) -> Written:
+    """Write lists with further features, read from files of one number per item line.
+
+    Parameters
+    ----------
+    data, out, to, reading : as for ``convert_file``.
+    columns : the feature's name to the file of its values.
+    """
+    target = to or saving.format_for(out)
+    lists = read_lists(data, reading)
+    added = {name: read_scores(path, lists) for name, path in columns.items()}
+    return written(lists.with_added(added), out, target)
+
+
+def label_file(
+    data: Data, metric: str, out: str, to: str | None = None, *, reading: Reading | None = None
+) -> Written:
+    """Write lists with a metric of each candidate as its label, see ``derive.labelled``.
+
+    Parameters
+    ----------
+    data, out, to, reading : as for ``convert_file``.
+    metric : a metric of single candidates, such as sBLEU.
+    """
+    target = to or saving.format_for(out)
+    return written(labelled(read_lists(data, reading), metric), out, target)
+
+
+def split_file(
+    data: Data,
+    folder: str,
+    *,
+    parts: Sequence[str] = (),
+    folds: int | None = None,
+    seed: int = 1,
+    suffix: str = ".letor",
+    reading: Reading | None = None,
+) -> list[Written]:
+    """Draw parts or folds of the lists and write them; every list is whole in one part.
+
+    Parameters
+    ----------
+    data, reading : as for ``convert_file``.
+    folder : where the files go.
+    parts : ``NAME=SHARE``, such as ``dev=0.1``.
+    folds : number of folds of train and test, in place of parts.
+    seed : of the drawing.
+    suffix : of the files; it names their format.
+
+    Raises
+    ------
+    RerankError
+        In one line: both or neither of parts and folds are given, shares beyond 1, an unknown suffix.
+    """
+    if bool(parts) == (folds is not None):
+        raise ConfigError("give parts (--part NAME=SHARE, twice or more) or --folds K")
+    target = saving.format_for(f"part{suffix}")
+    lists = read_lists(data, reading)
+    drawn = parts_of(lists, parts, seed) if folds is None else folds_of(lists, folds, seed)
+    made = []
+    for name, some in drawn:
+        path = os.path.join(folder, f"{name}{suffix}")
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+        except OSError as error:
+            raise os_error(folder, error) from None
+        made.append(written(some, path, target))
+    return made
+
+
+def import_weights(
+    path: str, out: str, format: str | None = None, *, feature_names: str | None = None
+) -> LinearModel:
+    """Make a linear model of a file of weights and write it.
+
+    Parameters
+    ----------
+    path : the file, "-" = standard input.
+    out : the model file.
+    format : tsv, moses-ini or bllip; None = by content.
+    feature_names : file with the id of each feature (bllip).
+    """
+    names, values = read_weights(path, format, WeightOptions(feature_names))
+    model = LinearModel(names, values)
+    model.save(out)
+    return model
+
+
+def export_weights(
+    path: str, out: str, format: str, *, ini: str | None = None, feature_names: str | None = None
+) -> LinearModel:
+    """Write a linear model's weights of the raw features; a keep margin is not a weight and is left out.
+
+    Parameters
+    ----------
+    path : the model file.
+    out : the file of weights, "-" = standard output.
+    format : tsv, moses-ini or bllip.
+    ini : a moses.ini whose other content is kept.
+    feature_names : as for ``import_weights``.
+    """
+    model = load_linear(path)
+    named = weights_of(model, path)
+    write_weights(out, named.names, named.weights, format, WeightOptions(feature_names, ini))
+    return model

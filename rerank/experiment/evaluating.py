@@ -1,0 +1,192 @@
+"""Evaluation: metrics of scores, and tests of systems against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rerank.data.lists import CandidateLists
+from rerank.data.scores import read_scores
+from rerank.data.types import Floats
+from rerank.errors import ConfigError
+from rerank.evaluation import evaluate as evaluation
+from rerank.evaluation.compare import Comparisons, compare_all
+from rerank.evaluation.evaluate import Evaluation
+from rerank.experiment.sources import Data, as_lists, read_lists, scores_of
+from rerank.reading import Reading
+
+
+def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
+    """Return the metrics to report if none is named.
+
+    For lists without labels that is PARSEVAL with gold trees and BLEU with references; otherwise AP, RR and
+    nDCG@10.
+    """
+    if lists.labels is None and (lists.gold is not None or "PARSEVAL" in lists.counts):
+        return ("PARSEVAL",)
+    if lists.labels is None and (lists.references or "BLEU" in lists.counts):
+        return ("BLEU",)
+    return ("AP", "RR", "nDCG@10")
+
+
+def evaluate(
+    data: Any,
+    scores: Any,
+    metrics: Sequence[str] | None = None,
+    *,
+    group: Any = None,
+    qid: Any = None,
+    refs: Sequence[Any] | None = None,
+    ties: str | None = None,
+    no_relevant: str = "zero",
+) -> dict[str, float]:
+    """Return metrics of one ranking.
+
+    Parameters
+    ----------
+    data : CandidateLists; or plain sequences, the labels or the texts of all items: a sequence for each list,
+        or flat with ``group`` or ``qid``.
+    scores : larger is better; in the shape of ``data``, or flat in the order of its items.
+    metrics : names as in ``rerank list metrics``; None = PARSEVAL, BLEU or AP, RR and nDCG@10, whatever the
+        lists have the columns for.
+    group : lengths of the lists, for flat sequences.
+    qid : id of each item's list, for flat sequences.
+    refs : for each list, its reference or several.
+    ties : "trec", "expected" or "input"; None = trec if items have ids, otherwise expected.
+    no_relevant : value of a list without a relevant item: "zero", "one", or "skip" to leave it out.
+
+    Returns
+    -------
+    dict
+        Values by the names given; NaN if no list counts. 0 to 100 for BLEU, WER and PARSEVAL, 0 to 1 for
+        measures of ranking.
+
+    Raises
+    ------
+    RerankError
+        In one line: an unknown metric, absent labels, texts or references, a score that is NaN.
+
+    Examples
+    --------
+    Labels of two lists, and the scores of a system:
+
+    >>> import rerank
+    >>> rerank.evaluate([[1, 0, 2], [0, 1]], [[0.1, 0.2, 0.9], [0.8, 0.3]], ["RR", "P@1"])
+    {'RR': 0.75, 'P@1': 0.5}
+
+    The same with flat sequences:
+
+    >>> rerank.evaluate([1, 0, 2, 0, 1], [0.1, 0.2, 0.9, 0.8, 0.3], ["RR"], group=[3, 2])
+    {'RR': 0.75}
+
+    Hypotheses with their references:
+
+    >>> hypotheses = [["the cat sat", "a cat sat down"], ["it rains", "it is raining"]]
+    >>> rerank.evaluate(hypotheses, [[2, 1], [1, 2]], ["WER"], refs=["the cat sat", "it is raining"])
+    {'WER': 0.0}
+    """
+    lists = as_lists(data, group=group, qid=qid, refs=refs)
+    ranking = scores_of(scores, lists, data)
+    chosen = default_metrics(lists) if metrics is None else metrics
+    return evaluation.values(lists, ranking, chosen, ties=ties, no_relevant=no_relevant)
+
+
+def compare(
+    data: Any,
+    systems: Mapping[str, Any],
+    metrics: Sequence[str] | None = None,
+    *,
+    group: Any = None,
+    qid: Any = None,
+    refs: Sequence[Any] | None = None,
+    **options: Any,
+) -> Comparisons:
+    """Test every two systems against each other, as ``rerank compare`` does.
+
+    Parameters
+    ----------
+    data, metrics, group, qid, refs : as for ``evaluate``.
+    systems : name to scores, which are as for ``evaluate``.
+    options : ``ties``, ``no_relevant``, ``samples``, ``level`` and ``seed`` of the tests.
+
+    Returns
+    -------
+    Comparisons
+        ``pairs`` by metric, each with both values, their difference, its interval and p-values;
+        ``as_json()`` gives what ``rerank compare --json`` prints.
+
+    Raises
+    ------
+    RerankError
+        In one line, also for fewer than two systems.
+
+    Examples
+    --------
+    >>> import rerank
+    >>> labels = [[1, 0], [0, 1], [1, 0]]
+    >>> systems = {"a": [[2, 1], [1, 2], [2, 1]], "b": [[1, 2], [1, 2], [2, 1]]}
+    >>> found = rerank.compare(labels, systems, ["P@1"])
+    >>> pair = found.pairs["P@1"][0]
+    >>> pair.a, pair.b, pair.value_a, round(pair.value_b, 3), (pair.wins, pair.ties, pair.losses)
+    ('a', 'b', 1.0, 0.667, (1, 2, 0))
+    """
+    lists = as_lists(data, group=group, qid=qid, refs=refs)
+    ranked = {name: scores_of(scores, lists, data) for name, scores in systems.items()}
+    return compare_all(lists, ranked, default_metrics(lists) if metrics is None else metrics, **options)
+
+
+def evaluate_files(
+    data: Data,
+    paths: Sequence[str] = (),
+    metrics: Sequence[str] | None = None,
+    *,
+    baseline: str | None = None,
+    reading: Reading | None = None,
+    **options: Any,
+) -> Evaluation:
+    """Judge score files beside first-best, random and oracle, with significance.
+
+    Parameters
+    ----------
+    data : a file of judged lists, or CandidateLists.
+    paths : score files, one number per item line; a system's name is its path as typed.
+    metrics : names; None = ``default_metrics``.
+    baseline : the score file that the others are tested against; it need not be among ``paths``.
+    reading : how the file is read.
+    options : of ``rerank.evaluation.evaluate.evaluate``.
+    """
+    lists = read_lists(data, reading)
+    names = list(paths)
+    if baseline is not None and baseline not in names:
+        names.insert(0, baseline)
+    systems = _read_systems(names, lists)
+    return evaluation.evaluate(
+        lists, systems, metrics or default_metrics(lists), baseline=baseline, **options
+    )
+
+
+def compare_files(
+    data: Data,
+    paths: Sequence[str],
+    metrics: Sequence[str] | None = None,
+    *,
+    reading: Reading | None = None,
+    **options: Any,
+) -> Comparisons:
+    """Test every two score files against each other.
+
+    Parameters
+    ----------
+    data, paths, metrics, reading : as for ``evaluate_files``.
+    options : of ``rerank.evaluation.compare.compare_all``.
+    """
+    lists = read_lists(data, reading)
+    return compare_all(lists, _read_systems(paths, lists), metrics or default_metrics(lists), **options)
+
+
+def _read_systems(paths: Sequence[str], lists: CandidateLists) -> dict[str, Floats]:
+    """Scores by path as typed; raises ConfigError if a path is given twice."""
+    for i, path in enumerate(paths):
+        if path in paths[:i]:
+            raise ConfigError(f"score file {path} is given twice")
+    return {path: read_scores(path, lists) for path in paths}

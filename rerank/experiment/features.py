@@ -1,0 +1,199 @@
+"""Features computed from the candidates themselves: likeness to the other candidates, parse trees."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rerank import parallel
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
+from rerank.data.store import check_place, placed_together, write_store
+from rerank.errors import ConfigError
+from rerank.experiment.derive import labelled, with_consensus
+from rerank.experiment.outputs import Written, written
+from rerank.experiment.sources import Data, read_lists
+from rerank.features.heads import default_heads, read_heads
+from rerank.features.parse import ParseFeatures, ParseSettings, choose
+from rerank.files import COMPRESSED_SUFFIXES, os_error, write_lines
+from rerank.formats import load
+from rerank.formats.saving import format_for
+from rerank.reading import Reading
+from rerank.report import record, tree_features
+
+
+def consensus_file(
+    data: Data,
+    by: Sequence[str],
+    out: str,
+    to: str | None = None,
+    *,
+    statistic: str = "mean",
+    reading: Reading | None = None,
+) -> Written:
+    """Write lists with features for the likeness of each candidate to the others of its list.
+
+    Parameters
+    ----------
+    data : a file of lists, or CandidateLists.
+    by : similarities: ngram1 to ngram4, sBLEU, WER, or a feature.
+    out : the file to write, "-" = standard output.
+    to : name of the format to write; None = by the suffix of ``out``.
+    statistic : "mean" or "median" over the other candidates.
+    reading : how the file is read.
+    """
+    target = to or format_for(out)
+    return written(with_consensus(read_lists(data, reading), by, statistic), out, target)
+
+
+@dataclass(frozen=True)
+class ParseStore:
+    """A store of parses with tree features: its sizes, and the features of its trees by whether chosen."""
+
+    path: str
+    store: str
+    lists: int
+    items: int
+    values: int
+    known: int
+    unknown: int
+
+
+@dataclass(frozen=True)
+class ParseStores:
+    """The features chosen on the first set, and the stores of all sets."""
+
+    chosen: ParseFeatures
+    stores: Sequence[ParseStore]
+
+
+def parse_files(
+    paths: Sequence[str],
+    folder: str,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    heads: str | None = None,
+    keep_trees: bool = False,
+    alone: bool = False,
+    jobs: int = 1,
+    reading: Reading | None = None,
+) -> ParseStores:
+    """Make the tree features of Collins & Koo (2005): a store for each file, and ``features.json``.
+
+    Parameters
+    ----------
+    paths : files of parses; features are chosen on the first.
+    folder : where the stores go, together or not at all.
+    settings : of ``rerank.features.parse.ParseSettings``, such as ``{"cutoff": 5}``.
+    heads : file with a head table; None = Collins'.
+    keep_trees : whether the stores keep trees and texts.
+    alone : whether features that were read, such as the log probability, are removed.
+    jobs : threads; 0 = one per core.
+    reading : how the files are read.
+
+    Raises
+    ------
+    RerankError
+        In one line; a missing file or a folder in a store's place is found before anything is read.
+    """
+    table = default_heads() if heads is None else read_heads(heads)
+    checked = ParseSettings.checked({"heads": table, **(settings or {})}, "parse")
+    places = store_paths(paths, folder)
+    for path, store in places.items():
+        if path != "-" and not os.path.exists(path):
+            raise os_error(path, FileNotFoundError())
+        check_place(store)
+
+    def read(path: str) -> CandidateLists:
+        return load(path, options=reading)
+
+    made: list[ParseStore] = []
+    with parallel.using(jobs), placed_together(folder) as stage:
+        for one in with_parse_features(list(places), read, checked, keep_trees=keep_trees, alone=alone):
+            lists, store = one.lists, places[one.path]
+            write_store(lists, os.path.join(stage, os.path.basename(store)))
+            sizes = (lists.n_lists, lists.n_items, lists.features.n_values)
+            made.append(ParseStore(one.path, store, *sizes, one.known, one.unknown))
+            chosen = one.chosen
+            del one, lists
+        sets = [dataclasses.asdict(one) | {"store": os.path.basename(one.store)} for one in made]
+        text = record.to_json(tree_features.record_of(chosen, sets))
+        write_lines(os.path.join(stage, "features.json"), text.splitlines())
+    return ParseStores(chosen, made)
+
+
+def store_paths(paths: Sequence[str], folder: str) -> dict[str, str]:
+    """Return the store of each file, which has its name without the last suffix.
+
+    Raises ConfigError if two files would have the same store.
+    """
+    stores: dict[str, str] = {}
+    for path in paths:
+        name = "stdin" if path == "-" else Path(path).name
+        stem, suffix = os.path.splitext(name)
+        if suffix.lower() in COMPRESSED_SUFFIXES:
+            stem = os.path.splitext(stem)[0]
+        store = os.path.join(folder, f"{stem}.store")
+        if store in stores.values():
+            other = next(p for p, s in stores.items() if s == store)
+            raise ConfigError(
+                f"{other} and {path} would both be written to {store}: give them different names"
+            )
+        stores[path] = store
+    return stores
+
+
+@dataclass
+class ParseFeatureSet:
+    """A set of parses with the tree features ``chosen`` on the first set; see features.parse.Rows."""
+
+    path: str
+    lists: CandidateLists
+    chosen: ParseFeatures
+    known: int
+    unknown: int
+
+
+def with_parse_features(
+    paths: Sequence[str],
+    read: Callable[[str], CandidateLists],
+    settings: ParseSettings,
+    *,
+    keep_trees: bool = False,
+    alone: bool = False,
+) -> Iterator[ParseFeatureSet]:
+    """Read each set and give it the tree features that were chosen on the first; see features.parse.
+
+    With gold trees, or saved counts, labels are the paper's Score of each parse and ``counts`` keep
+    PARSEVAL's. Only one set is in memory at a time.
+
+    Parameters
+    ----------
+    paths : files of parses.
+    read : the reader of one file.
+    settings : what is chosen.
+    keep_trees : whether trees, gold trees and texts are kept.
+    alone : whether features that were read, such as the log probability, are removed; ``base_scores`` stay.
+    """
+    chosen: ParseFeatures | None = None
+    for path in paths:
+        lists = read(path)
+        if chosen is None:
+            chosen = choose(lists, settings)
+        if lists.gold is not None or "PARSEVAL" in lists.counts:
+            lists = labelled(lists, "PARSEVAL.score")
+        if alone:
+            lists = lists.with_features(Dense(np.empty((lists.n_items, 0))), None)
+        rows = chosen.rows(lists)
+        if not keep_trees:
+            lists = dataclasses.replace(lists, trees=None, gold=None, texts=None)
+        made = ParseFeatureSet(path, rows.onto(lists), chosen, rows.known, rows.unknown)
+        del lists, rows
+        yield made
+        del made

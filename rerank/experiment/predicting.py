@@ -1,0 +1,137 @@
+"""Models applied to files of lists, and what files of lists contain."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rerank.data.labels import parse_quantiser
+from rerank.data.leads import margin_of, switched
+from rerank.data.lists import CandidateLists
+from rerank.data.pairs import PairRelation
+from rerank.data.types import Floats
+from rerank.errors import ConfigError
+from rerank.experiment.derive import with_quantised
+from rerank.experiment.sources import Data, read_lists
+from rerank.files import write_lines
+from rerank.formats import format_of
+from rerank.models.base import Model, load_model
+from rerank.models.predicting import grader, predicted
+from rerank.reading import Reading
+from rerank.report import predictions
+from rerank.report.contents import Contents, describe
+from rerank.report.pair_counts import Scheme, parse_relation, standard_quantisers, standard_relations
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """Lists, the model and what it gave their items: scores, or predicted labels (n_items)."""
+
+    lists: CandidateLists
+    model: Model
+    scores: Floats
+    switched: int | None  # lists in which the keep margin lets another item than the first-best win
+
+
+def predict_file(
+    model: str | Model,
+    data: Data,
+    out: str = "-",
+    *,
+    as_: str = "scores",
+    tag: str | None = None,
+    keep_margin: str | None = None,
+    reading: Reading | None = None,
+) -> Predicted:
+    """Score lists with a model and write the scores, or a ranking.
+
+    Parameters
+    ----------
+    model : a model file, or a model.
+    data : a file of lists, or CandidateLists.
+    out : the file to write, "-" = standard output.
+    as_ : "scores" or "grades", one per input line; "table"; "run", a TREC run; "nbest", the lists in their
+        own format, best first; "best", the best candidate of each list.
+    tag : name of a TREC run; None = rerank.
+    keep_margin : in place of the model's: a number, inf, or none.
+    reading : how the file is read; ``strict`` refuses features that the model does not know.
+
+    Raises
+    ------
+    RerankError
+        In one line; also for a setting that the output does not use.
+    """
+    reading = reading or Reading()
+    writer = predictions.writer(as_)
+    grades = as_ == "grades"
+    if tag is not None and as_ != "run":
+        raise ConfigError(f"--tag: not used by --as {as_}, expected --as run")
+    if keep_margin is not None and grades:
+        raise ConfigError("--keep-margin changes which item is chosen, not the labels of --as grades")
+    if as_ == "nbest" and isinstance(data, CandidateLists) and reading.format is None:
+        raise ConfigError("--as nbest: found lists without a file, expected reading.format")
+    format = reading.format or ("store" if isinstance(data, CandidateLists) else format_of(os.fspath(data)))
+    scorer = load_model(model) if isinstance(model, str) else model
+    if grades:
+        grader(scorer)  # refuses models without grades before the data is read
+    elif keep_margin is not None:
+        scorer.keep_margin = margin_of(keep_margin)
+    lists = read_lists(data, reading)
+    scores = predicted(scorer, lists, strict=reading.strict, grades=grades)
+    decides = scorer.keep_margin is not None and not grades
+    found = Predicted(lists, scorer, scores, int(switched(lists, scores).sum()) if decides else None)
+    if as_ == "nbest":
+        predictions.write_reordered(lists, scores, format, out)
+    else:
+        write_lines(out, writer(lists, scores, tag or "rerank"))
+    return found
+
+
+def validate_file(data: Data, *, reading: Reading | None = None) -> Contents:
+    """Return what a file holds: lists, items, features, labels, oddities, and faults that break other tools.
+
+    Parameters
+    ----------
+    data : a file of lists, or CandidateLists.
+    reading : how the file is read.
+
+    Raises
+    ------
+    FormatError
+        With the line, if the file does not follow its format.
+    """
+    return describe(read_lists(data, reading))
+
+
+def count_pairs(
+    data: Data,
+    relations: Sequence[str] = (),
+    quantisers: Sequence[str] = (),
+    *,
+    reading: Reading | None = None,
+) -> list[Scheme]:
+    """Return the pairs that pair relations give, with the labels as they are and quantised.
+
+    Parameters
+    ----------
+    data : a file of judged lists, or CandidateLists.
+    relations : settings of learners such as "pairs=split split_top=5"; () = those of the literature.
+    quantisers : such as "top=30%"; () = standard ones, unless relations are given.
+    reading : how the file is read.
+
+    Raises
+    ------
+    RerankError
+        In one line: an unknown setting, or lists without labels.
+    """
+    chosen = [parse_relation(text) for text in relations]
+    ways = [parse_quantiser(text) for text in quantisers]
+    lists = read_lists(data, reading)
+    if not ways and not chosen:
+        ways = standard_quantisers(lists)
+    schemes = [Scheme(lists, relation) for relation in chosen or standard_relations(lists)]
+    for way in ways:
+        coarse = with_quantised(lists, way)
+        schemes += [Scheme(coarse, relation, way) for relation in chosen or [PairRelation()]]
+    return schemes

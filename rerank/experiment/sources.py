@@ -1,0 +1,98 @@
+"""What functions of this package take as lists: a file, CandidateLists, or plain sequences."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from rerank.data.columns.strings import StringColumn
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
+from rerank.errors import DataError
+from rerank.formats import load
+from rerank.reading import Reading
+
+Data = str | os.PathLike[str] | CandidateLists
+
+
+def read_lists(data: Data, reading: Reading | None = None) -> CandidateLists:
+    """Return the lists of a file ("-" = standard input), read as ``reading`` says; lists stay as they are."""
+    return data if isinstance(data, CandidateLists) else load(data, options=reading)
+
+
+def as_lists(
+    data: Any, *, group: Any = None, qid: Any = None, refs: Sequence[Any] | None = None
+) -> CandidateLists:
+    """Return CandidateLists of plain sequences.
+
+    Parameters
+    ----------
+    data : CandidateLists, which stay as they are; or the labels or the texts of all items: nested, a
+        sequence for each list, or flat. Labels are larger for better items, NaN = unjudged.
+    group : lengths of the lists, for flat data.
+    qid : id of each item's list, for flat data. Without ``group`` and ``qid`` flat data are one list.
+    refs : for each list, its reference or a sequence of references, equally many for each list.
+
+    Raises
+    ------
+    DataError
+        If the sequences do not fit together.
+    """
+    if isinstance(data, CandidateLists):
+        if group is not None or qid is not None or refs is not None:
+            raise DataError("group, qid and refs are for plain sequences, found CandidateLists")
+        return data
+    if _is_nested(data):
+        if group is not None or qid is not None:
+            raise DataError("group and qid are for flat sequences, found a sequence of sequences")
+        group = [len(items) for items in data]
+        data = list(chain.from_iterable(data))
+    values = list(data)
+    texts = [value for value in values if isinstance(value, str)]
+    if texts and len(texts) < len(values):
+        raise DataError("found texts and numbers, expected either the texts or the labels of the items")
+    labels = None if texts else values
+    lists = CandidateLists.from_arrays(np.empty((len(values), 0)), labels, group=group, qid=qid)
+    if texts:
+        column = StringColumn.from_strings(texts)
+        lists = replace(lists, texts=column if lists.rows is None else column.take(lists.rows))
+    return lists if refs is None else replace(lists, references=_references(refs, lists))
+
+
+def scores_of(scores: Any, lists: CandidateLists, data: Any) -> Floats:
+    """Return scores float64 (n_items) in the order of ``lists``, which ``as_lists`` made of ``data``.
+
+    Nested scores are a sequence for each list; flat ones follow the items of ``data``.
+    """
+    if _is_nested(scores):
+        found, expected = [len(row) for row in scores], lists.lengths.tolist()
+        if found != expected:
+            bad = next((i for i, (a, b) in enumerate(zip(found, expected, strict=False)) if a != b), None)
+            if bad is None:
+                raise DataError(f"found scores of {len(found)} lists, expected {len(expected)}")
+            raise DataError(f"list {bad + 1}: found {found[bad]} scores, expected {expected[bad]}")
+        return np.array(list(chain.from_iterable(scores)), dtype=np.float64)
+    values = np.asarray(scores, dtype=np.float64)
+    if data is lists or values.shape != (lists.n_items,):  # a wrong length is reported by the metrics
+        return values
+    return lists.from_input_order(values)
+
+
+def _is_nested(data: Any) -> bool:
+    """Whether it is a sequence of sequences, one for each list."""
+    return len(data) > 0 and not isinstance(data[0], str) and np.ndim(data[0]) > 0
+
+
+def _references(refs: Sequence[Any], lists: CandidateLists) -> tuple[StringColumn, ...]:
+    """A column of (n_lists) for each reference."""
+    rows = [(row,) if isinstance(row, str) else tuple(row) for row in refs]
+    if len(rows) != lists.n_lists:
+        raise DataError(f"refs: found references of {len(rows)} lists, expected {lists.n_lists}")
+    if len({len(row) for row in rows}) > 1:
+        raise DataError("refs: found lists with different numbers of references, expected the same number")
+    return tuple(StringColumn.from_strings(column) for column in zip(*rows, strict=True))

@@ -1,0 +1,273 @@
+"""Training: from a configuration or from lists to a model, and the model to its files."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rerank.config import Part, TrainConfig, learner_settings
+from rerank.data.judge import Metric
+from rerank.data.labels import parse_quantiser
+from rerank.data.lists import CandidateLists
+from rerank.errors import ConfigError, DataNote
+from rerank.experiment.derive import labelled, with_quantised
+from rerank.experiment.fitting import Margin, Runs, fit_seeds, prepare
+from rerank.experiment.outputs import check_outputs, timing_of
+from rerank.files import os_error, write_lines
+from rerank.formats import load
+from rerank.learners.base import LEARNERS, Learner
+from rerank.metrics.base import parse
+from rerank.models.base import Model
+from rerank.models.training import RestartsRecord
+from rerank.models.weights import NamedWeights, load_weights
+from rerank.parallel import using
+from rerank.report.training import seed_lines, training_lines
+
+
+@dataclass
+class TrainResult:
+    """A fitted model, the training lists, the seconds of each step and, with several seeds, all runs."""
+
+    model: Model
+    metric: str | None
+    lists: CandidateLists
+    seconds: dict[str, float] = field(default_factory=dict)
+    runs: Runs | None = None
+
+    def summary(self) -> list[str]:
+        """Return lines for a person: what was learnt from what."""
+        lines = training_lines(self.model, self.lists, self.metric)
+        seeds = self.model.training.seeds
+        return lines if seeds is None else [*lines, *seed_lines(seeds)]
+
+
+def make_learner(name: str, settings: Mapping[str, Any], where: str | None = None) -> Learner:
+    """Return the learner called ``name`` with these settings.
+
+    Parameters
+    ----------
+    name : of ``rerank list learners``.
+    settings : the learner's own settings.
+    where : how errors begin; None = ``learner NAME``.
+
+    Raises
+    ------
+    ConfigError
+        With the key and the value.
+    """
+    return LEARNERS.get(name).checked(settings, where or f"learner {name}")
+
+
+def fit(
+    learner: Learner,
+    lists: CandidateLists,
+    *,
+    dev: CandidateLists | None = None,
+    metric: str | Metric | None = None,
+    scaling: str = "none",
+    keep_margin: Margin = None,
+    initial: NamedWeights | None = None,
+) -> Model:
+    """Scale the lists, align the development columns, prepare judges and fit.
+
+    Parameters
+    ----------
+    learner : of ``make_learner``.
+    lists : training lists.
+    dev : development lists, which need a metric.
+    metric : what is optimised and watched.
+    scaling : a name of ``rerank list scalings``; the model keeps it.
+    keep_margin : lead over the first-best that takes its place, "auto" = tuned on ``dev``.
+    initial : weights of the raw features to start from.
+
+    Raises
+    ------
+    RerankError
+        ConfigError, DataError or FitError in one line.
+    """
+    return prepare(lists, dev, metric, scaling, initial).fit(learner, keep_margin)
+
+
+def train(
+    lists: CandidateLists,
+    learner: str = "perceptron",
+    dev: CandidateLists | None = None,
+    metric: str | None = None,
+    scaling: str | None = None,
+    keep_margin: Margin = None,
+    **settings: Any,
+) -> Model:
+    """Train a model on lists with labels.
+
+    Parameters
+    ----------
+    lists : training lists.
+    learner : a name of ``rerank list learners``.
+    dev : development lists, on which the metric is watched after each round.
+    metric : what is optimised and watched; ``keep="best"`` keeps the best round by it.
+    scaling : a name of ``rerank list scalings``, fitted on ``lists``; it becomes part of the model.
+    keep_margin : lead over the first-best that takes its place, "auto" = tuned on ``dev``.
+    settings : the learner's own settings.
+
+    Returns
+    -------
+    Model
+        With ``score(lists)`` and ``save(path)``.
+
+    Raises
+    ------
+    RerankError
+        ConfigError, DataError or FitError in one line.
+
+    Examples
+    --------
+    >>> import rerank
+    >>> lists = rerank.CandidateLists.from_arrays([[0.0], [1.0], [3.0], [2.0]], [0, 1, 1, 0], group=[2, 2])
+    >>> model = rerank.train(lists, learner="perceptron", rounds=5)
+    >>> rerank.evaluate(lists, model.score(lists), ["RR"])
+    {'RR': 1.0}
+    """
+    made = make_learner(learner, settings)
+    return fit(made, lists, dev=dev, metric=metric, scaling=scaling or "none", keep_margin=keep_margin)
+
+
+def learner_of(config: TrainConfig) -> Learner:
+    """Return the learner of a configuration, with the run's seed and keep."""
+    name = str(config.learner["name"])
+    return make_learner(name, learner_settings(config, LEARNERS.get(name).model_fields))
+
+
+def train_from(config: TrainConfig) -> TrainResult:
+    """Train as a configuration says.
+
+    Raises
+    ------
+    RerankError
+        In one line: ConfigError if no training lists are named or a name is unknown, which is found out
+        before anything is read; the errors of files, lists and learners.
+    """
+    learner = learner_of(config)
+    train_path = _check_config(config, learner)
+    started = time.perf_counter()
+    data = config.data
+    quantiser = None if data.quantise is None else parse_quantiser(data.quantise)
+    lists = _load(config, "train", train_path)
+    if quantiser is not None:
+        lists = with_quantised(lists, quantiser)
+    dev = None
+    if data.dev is not None:
+        _note_same_file(data.dev, train_path)
+        dev = _load(config, "dev", data.dev)
+    loaded = time.perf_counter()
+    metric, margin = config.select.metric, config.select.keep_margin
+    initial = None if data.init is None else load_weights(data.init)
+    prepared = prepare(lists, dev, metric, config.scaling, initial)
+    keep_margin: Margin = None if margin == "none" else margin
+    runs = None
+    with using(config.jobs):
+        if config.seeds > 1:
+            runs = fit_seeds(prepared, learner, config.seeds, keep_margin)
+        model = prepared.fit(learner, keep_margin) if runs is None else runs.model
+    if quantiser is not None:
+        for one in (model,) if runs is None else runs.models.values():
+            one.training.data = one.training.data.model_copy(update={"quantise": str(quantiser)})
+    seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
+    return TrainResult(model, metric, lists, seconds, runs)
+
+
+def train_files(config: TrainConfig, out: str, curve: str | None = None) -> TrainResult:
+    """Train as a configuration says and write the model.
+
+    Parameters
+    ----------
+    config : of ``rerank.config.read_config``.
+    out : the model file; with {seed} in its name, one for every run.
+    curve : file for the learning curve or the restarts (TSV); the seconds go to ``timing.NAME`` beside it.
+
+    Raises
+    ------
+    RerankError
+        In one line; outputs that cannot be written or would overwrite an input are refused first.
+    """
+    if "{seed}" in out and config.seeds < 2:
+        raise ConfigError("--out: {seed} is for several runs: give --seeds N, 2 or more")
+    if curve is not None and "{seed}" in curve:
+        raise ConfigError("--curve: {seed} is for --out alone; the curve is that of the run that is kept")
+    outputs = {"--out": out} | ({} if curve is None else {"--curve": curve})
+    check_outputs(outputs, config.data.files())
+    result = train_from(config)
+    if curve is not None:
+        write_curve(result, curve)
+    save_models(result, out)
+    return result
+
+
+def save_models(result: TrainResult, path: str) -> None:
+    """Write the model, or with {seed} in the path the model of every run."""
+    if result.runs is None or "{seed}" not in path:
+        result.model.save(path)
+        return
+    for seed, model in result.runs.models.items():
+        model.save(path.replace("{seed}", str(seed)))
+
+
+def write_curve(result: TrainResult, path: str) -> None:
+    """Write the learning curve as TSV, one row per round or restart, and the seconds beside it.
+
+    Raises ConfigError if the learner has no rounds or restarts.
+    """
+    model, rounds = result.model, result.model.training.rounds
+    restarts = rounds.restarts if isinstance(rounds, RestartsRecord) else ()
+    curve = model.curve or [restart.as_json() for restart in restarts]
+    if not curve:
+        raise ConfigError(
+            f"--curve: learner {model.training.learner!r} has no rounds or restarts, so no curve"
+        )
+    columns = list(curve[0])
+    rows = ["\t".join(columns), *("\t".join(_cell(row[name]) for name in columns) for row in curve)]
+    write_lines(path, rows)
+    if path != "-":
+        timing = ["step\tseconds", *(f"{step}\t{value:.3f}" for step, value in result.seconds.items())]
+        write_lines(timing_of(path), timing)
+
+
+def _cell(value: float | None) -> str:
+    if value is None:
+        return "nan"
+    return str(int(value)) if isinstance(value, int) or float(value).is_integer() else repr(float(value))
+
+
+def _check_config(config: TrainConfig, learner: Learner) -> str:
+    """Check what can be checked before anything is read; return the path of the training lists."""
+    data = config.data
+    if data.train is None:
+        raise ConfigError("data.train: found none, expected a file of training lists (--data FILE)")
+    for path in data.files():
+        if path != "-" and not os.path.exists(path):
+            raise os_error(path, FileNotFoundError())
+    if data.init is not None and not learner.accepts_initial:
+        raise ConfigError(f"learner {learner.name} accepts no initial weights (--init, data.init)")
+    for name in (config.select.metric, data.label):
+        if name is not None:
+            parse(name)
+    return data.train
+
+
+def _note_same_file(dev: str, train: str) -> None:
+    """Warn if the development lists are the training lists."""
+    if dev != "-" and os.path.realpath(dev) == os.path.realpath(train):
+        warnings.warn(f"dev and train are the same file, {dev}", DataNote, stacklevel=3)
+
+
+def _load(config: TrainConfig, part: Part, path: str) -> CandidateLists:
+    """The lists of one part."""
+    data = config.data
+    lists = load(path, options=data.reading(part))
+    bare = lists.labels is None and not lists.references and not lists.counts
+    if data.refs and bare and lists.texts is not None:  # or the metric would ask for --refs, which is given
+        raise ConfigError(f"{lists.source}: no references of the dev lists; give them with --dev-refs FILE")
+    return lists if data.label is None else labelled(lists, data.label)

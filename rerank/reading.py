@@ -1,0 +1,89 @@
+"""How lists are read: one declaration for ``ReadOptions``, the YAML keys of ``data:`` and the flags."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator
+
+from rerank.settings import Settings, setting
+
+
+def _one(given: Any) -> Any:
+    """A path as text; anything else is left to the check of its type."""
+    return os.fspath(given) if isinstance(given, os.PathLike) else given
+
+
+def _several(given: Any) -> Any:
+    """One value or several, as a tuple."""
+    if isinstance(given, str | os.PathLike):
+        return (_one(given),)
+    return tuple(_one(value) for value in given) if isinstance(given, list | tuple) else given
+
+
+OptionalPath = Annotated[str | None, BeforeValidator(_one)]
+Paths = Annotated[tuple[str, ...], BeforeValidator(_several)]
+Stripped = Annotated[tuple[Literal["traces", "functions"], ...], BeforeValidator(_several)]
+
+
+class ReadOptions(Settings):
+    """What a format may be asked to do when it reads; a format refuses an option that it does not honour.
+
+    The fields are declared once, here: keyword arguments of ``rerank.load``, keys of ``data:`` in a YAML
+    file and flags of every verb that reads lists are generated from them. An option marked ``per_part`` is
+    of one file, so that development lists have one of their own (``dev_refs`` beside ``refs``).
+    """
+
+    refs: Paths = setting(
+        (),
+        "references, one per line; several files are several references",
+        flags=("--refs", "-R"),
+        path=True,
+        per_part=True,
+    )
+    merge: Paths = setting((), "further files of the same format, whose lists are joined by id", path=True)
+    distinct: bool = setting(False, "keep only the first of a list's items that have the same text")
+    n_best: int = setting(0, "items of each list (flat); 0 = as many as fit the references", ge=0)
+    qrels: OptionalPath = setting(None, "TREC judgements that become labels (trec)", path=True)
+    strip: Stripped = setting((), "what is removed from trees (parses)")
+    ids: OptionalPath = setting(None, "ids of the lists, one per line (parses)", path=True, per_part=True)
+    list_column: str | None = setting(None, "column of list ids")
+    label_column: str | None = setting(None, "column of labels")
+    id_column: str | None = setting(None, "column of item ids")
+    text_column: str | None = setting(None, "column of texts")
+    feature_names: OptionalPath = setting(
+        None, "names of the features, one per line or as index<TAB>name", path=True
+    )
+    missing: Literal["zero", "nan"] = setting("zero", "value of an absent feature")
+    zero_based: bool = setting(False, "feature indices count from 0")
+    layout: Literal["auto", "dense", "sparse"] = setting("auto", "how features are kept in memory")
+    dtype: Literal["float64", "float32"] = setting("float64", "type of dense features")
+    threads: int = setting(0, "threads for reading; 0 = one per core, 4 at most", ge=0)
+    strict: bool = setting(False, "raise an error instead of repairing the input with a note")
+
+    def changed(self) -> list[str]:
+        """Return the names of the options that are not at their default, except ``threads``."""
+        fields = ReadOptions.model_fields.items()
+        return [name for name, field in fields if name != "threads" and getattr(self, name) != field.default]
+
+    def n_threads(self) -> int:
+        """Return ``threads``, or the number of cores this process may use, 4 at most."""
+        if self.threads:
+            return self.threads
+        if hasattr(os, "sched_getaffinity"):
+            return min(4, len(os.sched_getaffinity(0)))
+        return min(4, os.cpu_count() or 1)
+
+
+class Reading(ReadOptions):
+    """How one file of lists is read: its format and the first stage's order beside the format's options."""
+
+    format: str | None = setting(
+        None, "format of the data; none = by name or content", flags=("--format", "-f")
+    )
+    first_best: str | None = setting(
+        None,
+        "the first stage's order: the order of the input, or a feature (larger first)",
+        metavar="input|FEATURE",
+    )

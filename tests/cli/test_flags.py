@@ -1,0 +1,177 @@
+"""Every flag that a verb offers is accepted by it, with every value that its help names."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import typer
+
+from rerank.cli.app import app
+from rerank.cli.options import options_of
+from rerank.formats import FORMATS
+from rerank.reading import Reading
+
+TREE = "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))"
+# Small sets by format, for the options that only some formats honour.
+SETS = {
+    "svmlight": ("a.letor", "2 qid:1 1:1\n1 qid:1 1:2\n1 qid:2 2:1\n2 qid:2 1:3\n"),
+    "moses": ("a.nbest", "0 ||| a b ||| lm= 1 ||| 1\n0 ||| a ||| lm= 2 ||| 2\n1 ||| b ||| lm= 1 ||| 1\n"),
+    "flat": ("a.flat", "a b\na\nb\nb c\n"),
+    "trec": ("a.run", "1 Q0 d1 1 2.0 r\n1 Q0 d2 2 1.0 r\n"),
+    "parses": ("a.parses", f"1 s1\n-1.5\n{TREE}\n"),
+    "table": ("a.csv", "group,grade,name,words,lm\n1,2,x,a b,1\n1,1,y,b,2\n"),
+}
+FILES = {
+    "refs": "a\nb\n",
+    "more.letor": "1 qid:3 1:1\n",
+    "more.nbest": "0 ||| c ||| lm= 3 ||| 1\n",
+    "more.run": "1 Q0 d3 1 2.0 s\n",
+    "qrels": "1 0 d1 1\n",
+    "ids": "s1\n",
+    "names": "lm\ntm\n",
+    "a.scores": "1\n2\n1\n2\n",
+    "b.scores": "2\n2\n1\n1\n",
+}
+VERBS = {
+    "train": "--data {data} --out m",
+    "predict": "model {data} --out p",
+    "eval": "{data}",
+    "compare": "{data} a.scores b.scores",
+    "validate": "{data}",
+    "pairs": "{data}",
+    "convert": "{data} out.store",
+    "append": "{data} x=a.scores --out out.store",
+    "split": "{data} --folds 2 --out parts",
+    "label": "{data} --metric WER --out out.store",
+    "features consensus": "{data} --by 1 --out out.store",
+    "features parse": "{data} --out parts",
+    "show": "model",
+    "weights import": "w.tsv --out m",
+    "weights export": "model --as tsv --out w",
+    "list": "learners",
+}
+# Values for options of a verb's own whose help names none; FILE, N and choices need none here.
+VALUES = {
+    "--metric": "label@1",
+    "--learner": "prank",
+    "--set": "seed=1",
+    "--label": "sBLEU",
+    "--quantise": "best",
+    "--scaling": "zscore",
+    "--relation": "pairs=ordinal",
+    "--part": "dev=0.5",
+    "--suffix": ".letor",
+    "--by": "1",
+    "--types": "rule",
+    "--closed-class": "DT",
+    "--left-out": ".",
+    "--to": "store",
+    "--tag": "me",
+    "--baseline": "a.scores",
+    "--init": "model",
+    "--dev": "more.letor",
+    "--dev-refs": "refs",
+    "--dev-ids": "ids",
+    "--format": "svmlight",
+    "--ini": "a.ini",
+}
+READING_VALUES = {
+    "refs": "refs",
+    "n_best": "2",
+    "qrels": "qrels",
+    "ids": "ids",
+    "list_column": "group",
+    "label_column": "grade",
+    "id_column": "name",
+    "text_column": "words",
+    "feature_names": "names",
+    "threads": "1",
+}
+# What an option needs beside itself.
+ALSO = {
+    "--dev": "--metric label@1",
+    "--dev-refs": "--data a.nbest --refs refs --dev a.nbest --metric BLEU --label sBLEU",
+    "--dev-ids": "--data a.parses --dev a.parses --metric PARSEVAL --label PARSEVAL.score",
+    "--keep": "--metric label@1 --dev more.letor",
+    "train --keep-margin": "--metric label@1 --dev more.letor --first-best input",
+    "--seeds": "--metric label@1 --out m{seed}",
+    "--tag": "--as run",
+    "--init": "--learner mert --metric label@1",
+    "--replicas": "a.scores b.scores",
+    "--ini": "--as moses-ini",
+}
+REFUSED = re.compile(
+    "unknown setting|cannot honour|No such option|not used|no use for|not a valid|unknown output"
+)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch, rerank):
+    monkeypatch.chdir(tmp_path)
+    for name, text in [*SETS.values(), *FILES.items()]:
+        (tmp_path / name).write_text(text)
+    (tmp_path / "w.tsv").write_text("1\t0.5\n")
+    (tmp_path / "a.ini").write_text("[weight]\nlm= 1\n")
+    rerank("weights", "import", "w.tsv", "--out", "model")
+    return tmp_path
+
+
+def commands():
+    """Each verb with its click command."""
+    root = typer.main.get_command(app)
+    for name, command in root.commands.items():
+        for inner, sub in getattr(command, "commands", {"": command}).items():
+            yield f"{name} {inner}".strip(), sub
+
+
+def accepted(rerank, *arguments):
+    """Run a verb; it may end with an error about the data, not about the flag."""
+    result = rerank(*arguments, code=None)
+    assert not REFUSED.search(result.err), (arguments, result.err)
+
+
+def test_every_verb_is_walked():
+    assert {name for name, _ in commands()} - {"help"} == set(VERBS)
+
+
+@pytest.mark.parametrize("option", sorted(Reading.model_fields))
+def test_options_of_reading_are_accepted_by_every_verb(option, rerank, files):
+    if option in ("format", "first_best"):
+        format, value = "svmlight", {"format": "svmlight", "first_best": "input"}[option]
+    else:
+        names = [name for name in FORMATS.names() if option in FORMATS.get(name).honours and name in SETS]
+        format = names[0] if names else "svmlight"
+        value = READING_VALUES.get(option)
+    data = SETS[format][0]
+    if option == "merge":
+        value = f"more.{data.rpartition('.')[2]}"
+    for verb, command in commands():
+        parameter = next((one for one in command.params if one.name == option), None)
+        if parameter is None or verb.startswith("weights"):
+            continue
+        choices = parameter.metavar.split("|") if parameter.metavar else [None]
+        reads = [] if option == "format" else ["--format", format]
+        for one in [value] if value else choices:
+            base = [*verb.split(), *VERBS[verb].format(data=data).split(), *reads, parameter.opts[0]]
+            accepted(rerank, *base, *([one] if one else []))
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_flags_of_a_verb_are_accepted_with_every_value_that_help_names(verb, rerank, files):
+    command = dict(commands())[verb]
+    reading = {parameter.name for parameter in options_of(Reading).values()}
+    format = {"features parse": "parses", "label": "moses"}.get(verb, "svmlight")
+    for parameter in command.params:
+        flag = parameter.opts[0]
+        if parameter.param_type_name != "option" or parameter.name in reading or flag == "--help":
+            continue
+        choices = (parameter.metavar or "").split("|")
+        values = choices if len(choices) > 1 else [VALUES.get(flag, "1" if choices[0] in "NK" else "refs")]
+        values = ["0.5" if value == "M" else value for value in values]
+        for value in [None] if parameter.is_flag else values:
+            base = [*verb.split(), *VERBS[verb].format(data=SETS[format][0]).split()]
+            also = ALSO.get(f"{verb} {flag}", ALSO.get(flag, ""))
+            if (flag, value) == ("--as", "grades"):
+                also = ""
+            accepted(rerank, *base, flag, *([value] if value else []), *also.split())

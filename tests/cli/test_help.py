@@ -1,0 +1,109 @@
+"""The manual: ``rerank help``, and every command and Python example of its pages and of the README.
+
+A block fenced as ```console is run line by line: "$ rerank ..." or "$ echo ...", with "> FILE". What is
+shown must be what the commands print; "..." stands for any lines. ``--regold`` writes outputs anew, but for
+commands whose output is shortened by "...". A block fenced as ```python is executed. The blocks of one page
+share a folder that contains data/ and configs/.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+import rerank as package
+from rerank.cli.help import pages
+
+from .conftest import ROOT
+
+DOCS = Path(package.__file__).parent / "docs"
+FILES = [path for path in [*sorted(DOCS.glob("*.md")), ROOT / "README.md"] if path.exists()]
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    for name in ("data", "configs"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def commands(block: str) -> list[tuple[str, str]]:
+    """Each command of a console block, and the output shown below it."""
+    parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
+    assert parts[0] == "", f"a console block begins with $: {block}"
+    return list(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def run(command: str, rerank) -> str:
+    """What a command prints: standard error, then standard output unless that goes to a file."""
+    words = shlex.split(command)
+    target = Path(words.pop()) if len(words) > 2 and words[-2] == ">" else None
+    if target is not None:
+        words.pop()
+    if words[0] == "echo":
+        out, err = " ".join(words[1:]).replace("\\n", "\n") + "\n", ""
+    else:
+        assert words[0] == "rerank", command
+        result = rerank(*words[1:], code=None)
+        assert result.code in (0, 1) or "bad" in command, result
+        out, err = result.out, result.err
+    if target is not None:
+        target.write_text(out)
+        out = ""
+    return re.sub(r"[ \t]+$", "", err + out, flags=re.MULTILINE)  # Markdown files have no blanks there
+
+
+def matches(shown: str, found: str) -> bool:
+    """Whether the output is the one shown, where "..." stands for any lines; the version is ignored."""
+    shown, found = (re.sub(r"version:[\w.]+", "version:V", text) for text in (shown, found))
+    pattern = "".join(
+        "(?:.*\n)*" if line.strip() == "..." else re.escape(line) for line in shown.splitlines(True)
+    )
+    return re.fullmatch(pattern, found) is not None
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_the_examples_of_the_manual_print_what_is_shown(path, folder, rerank, request):
+    text = path.read_text(encoding="utf-8")
+    for kind, block in BLOCK.findall(text):
+        if kind == "python":
+            exec(compile(block, str(path), "exec"), {})
+            continue
+        new = ""
+        for command, shown in commands(block):
+            found = run(command, rerank)
+            if request.config.getoption("--regold") and "..." not in shown.split():
+                shown = found
+            assert matches(shown, found), f"$ {command}\n{found}"
+            new += f"$ {command}\n{shown}"
+        text = text.replace(f"```console\n{block}```", f"```console\n{new}```")
+    if request.config.getoption("--regold"):
+        path.write_text(text, encoding="utf-8")
+
+
+def test_pages_are_listed_with_a_line_each(rerank):
+    lines = rerank("help").out.splitlines()
+    assert [line.split()[0] for line in lines] == list(pages())
+    assert all(len(line) <= 110 and line.endswith(".") for line in lines)
+
+
+def test_a_page_is_printed_as_it_is_written(rerank):
+    assert rerank("help", "formats").out == (DOCS / "formats.md").read_text(encoding="utf-8")
+
+
+def test_an_unknown_topic_names_the_nearest(rerank):
+    assert "no help on 'metric'; did you mean 'metrics'?" in rerank("help", "metric", code=2).err
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_links_lead_somewhere(path):
+    if path.name == "README.md" and not (ROOT / "rerank").is_dir():
+        pytest.skip("the suite of an installed package has no checkout")
+    for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
+        assert target.startswith("https://") or (path.parent / target).exists(), target

@@ -1,0 +1,277 @@
+"""What every metric must do, run over the examples of all families: a new metric is tested by being there.
+
+A metric needs a slow twin: tests/reference/metrics/FILE.py for rerank/metrics/FILE.py, with a function
+``value(metric, lists, scores, ties)`` that computes the corpus value straight from the definition.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from reference.everything import NAN, judged_lists
+
+from rerank.data.judge import Judge, SelectingJudge, corpus_value
+from rerank.errors import ConfigError, DataError
+from rerank.evaluation.evaluate import evaluate, values
+from rerank.evaluation.significance import bootstrap_sums
+from rerank.metrics.base import FAMILIES, parse, prepare_all, statistics
+from rerank.report import listings
+
+TIES = ("trec", "expected", "input")
+EXAMPLES = [example for name in FAMILIES.names() for example in FAMILIES.get(name).examples]
+SETS = {
+    "mixed": judged_lists(1),
+    "mixed again": judged_lists(2, sizes=(2, 4, 1, 3, 5, 2, 3)),
+    "one item": judged_lists(3, sizes=(1, 1, 1), labels=[1.0, 0.0, 2.0]),
+    "one list": judged_lists(4, sizes=(5,), labels=[0.0, 2.0, NAN, 1.0, 2.0]),
+    "equal labels": judged_lists(5, sizes=(3, 2), labels=[1.0] * 5),
+    "nothing relevant": judged_lists(6, sizes=(3, 2), labels=[0.0] * 5),
+    "unjudged": judged_lists(7, sizes=(3, 2), labels=[NAN] * 5),
+    "no text": judged_lists(8, sizes=(2, 3), labels=[1.0, 0.0, 2.0, 0.0, 1.0], n_words=0),
+}
+
+
+def scores_of(lists, seed=0):
+    """Few different scores, so that there are ties."""
+    return np.random.default_rng(seed).integers(0, 3, lists.n_items).astype(float)
+
+
+def judged(example, lists, **options):
+    """A judge; skips if the metric needs a package that is not installed."""
+    try:
+        (judge,) = prepare_all(lists, [example], **options)
+    except ConfigError as error:
+        if "pip install" in str(error):
+            pytest.skip(str(error))
+        raise
+    return judge
+
+
+def twin_of(metric):
+    """The slow twin's function ``value``."""
+    name = type(metric).__module__.removeprefix("rerank.metrics.")
+    where = f"tests/reference/metrics/{name.replace('.', '/')}.py"
+    missing = f"{where} is missing: add it with value(metric, lists, scores, ties), the slow twin"
+    try:
+        module = importlib.import_module(f"reference.metrics.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"reference.metrics.{name}":
+            raise
+        pytest.fail(missing)
+    return getattr(module, "value", None) or pytest.fail(
+        f"{where} has no function value: it is the slow twin"
+    )
+
+
+def same(found, expected):
+    return found == pytest.approx(expected, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", FAMILIES.names())
+def test_a_family_describes_itself_and_is_listed(name):
+    kind = FAMILIES.get(name)
+    assert kind.family == name
+    assert kind.summary
+    assert kind.__doc__
+    assert kind.examples, f"{name} has no examples for this suite"
+    assert not set(kind.needs) - {"labels", "texts", "references", "trees", "gold", "counts"}
+    for key, field in kind.model_fields.items():
+        assert field.description, f"{name}: parameter {key} has no help"
+    listed = " ".join(" ".join(listings.metrics()).split())
+    assert f"{name} {kind.summary}" in listed
+    lines = listings.metric_lines(name)
+    assert kind.summary in " ".join(line.strip() for line in lines)
+    for example in kind.examples:
+        assert type(parse(example)) in (kind, type(parse(example).canonical()))
+        assert example in "\n".join(lines)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_a_name_prints_back(example):
+    metric = parse(example)
+    assert parse(metric.name) == metric
+    assert parse(metric.name).name == metric.name
+    assert hash(parse(metric.name)) == hash(metric)
+    name = type(metric).family
+    for alias in (*FAMILIES.aliases(name), name.lower(), name.upper()):
+        typed = metric.name.replace(name, alias, 1) if "." not in name[-1] else metric.name
+        assert parse(typed) == metric
+    with pytest.raises(ConfigError, match="unknown parameter 'no_such_parameter'"):
+        parse(f"{name}(no_such_parameter=1)" if not name.endswith(".") else "BLEU(no_such_parameter=1)")
+
+
+@pytest.mark.parametrize("set_name", SETS)
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_value_is_that_of_the_slow_twin_in_every_mode_of_ties(example, set_name):
+    lists, metric = SETS[set_name], parse(example)
+    value = twin_of(metric)
+    for seed in range(2):
+        scores = scores_of(lists, seed)
+        for ties in TIES if metric.uses_ties else TIES[:1]:
+            judge = judged(example, lists, ties=ties)
+            expected = value(metric, lists, scores.tolist(), ties)
+            assert same(corpus_value(judge, judge.per_list(scores)), expected), ties
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_mode_of_ties_matters_as_declared(example):
+    lists, metric = SETS["mixed"], parse(example)
+    scores = scores_of(lists)
+    found = [judged(example, lists, ties=ties).per_list(scores) for ties in TIES]
+    if not metric.uses_ties:
+        assert np.array_equal(found[0], found[1])
+        assert np.array_equal(found[0], found[2])
+    untied = np.random.default_rng(0).permutation(lists.n_items).astype(float)
+    found = [judged(example, lists, ties=ties).per_list(untied) for ties in TIES]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
+    np.testing.assert_allclose(found[0], found[2], rtol=1e-12)
+
+
+@pytest.mark.parametrize("set_name", SETS)
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_no_ranking_beats_the_oracle(example, set_name):
+    lists = SETS[set_name]
+    for ties in TIES:
+        judge = judged(example, lists, ties=ties)
+        oracle, random = judge.oracle(), judge.random()
+        first = corpus_value(judge, judge.first_best())
+        own = corpus_value(judge, judge.per_list(scores_of(lists)))
+        assert judge.better in (1, -1)
+        assert len({math.isnan(value) for value in (oracle, random, first, own)}) == 1
+        if not math.isnan(oracle):
+            for value in (random, first, own):
+                assert judge.better * (oracle - value) >= -1e-9
+        assert judge.random() == random or math.isnan(random)  # the same each time
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_lists_that_are_not_judged_count_nothing(example):
+    lists, metric = SETS["mixed"], parse(example)
+    judge = judged(example, lists)
+    rows = judge.per_list(scores_of(lists))
+    assert judge.judged.dtype == bool
+    assert judge.judged.shape == (lists.n_lists,)
+    assert not rows[~judge.judged].any()
+    if "labels" in metric.needs:
+        assert not judge.judged[1]
+        assert not judged(example, SETS["unjudged"]).judged.any()
+        assert math.isnan(corpus_value(judged(example, SETS["unjudged"]), np.zeros_like(rows)))
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_statistics_add_up_and_can_be_resampled(example):
+    lists, metric = SETS["mixed"], parse(example)
+    scores = scores_of(lists)
+    judge = judged(example, lists)
+    rows = judge.per_list(scores)
+    assert isinstance(judge, Judge)
+    assert rows.dtype == np.float64
+    assert rows.ndim == 2
+    assert np.isfinite(rows).all()
+    assert corpus_value(judge, rows) == values(lists, scores, [example])[example]
+    sums = bootstrap_sums(rows[judge.judged], 24, 1)
+    together = np.asarray(judge.score_from_sums(sums))
+    assert together.shape == (24,)
+    assert np.array_equal(together, [float(judge.score_from_sums(row)) for row in sums], equal_nan=True)
+    folded = np.asarray(judge.score_from_sums(sums.reshape(4, 6, -1)))
+    assert np.array_equal(folded.ravel(), together, equal_nan=True)
+    if metric.list_by_list:
+        halves = [np.arange(0, lists.n_lists, 2), np.arange(1, lists.n_lists, 2)]
+        for half in halves:
+            items = np.isin(lists.list_index, half)
+            # Modes of ties are explicit: their default depends on the ids of all lists.
+            part = judged(example, lists.subset(half), ties="input").per_list(scores[items])
+            whole = judged(example, lists, ties="input").per_list(scores)[half]
+            np.testing.assert_array_equal(part, whole)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_order_of_the_lists_changes_nothing(example):
+    lists = SETS["mixed"]
+    scores = scores_of(lists)
+    order = np.random.default_rng(3).permutation(lists.n_lists)
+    moved = lists.subset(order)
+    moved_scores = np.concatenate([scores[lists.list_index == i] for i in order])
+    one, other = judged(example, lists), judged(example, moved)
+    rows, moved_rows = one.per_list(scores), other.per_list(moved_scores)
+    if parse(example).list_by_list:
+        np.testing.assert_array_equal(moved_rows, rows[order])
+    assert same(corpus_value(other, moved_rows), corpus_value(one, rows))
+    assert same(other.oracle(), one.oracle())
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_only_the_order_of_the_scores_matters(example):
+    lists = SETS["mixed"]
+    scores = scores_of(lists)
+    judge = judged(example, lists)
+    rows = judge.per_list(scores)
+    for other in (3 * scores - 7, scores**3, np.exp(scores), scores.astype(np.float32), list(scores)):
+        np.testing.assert_array_equal(judge.per_list(other), rows)
+    for wrong, message in ((np.full(lists.n_items, NAN), "NaN"), (scores[:-1], "shape"), (["a"], "numbers")):
+        with pytest.raises(DataError, match=message):
+            judge.per_list(wrong)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_a_missing_column_is_reported(example):
+    lists, metric = SETS["mixed"], parse(example)
+    judged(example, lists)  # skips if it cannot be counted here
+    for column in metric.needs:
+        empty = () if column == "references" else None
+        with pytest.raises(DataError) as caught:
+            metric.prepare(replace(lists, **{column: empty}))
+        assert str(caught.value).startswith("everything: ")
+        assert "\n" not in str(caught.value)
+    rest = {"labels", "texts", "references", "trees", "gold"} - set(metric.needs)
+    if metric.needs:
+        bare = replace(lists, **{column: () if column == "references" else None for column in rest})
+        assert np.array_equal(
+            metric.prepare(bare).per_list(scores_of(bare)), metric.prepare(lists).per_list(scores_of(lists))
+        )
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_input_stays_as_it_was(example):
+    lists = judged_lists(1)
+    before = lists.fingerprint()
+    scores = scores_of(lists)
+    scores.flags.writeable = False
+    lists.labels.flags.writeable = False
+    judge = judged(example, lists)
+    for call in (judge.random, judge.oracle, judge.first_best):
+        call()
+    judge.per_list(scores)
+    assert lists.fingerprint() == before
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_a_judge_of_single_items_agrees_with_its_choice(example):
+    lists = SETS["mixed"]
+    judge = judged(example, lists)
+    if not isinstance(judge, SelectingJudge):
+        return
+    assert judge.per_item.shape[0] == lists.n_items
+    assert np.isfinite(judge.per_item).all()
+    best = [int(np.argmax(part)) for part in np.split(scores_of(lists), lists.offsets[1:-1])]
+    chosen = lists.offsets[:-1] + np.array(best)
+    np.testing.assert_array_equal(judge.per_item[chosen], judge.per_list(scores_of(lists)))
+    own = [float(judge.score_from_sums(row)) for row in judge.per_item]
+    assert np.array_equal(judge.item_values(), own, equal_nan=True)
+
+
+def test_metrics_judged_together_are_those_judged_alone():
+    lists = SETS["mixed"]
+    scores = scores_of(lists)
+    known = [example for example in EXAMPLES if not type(parse(example)).__module__.endswith("chrf")]
+    judges = prepare_all(lists, known)
+    for example, rows in zip(known, statistics(judges, scores), strict=True):
+        np.testing.assert_array_equal(rows, judged(example, lists).per_list(scores))
+    signatures = [judge.signature for judge in judges]
+    assert len(set(signatures)) == len({parse(example).name for example in known})
+    found = evaluate(lists, {"s": scores}, known, samples=20)
+    assert list(found.metrics) == [judge.name for judge in judges]

@@ -1,0 +1,97 @@
+"""Small judged sets of lists with every column a metric may need, and the same as plain Python values."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+
+import numpy as np
+from reference import trees
+
+from rerank.data.columns.forests import Forest
+from rerank.data.columns.strings import StringColumn
+from rerank.data.lists import CandidateLists
+
+NAN = float("nan")
+WORDS = ("a", "B", "b", "c,", "d3.5", "e", "Über", "the-end", ".")
+
+
+@dataclass
+class PlainList:
+    """One list: its items' values by position, and its references and gold tree."""
+
+    labels: list
+    scores: list
+    ids: list
+    texts: list
+    trees: list
+    references: list
+    gold: object
+
+
+def judged_lists(seed=0, sizes=(1, 4, 3, 2, 5, 3, 4), labels=None, n_words=8):
+    """Lists of ``sizes`` with every column: graded labels with gaps unless ``labels`` are given.
+
+    List 1 has no judged item, list 2 has equal labels, list 3 no relevant item. Texts and references have
+    up to ``n_words`` words, also none.
+    """
+    rng = np.random.default_rng(seed)
+    n, offsets = sum(sizes), np.r_[0, np.cumsum(sizes)]
+    if labels is None:
+        labels = rng.integers(0, 4, n).astype(float)
+        labels[rng.random(n) < 0.15] = NAN
+        for i, value in ((1, NAN), (2, 1.0), (3, 0.0)):
+            if i < len(sizes):
+                labels[offsets[i] : offsets[i + 1]] = value
+
+    def texts(count):
+        return StringColumn.from_strings(
+            [" ".join(rng.choice(WORDS, rng.integers(0, n_words + 1))) for _ in range(count)]
+        )
+
+    lengths = rng.integers(2, 7, len(sizes))
+    return replace(
+        CandidateLists.from_arrays(
+            np.zeros((n, 1)), np.asarray(labels, dtype=float), group=list(sizes), source="everything"
+        ),
+        texts=texts(n),
+        references=(texts(len(sizes)), texts(len(sizes))),
+        item_ids=StringColumn.from_strings([f"d{k}" for k in rng.permutation(n)]),
+        first_best=rng.permutation(n).astype(float),
+        trees=Forest.from_strings([f"(S1 {_tree(rng, int(k))})" for k in np.repeat(lengths, sizes)]),
+        gold=Forest.from_strings([f"(S1 {_tree(rng, int(k))})" for k in lengths]),
+    )
+
+
+def _tree(rng, n_words):
+    """A random binary tree over so many words, in brackets."""
+    if n_words == 1:
+        return f"({rng.choice(['N', 'V', ',', 'D'])} w)"
+    left = int(rng.integers(1, n_words))
+    label = rng.choice(["S", "NP", "NP-SBJ", "PRT", "ADVP"])
+    return f"({label} {_tree(rng, left)} {_tree(rng, n_words - left)})"
+
+
+def plain(lists, scores):
+    """The lists as PlainLists, one after the other."""
+    known = [trees.parse(text) for text in lists.trees.to_strings()]
+    gold = [trees.parse(text) for text in lists.gold.to_strings()]
+    out = []
+    for i, (a, b) in enumerate(itertools.pairwise(lists.offsets.tolist())):
+        columns = [
+            list(column)[a:b] for column in (lists.labels.tolist(), scores, lists.item_ids, lists.texts)
+        ]
+        references = [column[i] for column in lists.references]
+        out.append(PlainList(*columns, known[a:b], references, gold[i]))
+    return out
+
+
+def chosen(part):
+    """The item of the largest score, the first on ties."""
+    return max(range(len(part.scores)), key=lambda j: (part.scores[j], -j))
+
+
+def mean(values):
+    """The mean, NaN of nothing."""
+    values = list(values)
+    return sum(values) / len(values) if values else NAN

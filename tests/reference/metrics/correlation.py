@@ -1,0 +1,41 @@
+"""Rank correlations from their definitions: mean ranks, and signs of all pairs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+from reference.everything import mean, plain
+
+
+def ranks(values):
+    """Ranks from 1, tied values share their mean rank."""
+    return [sum(v < x for v in values) + (sum(v == x for v in values) + 1) / 2 for x in values]
+
+
+def pearson(x, y):
+    x, y = ([v - sum(values) / len(values) for v in values] for values in (x, y))
+    squares = sum(a * a for a in x) * sum(b * b for b in y)
+    return sum(a * b for a, b in zip(x, y, strict=True)) / math.sqrt(squares) if squares else 0.0
+
+
+def signs(values):
+    """-1, 0 or 1 for each pair: Kendall's tau-b is the cosine of two such vectors."""
+    return [(a > b) - (a < b) for a, b in itertools.combinations(values, 2)]
+
+
+def cosine(x, y):
+    squares = sum(a * a for a in x) * sum(b * b for b in y)
+    return sum(a * b for a, b in zip(x, y, strict=True)) / math.sqrt(squares) if squares else 0.0
+
+
+def value(metric, lists, scores, ties):
+    """The corpus value of Spearman or Kendall."""
+    found = []
+    for part in plain(lists, scores):
+        judged = [j for j, label in enumerate(part.labels) if not math.isnan(label)]
+        labels, own = [part.labels[j] for j in judged], [part.scores[j] for j in judged]
+        if len(set(labels)) > 1:
+            of = (pearson, ranks) if metric.family == "Spearman" else (cosine, signs)
+            found.append(of[0](of[1](own), of[1](labels)))
+    return mean(found)

@@ -1,0 +1,45 @@
+"""The examples of CONTRIBUTING: each is one new file that the contract suites cover without another edit."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rerank
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / ".github" / "CONTRIBUTING.md"
+FILE = re.compile(r"^```python\n# (\S+\.py)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+SUITES = {"centroid": "learners", "words": "metrics", "scored": "formats"}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """The package and the contract suites, linked into a new folder, with the files of the examples added."""
+    if not PAGE.exists():
+        pytest.skip("no CONTRIBUTING.md beside these tests")
+    folder = tmp_path_factory.mktemp("copy")
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name, source in (("rerank", Path(rerank.__file__).parent), ("tests", ROOT / "tests")):
+        shutil.copytree(source, folder / name, copy_function=os.symlink, ignore=ignored)
+    (folder / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
+    for name, code in FILE.findall(PAGE.read_text(encoding="utf-8")):
+        (folder / name).write_text(code, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("example", SUITES)
+def test_an_example_is_covered_by_its_contract_suite(example, copy):
+    suite = f"tests/contracts/test_{SUITES[example]}.py"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", example, suite]
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    passed = int(re.search(r"(\d+) passed", done.stdout)[1])
+    assert passed >= 10, done.stdout

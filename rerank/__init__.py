@@ -1,9 +1,14 @@
 """N-best reranking and learning to rank.
 
 >>> import rerank
->>> lists = rerank.load("train.txt")
+>>> features = [[0.0], [1.0], [3.0], [2.0], [5.0]]
+>>> lists = rerank.CandidateLists.from_arrays(features, [0, 1, 2, 0, 1], group=[2, 3])
 >>> model = rerank.train(lists, learner="perceptron", rounds=10)
->>> rerank.evaluate(lists, model.score(lists), ["AP", "nDCG@10"])
+>>> rerank.evaluate(lists, model.score(lists), ["RR", "P@1"])
+{'RR': 1.0, 'P@1': 1.0}
+
+``rerank.load`` reads such lists from files. ``evaluate``, ``compare``, ``label`` and ``save`` take plain
+sequences as well. What each verb of the command line does is one call of ``rerank.experiment``.
 
 Names are imported when first used, so that ``import rerank`` and the command line start quickly.
 """
@@ -18,7 +23,7 @@ from rerank._version import __version__
 if TYPE_CHECKING:
     from rerank.data.lists import CandidateLists
     from rerank.errors import ConfigError, DataError, DataNote, FitError, FormatError, RerankError
-    from rerank.experiment import evaluate, train
+    from rerank.experiment import compare, evaluate, label, save, train
     from rerank.formats import load
     from rerank.models.base import Model, load_model
 
@@ -31,9 +36,12 @@ _HOME = {
     "FormatError": "rerank.errors",
     "Model": "rerank.models.base",
     "RerankError": "rerank.errors",
+    "compare": "rerank.experiment",
     "evaluate": "rerank.experiment",
+    "label": "rerank.experiment",
     "load": "rerank.formats",
     "load_model": "rerank.models.base",
+    "save": "rerank.experiment",
     "train": "rerank.experiment",
 }
 
@@ -47,9 +55,12 @@ __all__ = [
     "Model",
     "RerankError",
     "__version__",
+    "compare",
     "evaluate",
+    "label",
     "load",
     "load_model",
+    "save",
     "train",
 ]
 

@@ -1,4 +1,4 @@
-"""Every system against every other, by every test: what ``rerank compare`` says."""
+"""Every system against every other, by every test, as ``rerank compare`` reports it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,20 @@ from rerank.metrics.base import ReportJudge, parse_all, prepare_all, statistics
 class Pair:
     """System a against system b by one metric.
 
-    difference : value of a less that of b; ci its percentile interval over resampled lists.
-    p_* : two-sided, None where nothing can be tested; p_sacrebleu is the bootstrap's p as sacrebleu
-        computes it, about half of p_bootstrap. holm : p_bootstrap corrected for all pairs of the metric.
+    Attributes
+    ----------
+    difference : float
+        Value of a less that of b.
+    ci : (float, float), optional
+        Its percentile interval over resampled lists.
+    p_bootstrap, p_randomisation, p_wilcoxon, p_t : float, optional
+        Two-sided; None if there is nothing to test.
+    p_sacrebleu : float, optional
+        The bootstrap's p as sacrebleu computes it, about half of p_bootstrap.
+    holm : float, optional
+        p_bootstrap corrected for all pairs of the metric.
+    wins, ties, losses : int
+        Lists that a wins, ties and loses.
     """
 
     a: str
@@ -57,7 +68,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:
-    """All pairs, by metric; ``unjudged`` lists are left out."""
+    """All pairs, by metric; ``unjudged`` lists do not count."""
 
     n_lists: int
     n_items: int
@@ -71,7 +82,7 @@ class Comparisons:
     seed: int
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "lists": self.n_lists,
             "items": self.n_items,
@@ -95,10 +106,28 @@ def compare_all(
     level: float = 0.95,
     seed: int = SEED,
 ) -> Comparisons:
-    """Tests every two of ``systems``, name to scores (n_items), by every metric.
+    """Test every two of ``systems`` by every metric; all tests of a metric use the same draws.
 
-    All tests of a metric use the same draws. Raises ConfigError for fewer than two systems, DataError
-    where scores do not fit or nothing is judged.
+    Parameters
+    ----------
+    lists : CandidateLists
+    systems : mapping of str to array_like (n_items)
+        Scores by name, in the order of the items; larger is better.
+    metrics : sequence of str
+    ties, no_relevant : str, optional
+        See ``Preparation``.
+    samples : int
+        Resamples of the judged lists.
+    level : float
+        Of the intervals.
+    seed : int
+
+    Raises
+    ------
+    ConfigError
+        If there are fewer than two systems, or a name is unknown.
+    DataError
+        If scores do not fit or nothing is judged.
     """
     if len(systems) < 2:
         raise ConfigError("a comparison needs two systems at least")
@@ -132,7 +161,7 @@ def compare_all(
 def _pairs_of(
     judge: ReportJudge, rows: Mapping[str, Floats], samples: int, level: float, seed: int
 ) -> list[Pair]:
-    """All pairs by one judge; rows are the statistics of each system's judged lists."""
+    """All pairs by one judge; ``rows`` are the statistics of each system on the judged lists."""
     sums = bootstrap_sums(np.concatenate(list(rows.values()), axis=1), samples, seed)
     parts = np.split(sums, len(rows), axis=1)
     sampled = {name: np.asarray(judge.score_from_sums(part)) for name, part in zip(rows, parts, strict=True)}
@@ -178,7 +207,7 @@ def _pair(
 
 
 def _sacrebleu_p(differences: Floats, difference: float) -> float | None:
-    """sacrebleu's p-value of the paired bootstrap: absolute differences are taken before centring."""
+    """sacrebleu's p-value of the paired bootstrap, which centres the absolute differences."""
     d = np.abs(differences[np.isfinite(differences)])
     if len(d) == 0 or not np.isfinite(difference):
         return None

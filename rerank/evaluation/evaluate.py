@@ -26,9 +26,21 @@ FIRST_BEST = "first_best"
 
 @dataclass(frozen=True)
 class MetricInfo:
-    """A metric on these lists. ``typed`` is the name as the user wrote it; ``digits`` are the decimals to
-    show; first_best is None where the lists have no order of their own; values are NaN where no list
-    counts."""
+    """A metric on these lists.
+
+    Attributes
+    ----------
+    name, typed : str
+        The canonical name, and the name as the user wrote it.
+    signature : str
+    better : {1, -1}
+    digits : int
+        Decimals to show.
+    first_best : float, optional
+        None if the lists have no order of their own.
+    random, oracle : float
+        NaN if no list counts.
+    """
 
     name: str
     typed: str
@@ -42,9 +54,22 @@ class MetricInfo:
 
 @dataclass(frozen=True)
 class MetricResult:
-    """A system's value, its percentile interval, the share of the gap between first-best and oracle that
-    it closes, how it compares to the baseline, and for metrics of one chosen item the lists where that is
-    something else than first-best; None where there is nothing to say."""
+    """A system by one metric; None if there is nothing to report.
+
+    Attributes
+    ----------
+    value : float
+    ci : (float, float), optional
+        Percentile interval.
+    gap : float, optional
+        Share of the way from first-best to oracle.
+    p_bootstrap, p_wilcoxon : float, optional
+        Against the baseline.
+    wins, ties, losses : int, optional
+        Lists that the system wins, ties and loses against the baseline.
+    switched : int, optional
+        Lists whose chosen item is not first-best, for metrics of one chosen item.
+    """
 
     value: float
     ci: tuple[float, float] | None
@@ -59,17 +84,27 @@ class MetricResult:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What ``evaluate`` found.
+    """The result of ``evaluate``.
 
-    n_lists, n_items : of the whole set.
-    unjudged : lists left out because no metric can judge them.
-    metrics : by canonical name.
-    systems : system name to canonical metric name to result.
-    baseline : name of the system that the others are tested against, "first_best", or None.
-    list_values : (system or "first_best", canonical metric name) to per-list values (n_lists), NaN where
-        a list does not count.
-    replicas : canonical metric name to the variance of the systems (but the baseline) as runs of one system;
-        None where they are not.
+    Attributes
+    ----------
+    n_lists, n_items : int
+        Of the whole set.
+    unjudged : int
+        Lists left out because no metric can judge them.
+    metrics : mapping of str to MetricInfo
+        By canonical name.
+    systems : mapping of str to mapping of str to MetricResult
+        By system and canonical metric name.
+    baseline : str, optional
+        The system that the others are tested against, or "first_best".
+    samples, level, seed
+        Of the bootstrap.
+    list_ids : sequence of str
+    list_values : mapping of (str, str) to float64 (n_lists)
+        Per-list values by (system or "first_best", canonical metric name); NaN if a list does not count.
+    replicas : mapping of str to Variance, optional
+        By canonical metric name, if the systems but the baseline are runs of one system.
     """
 
     n_lists: int
@@ -86,7 +121,7 @@ class Evaluation:
     replicas: Mapping[str, Variance] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The evaluation as plain values for JSON; what is absent or no number is None."""
+        """Return the evaluation as plain values for JSON; None stands for absent values and NaN."""
         metrics = {
             info.name: {
                 "signature": info.signature,
@@ -114,8 +149,15 @@ class Evaluation:
         return record
 
     def per_list(self, name: str | None = None) -> Iterator[tuple[str, str, str, float]]:
-        """Rows (list id, system, metric, value) of one system, or of all and first-best; lists that do not
-        count are not among them. Raises ConfigError at an unknown system."""
+        """Yield rows (list id, system, metric, value) of one system, or of all and first-best.
+
+        Lists that do not count are skipped.
+
+        Raises
+        ------
+        ConfigError
+            If the system is unknown.
+        """
         known = list(dict.fromkeys(system for system, _ in self.list_values))
         if name is not None and name not in known:
             raise ConfigError(f"unknown system {name!r}; {did_you_mean(name, known)}")
@@ -141,15 +183,29 @@ def evaluate(
     seed: int = SEED,
     replicas: bool = False,
 ) -> Evaluation:
-    """Judge ``systems``, name to scores (n_items, in the order of the items, larger is better).
+    """Judge systems by several metrics.
 
-    Each system is tested against ``baseline``, the name of one of them; without it against the first
-    stage's own ranking where the lists have one. ``samples`` resamples of the judged lists, drawn by
-    ``seed``, give the intervals of ``level`` and the bootstrap's p-values. With ``replicas`` the systems but
-    the baseline are runs of one system that differ by seed: two at least.
+    Parameters
+    ----------
+    lists : CandidateLists
+    systems : mapping of str to array_like (n_items)
+        Scores by name, in the order of the items; larger is better.
+    metrics : sequence of str
+    baseline : str, optional
+        The system that the others are tested against; by default the first stage's ranking if there is one.
+    ties, no_relevant : str, optional
+        See ``Preparation``.
+    samples, level, seed
+        Resamples of the judged lists for the intervals of ``level`` and the bootstrap's p-values.
+    replicas : bool
+        Whether the systems but the baseline, two at least, are runs of one system with different seeds.
 
-    Raises ConfigError at unknown names or settings, DataError where scores do not fit or nothing is
-    judged.
+    Raises
+    ------
+    ConfigError
+        If a name or setting is unknown.
+    DataError
+        If scores do not fit or nothing is judged.
     """
     if baseline is not None and baseline not in systems:
         raise ConfigError(f"unknown baseline {baseline!r}; {did_you_mean(baseline, systems)}")
@@ -208,9 +264,9 @@ def values(
     ties: str | None = None,
     no_relevant: str = "zero",
 ) -> dict[str, float]:
-    """The metrics of one ranking, by their names as typed; NaN where no list counts.
+    """Return the metrics of one ranking, by their names as typed; NaN if no list counts.
 
-    ``scores`` are (n_items), in the order of the items, larger is better.
+    ``scores`` (n_items) are in the order of the items; larger is better.
     """
     typed: dict[str, Metric] = parse_all(metrics)
     judges = prepare_all(lists, typed.values(), ties=ties, no_relevant=no_relevant)
@@ -230,7 +286,7 @@ def _result(
 
 
 def _switched(judge: ReportJudge, scores: npt.ArrayLike) -> int | None:
-    """Judged lists where something else is chosen than by the first stage; None where nothing is chosen."""
+    """Judged lists whose choice is not the first stage's; None if the metric chooses no item."""
     stage = judge.stage
     if not isinstance(stage, Selection) or stage.first_best is None:
         return None
@@ -259,7 +315,7 @@ def _info(judge: ReportJudge, typed: str) -> MetricInfo:
 
 
 def _gap(value: float, info: MetricInfo) -> float | None:
-    """Share of the way from first-best to oracle; None where there is no such way."""
+    """Share of the way from first-best to oracle; None if these are equal or unknown."""
     if info.first_best is None:
         return None
     way = info.oracle - info.first_best

@@ -1,4 +1,4 @@
-"""What a model gains over what was there before it, with an interval that says how sure that is."""
+"""The gain of a model over what it replaces, with a confidence interval."""
 
 from __future__ import annotations
 
@@ -20,10 +20,21 @@ LEVEL = 0.95
 class Gain(Record):
     """A model against ``over`` (first-best, initial weights, no margin) on the lists of ``part``.
 
-    use : what the lists were to the model: "fit" (learnt from), "choice" (a round, a margin or a seed was
-        chosen by them) or "none"; the gain promises less for other lists where there was one.
-    before, after : the metric's values. gain : their difference, positive where ``after`` is better.
-    low, high : ends of the gain's percentile interval by paired bootstrap, None where it has none.
+    Attributes
+    ----------
+    part : str
+    use : {"fit", "choice", "none"}
+        What the lists were to the model: it learnt from them, a round, a margin or a seed was chosen by
+        them, or nothing. In the first two cases the gain is optimistic for other lists.
+    over, metric : str
+    before, after : float
+        The metric's values.
+    gain : float
+        Their difference, positive if ``after`` is better.
+    low, high : float, optional
+        Ends of the gain's percentile interval by paired bootstrap.
+    lists : int
+        Lists that could be judged.
     """
 
     part: str
@@ -42,9 +53,9 @@ class Gain(Record):
 
 
 def gain(part: str, use: Use, over: str, judge: Judge, before: Floats, after: Floats) -> Gain | None:
-    """The gain of one ranking over another from their statistics (n_lists, k); None without two values.
+    """Return the gain of one ranking over another from their statistics (n_lists, k).
 
-    Both are resampled by the same draws of the lists that can be judged.
+    It is None if one of them has no value. Both are resampled by the same draws of the judged lists.
     """
     values = [corpus_value(judge, rows) for rows in (before, after)]
     if not np.isfinite(values).all():
@@ -68,6 +79,6 @@ def gain(part: str, use: Use, over: str, judge: Judge, before: Floats, after: Fl
 
 
 def judged_lists(judge: Judge, n_lists: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """The lists that a judge can judge, bool (n_lists): all of them where it does not say."""
+    """Return the lists that a judge can judge, bool (n_lists): all if it declares none."""
     judged: np.ndarray[Any, np.dtype[np.bool_]] = getattr(judge, "judged", np.ones(n_lists, dtype=bool))
     return judged

@@ -1,4 +1,4 @@
-"""Rankings judged over the same resampled lists: what intervals, tests and variances are computed from."""
+"""Rankings judged over the same resampled lists, the basis of intervals, tests and variances."""
 
 from __future__ import annotations
 
@@ -16,8 +16,14 @@ from rerank.metrics.base import ReportJudge
 class Resampled:
     """Statistics of several rankings by the same judges, and their sums over the same resampled lists.
 
-    rows : ranking name to its per_list by judge.
-    judged : the lists that are drawn from, bool (n_lists).
+    Parameters
+    ----------
+    judges : sequence of ReportJudge
+    rows : mapping of str to list of float64 (n_lists, k)
+        The statistics of each ranking, by judge.
+    judged : bool (n_lists)
+        The lists that are drawn from.
+    samples, seed : int
     """
 
     def __init__(
@@ -40,20 +46,20 @@ class Resampled:
         }
 
     def value(self, name: str, m: int) -> float:
-        """Corpus value of a ranking by judge m."""
+        """Return the corpus value of a ranking by judge m."""
         return corpus_value(self.judges[m], self.rows[name][m])
 
     def list_values(self, name: str, m: int) -> Floats:
-        """Each list's value on its own (n_lists), NaN where it does not count."""
+        """Return each list's value on its own (n_lists), NaN if the list does not count."""
         judge = self.judges[m]
         return np.where(judge.judged, judge.score_from_sums(self.rows[name][m]), np.nan)
 
     def interval(self, name: str, m: int, level: float) -> tuple[float, float] | None:
-        """Percentile interval of a ranking's value by judge m."""
+        """Return the percentile interval of a ranking's value by judge m."""
         return interval(self._sampled[name][m], level)
 
     def compare(self, a: str, b: str, m: int) -> Comparison:
-        """Ranking a tested against ranking b by judge m."""
+        """Return the tests of ranking a against ranking b by judge m."""
         return compare(
             self.list_values(a, m),
             self.list_values(b, m),
@@ -64,7 +70,7 @@ class Resampled:
         )
 
     def variance(self, names: Sequence[str], m: int, level: float) -> Variance:
-        """How much rankings that are runs of one system differ by judge m, beside what the lists make."""
+        """Return how much runs of one system differ by judge m, and how much the lists contribute."""
         values = [self.value(name, m) for name in names]
         sampled = np.stack([self._sampled[name][m] for name in names])
         return of_values(self.judges[m].name, values, sampled, level)

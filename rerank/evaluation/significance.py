@@ -1,4 +1,4 @@
-"""Whether a difference between two rankings could be chance.
+"""Tests whether a difference between two rankings could be chance.
 
 Everything is computed from per-list statistics, whatever the metric. Resampled sums are added in a
 fixed order by one kernel, so results depend neither on the number of jobs nor on a BLAS.
@@ -17,9 +17,9 @@ from rerank.data.types import Floats, Ints
 from rerank.errors import ConfigError, DataError
 from rerank.native.evaluation import _resample
 
-# Per-list values closer than this are a tie: differences of rounding, not of ranking.
+# Per-list values closer than this are a tie: they differ by rounding, not by ranking.
 TOLERANCE = 1e-9
-# Of every resampling unless another is given.
+# The seed of every resampling by default.
 SEED = 12345
 # Draws held in memory at once.
 _DRAWS = 1 << 22
@@ -27,7 +27,7 @@ _DRAWS = 1 << 22
 
 @dataclass(frozen=True)
 class Comparison:
-    """System a against b: two-sided p-values (None where nothing can be tested), lists won, tied, lost."""
+    """System a against b: two-sided p-values (None if there is nothing to test), lists won, tied, lost."""
 
     p_bootstrap: float | None
     p_wilcoxon: float | None
@@ -37,11 +37,20 @@ class Comparison:
 
 
 def bootstrap_sums(per_list: Floats, samples: int, seed: int) -> Floats:
-    """Sums of statistics over resampled lists.
+    """Return sums of statistics over resampled lists.
 
-    per_list is (n_lists, width): statistics of any number of systems and metrics side by side, which
-    are then resampled by the same draws. Returns float64 (samples, width). Draw b of list t is
+    Draw b of list t is
     ``Generator(PCG64(seed)).integers(n_lists, size=(samples, n_lists), dtype=int32)[b, t]``.
+
+    Parameters
+    ----------
+    per_list : float64 (n_lists, width)
+        Statistics of any number of systems and metrics side by side, resampled by the same draws.
+    samples, seed : int
+
+    Returns
+    -------
+    float64 (samples, width)
     """
     _check_samples(samples)
     rng = np.random.Generator(np.random.PCG64(seed))
@@ -52,11 +61,20 @@ def bootstrap_sums(per_list: Floats, samples: int, seed: int) -> Floats:
 
 
 def randomised_sums(a: Floats, b: Floats, samples: int, seed: int) -> tuple[Floats, Floats]:
-    """Sums of statistics where each list's two rankings are swapped by chance.
+    """Return sums of statistics when each list's two rankings are swapped at random.
 
-    a and b are (n_lists, width). Returns two arrays (samples, width): of what stands in a's place and
-    of what stands in b's. List t is swapped in sample s where
+    List t is swapped in sample s if
     ``Generator(PCG64(seed)).integers(2, size=(samples, n_lists), dtype=int32)[s, t]`` is 1.
+
+    Parameters
+    ----------
+    a, b : float64 (n_lists, width)
+    samples, seed : int
+
+    Returns
+    -------
+    two float64 (samples, width)
+        Of the rankings in a's place and of those in b's.
     """
     _check_samples(samples)
     if a.shape != b.shape:
@@ -76,7 +94,7 @@ def randomised_sums(a: Floats, b: Floats, samples: int, seed: int) -> tuple[Floa
 
 
 def _sums(rows: Floats, draws: Iterable[Ints], samples: int) -> Floats:
-    """Row ``b`` is the sum of ``rows`` over the b-th row of all draws: float64 (samples, width)."""
+    """Sums of ``rows`` over each row of the draws: float64 (samples, width)."""
     width = rows.shape[1]
     even = np.zeros((rows.shape[0], width + width % 2))  # the kernel takes columns in pairs
     even[:, :width] = rows
@@ -100,7 +118,7 @@ def _check_rows(rows: Floats) -> int:
 
 
 def interval(sampled: Floats, level: float) -> tuple[float, float] | None:
-    """Percentile confidence interval of resampled values (samples); None where none is a number."""
+    """Return the percentile interval of resampled values (samples); None if none is a number."""
     if not 0 < level < 1:
         raise ConfigError(f"level must lie between 0 and 1, got {level}")
     values = sampled[np.isfinite(sampled)]
@@ -111,12 +129,16 @@ def interval(sampled: Floats, level: float) -> tuple[float, float] | None:
 
 
 def bootstrap_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, difference: float) -> float | None:
-    """Two-sided p-value of the paired bootstrap, by shifting (Noreen 1989; Koehn 2004).
+    """Return the two-sided p-value of the paired bootstrap, by shifting.
 
-    p = (#{|d_b − mean(d)| >= |difference|} + 1) / (B + 1) over the differences d_b of the resampled
-    values. Samples without a value are left out; None where there is none or no difference.
-    (sacrebleu counts |d_b| − mean(|d|) > |difference|: about half of this, and 1 / (B + 1) for two
-    equal systems.)
+    It is (#{|d_b − mean(d)| >= |difference|} + 1) / (B + 1) over the differences d_b of B resampled values,
+    and None if none of them or the difference is a number. sacrebleu counts |d_b| − mean(|d|) >
+    |difference| instead: about half of this, and 1 / (B + 1) for two equal systems.
+
+    References
+    ----------
+    Noreen (1989), Computer-intensive methods for testing hypotheses; Koehn (2004), Statistical significance
+    tests for machine translation evaluation.
     """
     d = np.asarray(sampled_a, dtype=np.float64) - np.asarray(sampled_b, dtype=np.float64)
     d = d[np.isfinite(d)]
@@ -126,20 +148,20 @@ def bootstrap_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, difference: 
 
 
 def randomisation_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, difference: float) -> float | None:
-    """Two-sided p-value of approximate randomisation: (#{|d_s| >= |difference|} + 1) / (S + 1)."""
+    """Return the two-sided p-value of approximate randomisation: (#{|d_s| >= |difference|} + 1) / (S + 1)."""
     d = np.asarray(sampled_a, dtype=np.float64) - np.asarray(sampled_b, dtype=np.float64)
     d = d[np.isfinite(d)]
     return None if len(d) == 0 or not np.isfinite(difference) else _p(np.abs(d), difference)
 
 
 def _p(extremes: Floats, difference: float) -> float:
-    # Sums in another order differ in the last bits: what equals the difference but for them counts.
+    # Sums in another order differ in the last bits; a difference equal but for these counts.
     bound = abs(difference) * (1 - 1e-12)
     return (int(np.count_nonzero(extremes >= bound)) + 1) / (len(extremes) + 1)
 
 
 def wilcoxon_p(differences: npt.ArrayLike) -> float | None:
-    """Two-sided p-value of Wilcoxon's signed-rank test (zeros dropped); 1 where all are zero."""
+    """Return the two-sided p-value of Wilcoxon's signed-rank test (zeros dropped); 1 if all are zero."""
     d = _rounded(differences)
     if len(d) == 0:
         return None
@@ -148,12 +170,12 @@ def wilcoxon_p(differences: npt.ArrayLike) -> float | None:
     from scipy import stats
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # few lists: scipy says that its approximation is rough
+        warnings.simplefilter("ignore")  # scipy warns that its approximation is rough for few lists
         return float(stats.wilcoxon(d).pvalue)
 
 
 def paired_t_p(differences: npt.ArrayLike) -> float | None:
-    """Two-sided p-value of the paired t-test; 1 where all are zero, None for fewer than two lists."""
+    """Return the two-sided p-value of the paired t-test; 1 if all are zero, None for fewer than two lists."""
     d = _rounded(differences)
     if len(d) < 2:
         return None
@@ -167,13 +189,13 @@ def paired_t_p(differences: npt.ArrayLike) -> float | None:
 
 
 def _rounded(differences: npt.ArrayLike) -> Floats:
-    """Differences that are numbers, without the noise of rounding that would break ties among them."""
+    """Differences that are numbers, rounded so that noise breaks no ties among them."""
     d = np.asarray(differences, dtype=np.float64)
     return np.round(d[np.isfinite(d)], 12) + 0.0
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's step-down correction for several tests; None stays None and counts as no test."""
+    """Return p-values after Holm's step-down correction; None stays None and counts as no test."""
     tested = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
     out: list[float | None] = [None] * len(p_values)
     largest = 0.0
@@ -184,7 +206,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def wins_ties_losses(a: Floats, b: Floats, better: int) -> tuple[int, int, int]:
-    """Lists where a's value is better than, as good as and worse than b's; TOLERANCE apart is a tie."""
+    """Return the numbers of lists that a wins, ties and loses; values within TOLERANCE are a tie."""
     d = better * (a - b)
     d = d[np.isfinite(d)]
     wins, losses = int(np.count_nonzero(d > TOLERANCE)), int(np.count_nonzero(d < -TOLERANCE))
@@ -194,11 +216,17 @@ def wins_ties_losses(a: Floats, b: Floats, better: int) -> tuple[int, int, int]:
 def compare(
     values_a: Floats, values_b: Floats, better: int, difference: float, sampled_a: Floats, sampled_b: Floats
 ) -> Comparison:
-    """All tests of system a against b.
+    """Return the tests of system a against b.
 
-    values_a, values_b : per-list values (n_lists), NaN where a list does not count.
-    difference : corpus value of a minus that of b.
-    sampled_a, sampled_b : corpus values over resampled lists (samples), by the same draws.
+    Parameters
+    ----------
+    values_a, values_b : float64 (n_lists)
+        Per-list values, NaN if a list does not count.
+    better : {1, -1}
+    difference : float
+        Corpus value of a minus that of b.
+    sampled_a, sampled_b : float64 (samples)
+        Corpus values over resampled lists, by the same draws.
     """
     p_bootstrap = bootstrap_p(sampled_a, sampled_b, difference)
     return Comparison(

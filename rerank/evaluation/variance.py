@@ -1,7 +1,7 @@
-"""How much of a value is the seed's and how much the lists' (Clark et al. 2011).
+"""How much a value varies with the seed, and how much with the lists (Clark et al. 2011).
 
-A learner that draws random numbers is one draw itself: run again with another seed it ends elsewhere. The
-paired bootstrap sees the lists only, so a gain that it calls sure may be the luck of a seed.
+A learner that draws random numbers is itself one draw: with another seed it ends elsewhere. The paired
+bootstrap varies the lists only, so a gain that it finds significant may be due to the seed.
 """
 
 from __future__ import annotations
@@ -21,9 +21,20 @@ from rerank.records import Number, Record
 class Variance(Record):
     """Runs of one system on the same lists.
 
-    values : the metric of each run. mean : of them. sd_seeds : their standard deviation (n - 1 below), the
-    optimiser's. sd_lists : standard deviation of a run's value over resampled lists, the mean over the runs.
-    ci : percentile interval of the runs' mean value over resampled lists, None where none has a value.
+    Attributes
+    ----------
+    metric : str
+    values : tuple of float
+        The metric of each run.
+    mean : float
+        Of the values.
+    sd_seeds : float
+        Standard deviation of the values, divided by n - 1.
+    sd_lists : float
+        Standard deviation of a run's value over resampled lists, mean over the runs; NaN if fewer than two
+        resamples have a value.
+    ci : (float, float), optional
+        Percentile interval of level ``level`` of the runs' mean value over resampled lists.
     """
 
     metric: str
@@ -36,19 +47,19 @@ class Variance(Record):
 
     @property
     def within_seeds(self) -> float:
-        """How far apart two runs of different seeds lie at most, 95 times in 100 (normal distributions)."""
+        """The largest difference of two runs with different seeds, 95 times in 100, if they are normal."""
         return 1.96 * math.sqrt(2) * self.sd_seeds
 
     @property
     def of_one_run(self) -> float:
-        """Half the width of a 95 % interval of one run's value: seeds and lists together."""
+        """Half the width of a 95 % interval of one run's value, by seeds and lists together."""
         return 1.96 * math.hypot(self.sd_seeds, self.sd_lists)
 
 
 def variance(
     judge: Judge, runs: Sequence[Floats], samples: int = SAMPLES, level: float = LEVEL, seed: int = SEED
 ) -> Variance:
-    """The variance of runs from their statistics, (n_lists, k) each; two runs at least."""
+    """Return the variance of two or more runs from their statistics, (n_lists, k) each."""
     judged = judged_lists(judge, len(runs[0]))
     sums = bootstrap_sums(np.concatenate([rows[judged] for rows in runs], axis=1), samples, seed)
     sampled = np.stack([judge.score_from_sums(part) for part in np.split(sums, len(runs), axis=1)])
@@ -56,7 +67,7 @@ def variance(
 
 
 def of_values(metric: str, values: Sequence[float], sampled: Floats, level: float) -> Variance:
-    """The same from the runs' values and their values over the same resampled lists (n_runs, samples)."""
+    """Return the same from the runs' values and their values over the same resamples (n_runs, samples)."""
     known = sampled[:, np.isfinite(sampled).all(axis=0)]
     enough = known.shape[1] > 1
     return Variance(

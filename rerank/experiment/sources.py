@@ -76,11 +76,18 @@ def scores_of(scores: Any, lists: CandidateLists, data: Any) -> Floats:
             if bad is None:
                 raise DataError(f"found scores of {len(found)} lists, expected {len(expected)}")
             raise DataError(f"list {bad + 1}: found {found[bad]} scores, expected {expected[bad]}")
-        return np.array(list(chain.from_iterable(scores)), dtype=np.float64)
-    values = np.asarray(scores, dtype=np.float64)
+        return _numbers(list(chain.from_iterable(scores)))
+    values = _numbers(scores)
     if data is lists or values.shape != (lists.n_items,):  # a wrong length is reported by the metrics
         return values
     return lists.from_input_order(values)
+
+
+def _numbers(scores: Any) -> Floats:
+    try:
+        return np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"scores must be numbers: {error}") from None
 
 
 def _is_nested(data: Any) -> bool:

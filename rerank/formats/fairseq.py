@@ -1,20 +1,32 @@
-"""What fairseq-generate prints: ``H-ID<TAB>score<TAB>hypothesis`` and the lines that go with it."""
+"""Output of fairseq-generate: ``H-ID<TAB>score<TAB>hypothesis`` and the lines that belong to it."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.offsets import grouped
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.errors import DataError
-from rerank.files import shown
+from rerank.errors import DataError, FormatError
+from rerank.files import read_bytes, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.fairseq_lines import Hypothesis, Output, read_output
+from rerank.formats.buffers import BOM
+from rerank.formats.common import finite, note_regrouped, quoted
+
+_TAGGED = re.compile(rb"([A-Z])-([0-9]{1,18})(?![0-9])")
+_FORMS = {
+    b"S": "S-ID<TAB>source",
+    b"T": "T-ID<TAB>reference",
+    b"H": "H-ID<TAB>score<TAB>hypothesis",
+    b"D": "D-ID<TAB>score<TAB>text",
+    b"P": "P-ID<TAB>scores",
+}
+_LEFT_OUT = b"ACEIW"  # alignments, constraints, steps of refinement, their number, seconds
 
 _HYPOTHESIS = re.compile(rb"^H-[0-9]+\t", re.MULTILINE)
 
@@ -23,11 +35,10 @@ _HYPOTHESIS = re.compile(rb"^H-[0-9]+\t", re.MULTILINE)
 class Fairseq(Format):
     """Reader of fairseq-generate's output.
 
-    Lists are ordered by their number, whatever the order of the file (fairseq sorts by length), items
-    as in the file, which is first-best. Texts are those of the D lines (detokenised) where there are
-    any, else of the H lines; references are the T lines. Features: ``score``; of the P lines, if there
-    are any, ``P_sum``, ``P_mean`` and ``P_min`` of their scores; ``length``, the tokens of the H line.
-    The score is ``base_scores`` too.
+    Lists are sorted by their number, because fairseq sorts them by length; items keep the order of the file,
+    which is first-best. Texts are those of the D lines (detokenised), or of the H lines if there are none;
+    references are the T lines. Features: ``score``, which is ``base_scores`` too; ``P_sum``, ``P_mean`` and
+    ``P_min`` of the scores of the P lines, if there are any; ``length``, the tokens of the H line.
     """
 
     name: ClassVar[str] = "fairseq"
@@ -39,17 +50,18 @@ class Fairseq(Format):
         return _HYPOTHESIS.search(head) is not None
 
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
-        return _lists(read_output(path, options.strict), shown(path))
+        return _lists(_output(path, options.strict), shown(path))
 
     def _write(self, lists: CandidateLists, path: str) -> None:
-        """Raise DataError: nothing but the decoder can write what its P lines say."""
+        """Raise DataError: only the decoder knows what its P lines contain."""
         raise DataError(f"{path}: fairseq is read only; write moses, jsonl or store")
 
 
-def _lists(output: Output, source: str) -> CandidateLists:
+def _lists(output: _Output, source: str) -> CandidateLists:
     numbers = np.array([h.number for h in output.hypotheses], dtype=np.int64)
     unique, codes = np.unique(numbers, return_inverse=True)
-    rows = np.argsort(codes, kind="stable").astype(np.int64)
+    offsets, in_lists = grouped(codes)
+    rows = np.arange(len(codes)) if in_lists is None else in_lists
     items = [output.hypotheses[row] for row in rows.tolist()]
     with_positions = items[0].positions is not None
     features = np.array([_features(h, with_positions) for h in items])
@@ -58,12 +70,12 @@ def _lists(output: Output, source: str) -> CandidateLists:
         references = (StringColumn.from_strings(output.references[n] for n in unique.tolist()),)
     names = ["score", "P_sum", "P_mean", "P_min", "length"]
     return CandidateLists(
-        offsets_of(np.bincount(codes)),
+        offsets,
         Dense(features),
         base_scores=features[:, 0].copy(),
         first_best=-rows.astype(np.float64),
         list_ids=StringColumn.from_strings(str(n) for n in unique.tolist()),
-        rows=None if np.array_equal(rows, np.arange(len(rows))) else rows,
+        rows=in_lists,
         feature_names=names if with_positions else ["score", "length"],
         texts=StringColumn.from_strings(h.text if h.detokenised is None else h.detokenised for h in items),
         references=references,
@@ -71,9 +83,111 @@ def _lists(output: Output, source: str) -> CandidateLists:
     )
 
 
-def _features(h: Hypothesis, with_positions: bool) -> list[float]:
+def _features(h: _Hypothesis, with_positions: bool) -> list[float]:
     length = float(len(h.text.split()))
     if not with_positions or h.positions is None:
         return [h.score, length]
     total = sum(h.positions)
     return [h.score, total, total / len(h.positions), min(h.positions), length]
+
+
+@dataclass(slots=True)
+class _Hypothesis:
+    """An H line and the D and P lines after it; ``line`` counts from 1."""
+
+    line: int
+    number: int
+    score: float
+    text: bytes
+    detokenised: bytes | None = None
+    positions: list[float] | None = None
+
+
+@dataclass
+class _Output:
+    """Hypotheses in the order of the file, T lines by number."""
+
+    hypotheses: list[_Hypothesis] = field(default_factory=list)
+    references: dict[int, bytes] = field(default_factory=dict)
+
+
+def _output(path: str, strict: bool) -> _Output:
+    """Return all hypotheses and references of a file, skipping lines that do not begin as in "H-7".
+
+    Raises FormatError at a malformed or misplaced line, or if only some hypotheses have D, P or T lines.
+    """
+    name = shown(path)
+    data = bytes(read_bytes(path))
+    if not data:
+        raise FormatError(name, None, "an empty file", f"lines {_FORMS[b'H']}")
+    output = _Output()
+    sources: dict[int, bytes] = {}
+    for number, line in enumerate(data.removeprefix(BOM).split(b"\n"), start=1):
+        match = _TAGGED.match(line)
+        if match is None:
+            continue
+        tag, sentence = match[1], int(match[2])
+        fields = line.removesuffix(b"\r")[match.end() :].split(b"\t", 2 if tag in b"HD" else 1)
+        if tag in _LEFT_OUT:
+            continue
+        if tag not in _FORMS or fields[0] or len(fields) != (3 if tag in b"HD" else 2):
+            expected = _FORMS.get(tag, f"lines {', '.join(sorted(t.decode() for t in _FORMS))}-ID")
+            raise FormatError(name, number, quoted(line), expected)
+        if tag in b"ST":
+            known = sources if tag == b"S" else output.references
+            if known.setdefault(sentence, fields[1]) != fields[1]:
+                what = f"another {match[0].decode()}"
+                raise FormatError(name, number, what, "one source and one reference per sentence")
+        elif tag == b"H":
+            score = finite(fields[1], name, number, "score")
+            output.hypotheses.append(_Hypothesis(number, sentence, score, fields[2]))
+        else:
+            _complete(name, number, tag, sentence, fields, output)
+    _check(name, output, strict)
+    return output
+
+
+def _complete(path: str, line: int, tag: bytes, sentence: int, fields: list[bytes], output: _Output) -> None:
+    """Attach a D or P line to the hypothesis before it."""
+    last = output.hypotheses[-1] if output.hypotheses else None
+    taken = last is None or (last.detokenised if tag == b"D" else last.positions) is not None
+    if last is None or last.number != sentence or taken:
+        found = f"{tag.decode()}-{sentence} without a hypothesis of its own"
+        raise FormatError(path, line, found, f"it after its H-{sentence}")
+    if tag == b"D":
+        finite(fields[1], path, line, "score")
+        last.detokenised = fields[2]
+        return
+    last.positions = [finite(token, path, line, "score") for token in fields[1].split()]
+    if not last.positions:
+        raise FormatError(path, line, "no score", _FORMS[b"P"])
+
+
+def _check(path: str, output: _Output, strict: bool) -> None:
+    """Check that all hypotheses have the same lines and that those of a list are contiguous."""
+    if not output.hypotheses:
+        raise FormatError(path, None, "no H line", f"lines {_FORMS[b'H']}")
+    first = output.hypotheses[0]
+    seen: set[int] = set()
+    apart: dict[int, int] = {}
+    last = -1
+    for h in output.hypotheses:
+        for tag, mine, its in (
+            ("D", h.detokenised, first.detokenised),
+            ("P", h.positions, first.positions),
+            ("T", output.references.get(h.number), output.references.get(first.number)),
+        ):
+            if (mine is None) != (its is None):
+                less, more = (h, first) if mine is None else (first, h)
+                found = f"H-{less.number} without a {tag} line"
+                raise FormatError(path, less.line, found, f"one, as H-{more.number} has on line {more.line}")
+        if h.number != last and h.number in seen:
+            apart.setdefault(h.number, h.line)
+        seen.add(h.number)
+        last = h.number
+    if not apart:
+        return
+    number, line = next(iter(apart.items()))
+    if strict:
+        raise FormatError(path, line, f"H-{number} again", "the hypotheses of a sentence together")
+    note_regrouped(path, len(apart), line)

@@ -18,10 +18,10 @@ from rerank.formats.common import note_regrouped, quoted
 
 
 def whole_lines(path: str) -> Iterator[bytes]:
-    """The content of a file ("-" = standard input), decompressed, in blocks of whole lines.
+    """Yield the content of a file ("-" = standard input), decompressed, in blocks of whole lines.
 
-    Every line ends in a newline, also the last one of a file without; a byte order mark at the start is no
-    text. A block is as long as what is read at once, but for lines that are longer.
+    Every line ends in a newline, even if the file does not; a byte order mark at the start is skipped. Blocks
+    are longer than ``files.BLOCK`` only if a line is.
     """
     parts: list[bytes] = []
     first = True
@@ -41,7 +41,7 @@ def whole_lines(path: str) -> Iterator[bytes]:
 
 
 def each_line(path: str) -> Iterator[bytes]:
-    """The lines of a file, see ``whole_lines``, without their newlines."""
+    """Yield the lines of a file without their newlines; see ``whole_lines``."""
     for lines in whole_lines(path):
         parts = lines.split(b"\n")
         parts.pop()
@@ -59,10 +59,12 @@ class Strings:
         return len(self._lengths)
 
     def add(self, string: bytes) -> None:
+        """Add one string."""
         self._data += string
         self._lengths.append(len(string))
 
     def extend(self, strings: Sequence[bytes]) -> None:
+        """Add some strings."""
         self._data += b"".join(strings)
         self._lengths.extend(map(len, strings))
 
@@ -72,15 +74,15 @@ class Strings:
         self._lengths.frombytes(column.lengths().tobytes())
 
     def column(self) -> StringColumn:
-        """The strings so far, without a copy of their bytes; nothing can be added afterwards."""
+        """Return the strings without copying their bytes; nothing can be added afterwards."""
         return StringColumn(np.frombuffer(self._data, dtype=np.uint8), offsets_of(self._lengths))
 
 
 class Grouping:
-    """The list of each item, by the name that its line gives; lists in order of first appearance.
+    """The list of each item, by the name in its line; lists are in order of first appearance.
 
-    ``strict`` refuses items of one list that do not stand together; else they are brought together, and
-    ``finish`` says so.
+    If the items of a list are not contiguous, they are brought together and ``finish`` warns; with ``strict``
+    that is an error.
     """
 
     def __init__(self, path: str, strict: bool) -> None:
@@ -97,12 +99,12 @@ class Grouping:
         return len(self._codes)
 
     def add(self, name: str, line: int, n: int = 1) -> int:
-        """``n`` more items; returns the number of their list. Raises FormatError, see above."""
+        """Add ``n`` items and return the number of their list; raises FormatError, see above."""
         if name != self._last:
             known = len(self._numbers)
             self._code = self._numbers.setdefault(name, known)
             if self._code < known:
-                self._stands_apart(name, line)
+                self._note_again(name, line)
             self._last = name
         if n == 1:
             self._codes.append(self._code)
@@ -110,7 +112,7 @@ class Grouping:
             self._codes.extend(array("q", [self._code]) * n)
         return self._code
 
-    def _stands_apart(self, name: str, line: int) -> None:
+    def _note_again(self, name: str, line: int) -> None:
         if self._strict:
             found = f"list {quoted(name)} again"
             raise FormatError(self._path, line, found, "the lines of a list together")
@@ -118,7 +120,7 @@ class Grouping:
         self._apart.add(self._code)
 
     def finish(self) -> tuple[Index, StringColumn, Index | None]:
-        """Offsets, ids of lists, and ``rows`` (None if items keep their order)."""
+        """Return offsets, ids of lists, and ``rows`` (None if items keep their order)."""
         if self._apart:
             note_regrouped(self._path, len(self._apart), self._apart_line)
         offsets, rows = grouped(np.frombuffer(self._codes, dtype=np.int64))

@@ -16,7 +16,7 @@ import numpy as np
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Index
+from rerank.data.types import Bytes, Index
 from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.files import read_bytes, shown
 from rerank.text import count
@@ -34,13 +34,18 @@ def read_lines(path: str) -> StringColumn:
     FormatError
         If the file is empty.
     """
-    data = np.frombuffer(read_bytes(path), dtype=np.uint8)
+    lines = split_lines(np.frombuffer(read_bytes(path), dtype=np.uint8))
+    if len(lines) == 0:
+        raise FormatError(shown(path), None, "an empty file", "one string per line")
+    return lines
+
+
+def split_lines(data: Bytes) -> StringColumn:
+    """Return the lines of a text as ``read_lines`` splits them."""
     if data[:3].tobytes() == b"\xef\xbb\xbf":
         data = data[3:]
-    if len(data) == 0:
-        raise FormatError(shown(path), None, "an empty file", "one string per line")
     ends = np.flatnonzero(data == ord("\n"))
-    if len(ends) == 0 or ends[-1] != len(data) - 1:
+    if len(data) and (len(ends) == 0 or ends[-1] != len(data) - 1):
         ends = np.append(ends, len(data))
     lengths = np.diff(ends, prepend=-1) - 1
     returns = ends[(lengths > 0) & (data[np.maximum(ends, 1) - 1] == ord("\r"))] - 1

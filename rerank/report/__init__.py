@@ -1,1 +1,1 @@
-"""What an evaluation looks like to a reader: tables for people, JSON and TSV for programs."""
+"""Results as text: tables for people, JSON and TSV for programs."""

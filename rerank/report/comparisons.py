@@ -1,4 +1,4 @@
-"""Pairwise comparisons as an aligned table."""
+"""Pairwise comparisons as tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a set of lists holds, and what is odd about it: the substance of ``rerank validate``."""
+"""The contents of a set of lists and its oddities, as ``rerank validate`` reports them."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from rerank.text import count
 
 @dataclass
 class Contents:
-    """Facts as (name, text), oddities that a user should know, and faults that break other tools."""
+    """Facts as (name, text), oddities worth knowing, and faults that break other tools."""
 
     facts: list[tuple[str, str]]
     oddities: list[str]
     faults: list[str]
 
     def lines(self) -> list[str]:
-        """Aligned text."""
+        """Return aligned text."""
         odd = [("odd", text) for text in self.oddities]
         return facts([*self.facts, *odd, *(("fault", text) for text in self.faults)])
 
 
 def describe(lists: CandidateLists) -> Contents:
-    """Counts of lists, items, features and labels, and oddities found in one pass over each column."""
+    """Return counts of lists, items, features and labels, and the oddities of each column."""
     sizes = lists.lengths
     facts = [
         ("lists", f"{lists.n_lists}, of {sizes.min()} to {sizes.max()} items, median {np.median(sizes):g}"),
@@ -100,27 +100,25 @@ def _trees(trees: Forest, gold: Forest | None) -> str:
 
 
 def _odd_texts(lists: CandidateLists) -> list[str | None]:
-    """Texts that are empty or stand several times in their list."""
+    """Texts that are empty or repeated in their list."""
     if lists.texts is None:
         return []
     empty = int((lists.texts.lengths() == 0).sum()) if lists.trees is None else 0
     doubled = int(np.count_nonzero(lists.texts.repeated(lists.offsets)))
     return [
         f"{count(empty, 'empty text')}" if empty else None,
-        f"{count(doubled, 'text stands', 'texts stand')} in the list before (--distinct drops them)"
-        if doubled
-        else None,
+        f"{count(doubled, 'duplicate text')} within a list (--distinct drops them)" if doubled else None,
     ]
 
 
 def _scattered(lists: CandidateLists) -> str | None:
     if lists.rows is None:
         return None
-    return "the lines of some lists stand apart; they were grouped, scores keep the order of the lines"
+    return "the lines of some lists are not contiguous; they were grouped, scores keep the order of the lines"
 
 
 def _judgements(lists: CandidateLists) -> list[str | None]:
-    """Lists and items that teach or test nothing."""
+    """Lists and items that are useless for training or tests."""
     single = int((lists.lengths == 1).sum())
     out = [f"{count(single, 'list')} of one item" if single else None]
     if lists.labels is None:
@@ -178,7 +176,7 @@ def _twins(lists: CandidateLists) -> str | None:
 
 
 def _doubled_ids(lists: CandidateLists) -> list[str]:
-    """One line with the first doubled item id, if there is one."""
+    """One line with the first repeated item id, if there is one."""
     if lists.item_ids is None:
         return []
     again = lists.item_ids.repeated(lists.offsets) & (lists.item_ids.lengths() > 0)
@@ -188,4 +186,4 @@ def _doubled_ids(lists: CandidateLists) -> list[str]:
     item = int(np.argmax(again))
     list_number = int(np.searchsorted(lists.offsets, item, side="right")) - 1
     first = f"{lists.item_ids[item]!r} in list {lists.list_id(list_number)}"
-    return [f"{count(doubled, 'item id stands', 'item ids stand')} twice in a list, the first {first}"]
+    return [f"{count(doubled, 'duplicate item id')} within a list, the first {first}"]

@@ -1,4 +1,4 @@
-"""What there is to choose from, as aligned text."""
+"""Lists of learners, metrics, formats and scalings as aligned text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _with_aliases(name: str, aliases: Sequence[str]) -> str:
 
 
 def learners() -> list[str]:
-    """Name, summary and source of each learner."""
+    """Return name, summary and source of each learner."""
     rows = []
     for name in LEARNERS.names():
         kind = LEARNERS.get(name)
@@ -28,7 +28,7 @@ def learners() -> list[str]:
 
 
 def learner_lines(name: str) -> list[str]:
-    """A learner's doc string and its settings: name, type, default, meaning."""
+    """Return a learner's docstring and its settings: name, type, default, meaning."""
     kind = LEARNERS.get(name)
     text = textwrap.dedent("    " + (kind.__doc__ or "").strip()).strip()
     header = ("setting", "type", "default", "meaning")
@@ -36,7 +36,7 @@ def learner_lines(name: str) -> list[str]:
 
 
 def formats() -> list[str]:
-    """Name, suffixes and summary of each format."""
+    """Return name, suffixes and summary of each format."""
     rows = []
     for name in FORMATS.names():
         kind = FORMATS.get(name)
@@ -68,7 +68,7 @@ def metric_lines(name: str) -> list[str]:
 
 
 def scalings() -> list[str]:
-    """Name and meaning of each scaling."""
+    """Return name and meaning of each scaling."""
     return facts([(name, meaning) for name, meaning in SCALINGS.items()])
 
 

@@ -1,4 +1,4 @@
-"""A model told to a person, or as JSON."""
+"""A model as text for people, or as JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _parts(model: Model) -> dict[str, Any]:
 
 
 def model_json(model: Model, top: int | None = None) -> str:
-    """All of a model but its arrays, and its weights by name, as JSON."""
+    """Return a model without its arrays, and its weights by name, as JSON."""
     weights = [{"name": name, "weight": weight} for name, weight in model.explain()[:top]]
     return json.dumps(
         {**_parts(model), "features": len(model.feature_names), "weights": weights},
@@ -40,7 +40,7 @@ def model_json(model: Model, top: int | None = None) -> str:
 
 
 def model_lines(model: Model, top: int | None = None) -> list[str]:
-    """The same as aligned text, heaviest weights first."""
+    """Return the same as aligned text, the heaviest weights first."""
     parts, training = _parts(model), model.training
     rows = [("model", parts["kind"]), ("learner", parts["learner"] or "unknown")]
     parts["rounds"] = {name: value for name, value in parts["rounds"].items() if not isinstance(value, list)}

@@ -1,4 +1,4 @@
-"""How many pairs each pair relation gives: users choose by it."""
+"""The number of pairs of each pair relation, by which users choose one."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ from rerank.errors import ConfigError, DataError
 from rerank.registry import did_you_mean
 from rerank.report.table import drawn, table
 
-FEW_LABELS = 10  # no more values than this are grades; more are numbers
+FEW_LABELS = 10  # at most so many values are grades; more are real numbers
 
 
 def standard_relations(lists: CandidateLists) -> list[PairRelation]:
-    """The relations of Shen & Joshi, and label gaps at quartiles of the label differences.
+    """Return the relations of Shen & Joshi, and label gaps at quartiles of the label differences.
 
-    The gaps are of labels that take more than ten values; with fewer, the differences that occur but
-    for the largest.
+    If labels take at most ten values, the gaps are all their differences but the largest.
+
+    Raises
+    ------
+    DataError
+        If the lists have no labels.
     """
     relations = [
         PairRelation("best-rest"),
@@ -62,7 +66,7 @@ def _differences_within(lists: CandidateLists, per_list: int = 50) -> Floats:
 
 
 def parse_relation(text: str) -> PairRelation:
-    """The relation of learner settings such as "pairs=split split_top=5"; raises ConfigError."""
+    """Return the relation of learner settings such as "pairs=split split_top=5"; raises ConfigError."""
     known = [field.name for field in fields(PairRelation)]
     values: dict[str, Any] = {}
     for part in text.split():
@@ -89,7 +93,7 @@ def _number(text: str, whole: str) -> float | int:
 
 
 def settings_of(relation: PairRelation) -> str:
-    """The relation as settings that a learner takes."""
+    """Return the relation as settings of a learner."""
     text = f"pairs={relation.pairs}"
     if relation.pairs == "split" and relation.split_top != "best":
         text += f" split_top={relation.split_top}"
@@ -106,14 +110,14 @@ def settings_of(relation: PairRelation) -> str:
 
 @dataclass(frozen=True)
 class Scheme:
-    """A relation over the pairs of ``lists``, whose labels are quantised where ``quantiser`` says how."""
+    """A relation over the pairs of ``lists``, whose labels ``quantiser`` has quantised if there is one."""
 
     lists: CandidateLists
     relation: PairRelation
     quantiser: Quantiser | None = None
 
     def row(self) -> dict[str, Any]:
-        """Settings, pairs, lists with a pair, mean and largest number of pairs in those lists."""
+        """Return settings, pairs, lists with a pair, mean and largest number of pairs in those lists."""
         pairs = make_pairs(self.lists, self.relation)
         counts = pairs.counts
         return {
@@ -127,7 +131,7 @@ class Scheme:
 
 
 def standard_quantisers(lists: CandidateLists) -> list[Quantiser]:
-    """Ways of Duh's Table 4.1 that need no number of the labels' own scale; none of labels that are few."""
+    """Return the quantisers of Duh's Table 4.1 that need no threshold; none if labels are few already."""
     if lists.labels is None:
         raise DataError(f"{lists.source}: no labels, so no pairs")
     if len(np.unique(lists.labels[~np.isnan(lists.labels)])) <= FEW_LABELS:

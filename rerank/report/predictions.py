@@ -16,28 +16,28 @@ Writer = Callable[[CandidateLists, Floats, str], Iterator[str]]
 
 
 def ranking(lists: CandidateLists, scores: Floats) -> Index:
-    """Items (n_items) list by list, best first; equal scores stay in input order."""
+    """Return items (n_items) list by list, best first, ties in input order."""
     return np.lexsort((-scores, lists.list_index)).astype(np.int64)
 
 
 def score_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
-    """One score for each item line of the input, in its order (svm_rank's form)."""
+    """Yield one score per item line of the input, in its order (svm_rank's form)."""
     return map(repr, lists.input_order(scores).tolist())
 
 
 def grade_lines(lists: CandidateLists, grades: Floats, tag: str) -> Iterator[str]:
-    """One predicted label for each item line of the input, in its order; 2.0 is written 2."""
+    """Yield one predicted label per item line of the input, in its order; 2.0 is written 2."""
     return (repr(grade).removesuffix(".0") for grade in lists.input_order(grades).tolist())
 
 
 def table_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
-    """``list \\t item \\t rank \\t score``, each list from its best item down."""
+    """Yield ``list \\t item \\t rank \\t score``, each list from its best item down."""
     for list_id, item, rank, score in _ranked(lists, scores):
         yield f"{list_id}\t{item}\t{rank}\t{score!r}"
 
 
 def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
-    """A TREC run: ``list Q0 item rank score tag``, ranks from 1.
+    """Yield a TREC run: ``list Q0 item rank score tag``, ranks from 1.
 
     trec_eval sorts by score as float32 and breaks ties by id, so a score that is not below the one
     before it as float32 is written as the next float32 below: the order read is the order written.
@@ -49,7 +49,7 @@ def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
         for what, text in (("list", list_id), ("item", item)):
             if not text or any(char.isspace() for char in text):
                 raise DataError(
-                    f"{lists.source}: {what} id {text!r} cannot stand in a TREC run, "
+                    f"{lists.source}: {what} id {text!r} cannot be written to a TREC run, "
                     "whose columns are split at blanks; use --as table"
                 )
         value: Any = score
@@ -60,7 +60,7 @@ def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
 
 
 def best_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
-    """The best candidate of each list: its text, or its id where there are no texts."""
+    """Yield the best candidate of each list: its text, or its id if there are no texts."""
     column = lists.texts if lists.texts is not None else lists.item_ids
     if column is None:
         raise DataError(f"{lists.source}: candidates have no text and no id; use --as table")
@@ -92,14 +92,14 @@ WRITERS: dict[str, Writer] = {
 
 
 def writer(name: str) -> Writer:
-    """The writer called ``name``; raises ConfigError with the nearest if there is none."""
+    """Return the writer called ``name``; raises ConfigError that names the nearest if there is none."""
     if name not in WRITERS:
         raise ConfigError(f"--as: unknown output {name!r}; {did_you_mean(name, WRITERS)}")
     return WRITERS[name]
 
 
 def write_reordered(lists: CandidateLists, scores: Floats, format: str, out: str) -> None:
-    """The lists in their own format, each with its best item first."""
+    """Write the lists in their own format, each with its best item first."""
     from rerank.formats import FORMATS
 
     FORMATS.get(format)().write(lists.reordered(ranking(lists, scores)), out)

@@ -1,4 +1,4 @@
-"""Results as text that programs read: JSON and TSV, the same bytes for the same result."""
+"""Results as JSON and TSV for programs, the same bytes for the same result."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
 def to_json(record: Any) -> str:
-    """JSON with keys in the order they were put in and floats in their shortest form, ending in a newline.
+    """Return JSON with keys in the given order and floats in their shortest form, ending in a newline.
 
-    Raises ValueError at NaN and infinities, which JSON has no word for.
+    Raises ValueError if a number is NaN or infinite, which JSON cannot express.
     """
     text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
     try:
@@ -23,7 +23,7 @@ def to_json(record: Any) -> str:
 
 
 def per_list_tsv(rows: Iterable[tuple[str, str, str, float]]) -> Iterator[str]:
-    """Lines of a table of per-list values, header first; tabs and line ends within names are escaped."""
+    """Yield lines of a table of per-list values, header first; tabs and line ends in names are escaped."""
     yield "list\tsystem\tmetric\tvalue\n"
     for *names, value in rows:
         yield "\t".join([*(str(name).translate(_ESCAPES) for name in names), repr(value)]) + "\n"

@@ -15,7 +15,7 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 def restart_lines(rounds: RestartsRecord, metric: str | None) -> list[str]:
-    """Lines for a person: the value kept, and best, median and worst of the restarts."""
+    """Return the value that was kept, and best, median and worst of the restarts."""
     dev = "" if rounds.dev is None else f"; dev {metric} {_value(rounds.dev)}"
     start = f"{metric} {_value(rounds.initial)}, initial weights: {rounds.init}"
     if not rounds.improved:
@@ -37,7 +37,7 @@ def restart_lines(rounds: RestartsRecord, metric: str | None) -> list[str]:
 
 
 def spread_lines(rounds: RestartsRecord, names: list[str]) -> list[str]:
-    """A table of the better restarts' weights of the features ``names``: least, largest, deviation."""
+    """Return a table of the better restarts' weights of the features ``names``."""
     rows = {row.feature: row for row in rounds.spread}
     shown = [rows[name] for name in names if name in rows]
     if not shown:
@@ -52,13 +52,13 @@ def _value(value: float) -> str:
 
 
 def variance_lines(found: Variance, where: str, digits: int) -> list[str]:
-    """A paragraph of a few lines: values, both standard deviations, and what they mean."""
+    """Return a few lines: the values, both standard deviations, and what they mean."""
     low, high = (f"{end:.{digits}f}" for end in (min(found.values), max(found.values)))
     values = f"{count(len(found.values), 'run')}: {where}{found.metric} {low} to {high}"
     mean = f"mean {found.mean:.{digits}f}"
     if found.ci is not None:
         mean += " [{:.{d}f}, {:.{d}f}] over resampled lists".format(*found.ci, d=digits)
-    # One decimal more than values are shown with: a deviation of 0.004 is not none.
+    # One decimal more than the values have, so that a small deviation is not shown as zero.
     seeds, lists = (
         "unknown" if math.isnan(sd) else f"{sd:.{digits + 1}f}" for sd in (found.sd_seeds, found.sd_lists)
     )
@@ -76,7 +76,7 @@ def variance_lines(found: Variance, where: str, digits: int) -> list[str]:
 
 def _verdict(found: Variance) -> str:
     if math.isnan(found.sd_lists):
-        return "too few lists to weigh the seed against them"
+        return "too few lists to compare the seed with them"
     if found.sd_seeds == 0:
         return "every seed gives the same value"
     if found.sd_seeds < found.sd_lists / 2:
@@ -87,7 +87,7 @@ def _verdict(found: Variance) -> str:
 
 
 def sparkline(values: Sequence[float], width: int = 60) -> str:
-    """One bar for each value, from the least to the largest; more than ``width`` values are thinned.
+    """Return a learning curve in one line: a bar for each value; more than ``width`` values are thinned.
 
     NaN is a blank. Equal values are all the lowest bar.
     """

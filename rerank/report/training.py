@@ -1,4 +1,4 @@
-"""What ``rerank train`` says when it is done."""
+"""The lines that ``rerank train`` prints when it is done."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _USES = {"fit": " (fitted to them)", "choice": " (chosen on them)", "none": ""}
 
 
 def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> list[str]:
-    """Lines for a person: what was learnt from ``lists``, how the watched ``metric`` went, what it gained."""
+    """Return what was learnt from ``lists``, the course of the watched ``metric``, and the gains."""
     lines = [_size_line(model, lists)]
     rounds = model.training.rounds
     match rounds:
@@ -37,7 +37,7 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
 
 
 def margin_line(model: Model) -> str:
-    """The model's keep margin, and what it does on the dev lists where there are some."""
+    """Return the model's keep margin, and its effect on the dev lists if there are some."""
     margin, known = model.keep_margin, model.training.keep
     assert margin is not None
     line = f"keep margin {margin:.6g}" + (" (tuned)" if known is not None and known.tuned else "")
@@ -55,13 +55,13 @@ def margin_line(model: Model) -> str:
 
 
 def seed_lines(seeds: SeedsRecord) -> list[str]:
-    """How several runs differ, and which of them was kept."""
+    """Return how several runs differ, and which of them was kept."""
     lines = variance_lines(seeds, f"{seeds.on} ", decimals(*seeds.values))
     return [*lines, f"kept seed {seeds.chosen}, the {seeds.by} run on {seeds.on}"]
 
 
 def gain_line(gain: Gain) -> str:
-    """A gain with its interval, and what the lists were to the model."""
+    """Return a gain with its interval, and what the lists were to the model."""
     before, after, difference, low, high = (
         number(value, gain.before, gain.after)
         for value in (gain.before, gain.after, gain.gain, gain.low, gain.high)
@@ -71,12 +71,12 @@ def gain_line(gain: Gain) -> str:
 
 
 def decimals(*values: float | None) -> int:
-    """Decimals for values of a metric that does not say: 4 within -1 to 1, else 2."""
+    """Return the decimals of a metric's values: 4 if all are within -1 to 1, else 2."""
     return 4 if all(value is None or abs(value) <= 1 for value in values) else 2
 
 
 def number(value: float | None, *others: float | None) -> str:
-    """A value with the decimals of its fellows, "-" where there is none."""
+    """Return a value with the decimals that suit the ``others``, "-" if there is none."""
     return "-" if value is None else f"{value:z.{decimals(*others)}f}"
 
 
@@ -92,7 +92,7 @@ def _size_line(model: Model, lists: CandidateLists) -> str:
 
 
 def _curve_lines(model: Model, metric: str | None) -> list[str]:
-    """What was watched, round by round, as a line of bars each."""
+    """Watched values round by round, a line of bars each."""
     lines = []
     for key in ("train", "dev"):
         values = [row[key] for row in model.curve if key in row]

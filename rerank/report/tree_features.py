@@ -1,4 +1,4 @@
-"""What features of parse trees were made, as a table and as a record."""
+"""The features made from parse trees, as a table and as a record."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def type_lines(chosen: ParseFeatures) -> list[str]:
 
 
 def record_of(chosen: ParseFeatures, sets: list[dict[str, Any]]) -> dict[str, Any]:
-    """Settings, features by type (those of the second pass with a +) and what each set knew of them."""
+    """Return settings, features by type (those of the second pass with a +) and each set's known ones."""
     return {
         "settings": settings_of(chosen.settings),
         "features": len(chosen),
@@ -37,12 +37,12 @@ def record_of(chosen: ParseFeatures, sets: list[dict[str, Any]]) -> dict[str, An
 
 
 def set_record(lists: CandidateLists) -> dict[str, int]:
-    """The sizes of one set."""
+    """Return the sizes of one set."""
     return {"lists": lists.n_lists, "items": lists.n_items, "values": lists.features.n_values}
 
 
 def settings_of(settings: ParseSettings) -> dict[str, Any]:
-    """The settings with the head table written out."""
+    """Return the settings with the head table written out."""
     heads = settings.heads
     return {
         "cutoff": settings.cutoff,

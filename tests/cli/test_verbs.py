@@ -95,7 +95,7 @@ def test_predict_forms(rerank, trained, golden, as_):
     source = "test.letor"
     if as_ == "run":
         refused = rerank("predict", "model", source, *NAMES, "--as", as_, code=2)
-        assert "cannot stand in a TREC run" in refused.err
+        assert "cannot be written to a TREC run" in refused.err
         source = "blanks.letor"
         (trained / source).write_text((trained / "test.letor").read_text().replace(" -> ", "->"))
     lines = rerank("predict", "model", source, "--as", as_).out.splitlines()
@@ -151,7 +151,7 @@ def test_validate_finds_faults(rerank, work):
     assert rerank("validate", "bad.letor", code=1).out.startswith("fault  bad.letor:2: found")
     (work / "twice.letor").write_text("1 qid:7 1:1 # a\n0 qid:7 1:2 # a\n")
     found = rerank("validate", "twice.letor", code=1).out
-    assert "1 item id stands twice in a list, the first 'a' in list 7" in " ".join(found.split())
+    assert "1 duplicate item id within a list, the first 'a' in list 7" in " ".join(found.split())
     rerank("validate", "absent.letor", code=2)
 
 

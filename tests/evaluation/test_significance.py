@@ -138,6 +138,20 @@ def test_wilcoxon_and_t_are_scipys_and_survive_little_data() -> None:
         assert paired_t_p([0.5, 0.5]) == 0.0
 
 
+def test_exactly_two_and_one_difference_by_hand() -> None:
+    # t = 2 / (sqrt(2) / sqrt(2)) = 2 with one degree of freedom: p = 1 - 2 atan(2) / pi.
+    assert paired_t_p([1.0, 3.0]) == pytest.approx(1 - 2 * np.arctan(2.0) / np.pi)
+    assert paired_t_p([1.0, np.nan, 3.0]) == paired_t_p([1.0, 3.0])
+    assert paired_t_p([1.0]) is None
+    assert paired_t_p([]) is None
+    assert wilcoxon_p([1.0, 2.0]) == 0.5  # 2 of 4 sign patterns are as extreme
+    assert wilcoxon_p([1.0]) == 1.0
+    assert holm([0.02, 0.03]) == [0.04, 0.04]
+    assert holm([0.02]) == [0.02]
+    assert interval(np.array([1.0, 3.0]), 0.5) == (1.5, 2.5)
+    assert interval(np.array([2.0]), 0.95) == (2.0, 2.0)
+
+
 def test_differences_of_rounding_are_ties() -> None:
     d = np.array([0.3, -0.3, 0.1 + 0.2 - 0.3])
     assert wilcoxon_p(d) == wilcoxon_p([0.3, -0.3, 0.0])

@@ -144,3 +144,49 @@ def test_switched_lists_are_counted_where_something_is_chosen():
     assert "switched" in table_text(found)
     bare = CandidateLists.from_arrays(np.zeros((240, 1)), lists.labels, group=[4] * 60)
     assert "switched" not in table_text(evaluate(bare, {"s": moved}, ["label@1"], samples=20))
+
+
+def labels_of(*labels):
+    """A judge of label@1 for lists of one item each, and its statistics."""
+    lists = CandidateLists.from_arrays(np.zeros((len(labels), 1)), labels, group=[1] * len(labels))
+    judge = parse("label@1").prepare(lists)
+    return judge, judge.per_list(np.zeros(len(labels)))
+
+
+def test_exactly_two_runs_and_two_samples_by_hand():
+    found = of_values("M", [1.0, 4.0], np.array([[1.0, 3.0], [4.0, 4.0]]), 0.5)
+    assert (found.values, found.mean) == ((1.0, 4.0), 2.5)
+    assert found.sd_seeds == pytest.approx(3 / math.sqrt(2))
+    assert found.sd_lists == pytest.approx(math.sqrt(2) / 2)  # of runs with deviations of √2 and 0
+    assert found.ci == pytest.approx((2.75, 3.25))  # quartiles of the samples' means, 2.5 and 3.5
+    assert found.within_seeds == pytest.approx(1.96 * 3)
+    assert found.of_one_run == pytest.approx(1.96 * math.sqrt(4.5 + 0.5))
+
+
+def test_one_sample_has_no_deviation_over_lists():
+    found = of_values("M", [1.0, 4.0], np.array([[1.0], [4.0]]), 0.95)
+    assert math.isnan(found.sd_lists)
+    assert found.ci == (2.5, 2.5)
+    two_of_three = np.array([[1.0, math.nan, 3.0], [4.0, 0.0, 4.0]])
+    assert of_values("M", [1.0, 4.0], two_of_three, 0.95).sd_lists == pytest.approx(math.sqrt(2) / 2)
+
+
+def test_exactly_two_lists_by_hand():
+    judge, rows = labels_of(0.0, 2.0)
+    found = variance(judge, [rows, rows + [[1.0, 0.0]]])
+    draws = np.random.Generator(np.random.PCG64(SEED)).integers(2, size=(1000, 2), dtype=np.int32)
+    means = draws.sum(axis=1)  # labels 0 and 2: the mean of two draws is their number of the second list
+    assert found.values == (1.0, 2.0)
+    assert found.sd_seeds == pytest.approx(math.sqrt(0.5))
+    assert found.sd_lists == pytest.approx(np.sqrt(((means - means.mean()) ** 2).sum() / 999))
+    assert found.sd_lists == pytest.approx(math.sqrt(0.5), abs=0.05)  # 0, 1, 2 with chances 1/4, 1/2, 1/4
+    assert found.ci == (0.5, 2.5)
+
+
+def test_exactly_one_list_has_no_variance():
+    judge, rows = labels_of(3.0)
+    found = variance(judge, [rows, rows * [[2.0, 1.0]]])
+    assert found.values == (3.0, 6.0)
+    assert found.sd_lists == 0.0
+    assert found.ci == (4.5, 4.5)
+    assert gain("dev", "none", "first-best", judge, rows, rows * [[2.0, 1.0]]).low == 3.0

@@ -48,17 +48,23 @@ def test_what_does_not_divide_is_refused(tmp_path: Path) -> None:
     path, ref = tmp_path / "set", tmp_path / "ref"
     path.write_bytes(b"a\nb\nc\n")
     ref.write_bytes(b"x\ny\n")
-    with pytest.raises(ConfigError, match="set: flat does not say how long lists are; give n_best or refs"):
+    with pytest.raises(
+        ConfigError, match="set: flat does not contain the length of lists; give n_best or refs"
+    ):
         load(path, "flat")
     with pytest.raises(FormatError, match="set: found 3 lines, expected a multiple of n_best=2"):
         load(path, "flat", n_best=2)
-    with pytest.raises(FormatError, match="set: found 3 lines, expected as many for each of 2 references"):
+    with pytest.raises(
+        FormatError, match="set: found 3 lines, expected the same number for each of 2 references"
+    ):
         load(path, "flat", refs=ref)
     with pytest.raises(FormatError, match="ref: found 2 references, expected 1"):
         load(path, "flat", refs=ref, n_best=3)
     path.write_bytes(b"a\nb\n")
     ref.write_bytes(b"x\n" * 4)
-    with pytest.raises(FormatError, match="set: found 2 lines, expected as many for each of 4 references"):
+    with pytest.raises(
+        FormatError, match="set: found 2 lines, expected the same number for each of 4 references"
+    ):
         load(path, "flat", refs=ref)
 
 

@@ -127,7 +127,8 @@ def test_what_vllm_and_hugging_face_hold(tmp_path: Path) -> None:
     with pytest.warns(DataNote) as notes:
         lists = read(tmp_path, line)
     assert [str(note.message).partition("set.jsonl: ")[2] for note in notes] == [
-        "ignored keys: 'finished' (1), 'index' (2), 'token_ids' (2), 'finish_reason' (2), 'stop_reason' (2)"
+        "ignored keys: 'prompt' (1), 'finished' (1), 'index' (2), 'token_ids' (2), 'finish_reason' (2), "
+        "'stop_reason' (2)"
     ]
     assert list(lists.list_ids) == ["r0"]
     row = dict(zip(lists.feature_names, lists.features.to_dense()[0].tolist(), strict=True))
@@ -493,8 +494,8 @@ def test_what_cannot_be_written_is_refused_or_said(tmp_path: Path) -> None:
     two = np.array([0, 1, 2])
     for lists, message in (
         (CandidateLists(two, X, texts=STRINGS([b"a", b"\xff"])), "list '2' holds bytes that are not UTF-8"),
-        (CandidateLists(two, X, list_ids=STRINGS(["a", "a"])), "two lists of one id"),
-        (CandidateLists(two, X, feature_names=["a", "a"]), "two features of one name"),
+        (CandidateLists(two, X, list_ids=STRINGS(["a", "a"])), "two lists have the id 'a', jsonl would"),
+        (CandidateLists(two, X, feature_names=["a", "a"]), "two features with the same name"),
     ):
         with pytest.raises(DataError, match=message):
             JSONLines().write(lists, path)

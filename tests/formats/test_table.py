@@ -300,7 +300,7 @@ def test_what_cannot_be_written_is_refused_or_said(tmp_path: Path) -> None:
     X, two = Dense(np.ones((2, 2))), np.array([0, 1, 2])
     for lists, message in (
         (CandidateLists(two, X, texts=STRINGS([b"a", b"\xff"])), "list '2' holds other bytes"),
-        (CandidateLists(two, X, list_ids=STRINGS(["a", "a"])), "two lists have one id"),
+        (CandidateLists(two, X, list_ids=STRINGS(["a", "a"])), "two lists have the id 'a', table would"),
         (CandidateLists(two, X, list_ids=STRINGS(["a", ""])), "an empty list id"),
         (CandidateLists(two, X, feature_names=["a", "a"]), "names of their own"),
         (CandidateLists(two, X, feature_names=["a", ""]), "names of their own"),

@@ -75,8 +75,8 @@ def test_first_best_goes_by_rank(tmp_path: Path) -> None:
     text = "q Q0 a 7 1 t\nq Q0 b 0 2 t\nq Q0 c 7 3 t\np Q0 a 1 2 t\np Q0 b 1 2 t\n"
     path = path_of(tmp_path, text)
     assert notes_of(path) == [
-        "x.run: in 1 query of 2 the ranks order documents otherwise than the scores do; first-best goes by "
-        "rank, trec_eval by score"
+        "x.run: in 1 query of 2 the ranks order documents differently from the scores; first-best "
+        "follows the ranks, trec_eval the scores"
     ]
     lists = quietly(path)
     order = np.lexsort((np.arange(5), -lists.first_best, lists.list_index))
@@ -102,7 +102,7 @@ FAULTS = {
     "seven fields": (RUN + "q Q0 d 1 2 t t\n", 4, "7 fields"),
     "rank": ("q Q0 d first 2 t\n", 1, "rank 'first', expected a whole number"),
     "rank with a point": ("q Q0 d 1.5 2 t\n", 1, "rank '1.5'"),
-    "score": (RUN + "q Q0 d 1 high t\n", 4, "score 'high', expected a finite number"),
+    "score": (RUN + "q Q0 d 1 high t\n", 4, "score 'high', expected a number"),
     "nan": ("q Q0 d 1 nan t\n", 1, "score 'nan'"),
     "infinite": ("q Q0 d 1 -inf t\n", 1, "score '-inf'"),
     "too large": ("q Q0 d 1 1e999 t\n", 1, "score '1e999'"),
@@ -150,7 +150,7 @@ def test_judgements(tmp_path: Path) -> None:
 QREL_FAULTS = {
     "nothing": ("\n", None, "no judgement"),
     "three fields": ("q2 0 d2 2\nq2 d2 1\n", 2, "3 fields, expected four fields"),
-    "label": ("q2 0 d2 good\n", 1, "label 'good', expected a finite number"),
+    "label": ("q2 0 d2 good\n", 1, "label 'good', expected a number"),
     "infinite": ("q2 0 d2 inf\n", 1, "label 'inf'"),
     "twice": (QRELS + "q2 0 d2 2\n", 6, "document 'd2' again for query 'q2', expected one judgement each"),
 }
@@ -303,10 +303,13 @@ def test_what_cannot_be_written_is_refused_or_said(tmp_path: Path) -> None:
         ({"base_scores": scores, "item_ids": STRINGS(["a", ""])}, "cannot hold the item id ''"),
         ({"base_scores": scores, "item_ids": STRINGS(["a b", "c"])}, "cannot hold the item id 'a b'"),
         ({"base_scores": scores, "item_ids": ids, "list_ids": STRINGS(["a\n", "c"])}, "the list id"),
-        ({"base_scores": scores, "item_ids": ids, "list_ids": STRINGS(["a", "a"])}, "two lists have one id"),
+        (
+            {"base_scores": scores, "item_ids": ids, "list_ids": STRINGS(["a", "a"])},
+            "two lists have the id 'a', trec would",
+        ),
         (
             {"base_scores": scores, "item_ids": STRINGS(["a", "a"]), "offsets": np.array([0, 2])},
-            "two items of list '1' have one id",
+            "two items of list '1' have the id 'a'",
         ),
     ):
         with pytest.raises(DataError, match=message):

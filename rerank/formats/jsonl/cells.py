@@ -1,8 +1,7 @@
-"""Features that come by name, item after item: the columns are known when the last one is read."""
+"""Features that are given by name, item after item; the columns are known after the last one."""
 
 from __future__ import annotations
 
-import warnings
 from array import array
 from collections.abc import Iterator
 
@@ -10,9 +9,8 @@ import numpy as np
 
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.types import Floats, Index, Ints
-from rerank.errors import DataNote
 from rerank.formats.base import ReadOptions
-from rerank.formats.common import absent_value, check_float32, empty_dense, wants_dense
+from rerank.formats.common import absent_value, check_float32, empty_dense, note, wants_dense
 
 _ROWS = 8192
 _REMEMBERED = 256
@@ -21,8 +19,8 @@ _REMEMBERED = 256
 class Cells:
     """Named values of items, put into columns in order of first appearance.
 
-    As long as all items name the same features in the same order, their values in a row are the array that
-    comes out; only then are columns and lengths of rows kept as well.
+    As long as all items have the same features in the same order, their values one after the other are the
+    dense array; columns and lengths of rows are stored only after that.
     """
 
     def __init__(self) -> None:
@@ -67,17 +65,15 @@ class Cells:
         return columns
 
     def finish(self, options: ReadOptions, source: str) -> Features:
-        """The features of all items; nothing can be added afterwards.
+        """Return the features of all items; nothing can be added afterwards.
 
-        Dense where half of the cells are present (as ``layout`` auto has it) or ``missing`` is "nan".
-        What items leave out is counted in a DataNote.
+        Warns how many values are absent. Whether the features are dense is decided by ``wants_dense``.
         """
         width = len(self.names)
         absent = self.n_items * width - self.n_values
         if absent:
             taken = "missing (NaN)" if options.missing == "nan" else "0 (missing=nan keeps them apart)"
-            note = f"{source}: {absent} of {self.n_items * width} feature values are absent; taken as {taken}"
-            warnings.warn(note, DataNote, stacklevel=2)
+            note(f"{source}: {absent} of {self.n_items * width} feature values are absent; taken as {taken}")
         if wants_dense(options, self.n_values, self.n_items * width, source):
             return self._dense(width, options, source)
         return self._sparse(width)
@@ -107,7 +103,7 @@ class Cells:
         return Sparse(indptr, indices, data, width)
 
     def _parts(self) -> Iterator[tuple[slice, slice, Index, Ints]]:
-        """Some thousand rows at a time: which rows and which values, lengths of rows, columns of values."""
+        """Yield ranges of rows and of their values, the lengths of the rows and the columns of the values."""
         if self._columns is None:
             self._keep_columns()
         all_columns = np.frombuffer(self._columns or b"", dtype=np.int32)

@@ -1,60 +1,74 @@
-"""JSON Lines: a list a line, or a candidate a line, with texts, named features and labels.
+"""JSON Lines: a list or a candidate per line, with texts, named features and labels.
 
-A list a line::
+A list per line::
 
     {"id": "s1", "candidates": [{"text": "a b", "features": {"lm": -3.5}, "label": 1, "score": -7}, ...],
      "references": ["a b c"]}
 
-A candidate a line, of the list that it names::
+A candidate per line, of the list that it names::
 
     {"list": "s1", "text": "a b", "cumulative_logprob": -3.5, "correct": true}
 
-The keys of the first line say which. Of a list: its id ("id"; of a candidate's line one of "list",
-"list_id", "prompt_id", "query_id", "qid", "task_id", "request_id", or "id", which is then said), the
+The keys of the first line decide which. Keys of a list: its id ("id"; in a candidate's line one of "list",
+"list_id", "prompt_id", "query_id", "qid", "task_id", "request_id", or "id", which is then reported), the
 array of candidates ("candidates", vLLM's "outputs", OpenAI's "choices", "responses", "completions",
-"hypotheses", "nbest"), "references" (an array, as long for every list) or "reference" (a string), and
-"prompt", which is for those who read the file.
+"hypotheses", "nbest"), "references" (an array of the same length for every list) or "reference" (a string).
 
-Of a candidate, which is an object or just its text:
+Keys of a candidate, which is an object or just its text:
 
 - "text" (or "generated_text", "completion", "response"), "id" (or "item_id", "docid", "doc_id"): all
-  candidates have one, or none.
+  candidates have one, or none has.
 - "label" (or "is_correct", "correct", "passed", "relevance"): a number, true = 1, false = 0; null or
   absent = unjudged.
-- "features": an object of names and numbers. A null needs missing=nan; a name that other candidates
-  have and this one lacks is 0, or NaN under missing=nan, and that is counted and said.
+- "features": an object of names and numbers. A null needs missing=nan. A name that other candidates have
+  and this one lacks is 0, or NaN with missing=nan; a warning counts them.
 - "score": the first stage's score (``base_scores``). Without "features" it is a feature as well.
 - "token_logprobs" or "logprobs": numbers, objects with a "logprob", or OpenAI's objects of them; they
   become features logprob_sum, logprob_mean, logprob_min, n_tokens.
-- Any other key with a number, true or false ("cumulative_logprob", "reward", ...) is a feature; then no
-  later candidate has anything but such a value or null under it.
-- "rank" and "index" say what the order of the candidates says already; of several keys for one thing,
-  the first that the file has counts. These and keys with other values are ignored, and counted in a note.
+- Any other key with a number, true or false ("cumulative_logprob", "reward", ...) is a feature; then later
+  candidates may only have such a value or null under it.
 
-The order of candidates is the first stage's. NaN and Infinity (which Python's json would write), keys
-that come twice, lone surrogates and lists that come twice are refused.
+Ignored are "prompt", "rank" and "index", keys with other values, and of several keys for the same thing all
+but the first that the file has; a warning counts the ignored keys. The order of candidates is the first
+stage's. NaN and Infinity (which Python's json would write), repeated keys, lone surrogates and repeated
+lists are refused.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+import itertools
+import json
+from typing import Any, ClassVar
+
+import numpy as np
 
 from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
+from rerank.errors import DataError
+from rerank.files import atomic_write
 from rerank.formats.base import FORMATS, Format, ReadOptions
+from rerank.formats.common import STORE, first_repeated, refuse_equal_ids
 from rerank.formats.jsonl.read import read_jsonl
-from rerank.formats.jsonl.write import write_jsonl
+
+Row = dict[str, float | None]
+
+# Some programs take these for the end of a line, though JSON does not; they only occur within strings,
+# where they can be escaped.
+_LINE_ENDS = {"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": "\\u0085"}
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False)
 
 
 @FORMATS.register("jsonl", "ndjson")
 class JSONLines(Format):
     """Reader and writer of JSON Lines; the schema is at the head of this file.
 
-    ``list_column``, ``label_column``, ``id_column`` and ``text_column`` name other keys. The writer
-    writes a list a line.
+    ``list_column``, ``label_column``, ``id_column`` and ``text_column`` name other keys. A list per line is
+    written.
     """
 
     name: ClassVar[str] = "jsonl"
-    summary: ClassVar[str] = "JSON, a list or a candidate a line, with texts, features and labels"
+    summary: ClassVar[str] = "JSON, a list or a candidate per line, with texts, features and labels"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
     honours: ClassVar[frozenset[str]] = frozenset(
         {
@@ -94,4 +108,65 @@ class JSONLines(Format):
         return read_jsonl(path, options)
 
     def _write(self, lists: CandidateLists, path: str) -> None:
-        write_jsonl(lists, path)
+        names = lists.names()
+        if first_repeated(names) is not None:
+            raise DataError(f"{path}: jsonl cannot hold two features with the same name; {STORE}")
+        refuse_equal_ids(lists, "jsonl", path)
+        with atomic_write(path) as file:
+            for i in range(lists.n_lists):
+                file.write(_line(lists, i, names, path))
+
+
+def _line(lists: CandidateLists, i: int, names: list[str], path: str) -> bytes:
+    """Return the line of list ``i``; numbers are written as Python does it, which is exact."""
+    line = _ENCODER.encode(_entry(lists, i, names))
+    for char, escape in _LINE_ENDS.items():
+        if char in line:
+            line = line.replace(char, escape)
+    try:
+        return line.encode() + b"\n"
+    except UnicodeEncodeError:
+        found = f"list {lists.list_id(i)!r} holds bytes that are not UTF-8"
+        raise DataError(f"{path}: {found}, which JSON must be; {STORE}") from None
+
+
+def _entry(lists: CandidateLists, i: int, names: list[str]) -> dict[str, Any]:
+    """Return list ``i`` as the object of its line."""
+    start, stop = lists.offsets[i : i + 2].tolist()
+    columns: dict[str, list[Any]] = {}
+    for key, strings in (("id", lists.item_ids), ("text", lists.texts)):
+        if strings is not None:
+            columns[key] = [strings[k] for k in range(start, stop)]
+    for key, numbers in (("label", lists.labels), ("score", lists.base_scores)):
+        if numbers is not None:
+            columns[key] = _null_for_nan(numbers[start:stop].tolist())
+    columns["features"] = _features(lists, start, stop, names)
+    candidates = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    out: dict[str, Any] = {} if lists.list_ids is None else {"id": lists.list_ids[i]}
+    out["candidates"] = candidates
+    if lists.references:
+        out["references"] = [column[i] for column in lists.references]
+    return out
+
+
+def _features(lists: CandidateLists, start: int, stop: int, names: list[str]) -> list[Row]:
+    """Return the features of some items by name.
+
+    Zeros of sparse rows are left out, unless the lists have missing values, which are null. The first item
+    has every name, in order, so that columns keep their places.
+    """
+    block = lists.features.take(slice(start, stop))
+    if isinstance(block, Dense) or lists.has_missing:
+        values = block.to_dense().tolist()
+        return [dict(zip(names, _null_for_nan(row), strict=True)) for row in values]
+    csr = block.compressed()
+    data = np.ones(len(csr.indices)) if csr.data is None else csr.data
+    cells = list(zip([names[j] for j in csr.indices.tolist()], data.tolist(), strict=True))
+    rows: list[Row] = [dict(cells[a:b]) for a, b in itertools.pairwise(csr.indptr.tolist())]
+    if start == 0:
+        rows[0] = {**dict.fromkeys(names, 0.0), **rows[0]}
+    return rows
+
+
+def _null_for_nan(values: list[float]) -> list[float | None]:
+    return [None if value != value else value for value in values]

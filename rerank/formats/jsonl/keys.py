@@ -1,4 +1,4 @@
-"""What the keys of a JSON candidate mean, and how the misfits among their values are said."""
+"""Roles of the keys of a JSON candidate, and checks of their values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rerank.errors import FormatError
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import quoted
 
-# The first of them that a file has is taken; its others are no features, and are counted.
+# The first key that a file has is taken; the others are ignored.
 CANDIDATES = ("candidates", "outputs", "choices", "responses", "completions", "hypotheses", "nbest")
 LISTS = ("list", "list_id", "prompt_id", "query_id", "qid", "task_id", "request_id")
 ITEM_KEYS: dict[str, tuple[str, ...]] = {
@@ -22,13 +22,13 @@ ITEM_KEYS: dict[str, tuple[str, ...]] = {
     "features": ("features",),
     "logprobs": ("token_logprobs", "logprobs"),
 }
-ORDER = ("rank", "index")  # say a place, which the order of the candidates says already
+ORDER = ("rank", "index")  # the order of the candidates already contains them
 REFERENCES = ("references", "reference")
-ABOUT = ("prompt",)  # what a list is about: for readers of the file
+ABOUT = ("prompt",)  # what a list is about
 
 
 class MisfitError(Exception):
-    """A value that the schema has no place for.
+    """A value that does not fit the schema.
 
     ``where`` is its key path, ``item`` the number of its candidate if several were looked at.
     """
@@ -48,7 +48,7 @@ class MisfitError(Exception):
 
 
 def described(value: Any) -> str:
-    """A JSON value for a message."""
+    """Return a JSON value for a message."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -90,7 +90,7 @@ def numbers_of(values: list[Any], where: str, nullable: bool = False) -> array[f
 
 
 def name_of(value: Any, where: str) -> str:
-    """An id: a string, or a whole number as it is spelt. Raises MisfitError."""
+    """Return an id, a string or a whole number; raises MisfitError."""
     if isinstance(value, str):
         return value
     if isinstance(value, int) and not isinstance(value, bool):
@@ -99,7 +99,7 @@ def name_of(value: Any, where: str) -> str:
 
 
 def encoded(value: Any, where: str) -> bytes:
-    """A string as UTF-8. Raises MisfitError."""
+    """Return a string as UTF-8; raises MisfitError."""
     if not isinstance(value, str):
         raise MisfitError(where, described(value), "a string")
     try:
@@ -134,15 +134,15 @@ def references_of(entry: Mapping[str, Any]) -> list[bytes] | None:
 
 
 class Roles:
-    """The role of each key of a candidate: of several keys for one role, the first that the file has.
+    """The role of each key of a candidate; of several keys for one role, the first that the file has.
 
-    ``names`` are fixed by ReadOptions where given. ``of`` maps keys to a role, to "spare" where another
-    key has it, or to "?ROLE" where that is still open.
+    ReadOptions may name the keys. ``of`` maps keys to a role, to "spare" if they are ignored, or to "?ROLE"
+    if no candidate had a key for the role yet.
     """
 
     def __init__(self, options: ReadOptions) -> None:
         given = {"id": options.id_column, "text": options.text_column, "label": options.label_column}
-        self.of: dict[str, str] = dict.fromkeys(ORDER, "spare")
+        self.of: dict[str, str] = dict.fromkeys((*ORDER, *ABOUT), "spare")
         for role, keys in ITEM_KEYS.items():
             named = given.get(role)
             for key in keys:
@@ -158,11 +158,11 @@ class Roles:
 
 
 def token_logprobs(value: Any, where: str) -> list[float] | None:
-    """Log-probabilities of tokens, however the value holds them; None where it is of another kind.
+    """Return the log-probabilities of tokens in whatever form; None if the value is of another kind.
 
     Numbers; objects with a "logprob" (or vLLM's {token: {"logprob": ...}} of one token); OpenAI's
-    {"token_logprobs": ...} and {"content": ...}. A null (the first token of an echoed prompt) is left
-    out. Raises MisfitError for a number past float64.
+    {"token_logprobs": ...} and {"content": ...}. A null (the first token of an echoed prompt) is skipped.
+    Raises MisfitError if a number is too large for float64.
     """
     if isinstance(value, dict):
         for key in ("token_logprobs", "content"):
@@ -194,7 +194,7 @@ def _logprob_of(entry: Mapping[str, Any]) -> Any:
 
 
 def logprob_features(logprobs: list[float], where: str) -> dict[str, float]:
-    """Their sum, number, and where there are any, mean and least. Raises MisfitError where they overflow."""
+    """Return their sum and number and, if there are any, mean and least; raises MisfitError on overflow."""
     try:
         total = math.fsum(logprobs)
     except OverflowError:

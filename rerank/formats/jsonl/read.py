@@ -32,7 +32,7 @@ from rerank.formats.jsonl.keys import (
 from rerank.native.formats._json import repeats_key
 from rerank.text import count
 
-_ONE_LINE = "one whole JSON object a line"
+_ONE_LINE = "one whole JSON object per line"
 _BLANKS = b" \t\r"
 _BATCH = 256  # candidates that are added together, at least
 
@@ -123,8 +123,8 @@ def _reader(first: dict[str, Any], source: str, options: ReadOptions) -> _Lists 
         raise MisfitError(
             "",
             f"keys {', '.join(map(quoted, list(first)[:8])) or '(none)'}",
-            "a list a line (with 'candidates'), or a candidate a line with its 'list' (--list-column names "
-            "another key) and a text, label, score or feature",
+            "a list per line (with 'candidates'), or a candidate per line with its 'list' (--list-column "
+            "names another key) and a text, label, score or feature",
         )
     return _Items(source, options, keys[0])
 
@@ -167,13 +167,13 @@ class _Reader:
 
 
 class _Lists(_Reader):
-    """A list a line."""
+    """A list per line."""
 
     def __init__(self, source: str, options: ReadOptions, candidates: str, list_key: str | None) -> None:
         super().__init__(source, options)
         self.candidates = candidates
         self.list_key = list_key
-        self.known = {candidates, *REFERENCES, *ABOUT} | ({list_key} if list_key else set())
+        self.known = {candidates, *REFERENCES} | ({list_key} if list_key else set())
         self.ids = Strings()
         self.lines: dict[str, int] = {}
         self.lengths = array("q")
@@ -229,14 +229,14 @@ class _Lists(_Reader):
 
 
 class _Items(_Reader):
-    """A candidate a line."""
+    """A candidate per line."""
 
     def __init__(self, source: str, options: ReadOptions, list_key: str) -> None:
         super().__init__(source, options)
         self.grouping = Grouping(source, options.strict)
         self.list_key = list_key
         self.columns.roles.of[list_key] = "list"
-        self.columns.roles.of.update(dict.fromkeys((*REFERENCES, *ABOUT), "of the list"))
+        self.columns.roles.of.update(dict.fromkeys(REFERENCES, "of the list"))
         if list_key == "id" and options.list_column is None:
             note(f"{source}: the key 'id' is taken as the list of each candidate (list_column names another)")
         self.references: list[int] = []  # hashes, to see that a list's lines agree

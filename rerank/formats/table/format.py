@@ -1,32 +1,40 @@
-"""Tables, CSV or TSV: a header of column names, one item a line, empty cells for missing values."""
+"""CSV and TSV: a header of column names, one item per line, empty cells for missing values."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
+import numpy as np
+
 from rerank.data.lists import CandidateLists
+from rerank.errors import DataError
+from rerank.files import atomic_write, plain_suffix
 from rerank.formats.base import FORMATS, Format, ReadOptions
+from rerank.formats.common import STORE, in_input_order, refuse_equal_ids
 from rerank.formats.table.read import read_table
-from rerank.formats.table.write import write_table
+
+_RESERVED = ("list", "id", "text", "label")
+_ROWS = 1024
 
 
 @FORMATS.register("table", "csv", "tsv")
 class Table(Format):
     """Reader and writer of CSV and TSV, quoted as Python's csv module does it.
 
-    ``list_column``, ``label_column``, ``id_column`` and ``text_column`` name the columns that are no
-    features. Where they are not given, a column with a well-known name is taken, and said: for the list
-    qid, list, list_id, query, query_id or target; for the others label, id or item_id, text. All other
-    columns of numbers are features by their names; columns that start with something else are left out,
-    and named in a note. An empty label is unjudged; an empty feature is an error, or NaN with
-    missing=nan. NaN and infinite numbers are refused.
+    ``list_column``, ``label_column``, ``id_column`` and ``text_column`` name the columns that are not
+    features. If they are not given, columns are found by well-known names, which is reported: qid, list,
+    list_id, query, query_id or target for the list; label; id or item_id; text. All other columns of numbers
+    are features. Columns whose first cell is something else are left out and named in a warning. An empty
+    label is unjudged; an empty feature is an error, or NaN with missing=nan. NaN and infinite numbers are
+    refused.
 
-    The separator is the comma (.csv), the tab (.tsv), or whichever of them the header holds. Rows of one
-    list that stand apart are brought together. A table has no first-best order.
+    The separator is the comma (.csv), the tab (.tsv), or the one of them that the header contains. If rows
+    of a list are not contiguous, they are brought together. A table has no first-best order.
     """
 
     name: ClassVar[str] = "table"
-    summary: ClassVar[str] = "CSV or TSV with a header, an item a line, empty cells for missing values"
+    summary: ClassVar[str] = "CSV or TSV with a header, an item per line, empty cells for missing values"
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv")
     honours: ClassVar[frozenset[str]] = frozenset(
         {
@@ -51,4 +59,59 @@ class Table(Format):
         return read_table(path, options)
 
     def _write(self, lists: CandidateLists, path: str) -> None:
-        write_table(lists, path)
+        """Write rows in the order of the input, separated by tabs if the path ends in .tsv."""
+        _check(lists, path)
+        delimiter = "\t" if plain_suffix(path) == ".tsv" else ","
+        items = in_input_order(lists)
+        list_index = lists.list_index
+        header = ["list"]
+        columns: list[Callable[[int], str]] = [lambda i: lists.list_id(int(list_index[i]))]
+        for name, strings in (("id", lists.item_ids), ("text", lists.texts)):
+            if strings is not None:
+                header.append(name)
+                columns.append(strings.__getitem__)
+        labels = lists.labels
+        if labels is not None:
+            header.append("label")
+        header += lists.names()
+        with atomic_write(path) as file:
+            file.write(_row(header, delimiter, path))
+            for start in range(0, lists.n_items, _ROWS):
+                block = items[start : start + _ROWS]
+                values = lists.features.take(block).to_dense().tolist()
+                for item, row in zip(block.tolist(), values, strict=True):
+                    cells = [column(item) for column in columns]
+                    numbers = row if labels is None else [float(labels[item]), *row]
+                    cells += ["" if number != number else repr(number) for number in numbers]
+                    file.write(_row(cells, delimiter, path))
+
+
+def _row(cells: list[str], delimiter: str, path: str) -> bytes:
+    """Return a line; cells are quoted if a separator, quote or line end is in them, or a blank at an end."""
+    marks = (delimiter, '"', "\n", "\r")
+    out = []
+    for cell in cells:
+        if any(mark in cell for mark in marks) or cell != cell.strip():
+            cell = '"' + cell.replace('"', '""') + '"'
+        out.append(cell)
+    try:
+        return delimiter.join(out).encode() + b"\n"
+    except UnicodeEncodeError:
+        found = f"list {cells[0]!r} holds other bytes"
+        raise DataError(f"{path}: a table must be UTF-8, and {found}; {STORE}") from None
+
+
+def _check(lists: CandidateLists, path: str) -> None:
+    names = lists.names()
+    if len(set(names)) < len(names) or "" in names:
+        raise DataError(f"{path}: a table needs features with names of their own; {STORE}")
+    for name in _RESERVED:
+        if name in names:
+            raise DataError(f"{path}: the table has a column {name!r} of its own; rename the feature")
+    refuse_equal_ids(lists, "table", path)
+    if lists.list_ids is not None and np.any(lists.list_ids.lengths() == 0):
+        raise DataError(f"{path}: a table cannot hold an empty list id; {STORE}")
+    if lists.has_missing:
+        for name, column in zip(names, lists.features.columns(), strict=True):
+            if np.all(np.isnan(column)):
+                raise DataError(f"{path}: a table cannot hold feature {name!r}, which all miss; {STORE}")

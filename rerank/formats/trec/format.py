@@ -1,18 +1,26 @@
-"""TREC runs: ``query Q0 document rank score tag``, one retrieved document a line; labels by qrels."""
+"""TREC runs: ``query Q0 document rank score tag``, one retrieved document per line; labels from qrels."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import ClassVar
 
+import numpy as np
+
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError
+from rerank.data.types import Floats, Index
+from rerank.errors import ConfigError, DataError
+from rerank.files import atomic_write
 from rerank.formats.base import FORMATS, Format, ReadOptions
+from rerank.formats.common import STORE, first_repeated, in_input_order, refuse_equal_ids
 from rerank.formats.trec.fusion import fused
 from rerank.formats.trec.qrels import with_qrels
 from rerank.formats.trec.read import as_lists, read_run
-from rerank.formats.trec.write import write_run
 
+_FIELD = re.compile(rb"[^ \t\n\r\x0b\x0c]+")
+_TAG = b"rerank"
 _LINE = re.compile(
     rb"[^ \t\n]+[ \t]+[Qq]0[ \t]+[^ \t\n]+[ \t]+[-+]?[0-9]+[ \t]+[-+0-9.eE]+[ \t]+[^ \t\r\n]+[ \t\r]*(\n|$)"
 )
@@ -22,14 +30,14 @@ _LINE = re.compile(
 class TRECRun(Format):
     """Reader and writer of TREC runs.
 
-    The score is both the one feature, "score", and ``base_scores``; the document is the item's id. The
-    first-best order is that of the ranks, equal ones by line; where it is not that of the scores, which
-    trec_eval goes by, that is said. ``qrels`` gives labels; a document that it does not judge has none.
-    Lines of one query that stand apart are brought together.
+    The score is both the only feature, "score", and ``base_scores``; the document is the item's id. The
+    first-best order is that of the ranks, on ties that of the lines; a warning reports if the scores, which
+    trec_eval sorts by, give another order. ``qrels`` gives labels; documents that it does not judge have
+    none. If the lines of a query are not contiguous, they are brought together.
 
-    ``merge`` names further runs of the same queries: the candidates of a query are then all documents that
-    any run has, and each run is a feature, by its tag. A document that a run lacks has 0 there, or NaN by
-    missing=nan. Scores and order of the first stage are the first run's, which goes before what it lacks.
+    ``merge`` names further runs of the same queries: the candidates of a query are then the documents of all
+    runs, and each run is a feature, named by its tag. A document that a run lacks has 0 there, or NaN with
+    missing=nan. Scores and order of the first stage are the first run's; documents that it lacks come last.
     """
 
     name: ClassVar[str] = "trec"
@@ -52,4 +60,55 @@ class TRECRun(Format):
         return lists if options.qrels is None else with_qrels(lists, options.qrels)
 
     def _write(self, lists: CandidateLists, path: str) -> None:
-        write_run(lists, path)
+        """Write ``base_scores``, lines in the order of the input.
+
+        Ranks follow ``first_best``, or the scores if the lists have none; on ties the first item comes first.
+        """
+        scores, ids = lists.base_scores, lists.item_ids
+        if scores is None or np.any(np.isnan(scores)):
+            which = "base_scores" if scores is None else "base_scores of every item"
+            raise DataError(f"{path}: a run needs {which}, which {lists.source} does not hold")
+        if ids is None:
+            raise DataError(f"{path}: a run needs ids of items, which {lists.source} does not hold")
+        queries = lists.list_ids
+        if queries is None:
+            queries = StringColumn.from_strings(str(i + 1) for i in range(lists.n_lists))
+        _check_ids(queries, "list", path)
+        _check_ids(ids, "item", path)
+        refuse_equal_ids(lists, "trec", path)
+        for i, (start, stop) in enumerate(itertools.pairwise(lists.offsets.tolist())):
+            k = first_repeated([ids.bytes_at(k) for k in range(start, stop)])
+            if k is not None:
+                found = f"two items of list {queries[i]!r} have the id {ids[start + k]!r}"
+                raise DataError(f"{path}: {found}, which a run cannot hold; {STORE}")
+        ranks = _ranks(lists, scores if lists.first_best is None else lists.first_best)
+        names = [queries.bytes_at(i) for i in range(lists.n_lists)]
+        list_index = lists.list_index
+        with atomic_write(path) as file:
+            for item in in_input_order(lists).tolist():
+                fields = (
+                    names[list_index[item]],
+                    b"Q0",
+                    ids.bytes_at(item),
+                    b"%d" % ranks[item],
+                    repr(float(scores[item])).encode(),
+                    _TAG,
+                )
+                file.write(b" ".join(fields) + b"\n")
+
+
+def _ranks(lists: CandidateLists, order: Floats) -> Index:
+    """Return ranks from 1 in each list by ``order``, largest first, ties by position: int64 (n_items)."""
+    index = lists.list_index
+    by_list = np.lexsort((np.arange(lists.n_items), -order, index))
+    ranks = np.empty(lists.n_items, dtype=np.int64)
+    ranks[by_list] = np.arange(lists.n_items) - lists.offsets[:-1][index] + 1
+    return ranks
+
+
+def _check_ids(column: StringColumn, what: str, path: str) -> None:
+    for i in range(len(column)):
+        if _FIELD.fullmatch(column.bytes_at(i)) is None:
+            raise DataError(
+                f"{path}: a run cannot hold the {what} id {column[i]!r} (empty, or a blank in it); {STORE}"
+            )

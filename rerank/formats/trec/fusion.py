@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -14,9 +13,8 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Index
-from rerank.errors import DataNote
 from rerank.formats.base import ReadOptions
-from rerank.formats.common import check_float32, quoted
+from rerank.formats.common import absent_value, check_float32, note, quoted
 from rerank.formats.trec.read import Run
 
 
@@ -29,7 +27,7 @@ class _Pool:
     n: int = 0
 
     def places(self, run: Run) -> Index:
-        """The number of each document of a run, new ones added: int64 (n_documents of the run)."""
+        """Return the number of each document of a run, int64 (n_documents), after adding new ones."""
         out = np.empty(len(run.documents), dtype=np.int64)
         order = np.arange(len(out)) if run.rows is None else np.argsort(run.rows, kind="stable")
         queries = np.repeat(np.arange(len(run.queries)), np.diff(run.offsets))[order].tolist()
@@ -44,12 +42,12 @@ class _Pool:
 
 
 def fused(runs: Sequence[Run], options: ReadOptions) -> CandidateLists:
-    """The lists of several runs, see the format. Documents keep the order in which they first appear."""
+    """Return the lists of several runs, documents in the order in which they first appear."""
     pool = _Pool()
     places = [pool.places(run) for run in runs]
     rows = np.array([n for documents in pool.documents for n in documents.values()], dtype=np.int64)
     rank_of_row = np.argsort(rows)
-    fill = np.nan if options.missing == "nan" else 0.0
+    fill = absent_value(options)
     values = np.full((pool.n, len(runs)), fill, dtype=options.dtype)
     for j, (run, place) in enumerate(zip(runs, places, strict=True)):
         if options.dtype == "float32":
@@ -75,7 +73,7 @@ def fused(runs: Sequence[Run], options: ReadOptions) -> CandidateLists:
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """The runs' tags; a tag that an earlier run has gets a number, and that is said."""
+    """Return the runs' tags; one that an earlier run has too gets a number, with a warning."""
     names: list[str] = []
     for run in runs:
         name, n = run.tag, 1
@@ -83,15 +81,13 @@ def _names(runs: Sequence[Run]) -> list[str]:
             n += 1
             name = f"{run.tag}-{n}"
         if n > 1:
-            note = f"{run.source}: an earlier run has the tag {quoted(run.tag)} too; named {quoted(name)}"
-            warnings.warn(note, DataNote, stacklevel=4)
+            note(f"{run.source}: an earlier run has the tag {quoted(run.tag)} too; named {quoted(name)}")
         names.append(name)
     return names
 
 
 def _note_absent(runs: Sequence[Run], n: int, fill: float) -> None:
-    lacking = [f"{quoted(run.tag)} {n - len(run.scores)}" for run in runs if len(run.scores) < n]
-    if lacking:
+    absent = [f"{quoted(run.tag)} {n - len(run.scores)}" for run in runs if len(run.scores) < n]
+    if absent:
         taken = "0 (missing=nan keeps them apart)" if fill == 0.0 else "missing (NaN)"
-        note = f"{runs[0].source}: of {n} documents runs lack {', '.join(lacking)}; taken as {taken}"
-        warnings.warn(note, DataNote, stacklevel=4)
+        note(f"{runs[0].source}: of {n} documents runs lack {', '.join(absent)}; taken as {taken}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -12,11 +11,10 @@ import numpy as np
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.ragged import Ragged
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, DataNote, FormatError
+from rerank.errors import DataError, FormatError
 from rerank.files import shown
-from rerank.formats.common import quoted
+from rerank.formats.common import finite, note, quoted
 from rerank.formats.growing import each_line
-from rerank.native.data._number import parse
 from rerank.text import count
 
 _LINE = "four fields: query iteration document label"
@@ -25,7 +23,7 @@ Judgements = dict[bytes, dict[bytes, float]]
 
 
 def read_qrels(path: str) -> Judgements:
-    """Labels by query and document. Raises FormatError, also for a document judged twice for a query."""
+    """Return labels by query and document; raises FormatError, also if a document is judged twice."""
     source = shown(path)
     out: Judgements = {}
     for line, text in enumerate(each_line(path), start=1):
@@ -35,27 +33,22 @@ def read_qrels(path: str) -> Judgements:
                 continue
             raise FormatError(source, line, count(len(fields), "field"), _LINE)
         query, _, document, label = fields
-        value = parse(label)
-        if value is None or math.isinf(value):
-            found = f"label {quoted(label.decode('utf-8', 'backslashreplace'))}"
-            raise FormatError(source, line, found, "a finite number")
         judged = out.setdefault(query, {})
         if document in judged:
-            names = [quoted(field.decode("utf-8", "backslashreplace")) for field in (document, query)]
-            found = f"document {names[0]} again for query {names[1]}"
+            found = f"document {quoted(document)} again for query {quoted(query)}"
             raise FormatError(source, line, found, "one judgement each")
-        judged[document] = value
+        judged[document] = finite(label, source, line, "label")
     if not out:
         raise FormatError(source, None, "no judgement", _LINE)
     return out
 
 
 def with_qrels(lists: CandidateLists, path: str) -> CandidateLists:
-    """The lists with labels from the qrels in ``path``, NaN where a document is not judged.
+    """Return the lists with labels from the qrels in ``path``, NaN for documents that are not judged.
 
     Relevant documents (label > 0) that are in no list become ``unretrieved``, so that AP, R@k and nDCG
-    divide by all relevant ones, as trec_eval does. Queries of either side alone are counted in a DataNote
-    each. Raises DataError where no query is in both.
+    divide by the number of all relevant ones, as trec_eval does. Warns how many queries only one of the two
+    has; raises DataError if no query is in both.
     """
     judgements = read_qrels(path)
     if lists.list_ids is None or lists.item_ids is None:
@@ -77,18 +70,14 @@ def with_qrels(lists: CandidateLists, path: str) -> CandidateLists:
     if without == lists.n_lists:
         raise DataError(f"{qrels}: judges no query of {source}")
     if without:
-        _note(f"{qrels}: judges nothing of {count(without, 'query', 'queries')} of {source}")
+        note(f"{qrels}: judges nothing of {count(without, 'query', 'queries')} of {source}")
     if judgements:
         queries = count(len(judgements), "judged query", "judged queries")
-        _note(f"{qrels}: {queries} not in {source}; left out (trec_eval -c counts each as 0)")
+        note(f"{qrels}: {queries} not in {source}; left out (trec_eval -c counts each as 0)")
     return replace(lists, labels=labels, unretrieved=_ragged(lost))
 
 
 def _ragged(labels: list[list[float]]) -> Ragged | None:
-    """A column of the labels of each list, None where there is none at all."""
+    """Return a column of the labels of each list, None if there are none at all."""
     values = np.array([label for some in labels for label in some], dtype=np.float64)
     return Ragged(values, offsets_of([len(some) for some in labels])) if len(values) else None
-
-
-def _note(text: str) -> None:
-    warnings.warn(text, DataNote, stacklevel=4)

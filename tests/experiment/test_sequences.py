@@ -1,0 +1,115 @@
+"""rerank.evaluate, compare, label and save on plain sequences; the examples of their docstrings run."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+
+import numpy as np
+import pytest
+
+import rerank
+from rerank import CandidateLists, DataError
+from rerank.report.comparisons import comparison_text
+
+LABELS = [[1, 0, 2], [0, 1], [1, 1, 0, 0]]
+SCORES = [[0.1, 0.2, 0.9], [0.8, 0.3], [1.0, 3.0, 2.0, 0.0]]
+TEXTS = [["the cat sat", "a cat"], ["it rains", "it is raining", "rain"]]
+REFERENCES = ["the cat sat down", "it is raining"]
+FLAT_LABELS = [label for row in LABELS for label in row]
+FLAT_SCORES = [score for row in SCORES for score in row]
+LISTS = CandidateLists.from_arrays(np.empty((9, 0)), FLAT_LABELS, group=[3, 2, 4])
+METRICS = ["AP", "RR", "nDCG@10", "P@1"]
+
+
+@pytest.mark.parametrize("name", ["rerank", *sorted(set(rerank.__all__) - {"__version__"})])
+def test_examples_of_docstrings(name):
+    owner = rerank if name == "rerank" else getattr(rerank, name)
+    text = inspect.getdoc(owner) or ""
+    test = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
+    assert doctest.DocTestRunner().run(test).failed == 0
+    if name in ("rerank", "compare", "evaluate", "label", "save", "train"):
+        assert test.examples
+
+
+def test_nested_and_flat_sequences_give_what_lists_give():
+    expected = rerank.evaluate(LISTS, FLAT_SCORES, METRICS)
+    assert rerank.evaluate(LABELS, SCORES, METRICS) == expected
+    assert rerank.evaluate(LABELS, FLAT_SCORES, METRICS) == expected
+    assert rerank.evaluate(FLAT_LABELS, FLAT_SCORES, METRICS, group=[3, 2, 4]) == expected
+    assert rerank.evaluate(np.array(FLAT_LABELS), np.array(FLAT_SCORES), METRICS, group=[3, 2, 4]) == expected
+    assert rerank.evaluate([np.array(row) for row in LABELS], SCORES, METRICS) == expected
+    assert rerank.evaluate(LISTS, SCORES, METRICS) == expected
+    assert set(rerank.evaluate(LABELS, SCORES)) == {"AP", "RR", "nDCG@10"}
+
+
+def test_scores_follow_flat_items_whose_lists_are_not_contiguous():
+    order = np.random.default_rng(0).permutation(9)
+    qid = np.repeat(["a", "b", "c"], [3, 2, 4])[order]
+    labels, scores = np.array(FLAT_LABELS)[order], np.array(FLAT_SCORES)[order]
+    found = rerank.evaluate(labels, scores, METRICS, qid=qid)
+    assert found == pytest.approx(rerank.evaluate(LABELS, SCORES, METRICS))
+
+
+def test_texts_with_one_and_with_several_references():
+    first = [[2, 1], [0, 1, 0]]
+    assert rerank.evaluate(TEXTS, first, ["WER"], refs=REFERENCES) == {"WER": pytest.approx(100 / 7)}
+    assert rerank.evaluate(TEXTS, first, refs=REFERENCES).keys() == {"BLEU"}
+    several = [["the cat sat down", "the cat sat"], ["it is raining", "it rains"]]
+    assert rerank.evaluate(TEXTS, first, ["WER"], refs=several) == {"WER": 0.0}
+
+
+def test_labels_of_texts_are_those_of_lists():
+    lists = rerank.label(TEXTS, "sBLEU", refs=REFERENCES)
+    assert lists.n_lists == 2
+    again = rerank.label(rerank.label(TEXTS, "sBLEU", refs=REFERENCES), "sBLEU")
+    np.testing.assert_array_equal(lists.labels, again.labels)
+    assert np.argmax(lists.labels[:2]) == 0
+
+
+def test_compare_is_what_the_command_line_prints():
+    systems = {"a": SCORES, "b": [[-score for score in row] for row in SCORES]}
+    found = rerank.compare(LABELS, systems, ["RR"], samples=100)
+    flat = {name: [score for row in rows for score in row] for name, rows in systems.items()}
+    expected = rerank.compare(LISTS, flat, ["RR"], samples=100)
+    assert found.as_json() == expected.as_json()
+    assert comparison_text(found).startswith("RR\n")
+
+
+def test_saved_sequences_are_read_again(tmp_path):
+    path = tmp_path / "a.store"
+    rerank.save(TEXTS, path, refs=REFERENCES)
+    lists = rerank.load(path)
+    assert [list(lists.texts)[i] for i in (0, 3)] == ["the cat sat", "it is raining"]
+    assert list(lists.references[0]) == REFERENCES
+    rerank.save(LABELS, tmp_path / "b.store")
+    assert rerank.load(tmp_path / "b.store").labels.tolist() == FLAT_LABELS
+
+
+@pytest.mark.parametrize(
+    ("data", "scores", "options", "message"),
+    [
+        (LABELS, [[1, 2, 3], [1, 2, 3], [1, 2, 3, 4]], {}, "list 2: found 3 scores, expected 2"),
+        (LABELS, SCORES[:2], {}, "found scores of 2 lists, expected 3"),
+        (LABELS, FLAT_SCORES[:4], {}, "scores"),
+        (LABELS, ["high"] * 9, {}, "scores must be numbers"),
+        (LABELS, SCORES, {"group": [3, 2, 4]}, "group and qid are for flat sequences"),
+        (LISTS, SCORES, {"refs": REFERENCES}, "are for plain sequences, found CandidateLists"),
+        (FLAT_LABELS, FLAT_SCORES, {"group": [3, 2]}, "group"),
+        (["a", 1], [1, 2], {}, "found texts and numbers"),
+        (
+            TEXTS,
+            [[1, 2], [1, 2, 3]],
+            {"refs": REFERENCES[:1]},
+            "found references of 1 lists, expected 2",
+        ),
+        (TEXTS, [[1, 2], [1, 2, 3]], {"refs": [["a"], ["b", "c"]]}, "different numbers of references"),
+        ([], [], {}, "no items"),
+        ([[], [1]], [[], [1]], {}, "list"),
+    ],
+)
+def test_sequences_that_do_not_fit_are_one_line(data, scores, options, message):
+    with pytest.raises(DataError) as caught:
+        rerank.evaluate(data, scores, ["RR"] if data is not TEXTS else ["WER"], **options)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

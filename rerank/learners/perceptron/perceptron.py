@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from pydantic import model_validator
 
-from rerank.data.blocks import pack_differing
+from rerank.data.blocks import list_rows
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationName, make_pairs
 from rerank.data.types import Floats, Index
@@ -154,14 +154,13 @@ class _State:
         self.learner = learner
         self.source = lists.source
         self.n_lists = pairs.n_lists
-        features, rows = pack_differing(lists.features, pairs)
+        self.matrix, rows, most = list_rows(lists.features, pairs, learner.rounds)
         fast = None if learner.engine == "auto" else learner.engine == "fast"
-        self.matrix = features.matrix()
         self.pairs = _violations.ListPairs(
             *(pairs.offsets, rows, pairs.start, pairs.stop, pairs.h, pairs.c),
             *(learner.tau, learner.margin == "even", fast),
         )
-        self.weights = Weights(lists.n_features)
+        self.weights = Weights(lists.n_features, most)
         self.dimension = _perceptron.Dimension(learner.dimension**2, len(rows))
         self.total = Sum(self.matrix, pairs.offsets, rows) if learner.algorithm == 2 else None
 

@@ -103,6 +103,10 @@ def test_k_means_weights_labels_by_their_frequency():
     assert quantised(as_lists([[0] * 50 + [1, 2.1]]), Quantiser("kmeans", 2)).labels[-2:].tolist() == [1, 1]
 
 
+def test_clusters_of_equal_cost_take_the_lowest_boundary():
+    assert quantised(as_lists([[0, 1, 2]]), Quantiser("kmeans", 2)).labels.tolist() == [0, 1, 1]
+
+
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
 @pytest.mark.parametrize("shift", [0.0, 7.0])
 def test_k_means_of_labels_of_any_size(scale, shift):

@@ -295,3 +295,9 @@ def test_real_lists_have_the_known_values(shared_data, name, total, first, lower
         assert round(corpus_value(cased, cased.first_best()), 2) == first
         assert round(corpus_value(lowered, lowered.first_best()), 1) == lower
     assert cased.oracle() == pytest.approx(oracle, abs=0.06)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, float("inf"), float("nan")])
+def test_a_smoothing_value_is_a_finite_number_above_zero(value: float) -> None:
+    with pytest.raises(ConfigError, match="value is a number above 0"):
+        bleu(np.ones(10), smooth="floor", value=value)

@@ -97,9 +97,7 @@ def test_with_a_margin_already_kept_nothing_moves_and_it_is_said():
     lists = two([3.0, 1.0], [[1, 0], [0, 0]])
     learner = make_learner("mira", {"value": "sentence", "rounds": 2})
     judge = parse("label@1").prepare(lists)
-    with pytest.warns(
-        DataNote, match=r"no update was made; the weights are those at the start \(init given\)"
-    ):
+    with pytest.warns(DataNote, match=r"no update was made; the weights are the initial ones \(init given\)"):
         model = learner.fit(lists, judge=judge, initial=np.array([5.0, 0.5]))
     assert model.weights.tolist() == [5.0, 0.5]
 
@@ -151,9 +149,7 @@ def test_candidates_all_the_same_are_refused(layout):
     lists = judged_lists(0, layout)
     lists = replace(lists, labels=np.ones(lists.n_items), counts={"BLEU": np.full((lists.n_items, 10), 3.0)})
     for metric in ("BLEU", "label@1"):
-        with pytest.raises(
-            FitError, match=f"judged lists: the candidates of each list are all .* by {metric}"
-        ):
+        with pytest.raises(FitError, match=f"judged lists: {metric} is the same for all candidates"):
             fit(Mira(), lists, metric=metric)
     with pytest.raises(FitError, match="judged lists: no list has two different labels"):
         fit(Mira(value="sentence"), lists, metric="BLEU")

@@ -49,8 +49,8 @@ def scan(
 ):
     """Find the kind of each line, its log probability, if any, and the place of its tree.
 
-    IN text (n_bytes); OUT kinds (n_lines), of KINDS; values (n_lines); spans (n_lines, 2), start and end, empty
-    if a line has no tree. Returns the first unrecognised line, -1 if there is none.
+    IN text (n_bytes); OUT kinds (n_lines), of KINDS; values (n_lines); spans (n_lines, 2), start and end,
+    empty if a line has no tree. Returns the first unrecognised line, -1 if there is none.
     """
     cdef Py_ssize_t line
     cdef Py_ssize_t fault = -1

@@ -18,7 +18,8 @@ from rerank.data.judge import Judge, SelectingJudge, corpus_value
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import evaluate, values
 from rerank.evaluation.significance import bootstrap_sums
-from rerank.metrics.base import FAMILIES, parse, prepare_all, statistics
+from rerank.metrics.base import FAMILIES, parse, prepare_all
+from rerank.metrics.judges import statistics
 from rerank.report import listings
 
 TIES = ("trec", "expected", "input")
@@ -129,6 +130,13 @@ def test_the_mode_of_ties_matters_as_declared(example):
     found = [judged(example, lists, ties=ties).per_list(untied) for ties in TIES]
     np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
     np.testing.assert_allclose(found[0], found[2], rtol=1e-12)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_summary_states_if_lower_is_better(example):
+    metric = parse(example)
+    summary = type(getattr(metric, "inner", metric)).summary
+    assert judged(example, SETS["mixed"]).better == (-1 if "lower is better" in summary else 1)
 
 
 @pytest.mark.parametrize("set_name", SETS)

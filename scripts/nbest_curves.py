@@ -40,7 +40,8 @@ from rerank.evaluation.significance import bootstrap_sums
 from rerank.experiment.derive import with_quantised
 from rerank.files import write_lines
 from rerank.learners.perceptron.perceptron import Perceptron
-from rerank.metrics.base import ReportJudge, parse
+from rerank.metrics.base import parse
+from rerank.metrics.judges import ReportJudge
 from rerank.report.pair_counts import settings_of, standard_relations
 from rerank.report.runs import sparkline
 

@@ -36,7 +36,8 @@ from rerank.evaluation.significance import SEED, bootstrap_p, bootstrap_sums, ho
 from rerank.experiment import make_learner
 from rerank.learners.base import FitInputs
 from rerank.learners.tuning.initial import initial_weights
-from rerank.metrics.base import ReportJudge, parse
+from rerank.metrics.base import parse
+from rerank.metrics.judges import ReportJudge
 from rerank.metrics.selecting import SelectingJudge
 from rerank.models.keep_margin import tune_margin
 from rerank.models.linear import LinearModel

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib import resources
 from typing import Annotated
 
 import typer
@@ -13,6 +12,8 @@ from rerank.cli.common import verb
 
 def pages() -> dict[str, str]:
     """Return the text of every page of the manual by topic, sorted; a page begins with "# Title"."""
+    from importlib import resources
+
     files = (file for file in resources.files("rerank").joinpath("docs").iterdir())
     texts = {file.name: file.read_text(encoding="utf-8") for file in files if file.name.endswith(".md")}
     return {name.removesuffix(".md"): texts[name] for name in sorted(texts)}

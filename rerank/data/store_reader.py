@@ -112,7 +112,7 @@ class _Reader:
             expected = ", ".join("any" if s is None else str(s) for s in shape)
             raise self.fault(file, f"shape {array.shape}", f"shape ({expected})")
         if self.arrays.get(name) != {"dtype": array.dtype.str, "shape": list(array.shape)}:
-            raise self.fault(file, f"{array.dtype.str} of shape {array.shape}", f"what {META} says")
+            raise self.fault(file, f"{array.dtype.str} of shape {array.shape}", f"as in {META}")
         return array
 
     def strings(self, name: str, length: int | None) -> StringColumn | None:

@@ -26,7 +26,8 @@ from rerank.evaluation.significance import (
     wilcoxon_p,
     wins_ties_losses,
 )
-from rerank.metrics.base import ReportJudge, parse_all, prepare_all, statistics
+from rerank.metrics.base import parse_all, prepare_all
+from rerank.metrics.judges import ReportJudge, statistics
 
 
 @dataclass(frozen=True)

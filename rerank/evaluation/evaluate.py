@@ -17,7 +17,8 @@ from rerank.errors import ConfigError, DataError
 from rerank.evaluation.resampling import Resampled
 from rerank.evaluation.significance import SEED
 from rerank.evaluation.variance import Variance
-from rerank.metrics.base import Metric, ReportJudge, parse_all, prepare_all, statistics
+from rerank.metrics.base import Metric, parse_all, prepare_all
+from rerank.metrics.judges import ReportJudge, statistics
 from rerank.metrics.selecting import Selection
 from rerank.registry import did_you_mean
 

@@ -10,7 +10,7 @@ from rerank.data.judge import corpus_value
 from rerank.data.types import Floats, Mask
 from rerank.evaluation.significance import Comparison, bootstrap_sums, compare, interval
 from rerank.evaluation.variance import Variance, of_values
-from rerank.metrics.base import ReportJudge
+from rerank.metrics.judges import ReportJudge
 
 
 class Resampled:

@@ -33,11 +33,11 @@ from pydantic import Field, field_validator
 
 from rerank import parallel
 from rerank.data.columns.forests import Forest
-from rerank.data.columns.offsets import fresh_array, offsets_of
+from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Sparse
-from rerank.data.types import Floats, Index, Ints
+from rerank.data.matrix import Dense, Mixed, Sparse
+from rerank.data.types import Index, Ints
 from rerank.errors import DataError
 from rerank.features.heads import HeadTable, bare_label, default_heads
 from rerank.native.features._treefeatures import Trees, hash_strings
@@ -254,20 +254,15 @@ class Rows:
 
     def onto(self, lists: CandidateLists) -> CandidateLists:
         """The lists these rows were made of, with them as features behind their own; only once."""
-        own = lists.features
-        indptr = offsets_of(self._lengths)
-        indices = np.frombuffer(self._indices, dtype=np.int32)
-        data: Floats | None = None
-        if self._counts:
-            data = np.frombuffer(self._values, dtype=np.float64)
-        elif self._lead:
-            data = fresh_array((len(indices),), np.float64)
-            data.fill(1.0)
-        for j in range(self._lead):
-            assert data is not None
-            data[indptr[:-1] + j] = own.column(j)
         names = [*(lists.names() if self._lead else ()), *self._chosen.names]
-        return lists.with_features(Sparse(indptr, indices, data, len(names)), names)
+        indices = np.frombuffer(self._indices, dtype=np.int32)
+        data = np.frombuffer(self._values, dtype=np.float64) if self._counts else None
+        rows = Sparse(offsets_of(self._lengths), indices, data, len(names))
+        if not self._lead:
+            return lists.with_features(rows, names)
+        own = lists.features.to_dense().astype(np.float64, copy=False)
+        places = np.arange(self._lead, dtype=np.int32)
+        return lists.with_features(Mixed(own, places, rows), names)
 
     def _fill(
         self, columns: Columns, arguments: _Arguments, offsets: Index, first: int, last: int

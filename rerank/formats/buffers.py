@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
 from rerank.data.types import Bytes, Index
 from rerank.errors import FormatError
 from rerank.files import Buffer, atomic_write
+from rerank.native.formats._gather import gather
 
 BOM = b"\xef\xbb\xbf"
 
@@ -52,6 +55,22 @@ def parts_of_lines(data: Buffer, start: int, most: int = 1, smallest: int = 1) -
     bounds.append(cut)
     parts = [(text[a:b], a) for a, b in itertools.pairwise(bounds) if b > a]
     return [*parts, (np.frombuffer(tail + bytes(_PADDING), dtype=np.uint8)[: len(tail)], cut)]
+
+
+def strings_at(pieces: Sequence[tuple[Bytes, Index, Index]]) -> StringColumn:
+    """Return strings copied out of files.
+
+    pieces : of (text, spans (n, 2), the start and length of each string; their positions in the column (n)).
+    """
+    lengths = np.empty(sum(len(spans) for _, spans, _ in pieces), dtype=np.int64)
+    for _, spans, places in pieces:
+        lengths[places] = spans[:, 1]
+    offsets = offsets_of(lengths)
+    data = np.empty(offsets[-1], dtype=np.uint8)
+    for text, spans, places in pieces:
+        if len(data):
+            gather(text, spans, places, offsets, data)
+    return StringColumn(data, offsets)
 
 
 def blocks(sizes: Index) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from rerank.data.columns.offsets import fresh_array, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Sparse
 from rerank.data.types import Bytes, Floats, Index
 from rerank.errors import DataError, DataNote, FormatError
 from rerank.formats.base import ReadOptions
@@ -111,10 +112,17 @@ def check_float32(values: Floats, source: str) -> None:
         raise DataError(f"{source}: feature value {values[np.argmax(over)]} is too large for float32")
 
 
+def in_list_order(rows: Index | None, **columns: Any) -> dict[str, Any]:
+    """Return columns of items with the items at ``rows``, in that order; None = all of them as they are."""
+    if rows is None:
+        return columns
+    return {name: None if column is None else column.take(rows) for name, column in columns.items()}
+
+
 def check_contiguous(
     codes: Index,
-    line_of_run: Callable[[int], int],
-    again: Callable[[int], str],
+    line_of: Callable[[int], int],
+    name_of: Callable[[int], str],
     path: str,
     strict: bool,
     expected: str = "the lines of a list together",
@@ -123,19 +131,19 @@ def check_contiguous(
 
     Parameters
     ----------
-    codes : int64 (n_runs), the list of each run of lines; neighbours differ.
-    line_of_run : the first line of a run, by its number.
-    again : how an error names the list of a run, by its number: "qid:7 again".
+    codes : int64 (n), the list of each line, or of each run of lines, in the order of the file.
+    line_of : returns the number of a line, or the first of a run, by its position in ``codes``.
+    name_of : returns how an error names its list, such as "qid:7".
     """
-    _, firsts = np.unique(codes, return_index=True)
-    if len(firsts) == len(codes):
+    starts = np.flatnonzero(np.diff(codes, prepend=-1))
+    _, firsts = np.unique(codes[starts], return_index=True)
+    if len(firsts) == len(starts):
         return
-    later = np.ones(len(codes), dtype=bool)
-    later[firsts] = False
-    run = int(np.argmax(later))
+    later = np.delete(starts, firsts)
+    at = int(later[0])
     if strict:
-        raise FormatError(path, line_of_run(run), again(run), expected)
-    note_regrouped(path, len(np.unique(codes[later])), line_of_run(run))
+        raise FormatError(path, line_of(at), f"{name_of(at)} again", expected)
+    note_regrouped(path, len(np.unique(codes[later])), line_of(at))
 
 
 def note_regrouped(path: str, n_lists: int, line: int) -> None:
@@ -144,6 +152,13 @@ def note_regrouped(path: str, n_lists: int, line: int) -> None:
         f"{path}: the lines of {count(n_lists, 'list')} are not contiguous (from line {line}); "
         "they are brought together"
     )
+
+
+def unnamed_last(rows: Sparse) -> int:
+    """Return the last column if every value of it is 0, so that no line would name it; otherwise -1."""
+    named = rows.indices if rows.data is None else rows.indices[rows.data != 0]
+    last = rows.n_features - 1
+    return -1 if np.any(named == last) else last
 
 
 def in_input_order(lists: CandidateLists) -> Index:

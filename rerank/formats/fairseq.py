@@ -16,7 +16,7 @@ from rerank.errors import DataError, FormatError
 from rerank.files import read_bytes, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.buffers import BOM
-from rerank.formats.common import finite, note_regrouped, quoted
+from rerank.formats.common import check_contiguous, finite, quoted
 
 _TAGGED = re.compile(rb"([A-Z])-([0-9]{1,18})(?![0-9])")
 _FORMS = {
@@ -168,9 +168,6 @@ def _check(path: str, output: _Output, strict: bool) -> None:
     if not output.hypotheses:
         raise FormatError(path, None, "no H line", f"lines {_FORMS[b'H']}")
     first = output.hypotheses[0]
-    seen: set[int] = set()
-    apart: dict[int, int] = {}
-    last = -1
     for h in output.hypotheses:
         for tag, mine, its in (
             ("D", h.detokenised, first.detokenised),
@@ -181,13 +178,11 @@ def _check(path: str, output: _Output, strict: bool) -> None:
                 less, more = (h, first) if mine is None else (first, h)
                 found = f"H-{less.number} without a {tag} line"
                 raise FormatError(path, less.line, found, f"one, as H-{more.number} has on line {more.line}")
-        if h.number != last and h.number in seen:
-            apart.setdefault(h.number, h.line)
-        seen.add(h.number)
-        last = h.number
-    if not apart:
-        return
-    number, line = next(iter(apart.items()))
-    if strict:
-        raise FormatError(path, line, f"H-{number} again", "the hypotheses of a sentence together")
-    note_regrouped(path, len(apart), line)
+    check_contiguous(
+        np.array([h.number for h in output.hypotheses]),
+        lambda at: output.hypotheses[at].line,
+        lambda at: f"H-{output.hypotheses[at].number}",
+        path,
+        strict,
+        "the hypotheses of a sentence together",
+    )

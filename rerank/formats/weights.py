@@ -1,8 +1,7 @@
-"""Files of weights by feature name: what other tools' tuners and decoders read and write."""
+"""Files of weights by feature name, as other tools' tuners and decoders read and write them."""
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,17 +12,19 @@ import numpy as np
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError, FormatError
 from rerank.files import read_bytes, read_head, shown, write_lines
-from rerank.native.data._number import parse
+from rerank.formats.buffers import BOM
+from rerank.formats.common import finite, quoted
 from rerank.registry import Registry
-
-_BLLIP_LINE = re.compile(rb"\s*[0-9]+=[-+0-9.eE]+\s*$")
+from rerank.text import count
 
 
 @dataclass(frozen=True)
 class WeightOptions:
-    """What some formats need beside the file; one that has no use for an option refuses it.
+    """Options of some formats; a format that does not use an option refuses it.
 
-    feature_names : path of a list of names that says each feature's id (bllip).
+    Attributes
+    ----------
+    feature_names : path of a list of names that gives each feature's id (bllip).
     ini : path of a file whose other content is kept when weights are written (moses-ini).
     """
 
@@ -36,20 +37,20 @@ class WeightsFormat(ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    honours: ClassVar[frozenset[str]] = frozenset()  # the options that mean something here
+    honours: ClassVar[frozenset[str]] = frozenset()  # the options that the format uses
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:
-        """Whether content that starts with ``head`` can only be of this format."""
+        """Return whether content that starts with ``head`` can only be of this format."""
         return False
 
     @abstractmethod
     def read(self, path: str, options: WeightOptions) -> tuple[list[str], Floats]:
-        """Names (n) and weights (n); raises FormatError at the first fault."""
+        """Return names (n) and weights (n); raises FormatError at the first fault."""
 
     @abstractmethod
     def write(self, path: str, names: Sequence[str], weights: Floats, options: WeightOptions) -> None:
-        """Writes weights (n), finite, of the features ``names``; DataError where a name does not fit."""
+        """Write finite weights (n) of the features ``names``; raises DataError if a name does not fit."""
 
 
 WEIGHTS: Registry[type[WeightsFormat]] = Registry("weights format", "rerank.formats")
@@ -58,7 +59,10 @@ WEIGHTS: Registry[type[WeightsFormat]] = Registry("weights format", "rerank.form
 def read_weights(
     path: str, format: str | None = None, options: WeightOptions | None = None
 ) -> tuple[list[str], Floats]:
-    """Names (n) and weights (n) of a file, its format by content where none is given; tsv else."""
+    """Return the names (n) and weights (n) of a file.
+
+    format : None finds it by the content; tsv if no other one matches. Raises FormatError at the first fault.
+    """
     if format is None:
         head = read_head(path)
         if head.startswith(b"PK\x03\x04"):
@@ -71,8 +75,10 @@ def read_weights(
 def write_weights(
     path: str, names: Sequence[str], weights: Floats, format: str, options: WeightOptions | None = None
 ) -> None:
-    """Writes weights (n) by name in a format; raises DataError where one is not finite."""
+    """Write weights (n) by name in a format; raises DataError if one is not finite."""
     target = _checked(format, options)
+    if len(names) != len(weights):
+        raise DataError(f"{path}: {count(len(weights), 'weight')} for {count(len(names), 'feature')}")
     if not np.isfinite(weights).all():
         name = names[int(np.argmin(np.isfinite(weights)))]
         raise DataError(f"{path}: the weight of feature {name!r} is not finite")
@@ -83,30 +89,28 @@ def _checked(format: str, options: WeightOptions | None) -> WeightsFormat:
     found = WEIGHTS.get(format)()
     for name, value in vars(options or WeightOptions()).items():
         if value is not None and name not in found.honours:
-            raise ConfigError(f"weights of format {found.name} have no use for --{name.replace('_', '-')}")
+            raise ConfigError(f"weights of format {found.name} do not use --{name.replace('_', '-')}")
     return found
 
 
 def weight_of(token: bytes, path: str, line: int) -> float:
-    """The finite number that ``token`` spells; FormatError else."""
-    value = parse(token)
-    if value is None or not np.isfinite(value):
-        text = token.decode("utf-8", "backslashreplace")[:40]
-        raise FormatError(path, line, repr(text) if text else "nothing", "a weight (a finite number)")
-    return value
+    """Return the finite number that ``token`` spells; raises FormatError otherwise."""
+    if not token:
+        raise FormatError(path, line, "nothing", "a weight (a finite number)")
+    return finite(token, path, line, "weight")
 
 
 @WEIGHTS.register("tsv")
 class Tsv(WeightsFormat):
-    """A name, a tab and its weight on each line."""
+    """Reader and writer of lines of a name, a tab and its weight."""
 
     name = "tsv"
-    summary = "name<TAB>weight a line"
+    summary = "name<TAB>weight per line"
 
     def read(self, path: str, options: WeightOptions) -> tuple[list[str], Floats]:
         source = shown(path)
         weights: dict[str, float] = {}
-        data = bytes(read_bytes(path)).removeprefix(b"\xef\xbb\xbf")
+        data = bytes(read_bytes(path)).removeprefix(BOM)
         for number, line in enumerate(data.split(b"\n"), start=1):
             line = line.removesuffix(b"\r")
             if not line.strip():
@@ -114,10 +118,9 @@ class Tsv(WeightsFormat):
             name, tab, value = line.rpartition(b"\t")
             text = name.decode("utf-8", "surrogateescape")
             if not tab or not text:
-                found = line.decode("utf-8", "backslashreplace")[:40]
-                raise FormatError(source, number, repr(found), "name<TAB>weight")
+                raise FormatError(source, number, quoted(line), "name<TAB>weight")
             if text in weights:
-                raise FormatError(source, number, f"feature {text!r} again", "each feature once")
+                raise FormatError(source, number, f"feature {quoted(name)} again", "each feature once")
             weights[text] = weight_of(value.strip(), source, number)
         if not weights:
             raise FormatError(source, None, "no weights", "lines 'name<TAB>weight'")
@@ -128,26 +131,3 @@ class Tsv(WeightsFormat):
             if "\n" in name or not name:
                 raise DataError(f"{path}: the feature name {name!r} does not fit on a line")
         write_lines(path, (f"{n}\t{w!r}" for n, w in zip(names, weights.tolist(), strict=True)))
-
-
-@WEIGHTS.register("bllip")
-class Bllip(WeightsFormat):
-    """BLLIP's reranker: id=weight a line."""
-
-    name = "bllip"
-    summary = "id=weight a line (BLLIP's reranker)"
-    honours = frozenset({"feature_names"})
-
-    @classmethod
-    def recognises(cls, head: bytes) -> bool:
-        return bool(_BLLIP_LINE.match(head.split(b"\n", 1)[0]))
-
-    def read(self, path: str, options: WeightOptions) -> tuple[list[str], Floats]:
-        from rerank.formats.bllip import weights as bllip_weights
-
-        return bllip_weights.read_weights(path, options.feature_names)
-
-    def write(self, path: str, names: Sequence[str], weights: Floats, options: WeightOptions) -> None:
-        from rerank.formats.bllip import weights as bllip_weights
-
-        bllip_weights.write_weights(path, names, weights, options.feature_names)

@@ -128,9 +128,10 @@ class Learner(Settings):
             raise FitError(
                 f"{dev[0].source}: {dev[0].n_features} features, but {lists.source} has {lists.n_features}"
             )
-        if self.in_rounds and getattr(self, "keep", "last") == "best" and dev is None:
+        keep = getattr(self, "keep", "last") if self.in_rounds else "last"
+        if keep == "best" and dev is None:
             raise FitError(f"learner {self.name}: keep=best needs a development set and a metric")
-        if self.in_rounds and getattr(self, "keep", "last") == "train" and judge is None:
+        if keep == "train" and judge is None:
             raise FitError(f"learner {self.name}: keep=train needs a metric; give one (--metric, metric=)")
 
     @abstractmethod

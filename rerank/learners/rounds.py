@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.learners.base import FitInputs
 from rerank.models.training import RoundsRecord
+
+Keep = Literal["last", "best", "train"]
+KEEP_HELP = "keep the last round, or the best one by the metric on the dev (best) or training lists (train)"
 
 
 class Rounds:

@@ -17,7 +17,8 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SumForm
 from rerank.data.leads import first_largest
 from rerank.errors import ConfigError, DataError
-from rerank.metrics.base import Preparation, register, signed
+from rerank.metrics.base import Preparation, register
+from rerank.metrics.judges import signed
 from rerank.metrics.selecting import (
     MeanJudge,
     SelectingJudge,

@@ -13,7 +13,8 @@ import numpy as np
 
 from rerank.data.columns.strings import StringColumn
 from rerank.errors import DataError
-from rerank.metrics.base import Preparation, register, signed
+from rerank.metrics.base import Preparation, register
+from rerank.metrics.judges import signed
 from rerank.metrics.selecting import (
     SelectingJudge,
     SelectingMetric,

@@ -19,17 +19,8 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
-from rerank.metrics.base import (
-    Metric,
-    Preparation,
-    ReportJudge,
-    Stage,
-    checked_scores,
-    labels_of,
-    register,
-    signed,
-    untied,
-)
+from rerank.metrics.base import Metric, Preparation, register
+from rerank.metrics.judges import ReportJudge, Stage, checked_scores, labels_of, signed, untied
 from rerank.metrics.pairs import Pairs
 
 

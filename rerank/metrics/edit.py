@@ -24,7 +24,8 @@ import numpy as np
 from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SumForm
 from rerank.data.leads import first_largest
-from rerank.metrics.base import Preparation, register, signed
+from rerank.metrics.base import Preparation, register
+from rerank.metrics.judges import signed
 from rerank.metrics.selecting import (
     RatioJudge,
     SelectingMetric,

@@ -15,7 +15,8 @@ import numpy as np
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
 from rerank.errors import ConfigError
-from rerank.metrics.base import Preparation, labels_of, register, signed
+from rerank.metrics.base import Preparation, register
+from rerank.metrics.judges import labels_of, signed
 from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection
 from rerank.settings import setting
 

@@ -18,7 +18,8 @@ from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError
-from rerank.metrics.base import Metric, Preparation, ReportJudge, Stage, checked_scores, register
+from rerank.metrics.base import Metric, Preparation, register
+from rerank.metrics.judges import ReportJudge, Stage, checked_scores
 from rerank.metrics.selecting import RANDOM_SEED, MeanJudge, SelectingJudge, SelectingMetric
 from rerank.settings import setting
 

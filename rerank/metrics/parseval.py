@@ -43,7 +43,8 @@ from rerank.data.judge import SumForm
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Ints, Mask
 from rerank.errors import DataError
-from rerank.metrics.base import Preparation, register, signed
+from rerank.metrics.base import Preparation, register
+from rerank.metrics.judges import signed
 from rerank.metrics.selecting import (
     MeanJudge,
     RatioJudge,

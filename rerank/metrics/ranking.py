@@ -18,7 +18,8 @@ import numpy as np
 from rerank.data.judge import corpus_value
 from rerank.data.types import Bytes, Floats, Mask
 from rerank.errors import DataError
-from rerank.metrics.base import Metric, Preparation, ReportJudge, register, signed, value_text
+from rerank.metrics.base import Metric, Preparation, register, value_text
+from rerank.metrics.judges import ReportJudge, signed
 from rerank.metrics.relevance import Placement, Relevance
 from rerank.native.metrics import _ranking
 from rerank.settings import setting

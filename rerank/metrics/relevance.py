@@ -15,7 +15,7 @@ from rerank.data.columns.ragged import Ragged
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Ints, Mask
 from rerank.errors import ConfigError, DataError
-from rerank.metrics.base import Stage, checked_scores, labels_of
+from rerank.metrics.judges import Stage, checked_scores, labels_of
 from rerank.native.metrics import _placement, _ties
 from rerank.registry import did_you_mean
 

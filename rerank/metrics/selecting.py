@@ -25,15 +25,8 @@ from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Mask
 from rerank.errors import DataError
-from rerank.metrics.base import (
-    Measure,
-    Metric,
-    Preparation,
-    ReportJudge,
-    Stage,
-    checked_scores,
-    mean_from_sums,
-)
+from rerank.metrics.base import Measure, Metric, Preparation
+from rerank.metrics.judges import ReportJudge, Stage, checked_scores, mean_from_sums
 
 RANDOM_SAMPLES = 100
 RANDOM_SEED = 12345

@@ -18,8 +18,9 @@ import numpy as np
 
 from rerank.data.columns.strings import StringColumn
 from rerank.errors import ConfigError
-from rerank.metrics.base import Preparation, register, signed
+from rerank.metrics.base import Preparation, register
 from rerank.metrics.edit import Numbers, RateJudge, numbers
+from rerank.metrics.judges import signed
 from rerank.metrics.selecting import SelectingMetric, Selection, TextStatistics, reference_count
 from rerank.metrics.tokenizers import prepared, sacrebleu_module
 from rerank.native.metrics import _ter

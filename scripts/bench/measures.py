@@ -19,7 +19,8 @@ from common import arguments, cpu_seconds
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.evaluation.significance import bootstrap_sums
-from rerank.metrics.base import prepare_all, statistics
+from rerank.metrics.base import prepare_all
+from rerank.metrics.judges import statistics
 
 METRICS = ["AP", "nDCG@10"]
 

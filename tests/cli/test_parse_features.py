@@ -86,7 +86,7 @@ def test_counts(rerank, parses):
     features(rerank, "--cutoff", 1, "--values", "counts", "--types", "rule")
     lists = read_store("out/train.store")
     assert lists.features.column(lists.column_of("rule NP PRP")).tolist() == [1, 1, 1, 1]
-    assert lists.features.data is not None
+    assert lists.features.rows.data is not None
 
 
 def test_a_record_of_what_was_made(rerank, parses):

@@ -18,7 +18,8 @@ from rerank.data.judge import Judge, SelectingJudge, corpus_value
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import evaluate, values
 from rerank.evaluation.significance import bootstrap_sums
-from rerank.metrics.base import FAMILIES, parse, prepare_all, statistics
+from rerank.metrics.base import FAMILIES, parse, prepare_all
+from rerank.metrics.judges import statistics
 from rerank.report import listings
 
 TIES = ("trec", "expected", "input")

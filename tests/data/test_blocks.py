@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
+from reference.make import features as in_layout
 from scipy.sparse import csr_array
 
-from rerank.data.blocks import pack_differing
+from rerank.data.blocks import list_rows, pack_differing
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Sparse
+from rerank.data.matrix import Mixed, Sparse
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.learners.perceptron.perceptron import Perceptron
+from rerank.native.data import _blocks
 
 
 def shared_lists(seed: int, *, indicators: bool, n_lists: int = 90) -> CandidateLists:
@@ -107,3 +111,88 @@ def test_columns_put_behind_sparse_and_dense_features(indicators):
     np.testing.assert_array_equal(sparse.to_dense(), expected)
     dense = CandidateLists.from_arrays(lists.features.to_dense()).features.with_columns(added)
     np.testing.assert_array_equal(dense.values, expected)
+
+
+def test_mixed_features_pack_their_sparse_block():
+    lists = shared_lists(3, indicators=True)
+    more = np.random.default_rng(3).standard_normal((lists.n_items, 2))
+    mixed = lists.features.with_columns(more)
+    pairs = make_pairs(lists, PairRelation())
+    packed, rows = pack_differing(mixed, pairs)
+    alone, _ = pack_differing(lists.features, pairs)
+    assert isinstance(packed, Mixed)
+    assert not packed.check(nan_allowed=False)
+    np.testing.assert_array_equal(packed.to_dense()[rows, :200], alone.to_dense())
+    np.testing.assert_array_equal(packed.values, more[pairs.items])
+
+
+def slow_numbers(features, columns, offsets, items):
+    """Numbers of features within lists in the order of their appearance, and the features of each list."""
+    local, bounds, own = {}, [0], []
+    for first, last in itertools.pairwise(offsets):
+        numbers = {f: m for m, f in enumerate(columns)}
+        for item in items[first:last]:
+            for at in range(features.indptr[item], features.indptr[item + 1]):
+                local[at] = numbers.setdefault(features.indices[at], len(numbers))
+        own += numbers
+        bounds.append(len(own))
+    return local, bounds, own
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_features_are_numbered_by_list(seed):
+    rng = np.random.default_rng(seed)
+    X = np.where(rng.random((12, 9)) < 0.4, 1.0, 0.0)
+    X[:, [2, 5]] = 0.0
+    features = in_layout("sparse", X)
+    columns = np.array([2, 5] if seed % 2 else [], dtype=np.int32)
+    offsets = np.array([0, 1, 5, 10], dtype=np.int64)
+    items = rng.permutation(12)[:10]
+    local = np.zeros(features.n_values, dtype=np.uint16)
+    bounds = np.empty(4, dtype=np.int64)
+    own = np.empty(100, dtype=np.int32)
+    number = np.full(9, -1, dtype=np.int32)
+    most = _blocks.number_by_list(
+        features.indptr, features.indices, columns, offsets, items, number, local, bounds, own
+    )
+    expected, ends, of_lists = slow_numbers(features, columns.tolist(), offsets, items)
+    assert bounds.tolist() == ends
+    assert own[: ends[-1]].tolist() == of_lists
+    assert {at: int(local[at]) for at in expected} == expected
+    assert most == np.diff(ends).max()
+    assert (number == -1).all()
+
+
+def test_a_list_of_more_features_than_numbers_is_not_numbered():
+    indices = np.arange(65537, dtype=np.int32)
+    given = (np.array([0, 65537]), indices, np.empty(0, np.int32), np.array([0, 1]), np.array([0]))
+    scratch = (
+        np.full(65537, -1, np.int32),
+        np.empty(65537, np.uint16),
+        np.empty(2, np.int64),
+        indices.copy(),
+    )
+    assert _blocks.number_by_list(*given, *scratch) == -1
+
+
+@pytest.mark.parametrize("layout", ["sparse", "indicators", "mixed", "packed"])
+@pytest.mark.parametrize("algorithm", [1, 2])
+def test_numbered_features_train_the_same_model(algorithm, layout, monkeypatch):
+    if layout == "packed":
+        lists = shared_lists(4, indicators=True)
+        more = np.random.default_rng(4).standard_normal((lists.n_items, 1))
+        lists = lists.with_features(lists.features.with_columns(more), None)
+    else:
+        rng = np.random.default_rng(4)
+        X = np.where(rng.random((60, 30)) < 0.3, rng.integers(-3, 4, (60, 30)), 0).astype(float)
+        y = rng.integers(0, 4, 60).astype(float)
+        lists = CandidateLists.from_arrays(in_layout(layout, X), y, group=[1, 9, 20, 2, 28])
+    models = []
+    for few in (0, 10**9):
+        monkeypatch.setattr("rerank.data.blocks.FEW", few)
+        pairs = make_pairs(lists, PairRelation())
+        assert (list_rows(lists.features, pairs, 5).most > 0) == (few == 0 and layout != "indicators")
+        models.append(Perceptron(algorithm=algorithm, rounds=5, margin="uneven", tau=0.5).fit(lists))
+    assert models[0].weights.tobytes() == models[1].weights.tobytes()
+    updates = [[row["updates"] for row in model.curve] for model in models]
+    assert updates[0] == updates[1]

@@ -64,7 +64,7 @@ def test_an_item_with_the_same_text_is_not_another_choice():
 
 
 def test_a_lead_of_the_margin_itself_does_not_switch():
-    lists = lists_of([2, 2, 2], [0, 1, 0, 1, 0, 1])  # the first-best stands second
+    lists = lists_of([2, 2, 2], [0, 1, 0, 1, 0, 1])  # the first-best is second
     lead = 0.1 + 0.2
     scores = np.array([lead, 0.0, np.nextafter(lead, 1), 0.0, np.nextafter(lead, 0), 0.0])
     assert choice(lists, with_margin(lists, scores, lead)) == [1, 2, 5]

@@ -24,7 +24,7 @@ def test_entries_are_counted_list_by_list():
 
 
 @pytest.mark.parametrize(
-    ("values", "offsets", "said"),
+    ("values", "offsets", "message"),
     [
         ([1.0], [0, 2], "rise from 0 to the number of values"),
         ([1.0], [1, 1], "rise from 0"),
@@ -34,8 +34,8 @@ def test_entries_are_counted_list_by_list():
         ([[1.0]], [0, 1], "a float64 vector"),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(values, offsets, said):
-    with pytest.raises(DataError, match=said):
+def test_arrays_that_do_not_fit_are_refused(values, offsets, message):
+    with pytest.raises(DataError, match=message):
         Ragged(np.array(values), np.array(offsets, dtype=np.int64))
 
 

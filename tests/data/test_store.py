@@ -184,7 +184,7 @@ FAULTS = {
     "references": (lambda p: edit_meta(p, references=3), "meta.json: found no array references.2"),
     "counts": (lambda p: edit_meta(p, counts=3), "meta.json: found counts 3, expected a list of names"),
     "more counts": (lambda p: edit_meta(p, counts=["a", "b", "c"]), "counts.2.npy: found no such file"),
-    "arrays": (lambda p: edit_meta(p, arrays=[]), "offsets.npy: found <i8 of shape .*, expected what meta"),
+    "arrays": (lambda p: edit_meta(p, arrays=[]), "offsets.npy: found <i8 of shape .*, expected as in meta"),
     "no object": (lambda p: (p / "meta.json").write_text("[]"), "meta.json: found a JSON list"),
     "no JSON": (lambda p: (p / "meta.json").write_text('{\n"a": }'), "meta.json:2: found no JSON"),
     "no ASCII": (lambda p: (p / "meta.json").write_bytes(b"\xff"), "meta.json: found no JSON"),
@@ -209,7 +209,7 @@ FAULTS = {
     "fortran": (lambda p: put(p, "counts.0", np.ones((10, 10), order="F")), "counts.0.npy: found .*Fortran"),
     "changed": (
         lambda p: put(p, "counts.0", np.ones((10, 3))),
-        "counts.0.npy: found <f8 .*what meta",
+        "counts.0.npy: found <f8 .*as in meta",
     ),
     "half a column": (lambda p: forget(p, "texts.offsets"), "texts.offsets.npy: found <i8"),
     "half a forest": (lambda p: forget(p, "trees.sizes"), "trees.sizes.npy: found <i4"),

@@ -173,7 +173,7 @@ def test_one_sample_has_no_deviation_over_lists():
 
 def test_exactly_two_lists_by_hand():
     judge, rows = labels_of(0.0, 2.0)
-    found = variance(judge, [rows, rows + [[1.0, 0.0]]])
+    found = variance(judge, [rows, np.add(rows, [1.0, 0.0])])
     draws = np.random.Generator(np.random.PCG64(SEED)).integers(2, size=(1000, 2), dtype=np.int32)
     means = draws.sum(axis=1)  # labels 0 and 2: the mean of two draws is their number of the second list
     assert found.values == (1.0, 2.0)
@@ -185,8 +185,8 @@ def test_exactly_two_lists_by_hand():
 
 def test_exactly_one_list_has_no_variance():
     judge, rows = labels_of(3.0)
-    found = variance(judge, [rows, rows * [[2.0, 1.0]]])
+    found = variance(judge, [rows, rows * np.array([2.0, 1.0])])
     assert found.values == (3.0, 6.0)
     assert found.sd_lists == 0.0
     assert found.ci == (4.5, 4.5)
-    assert gain("dev", "none", "first-best", judge, rows, rows * [[2.0, 1.0]]).low == 3.0
+    assert gain("dev", "none", "first-best", judge, rows, rows * np.array([2.0, 1.0])).low == 3.0

@@ -206,8 +206,8 @@ def arrays_of(jobs=1, cutoff=2):
         lists = lists_of(*GROUPS, columns=1)
         chosen = choose(lists, ParseSettings(cutoff=cutoff))
         features = chosen.apply(lists).features
-    parts = (features.indptr, features.indices, features.data, chosen.sentences, chosen.types)
-    return [list(chosen.names), *(part.tobytes() for part in parts)]
+    parts = (*features.arrays().values(), chosen.sentences, chosen.types)
+    return [list(chosen.names), *(b"" if part is None else part.tobytes() for part in parts)]
 
 
 @pytest.mark.parametrize("jobs", [2, 3, 9])

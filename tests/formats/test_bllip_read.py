@@ -225,7 +225,7 @@ def test_sentences_without_a_parse_are_told_or_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError) as caught:
         read(tmp_path, EMPTY.replace("G=7 N=0", "G=7 N=1 P=1 W=1,"), strict=True)
     assert caught.value.line == 5
-    with pytest.raises(FormatError, match="found no parse, expected one sentence with parses at least"):
+    with pytest.raises(FormatError, match="found no parse, expected at least one sentence with parses"):
         read(tmp_path, "S=1\nG=7 N=0\n")
 
 
@@ -256,8 +256,8 @@ FAULTS = [
     (ONE.replace("W=7 3", "3"), 2, "'3'", "W=<constituents of both>"),
     (ONE.replace("W=6", "W=8"), 2, "'W=8'", "at most 7, as the parse or the gold tree has no more"),
     (ONE.replace("P=7 W=6", "P=5 W=6"), 2, "'W=6'", "at most 5, as the parse or the gold tree has no more"),
-    (ONE.replace("3,\n", "3\n"), 2, "the end of the line", "a comma behind the last parse"),
-    (ONE.replace("3,\n", "3"), 2, "the end of the line", "a comma behind the last parse"),
+    (ONE.replace("3,\n", "3\n"), 2, "the end of the line", "a comma after the last parse"),
+    (ONE.replace("3,\n", "3"), 2, "the end of the line", "a comma after the last parse"),
     (
         ONE.replace("=2,", "=2"),
         2,
@@ -275,8 +275,8 @@ FAULTS = [
         "value of feature 14: '1e999', too large for float64",
         "a finite number",
     ),
-    (ONE.replace("3 14", "14=3 14"), 2, "feature 14 behind 14", "ids that rise"),
-    (ONE.replace("3 14", "15 14"), 2, "feature 14 behind 15", "ids that rise"),
+    (ONE.replace("3 14", "14=3 14"), 2, "feature 14 after 14", "increasing ids"),
+    (ONE.replace("3 14", "15 14"), 2, "feature 14 after 15", "increasing ids"),
     (ONE.replace(" 14=2", " 100000000=2"), 2, "feature '100000000'", "an id below 100000000"),
     (ONE.replace("G=7", "\0"), 2, r"'\x00'", "G=<constituents of the gold tree>"),
 ]

@@ -6,16 +6,30 @@ import gzip
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rerank.errors import DataError, FormatError
 from rerank.formats import load
-from rerank.formats.bllip.weights import read_weights, write_weights
+from rerank.formats import weights as formats
+from rerank.formats.weights import WeightOptions
 from rerank.models.linear import LinearModel
 
+Weights = tuple[list[str], npt.NDArray[np.float64]]
+
 NAMES = "0\tNLogP 0\n1\tRightBranch 0\n4\tRule:0 (NP DT)\n"
+
+
+def read_weights(path: str, feature_names: str | None = None) -> Weights:
+    return formats.read_weights(path, "bllip", WeightOptions(feature_names))
+
+
+def write_weights(
+    path: str, names: list[str], weights: npt.NDArray[np.float64], feature_names: str | None = None
+) -> None:
+    formats.write_weights(path, names, weights, "bllip", WeightOptions(feature_names))
 
 
 def file(tmp_path: Path, name: str, text: str) -> str:
@@ -63,7 +77,7 @@ def test_names_come_from_the_extractors_list(tmp_path: Path) -> None:
         ("100000000=2\n", 1, "feature '100000000'", "an id below 100000000"),
     ],
 )
-def test_a_fault_is_told_with_its_line(
+def test_a_fault_names_its_line(
     tmp_path: Path, text: str, line: int | None, found: str, expected: str
 ) -> None:
     with pytest.raises(FormatError) as caught:

@@ -17,7 +17,7 @@ from rerank.data.matrix import Dense, Sparse
 from rerank.errors import DataError, DataNote
 from rerank.formats import load
 from rerank.formats.bllip.format import Bllip
-from rerank.formats.bllip.ids import ids_of
+from rerank.formats.bllip.write import ids_of
 from rerank.formats.saving import save
 
 numbers = st.one_of(

@@ -138,6 +138,21 @@ def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
     assert "\n" not in str(caught.value)
 
 
+def test_a_bad_number_is_reported_before_a_fault_of_the_whole_file(folder: Path) -> None:
+    """Found by mutation (seed 3260): numbers alone on line 1, the first of them bad, names on line 2."""
+    content = random_file(random.Random(3260))
+    content = content[:22] + content[25:]
+    assert content.startswith(b"2 ||| a x|||y | ||| s_ -1 ||| 1e-3\n")
+    assert read_slowly(content)[0] == 1
+    with pytest.raises(FormatError, match=":1: found value 's_', expected a number"):
+        read(folder, content)
+    for later in (b"a_0= 1 2 a_0_0= 1", b"1 2"):
+        content = b"0 ||| a ||| f= 1 ||| 0\n0 ||| b ||| " + later + b" ||| 0\n0 ||| c ||| f= x ||| 0\n"
+        with pytest.raises(FormatError) as caught:
+            read(folder, content)
+        assert caught.value.line == read_slowly(content)[0]
+
+
 def test_a_sign_without_a_name_is_no_name_of_numbers_alone(folder: Path) -> None:
     content = b"0 ||| a ||| -1 2 ||| 0\n0 ||| b ||| : -1 2 ||| 0\n"
     assert read_slowly(content)[0] == 2
@@ -169,11 +184,11 @@ BAD = [
     (b"0 ||| a\n", ":1: found 2 columns, expected id ||| text ||| features ||| score"),
     (
         b"0 ||| a ||| tm= 1 ||| x\n",
-        ":1: found no total score (a number that stands alone), expected id ||| text ||| features ||| score",
+        ":1: found no total score (a column that is a number), expected id ||| text ||| features ||| score",
     ),
     (b"0 ||| a ||| tm= 1 ||| NaN\n", ":1: found total score 'NaN', expected a finite number"),
-    (LINE + b"\n" + LINE, ":2: found an empty line, expected 4 parted by ' ||| ', as on line 1"),
-    (LINE + b"0 ||| a ||| tm= 1 2\n", ":2: found 3 columns, expected 4 parted by ' ||| ', as on line 1"),
+    (LINE + b"\n" + LINE, ":2: found an empty line, expected 4 separated by ' ||| ', as on line 1"),
+    (LINE + b"0 ||| a ||| tm= 1 2\n", ":2: found 3 columns, expected 4 separated by ' ||| ', as on line 1"),
     (LINE + b"0 ||| a ||| b ||| tm= 1 2 ||| 1\n", ":2: found total score 'tm= 1 2', expected a number"),
     (
         LINE + b" ||| a ||| tm= 1 2 lm= 3 ||| 1\n",
@@ -183,7 +198,7 @@ BAD = [
     (LINE + b"0 ||| a ||| tm= 1 2 lm= ||| 1\n", ":2: found no value of 'lm', expected a number"),
     (
         LINE + b"0 ||| a ||| tm= 1 2 lm= 3 tm= 1 2 ||| 1\n",
-        ":2: found feature 'tm' twice, expected each feature once a line",
+        ":2: found feature 'tm' twice, expected each feature once per line",
     ),
     (LINE + b"0 ||| a ||| tm= 1 inf lm= 3 ||| 1\n", ":2: found value 'inf', expected a finite number"),
     (
@@ -194,7 +209,7 @@ BAD = [
     (LINE + b"0 ||| a ||| = 1 ||| 1\n", ":2: found '=', a feature without a name, expected name= value"),
     (
         LINE + b"0 ||| a ||| lm=1 2 ||| 1\n",
-        ":2: found '2' behind the value of another feature, expected name= value",
+        ":2: found '2' after the value of another feature, expected name= value",
     ),
     (LINE + b"0 ||| a ||| lm=x ||| 1\n", ":2: found value 'x', expected a number"),
     (
@@ -434,12 +449,12 @@ def test_sparse_columns_keep_their_places(tmp_path: Path) -> None:
 
 def test_missing_values_are_left_out(tmp_path: Path) -> None:
     X = [[1.0, np.nan, 2.0], [np.nan, 3.0, 4.0]]
-    with pytest.raises(DataError, match="features that items miss in another order"):
+    with pytest.raises(DataError, match="features with missing values in another order"):
         Moses().write(of(X), str(tmp_path / "out"))
     lists = of(np.array(X)[:, [0, 2, 1]], feature_names=["a", "b_0", "b_1"])
     again = round_trip(tmp_path, lists, missing="nan")
     assert same_floats(again.features.to_dense(), lists.features.to_dense())
-    with pytest.raises(DataError, match="features that items miss"):
+    with pytest.raises(DataError, match="features with missing values"):
         Moses().write(of([[1.0, np.nan]]), str(tmp_path / "none"))
     assert not (tmp_path / "none").exists()
 

@@ -365,8 +365,8 @@ def test_comments_are_item_ids(tmp_path: Path, comment: bytes, item_id: str) -> 
 
 LARGE = "2147483647"
 BAD_LINES = [
-    (b"qid:1 1:2", "'qid:1' where the label belongs", "a label (a number) first"),
-    (b"1:2 2:3", "'1:2' where the label belongs", "a label (a number) first"),
+    (b"qid:1 1:2", "'qid:1' in place of the label", "a label (a number) first"),
+    (b"1:2 2:3", "'1:2' in place of the label", "a label (a number) first"),
     (b"x qid:1 1:2", "label 'x'", "a number"),
     (b"nan qid:1 1:2", "label 'nan'", "a finite number"),
     (b"-inf qid:1 1:2", "label '-inf'", "a finite number"),
@@ -374,9 +374,9 @@ BAD_LINES = [
     (b"1 qid: 1:2", "an empty qid", "qid:ID"),
     (b"1 qid:\x01 1:2", "a control character in 'qid:\\x01'", "qid:ID"),
     (b"1 1:2", "no qid", "qid:ID, as on line 2"),
-    (b"1 1:2 qid:7", "'qid:7' behind a feature", "qid:ID straight behind the label"),
-    (b"1 qid:1 qid:2 1:2", "a second qid 'qid:2'", "one qid a line"),
-    (b"1 qid:1 1:2 qid:1", "a second qid 'qid:1'", "one qid a line"),
+    (b"1 1:2 qid:7", "'qid:7' after a feature", "qid:ID directly after the label"),
+    (b"1 qid:1 qid:2 1:2", "a second qid 'qid:2'", "one qid per line"),
+    (b"1 qid:1 1:2 qid:1", "a second qid 'qid:1'", "one qid per line"),
     (b"1 qid:1 cost:2 1:2", "'cost:2'", "index:value (SVMlight's cost: and sid: are not supported)"),
     (b"1 qid:1 sid:2 1:2", "'sid:2'", "index:value (SVMlight's cost: and sid: are not supported)"),
     (b"1 qid:1 12", "'12'", "index:value"),
@@ -387,7 +387,7 @@ BAD_LINES = [
     (b"1 qid:1 1.5:2", "index '1.5'", "a whole number"),
     (b"1 qid:1 :2", "index ''", "a whole number"),
     (b"1 qid:1 -1:2", "index '-1'", "an index of 1 or more"),
-    (b"1 qid:1 0:2", "index 0", "indices from 1 (give --zero-based where the file counts from 0)"),
+    (b"1 qid:1 0:2", "index 0", "indices from 1 (use --zero-based if the file counts from 0)"),
     (b"1 qid:1 2147483648:2", "index '2147483648'", f"an index of at most {LARGE}"),
     (b"1 qid:1 99999999999999999999:2", "index '99999999999999999999'", f"an index of at most {LARGE}"),
     (b"1 qid:1 1:2x", "value of feature 1: '2x'", "a number"),
@@ -397,9 +397,9 @@ BAD_LINES = [
     (b"1 qid:1 1:NaN", "value of feature 1: 'NaN'", "a finite number"),
     (b"1 qid:1 1:-Infinity", "value of feature 1: '-Infinity'", "a finite number"),
     (b"1 qid:1 1:1e999", "value of feature 1: '1e999', too large for float64", "a finite number"),
-    (b"1 qid:1 1:2 2:3 1:4", "feature 1 twice", "each feature once a line"),
-    (b"1 qid:1 2:2 2:2", "feature 2 twice", "each feature once a line"),
-    (b"1 qid:1 3:2 1:1 3:2 x", "feature 3 twice", "each feature once a line"),
+    (b"1 qid:1 1:2 2:3 1:4", "feature 1 twice", "each feature once per line"),
+    (b"1 qid:1 2:2 2:2", "feature 2 twice", "each feature once per line"),
+    (b"1 qid:1 3:2 1:1 3:2 x", "feature 3 twice", "each feature once per line"),
     (b"1 qid:1 1:2 # a\0b", "a NUL byte", "text"),
     (b"# a\0b", "a NUL byte", "text"),
     (b"1 qid:1 1:2\0", "value of feature 1: '2\\x00'", "a number"),
@@ -423,9 +423,9 @@ def test_a_qid_where_no_line_has_one(tmp_path: Path) -> None:
         (b"1 1:2\n1 qid:4 1:2", "2: found 'qid:4', expected no qid, as on line 1"),
         (
             b"1 1:2\n1 1:2 qid:4",
-            "2: found 'qid:4' behind a feature, expected qid:ID straight behind the label",
+            "2: found 'qid:4' after a feature, expected qid:ID directly after the label",
         ),
-        (b"1 1:2 qid:4", "1: found 'qid:4' behind a feature, expected qid:ID straight behind the label"),
+        (b"1 1:2 qid:4", "1: found 'qid:4' after a feature, expected qid:ID directly after the label"),
     ):
         with pytest.raises(FormatError) as caught:
             read(tmp_path, data)
@@ -434,7 +434,7 @@ def test_a_qid_where_no_line_has_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("data", "found"),
-    [(b"", "an empty file"), (b"\n# only\n \r\n", "no item line"), (b"\xef\xbb\xbf", "no item line")],
+    [(b"", "an empty file"), (b"\n# only\n \r\n", "no item line"), (b"\xef\xbb\xbf", "an empty file")],
 )
 def test_a_file_without_items(tmp_path: Path, data: bytes, found: str) -> None:
     with pytest.raises(FormatError) as caught:

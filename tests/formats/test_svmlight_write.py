@@ -169,7 +169,7 @@ def ids(*strings: str) -> StringColumn:
         ({"item_ids": ids("a", " b", "d")}, "would read the item id ' b' back"),
         ({"item_ids": ids("a", "b", "d\r")}, "would read the item id 'd\\\\r' back"),
         ({"item_ids": ids("docx", "docid", "docid = 7")}, "would read the item id 'docid = 7' back"),
-        ({"X": np.array([[1.0, np.nan]] * 3)}, "cannot hold a last feature that every item misses"),
+        ({"X": np.array([[1.0, np.nan]] * 3)}, "cannot hold a last feature that is missing everywhere"),
         (
             {"X": Sparse(np.array([0, 1, 1, 1]), np.array([0], np.int32), np.array([np.nan]), 2)},
             "cannot hold both zeros and missing values left out",

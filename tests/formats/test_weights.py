@@ -76,14 +76,14 @@ def test_values_that_are_not_finite_are_not_written(tmp_path):
         ("a 1\n", "file:1: found 'a 1', expected name<TAB>weight"),
         ("a\t1\n\t2\n", "file:2: "),
         ("a\t1\na\t2\n", "file:2: found feature 'a' again"),
-        ("a\t1_0\n", "file:1: found '1_0', expected a weight"),
-        ("a\tinf\n", "file:1: found 'inf', expected a weight"),
+        ("a\t1_0\n", "file:1: found weight '1_0', expected a number"),
+        ("a\tinf\n", "file:1: found weight 'inf', expected a finite number"),
         ("a\t\n", "file:1: found nothing, expected a weight"),
         ("[weight]\nLM0 0.5\n", "file:2: found 'LM0 0.5', expected a name, '=' and its weights"),
         ("[weight]\nLM0=\n", "file:2: found 'LM0=', expected a name"),
-        ("[weight]\nLM0= 1 x\n", "file:2: found 'x', expected a weight"),
+        ("[weight]\nLM0= 1 x\n", "file:2: found weight 'x', expected a number"),
         ("[weight]\nLM0= 1\n\nLM0= 2\n", "file:4: found weights of 'LM0' again"),
-        ("[weight-l]\n0.5 0.5\n", "file:2: found '0.5 0.5', expected a weight"),
+        ("[weight-l]\n0.5 0.5\n", "file:2: found weight '0.5 0.5', expected a number"),
         ("[weight]\n[feature]\nLM0\n", "file: found no weights, expected a section"),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_bad_file_is_told_with_its_line(tmp_path, text, said):
 
 def test_options_that_mean_nothing_are_refused(tmp_path):
     path = written(tmp_path, "a\t1\n")
-    with pytest.raises(ConfigError, match="weights of format tsv have no use for --feature-names"):
+    with pytest.raises(ConfigError, match="weights of format tsv do not use --feature-names"):
         read_weights(path, "tsv", WeightOptions(feature_names="names"))
     with pytest.raises(ConfigError, match="unknown weights format 'ini'"):
         read_weights(path, "ini")

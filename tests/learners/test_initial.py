@@ -40,7 +40,7 @@ def test_scores_printed_with_few_digits_still_give_them():
         (None, "no first-stage scores"),
         (np.zeros(40), "all equal within their lists"),
         (np.where(np.arange(40) == 7, np.nan, 1.0), "some items have no first-stage score"),
-        (lambda X: X[:, 0] ** 2, "no weighted sum of the features"),
+        (lambda X: X[:, 0] ** 2, "not a weighted sum of the features"),
     ],
 )
 def test_base_says_why_it_cannot_be(scores, said):

@@ -204,7 +204,7 @@ def test_the_mean_of_the_best_restarts():
             assert at_mean >= rounds.initial
         kept.add((rounds.averaged, rounds.improved))
     assert kept == {(3, True), (1, True), (1, False)}
-    with pytest.raises(FitError, match="learner mert: average=6 of 5 restarts"):
+    with pytest.raises(FitError, match="learner mert: average=6, but there are 5 restarts"):
         fitted(lists, "WER", average=6)
 
 

@@ -97,9 +97,7 @@ def test_with_a_margin_already_kept_nothing_moves_and_it_is_said():
     lists = two([3.0, 1.0], [[1, 0], [0, 0]])
     learner = make_learner("mira", {"value": "sentence", "rounds": 2})
     judge = parse("label@1").prepare(lists)
-    with pytest.warns(
-        DataNote, match=r"no update was made; the weights are those at the start \(init given\)"
-    ):
+    with pytest.warns(DataNote, match=r"no update was made; the weights are the initial ones \(init given\)"):
         model = learner.fit(lists, judge=judge, initial=np.array([5.0, 0.5]))
     assert model.weights.tolist() == [5.0, 0.5]
 

@@ -17,7 +17,8 @@ from rerank.data.judge import Judge, corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import values
-from rerank.metrics.base import parse, prepare_all, statistics
+from rerank.metrics.base import parse, prepare_all
+from rerank.metrics.judges import statistics
 from rerank.metrics.relevance import Relevance
 
 MEASURES = [

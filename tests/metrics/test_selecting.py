@@ -19,7 +19,8 @@ from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import evaluate
-from rerank.metrics.base import FAMILIES, Preparation, parse, statistics
+from rerank.metrics.base import FAMILIES, Preparation, parse
+from rerank.metrics.judges import statistics
 from rerank.metrics.selecting import (
     MeanJudge,
     RatioJudge,

@@ -6,8 +6,7 @@ import re
 
 from rerank.data.types import Bytes
 from rerank.errors import FormatError
-from rerank.formats.moses.faults import not_a_number
-from rerank.formats.svmlight.faults import line_of, quoted
+from rerank.formats.common import CHANGED, line_of, not_a_number, quoted
 from rerank.native.formats._bllip import MOST_FEATURES
 from rerank.text import count
 
@@ -21,7 +20,7 @@ _TOKEN = re.compile(rb"[^ \t\r\n,]*")
 
 
 def fault_error(path: str, text: Bytes, fault: str, offset: int, detail: int) -> FormatError:
-    """The error for ``fault`` (of FAULTS) at byte ``offset`` of the file ``text``."""
+    """Return the error for ``fault`` (of the kernel's FAULTS) at byte ``offset`` of the file ``text``."""
     match = _TOKEN.match(bytes(text[offset : offset + 4096]))
     token = (match[0] if match else b"").decode("utf-8", "backslashreplace")
     if fault in ("edges", "count"):
@@ -31,13 +30,13 @@ def fault_error(path: str, text: Bytes, fault: str, offset: int, detail: int) ->
     elif fault == "parses":
         found, expected = count(detail, "parse"), f"as many as {token} says"
     elif fault == "no comma":
-        found, expected = "the end of the line", "a comma behind the last parse"
+        found, expected = "the end of the line", "a comma after the last parse"
     elif fault == "order":
-        found, expected = f"feature {token.partition('=')[0]} behind {detail}", "ids that rise"
+        found, expected = f"feature {token.partition('=')[0]} after {detail}", "increasing ids"
     elif fault == "feature":
         found, expected = _feature(token)
     else:
-        found, expected = "bytes that change while they are read", "a file at rest"
+        found, expected = CHANGED
     return FormatError(path, line_of(text, offset), found, expected)
 
 

@@ -1,4 +1,4 @@
-"""Feature files of BLLIP's second stage: ``S=`` and, a line each, sentences with their parses' features."""
+"""Feature files of BLLIP's second stage: ``S=``, then a line per sentence with its parses' features."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.files import read_bytes, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.bllip.ids import ids_of
 from rerank.formats.bllip.read import Sentences, f_of, parse
-from rerank.formats.bllip.write import write_lists
+from rerank.formats.bllip.write import ids_of, write_lists
 from rerank.formats.feature_names import check_names, read_feature_names
 
-LOG_PROBABILITY = re.compile(r"NLogP\b")  # the first stage's, with its sign changed
+_LOG_PROBABILITY = re.compile(r"NLogP\b")  # the first stage's, with its sign changed
 _FIRST_LINES = re.compile(rb"\s*S=[0-9]+\s+(G=[0-9]|$)")
 
 
@@ -25,28 +24,28 @@ _FIRST_LINES = re.compile(rb"\s*S=[0-9]+\s+(G=[0-9]|$)")
 class Bllip(Format):
     """Reader and writer of the files that BLLIP's (Charniak & Johnson's) feature extractors write.
 
-    The first line is ``S=<sentences>``; then a line a sentence, ``G=<gold> N=<parses>`` and for each
+    The first line is ``S=<sentences>``. Then each sentence has a line, ``G=<gold> N=<parses>`` and for each
     parse ``P=<its constituents> W=<those also in the gold tree> id id=value ... ,``. An id without a
-    value has 1. Ids count from 0 and rise; feature j is column j, and its name is its id, unless
-    ``feature_names`` is the extractor's own list ("id<TAB>name"), which then also says how many there
-    are. Features are always sparse.
+    value has 1. Ids count from 0 and increase. Feature j is column j, and its name is its id, unless
+    ``feature_names`` is the extractor's own list ("id<TAB>name"), which then also determines the number of
+    features. Features are always sparse.
 
     counts["PARSEVAL"], float64 (n_items, 5): matched W, gold G, test P, and NaN for crossing brackets
-    and the sentence's length, which the file does not say. A label is F = 2 W / (G + P), 0 to 1. BLLIP
-    goes by each tree's own tags of punctuation, so that values differ a little from evalb's, which goes
-    by gold's.
-    First-best is the first parse of a list. List ids are numbers of sentences from 1; sentences without
+    and the sentence's length, which the file does not contain. A label is F = 2 W / (G + P), 0 to 1. BLLIP
+    uses each tree's own punctuation tags, so that values differ a little from those of evalb, which uses
+    the gold tree's.
+    First-best is the first parse of a list. List ids are numbers of sentences from 1. Sentences without
     a parse (N=0) are left out with a note, so that no recall counts their gold constituents, or refused
     (``strict``).
 
-    Values are relative unless the extractor was told otherwise: from each feature of a list one value
-    is taken away, the one that leaves most zeros and ones, so that an absent feature has that value,
-    whatever it was. A shift that a whole list shares changes no ranking by a linear model, so that
-    values serve as they are; they cannot be made absolute, as the file does not keep the shifts.
-    Scaling over the whole training set and trees do see them.
+    Values are relative by default: the extractor subtracts from each feature of a list the value that
+    leaves most zeros and ones, so that an absent feature has that value, whatever it was. A shift that a
+    whole list shares changes no ranking by a linear model, so that values can be used as they are. They
+    cannot be made absolute, as the file does not contain the shifts. They do affect trees and scaling over
+    the whole training set.
 
-    ``base_scores`` are the first stage's log probabilities, less a constant a list, where the names say
-    that feature 0 is NLogP, the same with its sign changed; else None. The feature stays.
+    If the names say that feature 0 is NLogP, ``base_scores`` are this feature with its sign changed: the
+    first stage's log probabilities, less a constant per list. Otherwise they are None.
     """
 
     name: ClassVar[str] = "bllip"
@@ -92,7 +91,7 @@ def _lists(sentences: Sentences, names: list[str] | None, source: str) -> Candid
     counts = np.full((features.n_items, 5), np.nan)
     counts[:, :3] = sentences.edges[:, [2, 0, 1]]
     base_scores = None
-    if names is not None and LOG_PROBABILITY.match(names[0]):
+    if names is not None and _LOG_PROBABILITY.match(names[0]):
         base_scores = 0.0 - features.column(0)
     numbers = np.flatnonzero(sentences.sizes) + 1
     return CandidateLists(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,25 +10,27 @@ import numpy as np
 from rerank.data.columns.offsets import fresh_array
 from rerank.data.matrix import Sparse
 from rerank.data.types import Bytes, Floats, Ints
-from rerank.errors import DataNote, FormatError
+from rerank.errors import FormatError
 from rerank.files import Buffer
 from rerank.formats.bllip.faults import fault_error
-from rerank.formats.svmlight.faults import line_of, quoted
+from rerank.formats.buffers import content_start, parts_of_lines
+from rerank.formats.common import line_of, note, quoted
 from rerank.native.formats._bllip import FAULTS, fill, scan
 from rerank.text import count
 
 _EXPECTED = "S=<number of sentences> alone on the first line"
-_BOM = b"\xef\xbb\xbf"
-_PADDING = 64  # kernels may look at 32 bytes behind a part
 _HEADER_LINE = re.compile(rb"[ \t\r\n]*(S=([0-9]{1,18})[ \t\r]*(?:\n|\Z))?")
 
 
 @dataclass
 class Sentences:
-    """What a file holds.
+    """The content of a file.
 
-    sizes : int32 (n_sentences), the parses of each, 0 for some; edges : float64 (n_parses, 3), the
-    constituents of the gold tree, of the parse, of both; features : n_parses rows.
+    Attributes
+    ----------
+    sizes : int32 (n_sentences), the number of parses of each, 0 for some.
+    edges : float64 (n_parses, 3), constituents of the gold tree, of the parse, of both.
+    features : n_parses rows.
     """
 
     sizes: Ints
@@ -37,24 +38,15 @@ class Sentences:
     features: Sparse
 
 
-@dataclass
-class _Part:
-    """Whole lines of the file from byte ``origin`` on, and what ``scan`` counts there."""
-
-    text: Bytes
-    origin: int
-    counts: tuple[int, int, int, int]
-
-
 def parse(data: Buffer, path: str, n_features: int, strict: bool) -> Sentences:
-    """All of a file with ``n_features`` columns or more; FormatError at its first bad line.
+    """Parse a whole file into at least ``n_features`` columns; raises FormatError at its first bad line.
 
-    Sentences without a parse are told in a DataNote, or refused under ``strict``.
+    Sentences without a parse are reported, or refused under ``strict``.
     """
     text = np.frombuffer(data, dtype=np.uint8)
     announced, start = _header(data, path)
-    parts = _parts(data, text, start)
-    lines, rows, values, valued = (sum(column) for column in zip(*(p.counts for p in parts), strict=True))
+    parts = [(part, origin, scan(part)) for part, origin in parts_of_lines(data, start)]
+    lines, rows, values, valued = (sum(column) for column in zip(*(c for *_, c in parts), strict=True))
     sizes = np.empty(lines, dtype=np.int32)
     edges = np.empty((rows, 3))
     indptr = np.zeros(rows + 1, dtype=np.int64)
@@ -62,12 +54,11 @@ def parse(data: Buffer, path: str, n_features: int, strict: bool) -> Sentences:
     column = fresh_array((values,), np.float64) if valued else None
     width = n_features
     line = row = value = 0
-    for part in parts:
-        more = part.counts
+    for part, origin, more in parts:
         ends = indptr[row + 1 : row + more[1] + 1]
         some = slice(value, value + more[2])
         fault, place, detail, widest = fill(
-            part.text,
+            part,
             sizes[line : line + more[0]],
             edges[row : row + more[1]],
             ends,
@@ -75,7 +66,7 @@ def parse(data: Buffer, path: str, n_features: int, strict: bool) -> Sentences:
             None if column is None else column[some],
         )
         if fault:
-            raise fault_error(path, text, FAULTS[fault], part.origin + place, detail)
+            raise fault_error(path, text, FAULTS[fault], origin + place, detail)
         ends += value
         width = max(width, widest)
         line, row, value = line + more[0], row + more[1], value + more[2]
@@ -84,10 +75,8 @@ def parse(data: Buffer, path: str, n_features: int, strict: bool) -> Sentences:
 
 
 def _header(data: Buffer, path: str) -> tuple[int, int]:
-    """The number of sentences that the first line says, and where the lines behind it start."""
-    start = len(_BOM) if data[: len(_BOM)] == _BOM else 0
-    if len(data) == start:
-        raise FormatError(path, None, "an empty file", _EXPECTED)
+    """The number of sentences that the first line announces, and where the next line starts."""
+    start = content_start(data, path, _EXPECTED)
     match = _HEADER_LINE.match(data, start)
     if match is not None and match[1]:
         return int(match[2]), match.end()
@@ -96,47 +85,33 @@ def _header(data: Buffer, path: str) -> tuple[int, int]:
         raise FormatError(path, None, "a file of blanks", _EXPECTED)
     line = line_of(np.frombuffer(data, dtype=np.uint8), place)
     token = re.split(rb"[ \t\r\n]", bytes(data[place : place + 4096]), maxsplit=1)[0]
-    raise FormatError(path, line, quoted(token.decode("utf-8", "backslashreplace")), _EXPECTED)
-
-
-def _parts(data: Buffer, text: Bytes, start: int) -> list[_Part]:
-    """The lines from ``start`` on; the last ones go to a copy with room behind and a newline at its end."""
-    cut = max(data.rfind(b"\n", 0, max(len(data) - _PADDING, 0)) + 1, start)
-    tail = bytes(data[cut:])
-    tail += b"" if tail.endswith(b"\n") else b"\n"
-    padded = np.frombuffer(tail + bytes(_PADDING), dtype=np.uint8)
-    pieces = [(text[start:cut], start), (padded[: len(tail)], cut)]
-    return [_Part(piece, origin, scan(piece)) for piece, origin in pieces if len(piece)]
+    raise FormatError(path, line, quoted(token), _EXPECTED)
 
 
 def _check_sizes(path: str, text: Bytes, sizes: Ints, announced: int, strict: bool) -> None:
-    """Refuse a file cut off or without any parse; tell of sentences without one."""
+    """Refuse a file that is cut off or has no parse; report sentences without one."""
     if len(sizes) != announced:
         found = count(len(sizes), "sentence")
         raise FormatError(path, None, found, f"{announced}, as S={announced} on its first line says")
     empty = np.flatnonzero(sizes == 0)
     if len(empty) == len(sizes):
-        raise FormatError(path, None, "no parse", "one sentence with parses at least")
+        raise FormatError(path, None, "no parse", "at least one sentence with parses")
     if not len(empty):
         return
     first = int(empty[0]) + 1
     if strict:
         raise FormatError(path, _line_of_sentence(text, first), "a sentence without a parse", "N=1 or more")
-    note = f"{path}: {count(len(empty), 'sentence')} of {len(sizes)} without a parse left out"
-    warnings.warn(f"{note} (first: sentence {first})", DataNote, stacklevel=4)
+    without = f"{count(len(empty), 'sentence')} of {len(sizes)} without a parse left out"
+    note(f"{path}: {without} (first: sentence {first})")
 
 
 def _line_of_sentence(text: Bytes, number: int) -> int:
-    """The line of a sentence by its number from 1; the header is the first line that is not blank."""
-    seen = -1
-    for line, content in enumerate(bytes(text).split(b"\n"), start=1):
-        seen += bool(content.strip())
-        if seen == number:
-            return line
-    raise AssertionError(number)
+    """The line of a sentence, given by its number from 1; the header is the first line that is not blank."""
+    lines = enumerate(bytes(text).split(b"\n"), start=1)
+    return [line for line, content in lines if content.strip()][number]
 
 
 def f_of(counts: Floats) -> Floats:
-    """F (n) of matched, gold and test constituents, the columns of ``counts`` (n, 3 or more); 0 for 0 / 0."""
+    """Return F (n) of matched, gold and test constituents, the first columns of ``counts``; 0 for 0 / 0."""
     matched, both = 2 * counts[:, 0], counts[:, 1] + counts[:, 2]
     return np.divide(matched, both, out=np.zeros(len(counts)), where=both > 0)

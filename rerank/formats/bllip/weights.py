@@ -1,8 +1,7 @@
-"""Weights of BLLIP's reranker: ``id=weight`` a line, ids as in its feature files, what is left out is 0."""
+"""Weights of BLLIP's reranker: ``id=weight`` per line, ids as in its feature files, absent ones are 0."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 
@@ -11,86 +10,83 @@ import numpy as np
 from rerank.data.types import Floats, Index
 from rerank.errors import DataError, FormatError
 from rerank.files import read_bytes, shown, write_lines
-from rerank.formats.bllip.ids import ids_of
+from rerank.formats.bllip.write import ids_of
+from rerank.formats.buffers import BOM
+from rerank.formats.common import finite, quoted
 from rerank.formats.feature_names import check_names, read_feature_names
-from rerank.formats.moses.faults import not_a_number
-from rerank.formats.svmlight.faults import quoted
+from rerank.formats.weights import WEIGHTS, WeightOptions, WeightsFormat
 from rerank.native.formats._bllip import MOST_FEATURES
-from rerank.text import count
 
-_NUMBER = re.compile(rb"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_LINE = re.compile(rb"\s*[0-9]+=[-+0-9.eE]+\s*$")
+_ID = re.compile(rb"0*([0-9]+)")
 _LARGEST_DIGITS = len(str(MOST_FEATURES - 1))
 
 
-def read_weights(path: str, feature_names: str | None = None) -> tuple[list[str], Floats]:
-    """Names and weights of the features 0 to the last that the file or the names know: (n), (n).
+@WEIGHTS.register("bllip")
+class BllipWeights(WeightsFormat):
+    """Reader and writer of the weights of BLLIP's reranker.
 
-    An id alone has weight 1. Names are the ids, or those of the extractor's list at the path
-    ``feature_names`` ("id<TAB>name"); they are the names that format bllip gives the columns of its
-    lists. A larger score is better. Raises FormatError at the first bad line, or an id that comes twice,
-    and DataError where ``feature_names`` has fewer names.
+    Names are the ids, or those of the extractor's list ``feature_names`` ("id<TAB>name"); they are the names
+    that format bllip gives the columns of its lists. A larger score is better.
     """
-    source = shown(path)
-    data = bytes(read_bytes(path)).removeprefix(b"\xef\xbb\xbf")
-    if not data.strip():
-        raise FormatError(source, None, "an empty file", "lines 'id=weight'")
-    weights: dict[int, float] = {}
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        token = line.strip(b" \t\r")
-        if not token:
-            continue
-        feature, weight = _read_line(source, number, token)
-        if feature in weights:
-            raise FormatError(source, number, f"feature {feature} again", "each feature once")
-        weights[feature] = weight
-    names = None if feature_names is None else read_feature_names(feature_names, first=0)
-    n_features = max(weights) + 1
-    check_names(names, feature_names, n_features, source)
-    if names is None:
+
+    name = "bllip"
+    summary = "id=weight per line (BLLIP's reranker)"
+    honours = frozenset({"feature_names"})
+
+    @classmethod
+    def recognises(cls, head: bytes) -> bool:
+        return bool(_LINE.match(head.split(b"\n", 1)[0]))
+
+    def read(self, path: str, options: WeightOptions) -> tuple[list[str], Floats]:
+        """Read the weights of the features 0 to the last one in the file or the list of names.
+
+        An id alone has weight 1. Raises DataError if the list has too few names.
+        """
+        source = shown(path)
+        data = bytes(read_bytes(path)).removeprefix(BOM)
+        weights: dict[int, float] = {}
+        for number, line in enumerate(data.split(b"\n"), start=1):
+            token = line.strip(b" \t\r")
+            if not token:
+                continue
+            feature, weight = _read_line(source, number, token)
+            if feature in weights:
+                raise FormatError(source, number, f"feature {feature} again", "each feature once")
+            weights[feature] = weight
+        if not weights:
+            raise FormatError(source, None, "an empty file", "lines 'id=weight'")
+        n_features = max(weights) + 1
         names = [str(j) for j in range(n_features)]
-    out = np.zeros(len(names))
-    out[np.fromiter(weights, dtype=np.int64)] = np.fromiter(weights.values(), dtype=np.float64)
-    return names, out
+        if options.feature_names is not None:
+            names = read_feature_names(options.feature_names, first=0)
+            check_names(names, options.feature_names, n_features, source)
+        out = np.zeros(len(names))
+        out[list(weights)] = list(weights.values())
+        return names, out
+
+    def write(self, path: str, names: Sequence[str], weights: Floats, options: WeightOptions) -> None:
+        """Write the weights that are not 0, by rising id.
+
+        A weight of 1 is written too ("7=1"): BLLIP's trainers leave it out, but its reranker stops reading at
+        an id alone. Raises DataError if a name has no id.
+        """
+        kept = np.flatnonzero(weights)
+        ids = _ids(path, names, kept, options.feature_names)
+        order = np.argsort(ids, kind="stable")
+        texts = (repr(weight).removesuffix(".0") for weight in weights[kept][order].tolist())
+        write_lines(path, (f"{i}={text}" for i, text in zip(ids[order].tolist(), texts, strict=True)))
 
 
 def _read_line(source: str, number: int, token: bytes) -> tuple[int, float]:
     name, sign, value = token.partition(b"=")
-    if not re.fullmatch(rb"[0-9]+", name):
-        text = token.decode("utf-8", "backslashreplace")
-        raise FormatError(source, number, quoted(text), "id=weight, ids from 0")
-    digits = name.lstrip(b"0") or b"0"
-    if len(digits) > _LARGEST_DIGITS:
-        raise FormatError(source, number, f"feature {quoted(name.decode())}", f"an id below {MOST_FEATURES}")
-    if not sign:
-        return int(digits), 1.0
-    weight = float(value) if _NUMBER.fullmatch(value) else math.nan
-    if not math.isfinite(weight):
-        raise FormatError(source, number, *not_a_number(value, f"weight of feature {int(digits)}:"))
-    return int(digits), weight
-
-
-def write_weights(path: str, names: Sequence[str], weights: Floats, feature_names: str | None = None) -> None:
-    """Write weights (n) of the features ``names`` (n), those that are not 0, by rising id.
-
-    ``feature_names`` is the extractor's list that says each name's id; without it names are ids. A weight
-    of 1 is written too ("7=1"): BLLIP's trainers leave it out, but its reranker ends reading at an id
-    alone. Raises DataError where a name has no id, or a weight is not finite.
-    """
-    if len(names) != len(weights):
-        raise DataError(f"{path}: {count(len(weights), 'weight')} for {count(len(names), 'feature')}")
-    if not np.all(np.isfinite(weights)):
-        name = names[int(np.argmin(np.isfinite(weights)))]
-        raise DataError(f"{path}: the weight of feature {name!r} is not finite")
-    kept = np.flatnonzero(weights)
-    ids = _ids(path, names, kept, feature_names)
-    order = np.argsort(ids, kind="stable")
-    numbers = weights[kept][order].tolist()
-    write_lines(path, (f"{i}={_shortest(w)}" for i, w in zip(ids[order].tolist(), numbers, strict=True)))
-
-
-def _shortest(weight: float) -> str:
-    """The shortest text that reads back as the same number."""
-    return repr(weight).removesuffix(".0")
+    match = _ID.fullmatch(name)
+    if match is None:
+        raise FormatError(source, number, quoted(token), "id=weight, ids from 0")
+    if len(match[1]) > _LARGEST_DIGITS:
+        raise FormatError(source, number, f"feature {quoted(name)}", f"an id below {MOST_FEATURES}")
+    feature = int(match[1])
+    return feature, finite(value, source, number, f"weight of feature {feature}:") if sign else 1.0
 
 
 def _ids(path: str, names: Sequence[str], kept: Index, feature_names: str | None) -> Index:

@@ -1,57 +1,64 @@
-"""Writing BLLIP's feature files: a line a list, from what is known of each parse's constituents."""
+"""Writing BLLIP's feature files: a line per list, from the counts of each parse's constituents."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Sequence
 
 import numpy as np
 
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Sparse
-from rerank.data.types import Index
+from rerank.data.types import Bytes, Index
 from rerank.errors import DataError
-from rerank.files import atomic_write
-from rerank.formats.bllip.ids import ids_of
+from rerank.formats.buffers import write_blocks
+from rerank.formats.common import unnamed_last
 from rerank.native.formats._bllip import MOST_FEATURES
 from rerank.native.formats._bllip_write import write_sentences
 
 _VALUE_BOUND = 34  # bytes of " id=value" at most
 _PARSE_BOUND = 28  # of " P=", " W=", the comma
 _LINE_BOUND = 30  # of "G=", " N=", the newline
-_BLOCK = 1 << 22
 _LARGEST_COUNT = 999_999_999
+_WHOLE = re.compile(r"0|[1-9][0-9]{0,7}")
+
+
+def ids_of(names: Sequence[str] | None, n_features: int) -> tuple[Index, bool]:
+    """Return the ids of columns, int64 (n_features), and whether the ids tell all that the names do.
+
+    Names that are increasing whole numbers are the ids. Otherwise an id is the number of its column, from 0.
+    So it is too for "1", "2", ..., the names of columns without names.
+    """
+    columns = np.arange(n_features, dtype=np.int64)
+    if names is None or all(name == str(j) for j, name in enumerate(names, start=1)):
+        return columns, True
+    if all(_WHOLE.fullmatch(name) for name in names):
+        ids = np.array([int(name) for name in names], dtype=np.int64)
+        if np.all(np.diff(ids) > 0):
+            return ids, True
+    return columns, False
 
 
 def write_lists(lists: CandidateLists, path: str) -> None:
-    """Write ``lists`` to ``path``, lists in their order, values exactly, zeros left out.
-
-    Raises DataError where a list has no counts of constituents, or values are missing.
-    """
+    """Write ``lists`` to ``path``, values exactly, zeros left out; raises DataError as Format.write does."""
     edges = _edges(lists, path)
     if lists.has_missing:
-        raise DataError(f"{path}: bllip cannot hold missing values: what a parse leaves out is 0")
+        raise DataError(f"{path}: bllip cannot hold missing values: absent values are 0")
     if lists.n_features > MOST_FEATURES:
         raise DataError(f"{path}: bllip holds {MOST_FEATURES} features at most, found {lists.n_features}")
     ids, _ = ids_of(lists.feature_names, lists.n_features)
-    features = lists.features.compressed()
+    rows = lists.features.compressed()
+    last = unnamed_last(rows)
+    last_id = int(ids[last]) if last >= 0 else -1
     sizes = np.add.reduceat(
-        _PARSE_BOUND + _VALUE_BOUND * np.diff(features.indptr), lists.offsets[:-1], dtype=np.int64
+        _PARSE_BOUND + _VALUE_BOUND * np.diff(rows.indptr), lists.offsets[:-1], dtype=np.int64
     )
-    bounds = _blocks(sizes + _LINE_BOUND)
-    out = np.empty(max(end - start for *_, start, end in bounds) + _VALUE_BOUND, dtype=np.uint8)
-    last = _unnamed(features, ids)
-    with atomic_write(path) as file:
-        file.write(b"S=%d\n" % lists.n_lists)
-        for a, b, *_ in bounds:
-            length = write_sentences(
-                lists.offsets[a : b + 1],
-                edges,
-                features.indptr,
-                features.indices,
-                features.data,
-                ids,
-                last if a == 0 else -1,
-                out,
-            )
-            file.write(out[:length].data)
+
+    def render(a: int, b: int, out: Bytes) -> int:
+        offsets = lists.offsets[a : b + 1]
+        named = last_id if a == 0 else -1
+        return write_sentences(offsets, edges, rows.indptr, rows.indices, rows.data, ids, named, out)
+
+    write_blocks(path, sizes + _LINE_BOUND, render, header=b"S=%d\n" % lists.n_lists, spare=_VALUE_BOUND)
 
 
 def _edges(lists: CandidateLists, path: str) -> Index:
@@ -77,22 +84,3 @@ def _edges(lists: CandidateLists, path: str) -> Index:
         i = int(lists.list_index[int(np.argmin(same))])
         raise DataError(f"{path}: list {lists.list_id(i)!r} has several numbers of gold constituents")
     return edges
-
-
-def _unnamed(features: Sparse, ids: Index) -> int:
-    """The last feature's id where no parse has a value of it, which would make it unknown; else -1."""
-    written = features.indices if features.data is None else features.indices[features.data != 0]
-    last = features.n_features - 1
-    return int(ids[last]) if last >= 0 and not np.any(written == last) else -1
-
-
-def _blocks(sizes: Index) -> list[tuple[int, int, int, int]]:
-    """Ranges of lists that fit the buffer, one list at least each, and their bytes as a range."""
-    ends = np.cumsum(sizes)
-    bounds = []
-    start = done = 0
-    while start < len(sizes):
-        stop = max(int(np.searchsorted(ends, done + _BLOCK, side="right")), start + 1)
-        bounds.append((start, stop, done, int(ends[stop - 1])))
-        start, done = stop, int(ends[stop - 1])
-    return bounds

@@ -1,64 +1,62 @@
-"""Faults of a Moses N-best file in words."""
+"""Faults of a Moses N-best file in words: what the kernels' codes and places mean."""
 
 from __future__ import annotations
 
-import math
 import re
 
 from rerank.data.types import Bytes
 from rerank.errors import FormatError
+from rerank.formats.common import not_a_number, quoted
+from rerank.text import count
 
 _SEPARATOR = re.compile(rb"(?<=[ \t])\|\|\|(?=[ \t]|$)")
 _TOKEN = re.compile(rb"[^ \t]*")
-_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
-_NOT_FINITE = re.compile(r"[-+]?(nan|inf|infinity)", re.IGNORECASE)
 
 
-def line_columns(line: bytes) -> list[bytes]:
-    """The columns of a line, with the blanks around them."""
+def columns_of_line(line: bytes) -> list[bytes]:
+    """Return the columns of a line, with the blanks around them."""
     line = line.removesuffix(b"\r")
     first, bars, rest = line.partition(b"|||")
     return [first, *_SEPARATOR.split(rest)] if bars else [line]
 
 
-def quoted(token: bytes) -> str:
-    """A token for a message: quoted, control characters escaped, cut where it is long."""
-    text = token.decode("utf-8", "backslashreplace")
-    return repr(text if len(text) <= 40 else text[:37] + "...")
+def fault_error(path: str, number: int, fault: str, text: Bytes, place: int, n_columns: int) -> FormatError:
+    """Return the error for ``fault`` (of FAULTS) at byte ``place`` of a line, with which ``text`` starts."""
+    line = _first_line(text)
+    rest = line[place:]
+    token = (_TOKEN.match(rest) or [b""])[0]
+    if fault == "columns":
+        found = count(len(columns_of_line(line)), "column") if line.strip() else "an empty line"
+        expected = f"{n_columns} separated by ' ||| ', as on line 1"
+    elif fault == "id":
+        found, expected = "an empty id", "the id of a list, then |||"
+    elif fault == "name":
+        found, expected = f"{quoted(token)}, a feature without a name", "name= value"
+    elif fault == "loose":
+        found, expected = f"{quoted(token)} after the value of another feature", "name= value"
+    elif fault == "twice":
+        found, expected = f"feature {quoted(_name_of(token))} twice", "each feature once per line"
+    elif fault == "width":
+        what = f"of {quoted(_name_of(token))}" if b"=" in token or token.endswith(b":") else "without a name"
+        found, expected = (
+            f"{count(_n_values(_SEPARATOR.split(rest)[0]), 'value')} {what}",
+            "as many as before",
+        )
+    elif fault == "no value":
+        found, expected = f"no value of {quoted(_name_of(token))}", "a number"
+    else:
+        value = _SEPARATOR.split(rest)[0].strip(b" \t")
+        found, expected = not_a_number(value, "total score") if value else ("no total score", "a number")
+    return FormatError(path, number, found, expected)
 
 
-def not_a_number(token: bytes, what: str, dtype: str = "float64") -> tuple[str, str]:
-    """What was found and expected where ``token`` is no value of ``dtype``."""
-    text = token.decode("utf-8", "backslashreplace")
-    if _NOT_FINITE.fullmatch(text):
-        return f"{what} {quoted(token)}", "a finite number"
-    if _NUMBER.fullmatch(text):
-        bits = "float32" if dtype == "float32" and math.isfinite(float(text)) else "float64"
-        return f"{what} {quoted(token)}, too large for {bits}", "a finite number"
-    return f"{what} {quoted(token)}", "a number"
+def number_error(path: str, number: int, text: Bytes, dtype: str = "float64") -> FormatError:
+    """Return the error for the bad value at the start of ``text``, a feature's on line ``number``."""
+    token = _TOKEN.match(_first_line(text))
+    return FormatError(path, number, *not_a_number(token[0] if token else b"", "value", dtype))
 
 
-def _name_of(token: bytes) -> bytes:
-    return token[: token.rindex(b"=")] if b"=" in token else token[:-1]
-
-
-def _values_behind(column: bytes) -> int:
-    """How many values follow the name at the start of ``column`` (numbers without a name too)."""
-    tokens = column.split()
-    if tokens and tokens[0][-1:] not in (b"=", b":"):
-        if b"=" in tokens[0]:
-            return 1
-        tokens = [b"", *tokens]
-    count = 0
-    for token in tokens[1:]:
-        if b"=" in token or token.endswith(b":"):
-            break
-        count += 1
-    return count
-
-
-def line_at(text: Bytes) -> bytes:
-    """The line that ``text`` starts with, without its end."""
+def _first_line(text: Bytes) -> bytes:
     size = 1 << 12
     while True:
         line, newline, _ = text[:size].tobytes().partition(b"\n")
@@ -67,37 +65,16 @@ def line_at(text: Bytes) -> bytes:
         size *= 16
 
 
-def fault_error(path: str, number: int, fault: str, text: Bytes, place: int, n_columns: int) -> FormatError:
-    """The error for ``fault`` (of FAULTS) at byte ``place`` of the line that ``text`` starts with."""
-    line = line_at(text)
-    rest = line[place:]
-    token = (_TOKEN.match(rest) or [b""])[0]
-    column = _SEPARATOR.split(rest)[0]
-    if fault == "columns":
-        n = len(line_columns(line))
-        found = f"{n} column{'s' * (n > 1)}" if line.strip() else "an empty line"
-        expected = f"{n_columns} parted by ' ||| ', as on line 1"
-    elif fault == "id":
-        found, expected = "an empty id", "the id of a list, then |||"
-    elif fault == "name":
-        found, expected = f"{quoted(token)}, a feature without a name", "name= value"
-    elif fault == "loose":
-        found, expected = f"{quoted(token)} behind the value of another feature", "name= value"
-    elif fault == "twice":
-        found, expected = f"feature {quoted(_name_of(token))} twice", "each feature once a line"
-    elif fault == "width":
-        n = _values_behind(column)
-        what = f"of {quoted(_name_of(token))}" if b"=" in token or token.endswith(b":") else "without a name"
-        found, expected = f"{n} value{'s' * (n > 1)} {what}", "as many as before"
-    elif fault == "no value":
-        found, expected = f"no value of {quoted(_name_of(token))}", "a number"
-    else:
-        value = column.strip(b" \t")
-        found, expected = not_a_number(value, "total score") if value else ("no total score", "a number")
-    return FormatError(path, number, found, expected)
+def _name_of(token: bytes) -> bytes:
+    return token[: token.rindex(b"=")] if b"=" in token else token[:-1]
 
 
-def number_error(path: str, number: int, text: Bytes, dtype: str = "float64") -> FormatError:
-    """The error for a bad value of a feature on line ``number``, that ``text`` starts with."""
-    token = _TOKEN.match(line_at(text))
-    return FormatError(path, number, *not_a_number(token[0] if token else b"", "value", dtype))
+def _n_values(column: bytes) -> int:
+    """How many values follow the name at the start of ``column`` (numbers without a name too)."""
+    tokens = column.split()
+    if tokens and tokens[0][-1:] not in (b"=", b":"):
+        if b"=" in tokens[0]:
+            return 1
+        tokens = [b"", *tokens]
+    ends = (i for i, token in enumerate(tokens[1:]) if b"=" in token or token.endswith(b":"))
+    return next(ends, len(tokens) - 1)

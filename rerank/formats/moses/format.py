@@ -1,4 +1,4 @@
-"""Moses' N-best lists, ``id ||| text ||| features ||| score``, one candidate a line; Marian's too."""
+"""Moses' N-best lists, ``id ||| text ||| features ||| score``, one candidate per line; Marian's too."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _LINE = re.compile(rb"[^|\n]*[^|\s][^|\n]*\|\|\|[^\n]*[ \t]\|\|\|([ \t]|$)")
 class Moses(Format):
     """Reader and writer of N-best lists as Moses, its tuners and Marian write them.
 
-    Lines end at newlines alone; columns are parted by " ||| ", the text is what lies between two of
+    Lines end at newlines alone. Columns are separated by " ||| "; the text is what is between two of
     them without one blank on each side. Features are ``d: 0 -7.6``, ``Name= v v``, ``Name=v``, or
-    numbers alone; a name with several values is the columns Name_0, Name_1, ...; Marian's ``WordScores=``
-    become their sum and mean; one that a line leaves out is 0 (or NaN, ``missing``). The score
-    is ``base_scores`` and no feature; alignments are left out. First-best is the first line of a list.
-    Lines of one id that stand apart, or in files that are merged, are brought together. References
-    belong to the ids as sentence numbers from 0.
+    numbers alone. A name with several values is the columns Name_0, Name_1, ...; Marian's ``WordScores=``
+    become their sum and mean. A feature that a line leaves out is 0 (or NaN, ``missing``). The score
+    is ``base_scores`` and not a feature; alignments are left out. First-best is the first line of a list.
+    Lines of one id that are not contiguous, or are in files that are merged, are brought together.
+    References are attached to the ids as sentence numbers from 0.
     """
 
     name: ClassVar[str] = "moses"

@@ -1,45 +1,100 @@
 """The steps of reading SVMlight: split at newlines, count, parse in place, group by qid.
 
-A first pass counts lines, so that each part of the file knows its rows; the parse then writes straight
-into the final arrays, by as many threads as there are parts. Whether rows are dense or compressed, and
-how wide, is guessed from the head of the file; the parse finds out what holds and is done anew where
-the guess was wrong, so that no result depends on it.
+A first pass counts lines, so that each part of the file knows its rows. The parse then writes straight into
+the final arrays, with a thread per part. Whether rows are dense or compressed, and how wide, is guessed from
+the head of the file. If the parse finds the guess to be wrong, it is done anew, so that no result depends on
+the guess.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.columns.offsets import fresh_array
+from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
+from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
-from rerank.data.types import AnyArray, Floats, Index
-from rerank.errors import DataError, DataNote, FormatError
-from rerank.formats.common import note_regrouped
-from rerank.formats.svmlight.faults import fault_error, line_of, quoted
-from rerank.formats.svmlight.source import Source
-from rerank.native.formats._svmlight import FAULTS, gather, parse_dense, scan
+from rerank.data.types import Bytes, Floats, Index
+from rerank.errors import FormatError
+from rerank.files import Buffer
+from rerank.formats.base import ReadOptions
+from rerank.formats.buffers import content_start, parts_of_lines, strings_at
+from rerank.formats.common import (
+    absent_value,
+    check_contiguous,
+    empty_dense,
+    in_list_order,
+    line_of,
+    note,
+    quoted,
+    wants_dense,
+)
+from rerank.formats.feature_names import check_names
+from rerank.formats.svmlight.faults import fault_error
+from rerank.native.formats._svmlight import FAULTS, parse_dense, scan
 from rerank.native.formats._svmlight_sparse import parse_sparse
 
+T = TypeVar("T")
+Result = tuple[int, int, int, int, int]  # fault, its place in the part and detail, values, columns
+
+_EXPECTED = "lines 'label qid:ID index:value ...'"
+_SMALLEST_PART = 1 << 18
 _SAMPLE = 1 << 18
 _MOST_STEPS = 8192
+_LABEL_AND_QID = re.compile(rb"[^ \t\r#]+[ \t\r]+qid:")
 
 
 @dataclass
-class Table:
-    """What was read, in the order of the lines."""
+class Source:
+    """A file's bytes in parts of whole lines, and what its first item line shows."""
 
-    features: Features
-    labels: Floats
-    qids: Sequence[bytes]  # of runs of lines
-    run_starts: Index
-    run_places: Index  # offsets in the file
-    item_ids: StringColumn | None
+    path: str
+    text: Bytes
+    parts: list[tuple[Bytes, int]]  # bytes, offset in the file
+    first_item: int
+    has_qid: bool
+    options: ReadOptions
+
+    @property
+    def first(self) -> int:
+        """The index of column 0."""
+        return 0 if self.options.zero_based else 1
+
+    def each(self, work: Callable[[int], T]) -> list[T]:
+        """Return the results of ``work`` on the number of each part, in order; uses threads if allowed."""
+        threads = min(self.options.n_threads(), len(self.parts))
+        if threads == 1:
+            return [work(p) for p in range(len(self.parts))]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(work, range(len(self.parts))))
+
+
+def open_source(data: Buffer, path: str, options: ReadOptions) -> Source:
+    """Split ``data`` into parts; raises FormatError if it has no item line."""
+    start = content_start(data, path, _EXPECTED)
+    first_item, has_qid = _first_item(data, start, path)
+    threads = options.n_threads()
+    parts = parts_of_lines(data, start, 8 * threads if threads > 1 else 1, _SMALLEST_PART)
+    return Source(path, np.frombuffer(data, dtype=np.uint8), parts, first_item, has_qid, options)
+
+
+def _first_item(data: Buffer, start: int, path: str) -> tuple[int, bool]:
+    """Where the first item line starts and whether it has a qid."""
+    while start < len(data):
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        line = data[start:end].strip(b" \t\r")
+        if line and not line.startswith(b"#"):
+            return start, _LABEL_AND_QID.match(line) is not None
+        start = end + 1
+    raise FormatError(path, None, "no item line", _EXPECTED)
 
 
 @dataclass
@@ -54,43 +109,81 @@ class _Shape:
     def n_rows(self) -> int:
         return int(self.row_bounds[-1])
 
-    def is_dense(self, layout: str) -> bool:
-        """Dense where half of the cells are present: 8 bytes a cell against 12 a value."""
-        if layout == "auto":
-            return self.values is None or 2 * sum(self.values) >= self.n_rows * self.width
-        return layout == "dense"
+    def is_dense(self, source: Source) -> bool:
+        """Whether the features are dense, as far as the values are known."""
+        cells = self.n_rows * self.width
+        values = cells if self.values is None else sum(self.values)
+        return wants_dense(source.options, values, cells, source.path)
 
 
-def _measure(source: Source, layout: str, least_width: int) -> _Shape:
+def _measure(source: Source, least_width: int) -> _Shape:
     """Count rows; values too, unless the head of the file looks dense."""
-    count = layout == "sparse"
-    if layout == "auto":
+    options = source.options
+    counts_values = options.layout == "sparse"
+    if options.layout == "auto" and options.missing == "zero":
         head = source.parts[0][0]
         if len(head) > _SAMPLE:
             ends = np.flatnonzero(head[:_SAMPLE] == 10)
             head = head[: ends[-1] + 1] if len(ends) else head
         rows, values, columns = scan(head, source.first, True)
-        count = 2 * values < rows * columns
-    counts = source.each(lambda p: scan(source.parts[p][0], source.first, count))
-    bounds = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum([rows for rows, _, _ in counts], out=bounds[1:])
+        counts_values = 2 * values < rows * columns
+    counts = source.each(lambda p: scan(source.parts[p][0], source.first, counts_values))
     width = max(least_width, *(columns for _, _, columns in counts))
-    return _Shape(bounds, width, [values for _, values, _ in counts] if count else None)
+    values_of_parts = [values for _, values, _ in counts] if counts_values else None
+    return _Shape(offsets_of([rows for rows, _, _ in counts]), width, values_of_parts)
 
 
-def parse(source: Source, least_width: int) -> Table:
-    """All item lines; raises FormatError for the first bad line of the file."""
-    options = source.options
-    layout = "dense" if options.missing == "nan" else options.layout
-    shape = _measure(source, layout, least_width)
+def read_lists(source: Source, names: list[str] | None) -> CandidateLists:
+    """Return the lists of a file; raises FormatError at its first bad line."""
+    shape = _measure(source, len(names or ()))
     labels = np.empty(shape.n_rows)
     spans = np.empty((shape.n_rows, 4), dtype=np.int64)
+    features = _features(source, shape, labels, spans)
+    check_names(names, source.options.feature_names, features.n_features, source.path)
+    item_ids = _item_ids(source, spans)
+    starts = np.flatnonzero(spans[:, 0] >= 0)
+    if not len(starts):
+        offsets, rows, list_ids = offsets_of([len(labels)]), None, None
+    else:
+        offsets, rows, list_ids = _grouped(source, starts, spans[starts, 0], spans[starts, 1], len(labels))
+    return CandidateLists(
+        offsets,
+        **in_list_order(rows, features=features, labels=labels, item_ids=item_ids),
+        list_ids=list_ids,
+        rows=rows,
+        feature_names=names,
+        source=source.path,
+    )
+
+
+def _grouped(
+    source: Source, starts: Index, places: Index, lengths: Index, n_items: int
+) -> tuple[Index, Index | None, StringColumn]:
+    """Offsets, rows and ids of the lists, from the items that start a run and where their qids are."""
+    qids = [
+        source.text[at : at + length].tobytes()
+        for at, length in zip(places.tolist(), lengths.tolist(), strict=True)
+    ]
+    numbers: dict[bytes, int] = {}
+    codes = np.array([numbers.setdefault(qid, len(numbers)) for qid in qids], dtype=np.int64)
+    check_contiguous(
+        codes,
+        lambda run: line_of(source.text, int(places[run])),
+        lambda run: quoted(b"qid:" + qids[run]),
+        source.path,
+        source.options.strict,
+    )
+    offsets, rows = grouped(np.repeat(codes, np.diff(starts, append=n_items)))
+    return offsets, rows, StringColumn.from_strings(numbers)
+
+
+def _features(source: Source, shape: _Shape, labels: Floats, spans: Index) -> Features:
+    """Parse all item lines until what was guessed holds. OUT labels (n_rows), spans (n_rows, 4)."""
+    auto = source.options.layout == "auto" and source.options.missing == "zero"
     ones = True
     features: Features
     while True:
-        dense = shape.is_dense(layout)
-        if not dense and options.dtype == "float32":
-            raise DataError(f"{source.path}: sparse features are float64; float32 needs layout=dense")
+        dense = shape.is_dense(source)
         if dense:
             features, results = _dense(source, shape, labels, spans)
         else:
@@ -100,17 +193,16 @@ def parse(source: Source, least_width: int) -> Table:
         width = max(columns for *_, columns in results)
         if dense and width > shape.width:
             shape.width = width
-            shape.values = _count_values(source) if layout == "auto" else None
+            shape.values = _count_values(source) if auto else None
         elif any(FAULTS[fault] == "not ones" for fault, *_ in results):
             ones = False
         else:
             _raise_first(source, results)
-            if shape.values is None and layout == "auto":
+            if shape.values is None and auto:
                 shape.values = [values for *_, values, _ in results]
-            if shape.is_dense(layout) == dense:
-                break
+            if shape.is_dense(source) == dense:
+                return features
         del features  # before the next try takes memory
-    return _finish(source, features, labels, spans)
 
 
 def _count_values(source: Source) -> list[int]:
@@ -129,22 +221,9 @@ def _steps(width: int, first: int) -> npt.NDArray[np.uint64]:
     return steps
 
 
-def _array(n_rows: int, width: int, source: Source) -> AnyArray:
-    """An array with anything in it; DataError where there is no memory for it."""
-    try:
-        return fresh_array((n_rows, width), source.options.dtype)
-    except (MemoryError, ValueError, OverflowError, OSError):
-        raise DataError(
-            f"{source.path}: {n_rows} items x {width} features are too many for a dense array"
-        ) from None
-
-
-Result = tuple[int, int, int, int, int]
-
-
 def _dense(source: Source, shape: _Shape, labels: Floats, spans: Index) -> tuple[Dense, list[Result]]:
-    X = _array(shape.n_rows, shape.width, source)
-    fill = float("nan") if source.options.missing == "nan" else 0.0
+    X = empty_dense(shape.n_rows, shape.width, source.options.dtype, source.path)
+    fill = absent_value(source.options)
     steps = _steps(shape.width, source.first)
 
     def work(p: int) -> Result:
@@ -160,8 +239,7 @@ def _dense(source: Source, shape: _Shape, labels: Floats, spans: Index) -> tuple
 def _sparse(
     source: Source, shape: _Shape, labels: Floats, spans: Index, ones: bool
 ) -> tuple[Sparse, list[Result]]:
-    bounds = np.zeros(len(source.parts) + 1, dtype=np.int64)
-    np.cumsum(shape.values or [], out=bounds[1:])
+    bounds = offsets_of(shape.values or [])
     indptr = np.zeros(shape.n_rows + 1, dtype=np.int64)
     indices = np.empty(bounds[-1], dtype=np.int32)
     data = None if ones else np.empty(bounds[-1])
@@ -170,17 +248,10 @@ def _sparse(
         text, origin = source.parts[p]
         rows = slice(shape.row_bounds[p], shape.row_bounds[p + 1])
         values = slice(bounds[p], bounds[p + 1])
+        some = None if data is None else data[values]
         ends = indptr[1:][rows]
         result = parse_sparse(
-            text,
-            origin,
-            source.has_qid,
-            source.first,
-            ends,
-            indices[values],
-            None if data is None else data[values],
-            labels[rows],
-            spans[rows],
+            text, origin, source.has_qid, source.first, ends, indices[values], some, labels[rows], spans[rows]
         )
         ends += bounds[p]
         return result
@@ -206,55 +277,10 @@ def _raise_first(source: Source, results: list[Result]) -> None:
             )
 
 
-def _finish(source: Source, features: Features, labels: Floats, spans: Index) -> Table:
-    """Ids out of the file's bytes, which are of no use afterwards."""
-    starts = np.flatnonzero(spans[:, 0] >= 0)
-    places = spans[starts, 0]
-    qids = [
-        source.text[at : at + length].tobytes()
-        for at, length in zip(places.tolist(), spans[starts, 1].tolist(), strict=True)
-    ]
-    table = Table(features, labels, qids, starts, places, _item_ids(source, spans))
-    _note_apart(source, table)
-    return table
-
-
 def _item_ids(source: Source, spans: Index) -> StringColumn | None:
-    lengths = spans[:, 3]
-    without = int(np.count_nonzero(lengths == 0))
-    if without == len(lengths):
+    without = int(np.count_nonzero(spans[:, 3] == 0))
+    if without == len(spans):
         return None
     if without:
-        note = f"{source.path}: {without} of {len(lengths)} items have no comment; their ids are empty"
-        warnings.warn(note, DataNote, stacklevel=2)
-    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    data = np.empty(offsets[-1], dtype=np.uint8)
-    bounds = np.linspace(0, len(lengths), len(source.parts) + 1).astype(np.int64)
-
-    def work(p: int) -> None:
-        rows = slice(bounds[p], bounds[p + 1])
-        gather(source.text, spans[rows], offsets[bounds[p] : bounds[p + 1] + 1], data)
-
-    source.each(work)
-    return StringColumn(data, offsets)
-
-
-def _note_apart(source: Source, table: Table) -> None:
-    """Say, or under ``strict`` refuse, lists whose lines are not contiguous."""
-    seen: set[bytes] = set()
-    apart: dict[bytes, int] = {}  # to the place of the first line that is apart
-    last = None
-    for qid, place in zip(table.qids, table.run_places.tolist(), strict=True):
-        if qid != last and qid in seen:
-            apart.setdefault(qid, place)
-        seen.add(qid)
-        last = qid
-    if not apart:
-        return
-    first, where = next(iter(apart.items()))
-    line = line_of(source.text, where)
-    if source.options.strict:
-        found = f"{quoted((b'qid:' + first).decode('utf-8', 'backslashreplace'))} again"
-        raise FormatError(source.path, line, found, "the lines of a list together")
-    note_regrouped(source.path, len(apart), line)
+        note(f"{source.path}: {without} of {len(spans)} items have no comment; their ids are empty")
+    return strings_at([(source.text, spans[:, 2:], np.arange(len(spans)))])

@@ -1,7 +1,7 @@
 """What the online learners over single graded items share.
 
-Every judged item is an example of its own and its label a grade that means the same in every list;
-the lists matter only to the judges.
+Every judged item is one example. Its label is a grade that means the same in every list; only the
+judges use the lists.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rerank.data.matrix import Features
 from rerank.data.types import Floats, Index, Ints
 from rerank.errors import FitError
 from rerank.learners.base import FitInputs, Learner
-from rerank.learners.rounds import Rounds
+from rerank.learners.rounds import KEEP_HELP, Keep, Rounds
 from rerank.models.base import Model
 from rerank.models.linear import ThresholdModel
 from rerank.models.training import DataRecord
@@ -33,9 +33,22 @@ MOST_GRADES = 1000
 class GradedItems:
     """The judged items of lists.
 
-    features : of all items. rows : int64 (n_judged). grades : int32 (n_items), 0 the lowest, read at
-    ``rows`` only. labels : float64 (k), what the grades are called. radius2 : the largest squared norm
-    of a judged item. reach : the largest sum of the magnitudes of its features.
+    Attributes
+    ----------
+    source
+        The lists, for messages.
+    features
+        Of all items.
+    rows
+        The judged items, int64 (n_judged).
+    grades
+        int32 (n_items), 0 is the lowest; valid at ``rows`` only.
+    labels
+        The label of each grade, float64 (k).
+    radius2
+        The largest squared norm of a judged item.
+    reach
+        The largest sum of the magnitudes of a judged item's features.
     """
 
     source: str
@@ -48,9 +61,19 @@ class GradedItems:
 
     @classmethod
     def of(cls, lists: CandidateLists, relevant: float | None = None) -> GradedItems:
-        """Grades by the distinct labels, or 1 for labels >= ``relevant`` and 0 below.
+        """Return the judged items with grades by the distinct labels.
 
-        Raises FitError where there is only one grade, or so many that labels are no grades.
+        Parameters
+        ----------
+        lists
+            Lists with labels.
+        relevant
+            If given, grades are 1 for labels from this one on and 0 below.
+
+        Raises
+        ------
+        FitError
+            If there is only one grade, or so many that labels cannot be grades.
         """
         assert lists.labels is not None, "Learner.fit refuses lists without labels"
         judged = ~np.isnan(lists.labels)
@@ -73,7 +96,7 @@ class GradedItems:
         return cls(lists.source, features, rows, grades, labels, radius2, reach)
 
     def check(self, *cuts: Cut) -> None:
-        """Raises FitError where weights, thresholds or scores of judged items may have overflowed."""
+        """Raise FitError if weights, thresholds or scores of judged items may have overflowed."""
         for weights, thresholds in cuts:
             largest = float(np.abs(weights).max(initial=0.0))
             if np.isfinite(largest * max(self.reach, 1.0)) and np.isfinite(thresholds).all():
@@ -85,54 +108,52 @@ def _by_value(values: Floats, source: str) -> tuple[Floats, Index]:
     labels, grades = np.unique(values, return_inverse=True)
     if len(labels) == 1:
         raise FitError(
-            f"{source}: every judged item has the label {labels[0]:g}: no two grades to tell apart"
+            f"{source}: every judged item has the label {labels[0]:g}: there are no two grades to separate"
         )
     if len(labels) > MOST_GRADES:
         raise FitError(
             f"{source}: {len(labels)} distinct labels, which look real-valued; "
-            f"this learner takes up to {MOST_GRADES} grades"
+            f"this learner accepts at most {MOST_GRADES} grades"
         )
     return labels, grades.astype(np.int64)
 
 
 class Passes(Protocol):
-    """The moving parts of a learner over single items."""
+    """The state of a learner over single items."""
 
     def run(self, visits: Index) -> dict[str, int]:
-        """One pass over the items at ``visits``; counts for the learning curve, ``updates`` among them."""
+        """Learn from the items at ``visits``; return counts for the learning curve, including ``updates``."""
         ...
 
     def cut(self, average: bool) -> Cut:
-        """Weights and thresholds as they are, or their mean over the examples seen, in new arrays."""
+        """Return the last weights and thresholds, or their mean over the examples seen, in new arrays."""
         ...
 
     def settled(self) -> bool:
-        """Whether, after a pass without an update, no later pass can bring one."""
+        """Return whether, after a pass without an update, no later pass can make one."""
         ...
 
 
 class ItemLearner(Learner):
-    """Base of the online learners over single items: their rounds, order and mean."""
+    """Base of the online learners over single items: rounds, order of visits and averaging."""
 
     in_rounds: ClassVar[bool] = True
 
-    rounds: int = setting(30, "passes over the items at most; it ends when all are learnt", ge=1)
+    rounds: int = setting(30, "most passes over the items; a pass without an update is the last", ge=1)
     average: Literal["last", "average"] = setting(
-        "average", "mean of weights and thresholds over all examples seen, or the last ones"
+        "average", "the last weights and thresholds, or their mean over all examples seen"
     )
-    keep: Literal["last", "best", "train"] = setting(
-        "last", "the last round, or the best by the metric on the dev or on the training lists"
-    )
+    keep: Keep = setting("last", KEEP_HELP)
     shuffle: bool = setting(True, "visit the items in a new random order each round")
-    seed: int = setting(1, "of the random order", ge=0)
+    seed: int = setting(1, "seed of the random order", ge=0)
 
     @abstractmethod
     def _items(self, lists: CandidateLists) -> GradedItems:
-        """The examples in ``lists``."""
+        """Return the examples in ``lists``."""
 
     @abstractmethod
     def _passes(self, items: GradedItems) -> Passes:
-        """The learner's state before the first pass."""
+        """Return the state before the first pass."""
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         items = self._items(lists)

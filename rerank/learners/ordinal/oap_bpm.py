@@ -1,4 +1,4 @@
-"""OAP-BPM: the mean of several PRanks, near the Bayes point (Harrington 2003)."""
+"""OAP-BPM: the mean of several PRanks, which approximates the Bayes point (Harrington 2003)."""
 
 from __future__ import annotations
 
@@ -16,20 +16,25 @@ from rerank.settings import setting
 
 @LEARNERS.register("oap-bpm")
 class OapBpm(ItemLearner):
-    """Several PRanks side by side, each shown an example with a coin's probability; their plain mean.
+    """The unweighted mean of several PRanks, each of which sees an example with the probability ``coin``.
 
-    Each ranker has a coin of its own, drawn from the seed and its number: more rankers leave the coins of
-    the first ones as they are. Rounds repeat the stream of examples, with new coins.
+    Each ranker draws its own coins, from the seed and its number, so that more rankers do not change the
+    coins of the first ones. Each round repeats the stream of examples with new coins.
+
+    References
+    ----------
+    Harrington: Online ranking/collaborative filtering using the perceptron algorithm. ICML 2003.
     """
 
     name = "oap-bpm"
-    summary = "mean of PRanks that see random parts of the examples (Bayes point)"
+    summary = "mean of PRanks that each see a random part of the examples (Bayes point)"
     source = "Harrington 2003"
 
-    rankers: int = setting(20, "PRanks to average", ge=1)
+    rankers: int = setting(20, "number of PRanks to average", ge=1)
     coin: float = setting(0.3, "probability that a ranker sees an example", gt=0, le=1)
     average: Literal["last", "average"] = setting(
-        "average", "of each ranker: mean over the examples it saw, or its last weights (the paper's)"
+        "average",
+        "of each ranker: its last weights (as in the paper), or their mean over the examples it saw",
     )
 
     def _items(self, lists: CandidateLists) -> GradedItems:
@@ -48,7 +53,7 @@ class _Committee:
         self.coins = [np.random.default_rng(seed) for seed in seeds]
 
     def run(self, visits: Index) -> dict[str, int]:
-        """One pass: ``updates`` and ``rank_loss``, summed over the rankers."""
+        """Return ``updates`` and ``rank_loss`` of one pass, summed over the rankers."""
         counts = {"updates": 0, "rank_loss": 0}
         for ranker, coins in zip(self.rankers, self.coins, strict=True):
             shown = visits[coins.random(len(visits)) < self.coin]
@@ -57,7 +62,7 @@ class _Committee:
         return counts
 
     def cut(self, average: bool) -> Cut:
-        """The mean of the rankers' weights and thresholds."""
+        """Return the mean of the rankers' weights and thresholds."""
         weights, thresholds = self.rankers[0].cut(average)
         for ranker in self.rankers[1:]:
             w, b = ranker.cut(average)
@@ -66,7 +71,7 @@ class _Committee:
         return weights / len(self.rankers), thresholds / len(self.rankers)
 
     def settled(self) -> bool:
-        """Whether every ranker grades every example rightly, also those that it was not shown."""
+        """Return whether every ranker grades every example correctly, including those it has not seen."""
         grades = self.items.grades[self.items.rows]
         for ranker in self.rankers:
             scores = self.items.features.scores(ranker.weights.values)[self.items.rows]

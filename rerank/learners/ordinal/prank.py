@@ -14,10 +14,14 @@ from rerank.native.learners._weights import Weights
 class PRank(ItemLearner):
     """One direction w and thresholds b_1 <= ... <= b_{k-1} between the k grades of the whole set.
 
-    The predicted grade is the smallest r with w·x - b_r < 0. Where it is wrong, every threshold that is
-    on the wrong side of the item moves by 1 towards and past it, and w moves as many times along x. The
-    thresholds stay in order by themselves (Lemma 1), and where a unit (w, b) separates the grades by
-    gamma, the sum of |predicted - true grade| is at most (k - 1)(R^2 + 1) / gamma^2 (Theorem 2).
+    The predicted grade is the smallest r with w·x - b_r < 0. If it is wrong, every threshold that is on
+    the wrong side of the item moves by 1 towards the other side, and w moves along x once for each of
+    them. The thresholds stay in order (Lemma 1). If a unit (w, b) separates the grades by gamma, the sum
+    of |predicted - true grade| is at most (k - 1)(R^2 + 1) / gamma^2 (Theorem 2).
+
+    References
+    ----------
+    Crammer, Singer: Pranking with ranking. NIPS 2001.
     """
 
     name = "prank"
@@ -32,7 +36,7 @@ class PRank(ItemLearner):
 
 
 class Ranker:
-    """One PRank: its weights, its thresholds, and their drift for the mean."""
+    """The state of one PRank: weights, thresholds, and what their means need."""
 
     def __init__(self, items: GradedItems) -> None:
         self.items = items
@@ -41,18 +45,18 @@ class Ranker:
         self.thresholds = Weights(len(items.labels) - 1)
 
     def run(self, visits: Index) -> dict[str, int]:
-        """One pass over the items at ``visits``: ``updates``, and ``rank_loss``, how many grades off."""
+        """Learn from the items at ``visits``; return ``updates`` and the summed errors of grades."""
         updates, loss = _ordinal.prank(self.matrix, visits, self.items.grades, self.weights, self.thresholds)
         return {"updates": updates, "rank_loss": loss}
 
     def cut(self, average: bool) -> Cut:
-        """Weights and thresholds, the last ones or their mean over the examples seen."""
+        """Return weights and thresholds: the last ones, or their mean over the examples seen."""
         b, seen = self.thresholds, self.thresholds.visits
         if not average or seen == 0:
             return self.weights.values.copy(), b.values.copy()
-        # Thresholds and their drift are whole numbers: this way the mean is rounded once and keeps order.
+        # Thresholds and their drift are whole numbers: this way the mean is rounded once and stays in order.
         return self.weights.mean(), (b.values * seen - b.drift) / seen
 
     def settled(self) -> bool:
-        """True: a pass over all items without an update means that every grade is right."""
+        """Return True: a pass over all items without an update means that every grade is right."""
         return True

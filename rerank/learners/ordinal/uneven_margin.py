@@ -15,23 +15,27 @@ from rerank.settings import setting
 
 @LEARNERS.register("uneven-margin", "paum")
 class UnevenMargin(ItemLearner):
-    """Relevant items against the others, with a margin for each of the two classes.
+    """A classifier of relevant items against the others, with one margin for each class.
 
-    For y = +1 (relevant) or -1, an item is violated where y(w·x + b) <= tau_y; then w += y·x and
-    b += y·R^2, R the largest norm of an item. (A learning rate would only divide the margins.) With
-    R^2 in the step, b is R times the weight of one more feature that is R everywhere: items have
-    at most the norm R√2, so by Novikoff's argument, where y(w*·x + b*) >= gamma for a unit w*, there are
-    at most (1 + b*^2/R^2)(2R^2 + 2·max(tau_+, tau_-, 0)) / gamma^2 updates.
-    Grades of the model: 1 where w·x + b >= 0, else 0.
+    For y = +1 (relevant) or -1, an item is violated if y(w·x + b) <= tau_y; then w += y·x and
+    b += y·R^2, where R is the largest norm of an item. (A learning rate would only divide the margins.)
+    With R^2 in the step, b is R times the weight of one more feature that is R everywhere, and items
+    have at most the norm R√2. By Novikoff's argument there are at most
+    (1 + b*^2/R^2)(2R^2 + 2·max(tau_+, tau_-, 0)) / gamma^2 updates if y(w*·x + b*) >= gamma for a unit w*.
+    The model's grades are 1 if w·x + b >= 0, else 0.
+
+    References
+    ----------
+    Li, Zaragoza, Herbrich, Shawe-Taylor, Kandola: The perceptron algorithm with uneven margins. ICML 2002.
     """
 
     name = "uneven-margin"
     summary = "perceptron classifier with a margin for each class (PAUM)"
     source = "Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola 2002"
 
-    relevant: float = setting(1.0, "labels from this one on are relevant", allow_inf_nan=False)
+    relevant: float = setting(1.0, "items with this label or a larger one are relevant", allow_inf_nan=False)
     tau_plus: float = setting(10.0, "learning margin of relevant items", allow_inf_nan=False)
-    tau_minus: float = setting(1.0, "learning margin of the others", allow_inf_nan=False)
+    tau_minus: float = setting(1.0, "learning margin of the other items", allow_inf_nan=False)
 
     @model_validator(mode="after")
     def _learns_at_all(self) -> UnevenMargin:
@@ -55,18 +59,18 @@ class _Classifier:
         self.bias = Weights(1)
 
     def run(self, visits: Index) -> dict[str, int]:
-        """One pass: ``updates``, and how many of them were on the wrong side (``wrong``)."""
+        """Return ``updates`` of one pass, and how many of them were on the wrong side (``wrong``)."""
         fixed = (visits, self.items.grades, *self.margins, self.items.radius2)
         updates, wrong = _ordinal.uneven(self.matrix, *fixed, self.weights, self.bias)
         return {"updates": updates, "wrong": wrong}
 
     def cut(self, average: bool) -> Cut:
-        """Weights and the one threshold, -b; the last ones or their mean over the examples seen."""
+        """Return the weights and the threshold -b: the last ones, or their mean over the examples seen."""
         bias, seen = self.bias, self.bias.visits
         if not average or seen == 0:
             return self.weights.values.copy(), 0.0 - bias.values
         return self.weights.mean(), bias.drift / seen - bias.values
 
     def settled(self) -> bool:
-        """True: a pass over all items without an update is the last."""
+        """Return True: no item is violated after a pass over all items without an update."""
         return True

@@ -9,14 +9,14 @@ from typing import Literal
 import numpy as np
 from pydantic import model_validator
 
-from rerank.data.blocks import pack_differing
+from rerank.data.blocks import list_rows
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationName, make_pairs
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.perceptron.voting import Ballots
-from rerank.learners.rounds import Rounds, linear_scores
+from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, RoundsRecord
@@ -28,44 +28,48 @@ from rerank.settings import setting
 
 @LEARNERS.register("perceptron")
 class Perceptron(Learner):
-    """Pairwise perceptron with uneven margins over any staircase of pairs.
+    """Pairwise perceptron with uneven margins over any relation between ranks.
 
-    For items of ranks p < q in T(p, q), the pair is violated where w·(x - x') <= g(p, q) * tau.
-    Algorithm 1 adds g * (x - x') at once; Algorithm 2 sums the updates of a list and adds them once,
-    and does so without a loop over pairs (engine "fast", O(k log k) for k candidates).
+    A pair of items of ranks p < q in the relation T(p, q) is violated if w·(x - x') <= g(p, q) * tau.
+    Algorithm 1 then adds g * (x - x') at once. Algorithm 2 adds the sum of a list's updates after the
+    list, which needs no loop over pairs (engine "fast", O(k log k) for k candidates).
+
+    References
+    ----------
+    Shen, Joshi: Ranking and reranking with perceptron. Machine Learning 60, 2005.
     """
 
     name = "perceptron"
-    summary = "pairwise perceptron, Algorithms 1 and 2, any pair relation and margin"
+    summary = "pairwise perceptron with uneven margins (Algorithms 1 and 2)"
     source = "Shen & Joshi 2005"
     in_rounds = True
 
-    algorithm: Literal[1, 2] = setting(2, "1 updates after each violated pair, 2 once a list")
-    pairs: RelationName = setting("ordinal", "which items must beat which")
+    algorithm: Literal[1, 2] = setting(2, "1 updates after each violated pair, 2 after each list")
+    pairs: RelationName = setting("ordinal", "relation T: which items must outscore which")
     split_top: int | Literal["best"] = setting("best", "split: ranks up to this one are good")
     split_bottom: int | None = setting(None, "split: ranks from this one on are bad; none = all others")
     ordinal_factor: float = setting(1.0, "ordinal: factor * p < q", ge=1)
     ordinal_gap: float = setting(0.0, "ordinal: p + gap < q", ge=0)
     label_gap: float = setting(0.0, "all: label > other label + gap", ge=0)
-    margin: MarginName = setting("even", "g: 1, 1/p - 1/q, or the difference of the labels")
+    margin: MarginName = setting("even", "g: 1 (even), 1/p - 1/q (uneven), or the difference of the labels")
     margin_power: float = setting(1.0, "uneven: 1/p^a - 1/q^a", gt=0)
     tau: float = setting(0.0, "learning margin", ge=0, allow_inf_nan=False)
-    rounds: int = setting(30, "passes over the lists at most; a pass without update ends it", ge=1)
+    rounds: int = setting(30, "most passes over the lists; a pass without an update is the last", ge=1)
     average: Literal["last", "average", "voted"] = setting(
-        "average", "the last w, the mean of w over all visits, or a vote of all w"
+        "average", "the last weights, their mean over all visits, or a vote of all weights"
     )
     dimension: float = setting(
         0.0,
-        "value of a dimension of its own for each training item (Li et al. 2002)",
+        "value of an extra dimension for each training item, which makes them separable (Li et al. 2002)",
         ge=0,
         allow_inf_nan=False,
     )
-    keep: Literal["last", "best", "train"] = setting(
-        "last", "the last round, or the best by the metric on the dev or on the training lists"
+    keep: Keep = setting("last", KEEP_HELP)
+    engine: Literal["auto", "reference", "fast"] = setting(
+        "auto", "loop over pairs (reference), O(k log k) (fast), or the quicker one for each list"
     )
-    engine: Literal["auto", "reference", "fast"] = setting("auto", "pair loop, O(k log k), or by size")
     shuffle: bool = setting(True, "visit the lists in a new random order each round")
-    seed: int = setting(1, "of the random order", ge=0)
+    seed: int = setting(1, "seed of the random order", ge=0)
 
     @model_validator(mode="after")
     def _fits_together(self) -> Perceptron:
@@ -79,7 +83,7 @@ class Perceptron(Learner):
 
     @functools.cached_property
     def relation(self) -> PairRelation:
-        """T(p, q) of these settings."""
+        """The relation T(p, q) of these settings."""
         return PairRelation(
             self.pairs,
             self.split_top,
@@ -91,7 +95,7 @@ class Perceptron(Learner):
 
     @functools.cached_property
     def margin_function(self) -> Margin:
-        """g(p, q) of these settings."""
+        """The margin g(p, q) of these settings."""
         return Margin(self.margin, self.margin_power)
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
@@ -107,7 +111,7 @@ class Perceptron(Learner):
         return model
 
     def _orders(self, n_lists: int) -> Iterator[Index]:
-        """The order of the lists' visits in each round."""
+        """The order in which each round visits the lists."""
         rng = np.random.default_rng(self.seed)
         for _ in range(self.rounds):
             yield rng.permutation(n_lists) if self.shuffle else np.arange(n_lists, dtype=np.int64)
@@ -126,7 +130,7 @@ class Perceptron(Learner):
         return LinearModel(lists.names(), weights), rounds
 
     def _vote(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, RoundsRecord]:
-        """All weights, each with the visits that it stood for."""
+        """All weights, each with the number of visits that it survived."""
         ballots = Ballots(lists.n_features)
         updates = -1
         for visits in self._orders(state.n_lists):
@@ -144,20 +148,19 @@ class Perceptron(Learner):
 
 
 class _State:
-    """The moving parts of training: weights with their mean, separating dimensions, scratch."""
+    """The state of training: weights with their mean, separating dimensions, scratch."""
 
     def __init__(self, learner: Perceptron, lists: CandidateLists, pairs: Pairs) -> None:
         self.learner = learner
         self.source = lists.source
         self.n_lists = pairs.n_lists
-        features, rows = pack_differing(lists.features, pairs)
+        self.matrix, rows, most = list_rows(lists.features, pairs, learner.rounds)
         fast = None if learner.engine == "auto" else learner.engine == "fast"
-        self.matrix = features.matrix()
         self.pairs = _violations.ListPairs(
             *(pairs.offsets, rows, pairs.start, pairs.stop, pairs.h, pairs.c),
             *(learner.tau, learner.margin == "even", fast),
         )
-        self.weights = Weights(lists.n_features)
+        self.weights = Weights(lists.n_features, most)
         self.dimension = _perceptron.Dimension(learner.dimension**2, len(rows))
         self.total = Sum(self.matrix, pairs.offsets, rows) if learner.algorithm == 2 else None
 

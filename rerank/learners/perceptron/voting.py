@@ -1,4 +1,4 @@
-"""The weight vectors of a voted perceptron, kept as training goes on."""
+"""The weight vectors of a voted perceptron, collected during training."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MAX_BYTES = 1 << 30
 
 
 class Ballots:
-    """Every weight vector after an update, and the visits that it stood for.
+    """Every weight vector after an update, and the number of visits that it survived.
 
-    The vectors are kept whole, so they are limited to 1 GiB: beyond, FitError says to average instead.
+    The vectors are stored dense. More than 1 GiB of them is a FitError that suggests averaging.
     """
 
     def __init__(self, n_features: int) -> None:
@@ -27,7 +27,7 @@ class Ballots:
         self._counted: dict[int, tuple[Votes, int]] = {}
 
     def visit(self, weights: Floats, updated: bool) -> None:
-        """After a visit that left ``weights`` (n_features): a new vector, or one more visit survived."""
+        """Record a visit that left ``weights`` (n_features): a new vector, or one more visit survived."""
         if updated:
             if (len(self.vectors) + 1) * self.n_features * 8 > MAX_BYTES:
                 raise FitError(
@@ -40,14 +40,14 @@ class Ballots:
             self.survived[-1] += 1.0
 
     def snapshot(self) -> Snapshot:
-        """The state now, as a value that later visits do not change."""
+        """Return the current state as a value that later visits do not change."""
         return len(self.vectors), self.survived[-1] if self.survived else 0.0
 
     def score(self, snapshot: Snapshot, lists: CandidateLists) -> Floats:
-        """Scores (n_items) of the voters of ``snapshot``; snapshots of one set must come in their order."""
+        """Return the scores (n_items) of a snapshot, not older than the last one scored here."""
         n, last = snapshot
         votes, counted = self._counted.get(id(lists), (Votes(lists), 0))
-        for t in range(counted, n - 1):  # these do not change any more
+        for t in range(counted, n - 1):  # their counts are final
             votes.add(self.vectors[t], self.survived[t])
         self._counted[id(lists)] = votes, max(counted, n - 1)
         if n == 0:
@@ -57,7 +57,7 @@ class Ballots:
         return now.scores()
 
     def model(self, feature_names: list[str], snapshot: Snapshot) -> VotedModel:
-        """The model of a snapshot."""
+        """Return the model of a snapshot."""
         n, last = snapshot
         vectors = np.array(self.vectors[:n]).reshape(n, self.n_features)
         survived = np.array(self.survived[:n])

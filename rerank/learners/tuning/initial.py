@@ -1,4 +1,4 @@
-"""Where a tuner starts: weights that were given, those of the first stage, or plain ones."""
+"""The weights that a tuner starts from: given ones, those of the first stage, or equal ones."""
 
 from __future__ import annotations
 
@@ -14,23 +14,42 @@ from rerank.learners.base import FitInputs
 
 Init = Literal["auto", "given", "base", "even", "zero"]
 INIT_HELP = (
-    "where to start: weights given with --init, base = those that give back the first stage's scores, "
-    "even = 1 / number of features each, zero; auto = given, else base where it fits, else even"
+    "initial weights: given (with --init), base (they reproduce the first stage's scores), "
+    "even (1 / number of features) or zero; auto = given, else base if it fits, else even"
 )
 
 # Scores printed with few digits are still linear in the features when they are fitted this well.
 _FITS = 1e-3
 _MOST_FEATURES = 200  # more, and LAPACK's bits would depend on the number of threads
-# Directions of the features that are this much weaker than the strongest are none.
+# Directions of the features that are this much weaker than the strongest count as zero.
 _RANK = 1e-12
 _BLOCK = 65_536
 
 
 def initial_weights(lists: CandidateLists, inputs: FitInputs, init: Init) -> tuple[Floats, str]:
-    """The weights (n_features) to start from, and what they are: given, base, even or zero.
+    """Return the weights to start from, and what they are: given, base, even or zero.
 
-    Raises FitError where ``init`` asks for weights that are not there: none given, no first-stage scores, or
-    scores that are no weighted sum of the features.
+    Parameters
+    ----------
+    lists
+        Training lists.
+    inputs
+        Of the learner; ``inputs.initial`` are the given weights.
+    init
+        The learner's setting.
+
+    Returns
+    -------
+    weights : ndarray
+        float64 (n_features), a new array.
+    kind : str
+        given, base, even or zero.
+
+    Raises
+    ------
+    FitError
+        If ``init`` asks for weights that do not exist: none were given, there are no first-stage scores,
+        or these are not a weighted sum of the features.
     """
     if inputs.initial is not None and init in ("auto", "given"):
         return inputs.initial.copy(), "given"
@@ -49,12 +68,17 @@ def initial_weights(lists: CandidateLists, inputs: FitInputs, init: Init) -> tup
 
 
 def base_weights(lists: CandidateLists) -> Floats | str:
-    """Weights whose scores differ from the first stage's by a constant a list, or why there are none.
+    """Return weights whose scores differ from the first stage's by one constant per list.
 
-    Least squares within lists, the smallest such weights; they hold where the residual's root mean square is
-    within a thousandth of the scores' own within their lists. More than 200 features are not tried. No sum
-    goes through BLAS, and the eigenvectors of so few through one thread of it, so that the weights have the
-    same bits on any number of threads.
+    They are the smallest solution of least squares within lists, and are accepted if the residual's root
+    mean square is at most a thousandth of that of the scores. At most 200 features are tried. Sums do not
+    use BLAS, and LAPACK uses one thread for so few features, so that the weights have the same bits on any
+    number of threads.
+
+    Returns
+    -------
+    ndarray or str
+        float64 (n_features), or the reason why there are none.
     """
     if lists.base_scores is None:
         return "the lists have no first-stage scores"
@@ -76,12 +100,12 @@ def base_weights(lists: CandidateLists) -> Floats | str:
     kept = values > _RANK * max(values[-1], 0.0)
     solution = np.zeros(lists.n_features)
     residual = y
-    for _ in range(2):  # the second time mends what squaring the features has cost
+    for _ in range(2):  # the second step recovers the digits that squaring the features has cost
         rotated = np.einsum("ij,i->j", vectors, np.einsum("ij,i->j", X, residual))
         solution += np.einsum("ij,j->i", vectors[:, kept], rotated[kept] / values[kept])
         residual = y - np.einsum("ij,j->i", X, solution)
     if not np.sqrt(np.mean(residual**2)) <= _FITS * np.sqrt(np.mean(y**2)):
-        return "the first stage's scores are no weighted sum of the features"
+        return "the first stage's scores are not a weighted sum of the features"
     weights: Floats = solution / scale
     return weights
 
@@ -97,7 +121,7 @@ def _gram(X: Floats) -> Floats:
 
 
 def _within(values: npt.NDArray[np.floating], lists: CandidateLists) -> Floats:
-    """Values (n_items, k) less their means in each list."""
+    """Values (n_items, k) minus their means in each list."""
     columns = np.asarray(values, dtype=np.float64)
     means = np.add.reduceat(columns, lists.offsets[:-1]) / lists.lengths[:, None]
     return columns - np.repeat(means, lists.lengths, axis=0)

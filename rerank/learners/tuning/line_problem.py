@@ -1,7 +1,7 @@
-"""Lists made ready for the line searches of minimum error rate training.
+"""Lists prepared for the line searches of minimum error rate training.
 
 Features are divided by the power of two nearest to their spread within lists, and weights multiplied by
-it: no score changes in any bit, and a step of one is a step of one in every direction.
+it. No bit of a score changes, and steps of equal length are comparable in all directions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MIX = 0x9E3779B97F4A7C15  # an odd number: the golden ratio in 64 bits
 
 
 class Rise(NamedTuple):
-    """Lists along which a direction's slopes differ, and their items by rising slope; see native._rise."""
+    """Lists in which a direction's slopes differ, and their items by ascending slope; see native._rise."""
 
     lists: Ints
     order: Ints
@@ -30,12 +30,25 @@ class Rise(NamedTuple):
 
 
 class LineProblem:
-    """What line searches share; it is not changed once made, so that threads may search it side by side.
+    """What line searches share. It never changes, so that several threads can search it.
 
-    ``judge`` is prepared for ``lists``; ``list_weights`` (n_lists), 0 or more, multiply the statistics of
-    their lists (Duh 2009, Algorithm 12). Lists whose items all have the same statistics add a constant and
-    are not searched. Memory: 12 bytes for each value of dense features that vary within their list, as much
-    as the features themselves for sparse ones. Raises FitError for wrong list weights.
+    Lists whose items all have the same statistics add a constant and are not searched. Memory: 12 bytes
+    for each value of dense features that vary within their list; for sparse features as much as they have.
+
+    Parameters
+    ----------
+    lists
+        Training lists.
+    judge
+        The metric, prepared for ``lists``.
+    list_weights
+        Not negative, float64 (n_lists) or None; they multiply the statistics of their lists (Duh 2009,
+        Algorithm 12).
+
+    Raises
+    ------
+    FitError
+        If list weights are negative or not finite, or their number differs.
     """
 
     def __init__(self, lists: CandidateLists, judge: SelectingJudge, list_weights: Floats | None) -> None:
@@ -87,7 +100,7 @@ class LineProblem:
         return self._sorted(self.scores(direction))
 
     def scores(self, weights: Floats) -> Floats:
-        """Scores of the searched items (n) under scaled weights: the bits that the model's would have."""
+        """Return the scores (n) of the searched items under scaled weights, with the bits of a model."""
         return self.features.scores(weights / self.scale)
 
     def _sorted(self, values: Floats, items: Ints | None = None) -> Rise:
@@ -108,12 +121,12 @@ def _spread(rise: Rise, offsets: Index) -> float:
 
 
 def _power_near(value: float) -> float:
-    """The power of two nearest to a positive number by its logarithm, within what divides without loss."""
+    """The power of two nearest to a positive number, within the range that divides without loss."""
     return float(2.0 ** np.clip(np.round(np.log2(value)), -1000, 1000))
 
 
 def _alike(stats: Floats, list_index: Index) -> Ints:
-    """A number for each item, equal within a list only where the statistics are: int32 (n)."""
+    """A number for each item, int32 (n), equal within a list exactly if the statistics are."""
     bits = (stats + 0.0).view(np.uint64)
     mixed = np.zeros(len(stats), dtype=np.uint64)
     for column in bits.T:
@@ -129,5 +142,5 @@ def _alike(stats: Floats, list_index: Index) -> Ints:
 
 def _checked(weights: Floats, lists: CandidateLists) -> Floats:
     if weights.shape != (lists.n_lists,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise FitError(f"list weights must be {lists.n_lists} finite numbers, none negative")
+        raise FitError(f"list weights must be {lists.n_lists} finite numbers that are not negative")
     return weights

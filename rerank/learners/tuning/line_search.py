@@ -1,4 +1,4 @@
-"""The climb of minimum error rate training: from a point in weight space along lines to a better one."""
+"""The climb of minimum error rate training: along lines in weight space from one point to a better one."""
 
 from __future__ import annotations
 
@@ -13,22 +13,33 @@ FREE: _mert.Penalty = (0.0,) * 6
 
 
 def inner(a: Floats, b: Floats) -> float:
-    """a·b, the same bits on any number of threads: BLAS would not promise that."""
+    """Return a·b with the same bits on any number of threads, which BLAS does not promise."""
     return float(np.einsum("i,i->", a, b))
 
 
 def _above(objective: float, least: float) -> bool:
-    """Whether an objective that is there is above ``least``, which may be NaN or -infinity for none."""
+    """Whether an objective exists (not -infinity) and is above ``least``, which may be NaN or -infinity."""
     return objective > -np.inf and not objective <= least
 
 
 class Climb:
-    """A point that moves along lines, and its own room to do so.
+    """A point that moves along lines, with its scratch arrays.
 
-    The objective is the metric, negated where smaller is better, less l2 * |u - u0|^2: u the scaled weights
-    and u0 those to stay ``near`` to, both as unit vectors, because a common factor of the weights changes no
-    choice. Along a line the metric is exact; the penalty is that of the point that stands for its interval.
-    A step must gain more than ``min_gain``. Weights are scaled as ``problem`` says throughout.
+    The objective is the metric, negated if smaller is better, minus l2 * |u - u0|^2, where u are the scaled
+    weights and u0 is ``near``. Both are unit vectors, because a common factor of the weights changes no
+    choice. Along a line the metric is exact; the penalty is that of the point that represents an interval.
+    All weights here are scaled by ``problem.scale``.
+
+    Parameters
+    ----------
+    problem
+        The lists.
+    near
+        The weights that the penalty prefers, float64 (n_features).
+    l2
+        Weight of the penalty, in the metric's units.
+    min_gain
+        A step must gain more than this.
     """
 
     def __init__(self, problem: LineProblem, near: Floats, *, l2: float = 0.0, min_gain: float = 0.0) -> None:
@@ -43,7 +54,7 @@ class Climb:
         self._sums = np.empty(problem.stats.shape[1])
 
     def settle(self, weights: Floats) -> None:
-        """Goes to ``weights`` (n_features), kept as they are; raises FitError where scores overflow."""
+        """Move to ``weights`` (n_features), which are kept unchanged; raises FitError if scores overflow."""
         self.weights = weights
         self._scores = self.problem.scores(weights)
         if not np.isfinite(self._scores).all():
@@ -51,7 +62,7 @@ class Climb:
         self.value, self.objective = self._judge(self._scores, weights)
 
     def _judge(self, scores: Floats, weights: Floats) -> tuple[float, float]:
-        """The metric and the objective of scores; leaves their choice and its sums behind."""
+        """The metric and the objective of scores; stores their choice and its sums."""
         p, form = self.problem, self.problem.judge.sum_form
         _mert.choose(scores, p.offsets, p.stats, self._chosen, self._sums)
         self._sums += p.constant
@@ -69,14 +80,17 @@ class Climb:
         return self.l2 * (2.0 - 2.0 * inner(weights, self.near) / length) if length > 0 else self.l2
 
     def _penalty(self, direction: Floats) -> _mert.Penalty:
-        """``_cost`` along a direction as kernels take it."""
+        """``_cost`` along a direction, in the form of the kernels."""
         if self.l2 == 0:
             return FREE
         w, d, near = self.weights, direction, self.near
         return (self.l2, inner(w, w), inner(w, d), inner(d, d), inner(w, near), inner(d, near))
 
     def step(self, direction: Floats, rise: Rise) -> bool:
-        """Moves to the best point along ``direction`` (n_features), of slopes ``rise``, if it is better."""
+        """Move to the best point along ``direction`` (n_features) if it is better; return whether it was.
+
+        ``rise`` are the direction's slopes.
+        """
         self.searches += 1
         if len(rise.lists) == 0:
             return False
@@ -97,7 +111,7 @@ class Climb:
         return _mert.best_of(ends, values, unit, judge.better, penalty)
 
     def _move(self, direction: Floats, rise: Rise, gamma: float, least: float) -> bool:
-        """Goes there, or stays where rounding turns a choice so that it is not above ``least``."""
+        """Move there, or stay if rounding changes a choice so that it is not above ``least``."""
         scores = self._scores.copy()
         _mert.advance(rise.order, rise.slopes, gamma, scores)
         weights = self.weights + gamma * direction
@@ -111,10 +125,11 @@ class Climb:
         return True
 
     def climb(self, rng: np.random.Generator, passes: int, coordinates: bool, random: int) -> None:
-        """Steps along lines until none is better, or ``passes`` are over.
+        """Step along lines until none is better, for at most ``passes`` passes.
 
-        Coordinates in random order, none twice without a step in between; where none is left, ``random``
-        directions, normally distributed. After each pass the scores are computed anew from the weights.
+        A pass tries the coordinates in random order, none twice without a step in between. If none gains,
+        it tries ``random`` normally distributed directions. After each pass the scores are computed anew
+        from the weights.
         """
         best, highest = self.weights, self.objective
         idle: set[int] = set()  # coordinates that were searched since the last step
@@ -130,7 +145,7 @@ class Climb:
             self.settle(self.weights)
             if self.objective > highest:
                 best, highest = self.weights, self.objective
-        if self.weights is not best:  # the last pass has gained nothing but rounding
+        if self.weights is not best:  # the last pass gained by rounding only
             self.settle(best)
 
     def _along_coordinates(self, rng: np.random.Generator, idle: set[int]) -> None:

@@ -21,10 +21,10 @@ from rerank.models.training import RestartRecord, RestartsRecord, SpreadRecord
 from rerank.parallel import each
 from rerank.settings import setting
 
-# How far weights are thrown, as a share of their length: measured on lists of translations and transcripts.
+# How far weights are perturbed, relative to their length: measured on lists of translations and transcripts.
 _RESTART, _PERTURBATION = 0.6, 0.15
-_PERTURBED = 3  # so many of the best restarts
-# The share of l2 that a step must gain: the penalty slopes everywhere, thousands of steps would creep down.
+_PERTURBED = 3  # restarts that are perturbed, the best ones
+# The share of l2 that a step must gain. The penalty slopes everywhere: steps would creep down by thousands.
 _CREEP = 1e-3
 
 
@@ -32,20 +32,26 @@ _CREEP = 1e-3
 class Mert(Learner):
     """Exact line searches for any metric of summed statistics (BLEU, WER, label@1, ...), from many starts.
 
-    Along a direction the best item of each list changes at the corners of the upper envelope of its items'
-    lines, so that the metric is known on every interval between two corners of any list (Och 2003). From
-    each start the weights go to the middle of the best interval, coordinate after coordinate, until no step
-    gains; the best three then are thrown a little and climb again. List weights multiply the statistics of
-    their lists (Duh 2009, Algorithm 12). The kept weights have an L1 norm of 1; where nothing is better than
-    the initial weights, those are the model, unchanged. More than about a thousand features cost much and
-    overfit.
+    Along a direction, the best item of each list changes at the corners of the upper envelope of its items'
+    lines. The metric is therefore known on every interval between two corners of any list. From each start
+    the weights go to the middle of the best interval, coordinate after coordinate, until no step gains. The
+    three best ends are then perturbed and climb again. List weights multiply the statistics of their lists.
+    The weights are scaled to an L1 norm of 1. If nothing is better than the initial weights, the model has
+    those, unchanged. More than about a thousand features are slow and overfit.
 
-    The best weights on few lists are too good to be true elsewhere. average=10 keeps the mean of the ten
-    best restarts' weights u (below) instead, unless it is no better than the initial weights: lower on the
-    training lists, on others mostly higher.
+    With few lists the best weights overfit. average=10 uses the mean of the ten best restarts' weights u
+    (see below) instead, unless it is no better than the initial weights. Its metric is lower on the training
+    lists, but mostly higher on others.
 
-    l2 keeps near to the initial weights: it takes l2 * |u - u0|^2 from the metric (in its own units, 0 to
-    100 for BLEU), u and u0 being the weights times each feature's spread, scaled to length 1.
+    l2 penalises the distance from the initial weights: it subtracts l2 * |u - u0|^2 from the metric (in its
+    own units, 0 to 100 for BLEU), where u and u0 are the weights times each feature's spread, scaled to
+    length 1.
+
+    References
+    ----------
+    Och: Minimum error rate training in statistical machine translation. ACL 2003.
+    Duh: Learning to rank with partially-labeled data. Dissertation, University of Washington, 2009
+    (Algorithm 12: list weights).
     """
 
     name = "mert"
@@ -57,28 +63,35 @@ class Mert(Learner):
     accepts_list_weights = True
     accepts_initial = True
 
-    restarts: int = setting(20, "random starts beside the initial weights", ge=0)
-    perturbations: int = setting(4, "further climbs near each of the three best restarts", ge=0)
+    restarts: int = setting(20, "random starts in addition to the initial weights", ge=0)
+    perturbations: int = setting(
+        4, "further climbs from perturbations of each of the three best restarts", ge=0
+    )
     directions: Literal["coordinate", "random", "both"] = setting(
-        "coordinate", "lines: each feature; random ones, as many; both: random ones where no feature gains"
+        "coordinate",
+        "lines: one per feature, or as many random ones; both = random ones if no feature gains",
     )
     init: Init = setting("auto", INIT_HELP)
-    passes: int = setting(100, "passes over the directions at most, for each climb", ge=1)
-    min_gain: float = setting(1e-6, "what a step must gain, in the metric's units", ge=0, allow_inf_nan=False)
+    passes: int = setting(100, "most passes over the directions in each climb", ge=1)
+    min_gain: float = setting(1e-6, "least gain of a step, in the metric's units", ge=0, allow_inf_nan=False)
     l2: float = setting(
-        0.0, "penalty on leaving the direction of the initial weights", ge=0, allow_inf_nan=False
+        0.0, "weight of the penalty on the distance from the initial weights", ge=0, allow_inf_nan=False
     )
-    average: int = setting(1, "mean of the weights of so many of the best restarts; 1 = the best", ge=1)
-    seed: int = setting(1, "of starts, directions and their order", ge=0)
+    average: int = setting(
+        1, "use the mean of the weights of so many of the best restarts; 1 = the best one", ge=1
+    )
+    seed: int = setting(1, "seed of starts, directions and their order", ge=0)
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         judge = inputs.judge
         assert isinstance(judge, SelectingJudge)  # needs_selecting
         initial, how = initial_weights(lists, inputs, self.init)
         if self.l2 > 0 and not initial.any():
-            raise FitError("learner mert: l2 keeps near to the initial weights, and these are zero")
+            raise FitError("learner mert: l2 needs initial weights that are not zero")
         if self.average > self.restarts + 1:
-            raise FitError(f"learner mert: average={self.average} of {self.restarts + 1} restarts")
+            raise FitError(
+                f"learner mert: average={self.average}, but there are {self.restarts + 1} restarts"
+            )
         problem = LineProblem(lists, judge, inputs.list_weights)
         scaled = _shrunk(initial * problem.scale)
         ends = self._search(problem, scaled)
@@ -107,20 +120,20 @@ class Mert(Learner):
         return model
 
     def _search(self, problem: LineProblem, initial: Floats) -> list[End]:
-        """Where the restarts end, that from the initial weights (scaled) first."""
-        starts, throws = np.random.SeedSequence(self.seed).spawn(2)
+        """Where the restarts end; the first one starts from the initial weights (scaled)."""
+        starts, noises = np.random.SeedSequence(self.seed).spawn(2)
         near = _unit(initial)
         tasks = []
         for i, child in enumerate(starts.spawn(self.restarts + 1)):
             rng = np.random.default_rng(child)
-            start = initial if i == 0 else _thrown(near, _RESTART, problem, rng)
+            start = initial if i == 0 else _noisy(near, _RESTART, problem, rng)
             tasks.append((self, problem, near, start, rng))
         ends = each(_climbed, tasks, threads=True)
         if self.perturbations:
             best = sorted(range(len(ends)), key=lambda i: -ends[i].objective)[:_PERTURBED]
             again = [
                 (self, problem, near, ends[i], np.random.default_rng(child))
-                for i, child in zip(best, throws.spawn(len(best)), strict=True)
+                for i, child in zip(best, noises.spawn(len(best)), strict=True)
             ]
             for i, end in zip(best, each(_perturbed, again, threads=True), strict=True):
                 ends[i] = end
@@ -128,11 +141,11 @@ class Mert(Learner):
 
     def _mean(self, problem: LineProblem, near: Floats, ends: list[End]) -> End:
         """The mean of the weights of ``ends``, each scaled to length 1."""
-        climb = self._at_rest(problem, near)
+        climb = self._new_climb(problem, near)
         climb.settle(np.mean([_unit(end.weights * problem.scale) for end in ends], axis=0))
         return _end(climb, ends[0].start, ends[0].begun)
 
-    def _at_rest(self, problem: LineProblem, near: Floats) -> Climb:
+    def _new_climb(self, problem: LineProblem, near: Floats) -> Climb:
         least = self.min_gain + _CREEP * self.l2
         return Climb(problem, near, l2=self.l2, min_gain=least)
 
@@ -145,8 +158,8 @@ class Mert(Learner):
 class End:
     """Where a restart ended.
 
-    weights (n_features) with an L1 norm of 1; start and value: the metric at the start and at the end;
-    begun and objective: the same with the penalty, larger for better.
+    weights : (n_features) with an L1 norm of 1. start, value : the metric at the start and at the end.
+    begun, objective : the same with the penalty; larger is better.
     """
 
     weights: Floats
@@ -170,7 +183,7 @@ class End:
 
 
 def _best_first(ends: list[End]) -> list[End]:
-    """By falling objective, equals as they are."""
+    """Ends by descending objective; ties stay in their order."""
     return sorted(ends, key=lambda end: -end.objective)
 
 
@@ -178,7 +191,7 @@ def _climbed(
     learner: Mert, problem: LineProblem, near: Floats, start: Floats, rng: np.random.Generator
 ) -> End:
     """A climb from ``start``."""
-    climb = learner._at_rest(problem, near)
+    climb = learner._new_climb(problem, near)
     climb.settle(start)
     value, objective = climb.value, climb.objective
     learner._climb(climb, rng)
@@ -186,13 +199,13 @@ def _climbed(
 
 
 def _perturbed(learner: Mert, problem: LineProblem, near: Floats, end: End, rng: np.random.Generator) -> End:
-    """The best of further climbs, each from near the best point so far."""
-    climb = learner._at_rest(problem, near)
+    """The best of further climbs, each from a perturbation of the best point so far."""
+    climb = learner._new_climb(problem, near)
     climb.steps, climb.searches = end.steps, end.searches
     best = end.weights * problem.scale
     highest = end.objective
     for _ in range(learner.perturbations):
-        climb.settle(_thrown(_unit(best), _PERTURBATION, problem, rng))
+        climb.settle(_noisy(_unit(best), _PERTURBATION, problem, rng))
         learner._climb(climb, rng)
         if climb.objective > highest:
             best, highest = climb.weights, climb.objective
@@ -207,14 +220,14 @@ def _end(climb: Climb, start: float, begun: float) -> End:
     length = float(np.abs(reached / scale).sum())
     if 0 < length < np.inf:
         climb.settle(reached / scale / length * scale)
-        if climb.objective < objective:  # a tie that rounding broke; a power of two rounds nothing
+        if climb.objective < objective:  # rounding broke a tie; a power of two rounds nothing
             climb.settle(reached * 2.0 ** -np.round(np.log2(length)))
     weights = climb.weights / scale
     return End(weights, start, begun, climb.value, climb.objective, climb.steps, climb.searches)
 
 
-def _thrown(at: Floats, far: float, problem: LineProblem, rng: np.random.Generator) -> Floats:
-    """``at``, of length 1 or 0, and a random part of length about ``far`` in the features that vary."""
+def _noisy(at: Floats, far: float, problem: LineProblem, rng: np.random.Generator) -> Floats:
+    """``at``, of length 1 or 0, plus noise of length about ``far`` in the features that vary."""
     weights = at.copy()
     varying = problem.varying
     noise = rng.standard_normal(len(varying)) / np.sqrt(max(len(varying), 1))
@@ -223,7 +236,7 @@ def _thrown(at: Floats, far: float, problem: LineProblem, rng: np.random.Generat
 
 
 def _shrunk(weights: Floats) -> Floats:
-    """Weights divided by a power of two so that the largest is about 1: no choice changes by it."""
+    """Weights divided by a power of two so that the largest is about 1, which changes no choice."""
     largest = float(np.abs(weights).max(initial=0.0))
     return weights / 2.0 ** np.floor(np.log2(largest)) if 0 < largest < np.inf else weights
 

@@ -13,7 +13,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
-from rerank.learners.rounds import Rounds, linear_scores
+from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores
 from rerank.learners.tuning.initial import INIT_HELP, Init, initial_weights
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
@@ -23,25 +23,29 @@ from rerank.native.learners._weights import Weights
 from rerank.settings import setting
 
 _LARGEST = 1e150
-_VALUES = -1  # the kernel's number of worths that are given
+_VALUES = -1  # the kernel's code for worths that are given
 
 
 @LEARNERS.register("mira")
 class Mira(Learner):
     """k-best batch MIRA: a passive-aggressive step from fear to hope in each list.
 
-    Hope is the candidate of the largest score + worth, fear that of the largest score - worth. Where
-    w·(hope - fear) is below the difference of their worths, the smallest step that mends it, at most ``c``,
-    is made. The worth is the metric of a background and the candidate together, times their length; the
-    background is a decaying sum of the hopes' statistics and begins with ones. With value=sentence it is
-    the candidate's label. The model is the mean of the weights after all visits so far, as it was after the
-    round that ``keep`` chooses.
+    Hope is the candidate with the largest score + worth, fear the one with the largest score - worth. If
+    w·(hope - fear) is below the difference of their worths, the weights make the smallest step that
+    corrects this, of at most ``c``. The worth is the metric of a background and the candidate together,
+    times their length. The background is a decaying sum of the hopes' statistics that begins with ones.
+    With value=sentence the worth is the candidate's label. The model is the mean of the weights after all
+    visits up to the round that ``keep`` chooses.
 
-    ``c`` limits how far one list moves the weights, so features of very different sizes want a --scaling.
+    ``c`` limits how far one list moves the weights, so features of very different sizes need a --scaling.
+
+    References
+    ----------
+    Cherry, Foster: Batch tuning strategies for statistical machine translation. NAACL 2012.
     """
 
     name = "mira"
-    summary = "k-best batch MIRA: margins of the metric's own size between hope and fear"
+    summary = "k-best batch MIRA: margins between hope and fear in the metric's units"
     source = "Cherry & Foster 2012"
     needs_labels = False
     needs_judge = True
@@ -50,23 +54,21 @@ class Mira(Learner):
     accepts_initial = True
 
     value: Literal["background", "sentence"] = setting(
-        "background", "worth of a candidate: the metric over a background and it, or its label"
+        "background",
+        "worth of a candidate: the metric of the background and the candidate, or its label (sentence)",
     )
     c: float = setting(
         0.01,
-        "largest step; 0.01 is for features as decoders write them, scaled ones (zscore) want about 1",
+        "largest step; 0.01 suits features as decoders write them, scaled ones (zscore) need about 1",
         gt=0,
         allow_inf_nan=False,
     )
-    decay: float = setting(0.999, "what a list leaves of the background", ge=0, le=1)
-    rounds: int = setting(60, "passes over the lists", ge=1)
+    decay: float = setting(0.999, "factor of the background after each list", ge=0, le=1)
+    rounds: int = setting(60, "number of passes over the lists", ge=1)
     init: Init = setting("auto", INIT_HELP)
-    keep: Literal["train", "last", "best"] = setting(
-        "train",
-        "the best round by the metric on the training lists, the last one, or the best on the dev lists",
-    )
+    keep: Keep = setting("train", KEEP_HELP)
     shuffle: bool = setting(True, "visit the lists in a new random order each round")
-    seed: int = setting(1, "of the random order", ge=0)
+    seed: int = setting(1, "seed of the random order", ge=0)
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         judge = inputs.judge
@@ -85,7 +87,7 @@ class Mira(Learner):
             watch.record(state.mean(), linear_scores, updates=done, loss=loss / lists.n_lists)
         if updates == 0:
             warnings.warn(
-                f"{lists.source}: no update was made; the weights are those at the start (init {init})",
+                f"{lists.source}: no update was made; the weights are the initial ones (init {init})",
                 DataNote,
                 stacklevel=2,
             )
@@ -98,7 +100,7 @@ class Mira(Learner):
 
 
 def _check_values(lists: CandidateLists) -> None:
-    """Raises FitError where there is nothing to step along, or a step's square is no number."""
+    """Raises FitError if all features are 0 or their squares overflow."""
     if lists.features.n_values == 0:
         raise FitError(f"{lists.source}: all features are 0")
     if lists.features.largest() > _LARGEST:
@@ -107,7 +109,7 @@ def _check_values(lists: CandidateLists) -> None:
 
 @dataclass(frozen=True)
 class _Worth:
-    """What candidates are worth, as the kernel takes it: stats (n_items, k) and a form of their sums."""
+    """The worths of candidates for the kernel: statistics (n_items, k) and the form of their sums."""
 
     stats: Floats
     kind: int
@@ -116,7 +118,7 @@ class _Worth:
 
 
 def _background_worth(lists: CandidateLists, judge: SelectingJudge) -> _Worth:
-    """The metric itself, from 0 to 1 where it is one of 0 to 100."""
+    """The metric itself; one of 0 to 100 is divided by 100."""
     form = judge.sum_form
     if form is None:
         raise FitError(
@@ -124,7 +126,7 @@ def _background_worth(lists: CandidateLists, judge: SelectingJudge) -> _Worth:
         )
     stats = np.ascontiguousarray(judge.per_item, dtype=np.float64)
     if not _differ(lists, stats):
-        raise FitError(f"{lists.source}: the candidates of each list are all the same by {judge.name}")
+        raise FitError(f"{lists.source}: {judge.name} is the same for all candidates of each list")
     full = 100.0 if form.kind == "BLEU" else form.parameters[0]
     return _Worth(stats, form.number, form.parameters, judge.better / full)
 
@@ -140,13 +142,13 @@ def _label_worth(lists: CandidateLists) -> _Worth:
 
 
 def _differ(lists: CandidateLists, stats: Floats) -> bool:
-    """Whether any list has candidates of different statistics; NaN is none."""
+    """Whether any list has candidates of different statistics; NaN is ignored."""
     begin = lists.offsets[:-1]
     return bool(np.any(np.fmax.reduceat(stats, begin) > np.fmin.reduceat(stats, begin)))
 
 
 class _State:
-    """The moving parts of training: weights with their mean, the background, scratch."""
+    """The state of training: weights with their mean, the background, scratch."""
 
     def __init__(self, learner: Mira, lists: CandidateLists, worth: _Worth, weights: Floats) -> None:
         self.c = learner.c

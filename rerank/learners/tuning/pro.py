@@ -29,34 +29,38 @@ _GAP = 0.05  # of the labels' range: the paper's 0.05 of BLEU from 0 to 1
 class Pro(Learner):
     """Pairwise ranking of sampled pairs by logistic regression.
 
-    In each list ``samples`` pairs are drawn, both items evenly and with repeats; of those whose labels differ
-    by ``threshold`` at least the ``keep_pairs`` of the greatest difference are kept, in the order drawn where
-    equal. Then the sum over pairs of log(1 + exp(-w·(x - x'))) + ``l2`` * |w - w0|² is minimised, each
-    feature in units of the root mean square of its differences in the pairs. w0 is ``init``. Texts get their
-    labels from references: --label sBLEU.
+    In each list ``samples`` pairs are drawn uniformly with replacement. Of the pairs whose labels differ by
+    at least ``threshold``, the ``keep_pairs`` with the largest difference are kept; on ties the first drawn
+    win. Then the sum over pairs of log(1 + exp(-w·(x - x'))) + ``l2`` * |w - w0|² is minimised, with each
+    feature in units of the root mean square of its differences in the pairs. w0 is ``init``. Texts get
+    their labels from references: --label sBLEU.
+
+    References
+    ----------
+    Hopkins, May: Tuning as ranking. EMNLP 2011.
     """
 
     name = "pro"
-    summary = "pairwise ranked optimisation: sampled pairs of clear differences, logistic regression"
+    summary = "pairwise ranked optimisation: logistic regression on sampled pairs with clear differences"
     source = "Hopkins & May 2011"
     accepts_initial = True
 
-    samples: int = setting(5000, "pairs drawn in each list (the paper's Gamma)", ge=1)
-    keep_pairs: int = setting(50, "pairs kept of each list (the paper's Xi)", ge=1)
+    samples: int = setting(5000, "pairs drawn from each list (Gamma in the paper)", ge=1)
+    keep_pairs: int = setting(50, "pairs kept from each list (Xi in the paper)", ge=1)
     threshold: float | None = setting(
         None,
-        "least difference of labels, 5 of sBLEU in the paper; none = 0.05 of the labels' range",
+        "least difference of labels; 5 points of sBLEU in the paper; none = 0.05 of the labels' range",
         ge=0,
         allow_inf_nan=False,
     )
     l2: float = setting(0.25, "weight of the penalty", ge=0, allow_inf_nan=False)
     init: Init = setting(
         "auto",
-        "w0, which the penalty draws to: weights given with --init, base = those that give back the first "
-        "stage's scores, even = 1 / number of features each, zero; auto = given, else zero",
+        "w0, which the penalty prefers: given (with --init), base (they reproduce the first stage's scores), "
+        "even (1 / number of features) or zero; auto = given, else zero",
     )
-    iterations: int = setting(500, "steps of L-BFGS at most", ge=1)
-    seed: int = setting(1, "of the drawn pairs", ge=0)
+    iterations: int = setting(500, "most steps of L-BFGS", ge=1)
+    seed: int = setting(1, "seed of the drawn pairs", ge=0)
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         assert lists.labels is not None  # needs_labels
@@ -84,7 +88,7 @@ class Pro(Learner):
         return model
 
     def _sample(self, lists: CandidateLists, threshold: float) -> _Pairs:
-        """The pairs of all lists; FitError where there is none."""
+        """The pairs of all lists; raises FitError if there is none."""
         labels = lists.labels
         assert labels is not None
         rng = np.random.default_rng(self.seed)
@@ -115,7 +119,7 @@ class Pro(Learner):
         if not loss.varies.any():
             text = "the features do not differ in any pair (or by less than 1e-150: scale them, --scaling)"
             raise FitError(f"{source}: {text}")
-        from scipy import optimize  # takes longer to load than other learners to fit
+        from scipy import optimize  # it takes longer to load than other learners take to fit
 
         found = optimize.minimize(
             loss,
@@ -137,10 +141,23 @@ class Pro(Learner):
 
 
 def clearest(labels: Floats, drawn: Index, threshold: float, most: int) -> tuple[Index, Index]:
-    """Of pairs ``drawn`` (2, n) the ``most`` of the greatest difference: the better items and the worse.
+    """Return the pairs with the largest difference of labels.
 
-    Only pairs whose labels differ, and by ``threshold`` at least; of equals the first drawn. An unjudged
-    item (NaN) is in none.
+    Parameters
+    ----------
+    labels
+        float64 (n_items), NaN = unjudged; an unjudged item is in no pair.
+    drawn
+        Pairs of items, int64 (2, n_drawn).
+    threshold
+        Labels must differ, and by at least this.
+    most
+        How many pairs are returned at most; on ties the first drawn win.
+
+    Returns
+    -------
+    better, worse : ndarray
+        int64 (n_pairs) each.
     """
     gap = labels[drawn[0]] - labels[drawn[1]]
     size = np.abs(gap)
@@ -166,7 +183,7 @@ class _Minimum:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Items better, worse (n_pairs), how often each pair was kept, and in how many lists there is one."""
+    """Better and worse items (n_pairs), how often each pair was kept, and how many lists have one."""
 
     better: Index
     worse: Index
@@ -174,7 +191,7 @@ class _Pairs:
     n_lists: int
 
     def packed(self) -> tuple[Index, Self]:
-        """The items that are in pairs, rising, and the pairs with places among them for items."""
+        """Return the items that are in pairs, ascending, and the pairs as places among them."""
         items, places = np.unique(np.concatenate([self.better, self.worse]), return_inverse=True)
         better, worse = places.astype(np.int64).reshape(2, -1)
         return items, type(self)(better.copy(), worse.copy(), self.weight, self.n_lists)
@@ -183,8 +200,9 @@ class _Pairs:
 class PairLoss:
     """The mean loss of pairs and its gradient, as functions of u = scale * (w - start).
 
-    mean over pairs of log(1 + exp(-w·(x - x'))), plus l2 * |u|² / number of pairs; scale is the root mean
-    square of each feature's differences. Features without one keep their weight.
+    The loss is the mean over pairs of log(1 + exp(-w·(x - x'))), plus l2 * |u|² / number of pairs, where
+    scale is the root mean square of each feature's differences. Features that do not differ in any pair
+    keep their weight.
     """
 
     def __init__(
@@ -203,14 +221,14 @@ class PairLoss:
         self.scale = np.sqrt(np.where(self.varies, squares / self.total, 1.0))
 
     def weights(self, u: Floats) -> Floats:
-        """w (n_features) of u."""
+        """Return w (n_features) of u."""
         return self.start + u / self.scale
 
     def __call__(self, u: Floats) -> tuple[float, Floats]:
-        """The loss at u (n_features) and its gradient."""
+        """Return the loss at u (n_features) and its gradient."""
         scores = self.features.scores(self.weights(u))
         loss = _pro.pair_loss(scores, *self.pairs, self._slope) / self.total
         gradient = self.features.transposed_product(self._slope) / (self.total * self.scale)
-        # Where a feature never differs the sums leave rounding, which is no direction to go.
+        # For a feature that never differs the sums are only rounding errors.
         gradient = np.where(self.varies, gradient + 2.0 * self.l2 * u, 0.0)
         return loss + self.l2 * float(u @ u), gradient

@@ -7,7 +7,7 @@ is written once is as fast as one written for its layout.
 from rerank.native.data._rows cimport csr_add
 from rerank.native.data._rows cimport csr_difference
 from rerank.native.data._rows cimport csr_dot
-from rerank.native.data._rows cimport csr_dot2
+from rerank.native.data._rows cimport csr_dot4
 from rerank.native.data._rows cimport csr_gather
 from rerank.native.data._rows cimport dense_dot
 from rerank.native.data._rows cimport dense_dot4
@@ -32,6 +32,10 @@ cdef struct Rows:
     const long long* indptr
     const int* indices
     const double* data  # NULL: all ones
+    # Rows of lists whose features are numbered anew in each list; NULL otherwise. See rerank/data/blocks.py.
+    const unsigned short* local  # in place of indices
+    const long long* bounds  # features[bounds[i]:bounds[i + 1]] are those of list i
+    const int* features
 
 
 # A sum of rows that is applied at once: all zero before and after.
@@ -64,6 +68,20 @@ cdef class Difference:
     cdef tuple held
 
 
+cdef inline int column_at(const Rows* X, Py_ssize_t m) noexcept nogil:
+    """Return the feature of dense column m of mixed rows; those of a list's own numbering come first."""
+    return X.columns[m] if X.local == NULL else <int> m
+
+
+cdef inline double rest_of_row(
+    const Rows* X, long long i, long long at, const double* w, double total
+) noexcept nogil:
+    """Return ``total`` plus the products of the sparse values of row i from ``at`` on."""
+    if X.local != NULL:
+        return csr_dot(X.local, X.data, at, X.indptr[i + 1], w, total)
+    return csr_dot(X.indices, X.data, at, X.indptr[i + 1], w, total)
+
+
 cdef inline double mixed_head(
     const Rows* X, long long i, const double* w, long long* rest
 ) noexcept nogil:
@@ -72,12 +90,14 @@ cdef inline double mixed_head(
     cdef long long at = X.indptr[i]
     cdef long long last = X.indptr[i + 1]
     cdef Py_ssize_t m
+    cdef double weight
     cdef double total = 0.0
     for m in range(X.width):
         while at < last and X.indices[at] < X.columns[m]:
-            total += w[X.indices[at]] if X.data == NULL else X.data[at] * w[X.indices[at]]
+            weight = w[X.indices[at]] if X.local == NULL else w[X.local[at]]
+            total += weight if X.data == NULL else X.data[at] * weight
             at += 1
-        total += x[m] * w[X.columns[m]]
+        total += x[m] * w[column_at(X, m)]
     rest[0] = at
     return total
 
@@ -91,9 +111,9 @@ cdef inline double dot(const Rows* X, long long i, const double* w) noexcept nog
     if X.layout == SINGLE:
         return dense_dot(X.single + i * X.width, w, X.width)
     if X.layout == SPARSE:
-        return csr_dot(X.indices, X.data, X.indptr[i], X.indptr[i + 1], w, 0.0)
+        return rest_of_row(X, i, X.indptr[i], w, 0.0)
     total = mixed_head(X, i, w, &rest)
-    return csr_dot(X.indices, X.data, rest, X.indptr[i + 1], w, total)
+    return rest_of_row(X, i, rest, w, total)
 
 
 cdef inline long long row_at(const long long* items, long long first, Py_ssize_t j) noexcept nogil:
@@ -123,24 +143,25 @@ cdef inline void dense_dots(
 cdef inline void sparse_dots(
     const Rows* X, const long long* items, long long first, Py_ssize_t k, const double* w, double* out
 ) noexcept nogil:
+    cdef long long[4] begin
+    cdef long long[4] end
+    cdef long long row
     cdef Py_ssize_t j = 0
-    cdef long long a
-    cdef long long b
-    cdef long long a_rest
-    cdef long long b_rest
-    while j + 2 <= k:
-        a = row_at(items, first, j)
-        b = row_at(items, first, j + 1)
-        out[j] = out[j + 1] = 0.0
-        a_rest = X.indptr[a]
-        b_rest = X.indptr[b]
-        if X.layout == MIXED:
-            out[j] = mixed_head(X, a, w, &a_rest)
-            out[j + 1] = mixed_head(X, b, w, &b_rest)
-        csr_dot2(X.indices, X.data, a_rest, X.indptr[a + 1], b_rest, X.indptr[b + 1], w, out + j)
-        j += 2
-    if j < k:
+    cdef int r
+    while j + 4 <= k:
+        for r in range(4):
+            row = row_at(items, first, j + r)
+            begin[r] = X.indptr[row]
+            end[r] = X.indptr[row + 1]
+            out[j + r] = mixed_head(X, row, w, &begin[r]) if X.layout == MIXED else 0.0
+        if X.local != NULL:
+            csr_dot4(X.local, X.data, begin, end, w, out + j)
+        else:
+            csr_dot4(X.indices, X.data, begin, end, w, out + j)
+        j += 4
+    while j < k:
         out[j] = dot(X, row_at(items, first, j), w)
+        j += 1
 
 
 cdef inline void dots(
@@ -175,12 +196,15 @@ cdef inline void add(
     elif X.layout == SINGLE:
         dense_add(X.single + i * X.width, X.width, u, t, w, drift)
     else:
-        csr_add(X.indices, X.data, X.indptr[i], X.indptr[i + 1], u, t, w, drift)
+        if X.local != NULL:
+            csr_add(X.local, X.data, X.indptr[i], X.indptr[i + 1], u, t, w, drift)
+        else:
+            csr_add(X.indices, X.data, X.indptr[i], X.indptr[i + 1], u, t, w, drift)
         if X.layout == MIXED:
             for m in range(X.width):
                 step = u * X.dense[i * X.width + m]
-                w[X.columns[m]] += step
-                drift[X.columns[m]] += t * step
+                w[column_at(X, m)] += step
+                drift[column_at(X, m)] += t * step
 
 
 cdef inline void dense_add_difference(
@@ -217,11 +241,16 @@ cdef inline void dense_gather(const real* x, Py_ssize_t d, double u, double* tot
 cdef inline void gather(const Rows* X, long long i, double u, Change* change) noexcept nogil:
     """INOUT change += u * x, with x row i."""
     cdef Py_ssize_t m
+    cdef long long at
     cdef int f
     if X.layout == DENSE:
         dense_gather(X.dense + i * X.width, X.width, u, change.sum)
     elif X.layout == SINGLE:
         dense_gather(X.single + i * X.width, X.width, u, change.sum)
+    elif X.local != NULL:
+        for at in range(X.indptr[i], X.indptr[i + 1]):
+            change.sum[X.local[at]] += u if X.data == NULL else u * X.data[at]
+        dense_gather(X.dense + i * X.width, X.width, u, change.sum)
     else:
         change.n = csr_gather(
             X.indices, X.data, X.indptr[i], X.indptr[i + 1], u, change.sum, change.touched, change.n
@@ -234,24 +263,34 @@ cdef inline void gather(const Rows* X, long long i, double u, Change* change) no
                 change.sum[f] += u * X.dense[i * X.width + m]
 
 
-cdef inline void apply(const Rows* X, Change* change, double t, double* w, double* drift) noexcept nogil:
-    """INOUT w += change, drift += t * change; the change is cleared."""
+cdef inline void apply(
+    const Rows* X, long long i, Change* change, double t, double* w, double* drift
+) noexcept nogil:
+    """INOUT w += change, drift += t * change, for a change by rows of list i; the change is cleared."""
     cdef double* total = change.sum
-    cdef Py_ssize_t m
+    cdef const int* touched = change.touched
+    cdef long long n = change.n
     cdef long long at
     cdef int f
-    if X.layout == DENSE or X.layout == SINGLE:
-        for m in range(X.n_features):
-            w[m] += total[m]
-            drift[m] += t * total[m]
-            total[m] = 0.0
-        return
-    for at in range(change.n):
-        f = change.touched[at]
-        w[f] += total[f]
-        drift[f] += t * total[f]
-        total[f] = 0.0
-    change.n = 0
+    if X.local != NULL:
+        touched = X.features + X.bounds[i]
+        n = X.bounds[i + 1] - X.bounds[i]
+        for at in range(n):
+            w[touched[at]] += total[at]
+            drift[touched[at]] += t * total[at]
+            total[at] = 0.0
+    elif X.indptr == NULL:
+        for at in range(X.n_features):
+            w[at] += total[at]
+            drift[at] += t * total[at]
+            total[at] = 0.0
+    else:
+        for at in range(n):
+            f = touched[at]
+            w[f] += total[f]
+            drift[f] += t * total[f]
+            total[f] = 0.0
+        change.n = 0
 
 
 cdef inline void dense_subtract(const real* x, const real* y, Py_ssize_t d, double* out) noexcept nogil:

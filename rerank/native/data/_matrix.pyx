@@ -46,6 +46,15 @@ cdef class Matrix:
             rows.columns = &columns[0] if columns.shape[0] else NULL
             rows.layout = MIXED
 
+    def number_by_list(
+        self, const unsigned short[::1] local, const long long[::1] bounds, const int[::1] features
+    ):
+        """Take the numbers of features within lists that _blocks.number_by_list gives."""
+        self.held = (*self.held, local, bounds, features)
+        self.rows.local = &local[0]
+        self.rows.bounds = &bounds[0]
+        self.rows.features = &features[0] if features.shape[0] else NULL
+
 
 cdef class Sum:
     """Scratch for the weighted sum of the rows of one list.

@@ -8,6 +8,11 @@ ctypedef fused real:
     float
     double
 
+# What names a feature: its column, or a number within its list.
+ctypedef fused place:
+    int
+    unsigned short
+
 
 cdef inline double dense_dot(const real* x, const double* w, Py_ssize_t d) noexcept nogil:
     cdef Py_ssize_t m
@@ -38,7 +43,7 @@ cdef inline void dense_dot4(
 
 
 cdef inline double csr_dot(
-    const int* indices, const double* data, long long first, long long last, const double* w, double total
+    const place* indices, const double* data, long long first, long long last, const double* w, double total
 ) noexcept nogil:
     """Return ``total`` plus the products of a row."""
     cdef long long at
@@ -51,31 +56,51 @@ cdef inline double csr_dot(
     return total
 
 
-cdef inline void csr_dot2(
-    const int* indices, const double* data, long long a, long long a_last, long long b, long long b_last,
-    const double* w, double* out
+cdef inline void csr_dot4(
+    const place* indices, const double* data, const long long* begin, const long long* end, const double* w,
+    double* out
 ) noexcept nogil:
-    """INOUT out (2): the products of two rows are added, in two independent chains of additions."""
-    cdef double total_a = out[0]
-    cdef double total_b = out[1]
-    cdef long long shift = b - a
-    cdef long long both = a + min(a_last - a, b_last - b)
+    """INOUT out (4): the products of four rows are added, in four independent chains of additions."""
+    cdef double total0 = out[0]
+    cdef double total1 = out[1]
+    cdef double total2 = out[2]
+    cdef double total3 = out[3]
+    cdef const place* i0 = indices + begin[0]
+    cdef const place* i1 = indices + begin[1]
+    cdef const place* i2 = indices + begin[2]
+    cdef const place* i3 = indices + begin[3]
+    cdef const double* x0
+    cdef const double* x1
+    cdef const double* x2
+    cdef const double* x3
+    cdef long long n = min(
+        min(end[0] - begin[0], end[1] - begin[1]), min(end[2] - begin[2], end[3] - begin[3])
+    )
+    cdef long long m
     if data == NULL:
-        while a < both:
-            total_a += w[indices[a]]
-            total_b += w[indices[a + shift]]
-            a += 1
+        for m in range(n):
+            total0 += w[i0[m]]
+            total1 += w[i1[m]]
+            total2 += w[i2[m]]
+            total3 += w[i3[m]]
     else:
-        while a < both:
-            total_a += data[a] * w[indices[a]]
-            total_b += data[a + shift] * w[indices[a + shift]]
-            a += 1
-    out[0] = csr_dot(indices, data, a, a_last, w, total_a)
-    out[1] = csr_dot(indices, data, a + shift, b_last, w, total_b)
+        x0 = data + begin[0]
+        x1 = data + begin[1]
+        x2 = data + begin[2]
+        x3 = data + begin[3]
+        for m in range(n):
+            total0 += x0[m] * w[i0[m]]
+            total1 += x1[m] * w[i1[m]]
+            total2 += x2[m] * w[i2[m]]
+            total3 += x3[m] * w[i3[m]]
+    out[0] = csr_dot(indices, data, begin[0] + n, end[0], w, total0)
+    out[1] = csr_dot(indices, data, begin[1] + n, end[1], w, total1)
+    out[2] = csr_dot(indices, data, begin[2] + n, end[2], w, total2)
+    out[3] = csr_dot(indices, data, begin[3] + n, end[3], w, total3)
 
 
 cdef inline void csr_add(
-    const int* indices, const double* data, long long first, long long last, double u, double t,
+    const place* indices, const double* data, long long first, long long last, double u, double t,
     double* w, double* drift
 ) noexcept nogil:
     """INOUT w += u * x, drift += t * u * x."""

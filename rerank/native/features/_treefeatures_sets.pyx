@@ -174,17 +174,16 @@ cdef class Columns:
         const long long[::1] lists,
         long long first,
         long long last,
-        int lead,
+        int shift,
         int[::1] indices,
         double[::1] values,
         long long[::1] lengths,
     ):
-        """Rows of the parses of sentences first:last, as many sentences as there is room for.
+        """Write the rows of the parses of sentences first:last, as many sentences as there is room for.
 
-        Every row begins with columns 0:lead, whose values are left to the caller; the others come behind.
-        OUT indices, rising in a row; values or None, how often each feature occurs; lengths (n_items) of
-        the rows. Returns the sentence that comes next, the number of indices, the features of each
-        sentence that have a column and those that have none, summed, and the room that the next needs.
+        OUT indices, columns plus ``shift``, rising in a row; values or None, how often each feature occurs;
+        lengths (n_items) of the rows. Return the next sentence, the number of indices, the features of each
+        sentence that have a column and those that have none, summed, and the room that the next one needs.
         """
         cdef Sentence s
         cdef Rows r
@@ -203,12 +202,12 @@ cdef class Columns:
                 while i < last:
                     fault = scan(&s, trees, lists[i], lists[i + 1])
                     fault |= rank(&r, &s, &self.keys, &n) if fault == 0 else 0
-                    needed = (n + lead) * (lists[i + 1] - lists[i])
+                    needed = n * (lists[i + 1] - lists[i])
                     if fault != 0 or used + needed > indices.shape[0]:
                         break
                     known += n
                     unknown += s.features.n - n
-                    used = put_rows(&r, &s, n, lists[i], lists[i + 1], lead, used, indices, values, lengths)
+                    used = put_rows(&r, &s, n, lists[i], lists[i + 1], shift, used, indices, values, lengths)
                     i += 1
         finally:
             release(&s)
@@ -285,7 +284,7 @@ cdef long long put_rows(
     long long n,
     long long first,
     long long last,
-    int lead,
+    int shift,
     long long used,
     int[::1] indices,
     double[::1] values,
@@ -307,16 +306,13 @@ cdef long long put_rows(
                 r.bits[at >> 6] |= <u64>1 << (at & 63)
                 if values is not None:
                     r.tallies[at] += 1
-        for at in range(lead):
-            indices[used] = at
-            used += 1
         for block in range(n // 64 + 1):
             left = r.bits[block]
             r.bits[block] = 0
             while left:
                 at = <int>(64 * block) + trailing_zeros(left)
                 left &= left - 1
-                indices[used] = <int>(r.order[at] >> 32) + lead
+                indices[used] = <int>(r.order[at] >> 32) + shift
                 if values is not None:
                     values[used] = r.tallies[at]
                     r.tallies[at] = 0

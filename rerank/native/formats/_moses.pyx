@@ -1,16 +1,15 @@
-"""A Moses N-best file, first pass: where texts lie, ids and names as numbers, totals.
+"""A Moses N-best file, first pass: places of texts, ids and names as numbers, totals.
 
-At the first bad line a kernel stops and says which fault, where; words are made of that in Python.
+At the first bad line a kernel stops and returns the fault and its place, which Python puts into words.
 """
 
-from libc.string cimport memchr, memcpy
+from libc.string cimport memchr
 
+from rerank.native.formats._lines cimport Bytes, FLOAT64_END
 from rerank.native.formats._moses_line cimport (
     ABSENT,
-    Bytes,
     COLUMNS,
     FEATURES,
-    FLOAT64_END,
     Fault,
     ID,
     JOINED,
@@ -61,7 +60,7 @@ FAULTS = (
 
 cdef struct Scan:
     Table* names
-    int* followers  # of name i at i + 1: the name that last came behind it; at 0 the first of a line
+    int* followers  # of name i at i + 1: the name that last followed it; at 0 the first of a line
     long long* stats  # (n, 3): attempt that saw the name last, values of a block or -1, first row
     long long attempt
     long long row
@@ -69,7 +68,7 @@ cdef struct Scan:
     Py_ssize_t count  # its values
     Bytes open_at
     long long n_values  # of the line
-    int last  # name before
+    int last  # previous name
     Fault fault
     Bytes place
 
@@ -81,7 +80,7 @@ cdef inline bint stopped(Scan* at, Fault fault, Bytes place) noexcept nogil:
 
 
 cdef inline bint close_block(Scan* at) noexcept nogil:
-    """End of the block that is open: every block of a name has equally many values."""
+    """Close the open block: every block of a name has equally many values."""
     cdef long long* stats
     if at.open == ABSENT:
         return True
@@ -119,7 +118,7 @@ cdef inline bint open_block(Scan* at, int name, Bytes p) noexcept nogil:
 
 
 cdef bint scan_features(Scan* at, Bytes p, Bytes stop) noexcept nogil:
-    """Names and counts of a column of features."""
+    """Read the names and count the values of a column of features."""
     cdef Bytes name_end = p
     cdef Bytes token_end = p
     cdef Token token
@@ -130,7 +129,7 @@ cdef bint scan_features(Scan* at, Bytes p, Bytes stop) noexcept nogil:
             p += 1
         if p == stop:
             return close_block(at)
-        # Where the block has all the values it had before, the name that came next before is likely.
+        # If the block has as many values as before, the name that followed before is likely.
         if at.open == ABSENT or at.count == at.stats[3 * at.open + 1]:
             name = at.followers[at.last + 1]
             if follows(at.names, name, p, stop):
@@ -164,7 +163,7 @@ cdef bint scan_features(Scan* at, Bytes p, Bytes stop) noexcept nogil:
 cdef inline bint scan_columns(
     Scan* at, Bytes p, Bytes end, const signed char[::1] kinds, double* total
 ) noexcept nogil:
-    """The columns behind the text; ``p`` stands on the bar behind it."""
+    """Read the columns after the text; ``p`` is at the bar after it."""
     cdef Py_ssize_t column = 2
     cdef Bytes stop
     cdef Bytes q
@@ -204,14 +203,14 @@ def scan(
     int[::1] codes,
     long long[::1] counts,
 ):
-    """Read lines of a part of a file from where ``state`` says on.
+    """Read lines of a part of a file from the place in ``state``.
 
     IN text (n_bytes), whole lines; kinds (n_columns), 1 = features, 2 = the total score, 0 = left out;
     IN/OUT ids, names; followers (names.room + 1), stats (names.room, 3): names that follow each other
-    and values of each, see Scan; state (4): place in text, row of the part, attempts, rows before this
+    and the values of each, see Scan; state (4): place in text, row of the part, attempts, rows before this
     part; OUT spans (n_rows, 2), start and length of each text; totals (n_rows); codes (n_rows), the
     number of each line's id; counts (n_rows), features of each line.
-    Returns (fault, place in text): "no room" where names (or ids) must grow before it can go on.
+    Returns (fault, place in text): "no room" if names (or ids) must grow before it can continue.
     """
     cdef Bytes start = &text[0]
     cdef Bytes stop = start + text.shape[0]
@@ -267,7 +266,7 @@ def scan(
 
 
 cdef inline void line_text(Span* part, Bytes* p, Bytes end) noexcept nogil:
-    """OUT part = the text between the bar at ``p`` and the next one, where p is put."""
+    """OUT part = the text between the bar at ``p`` and the next one, the new place of p."""
     cdef Bytes start = p[0] + 3
     p[0] = next_bar(start, end)
     part[0] = bare(start, p[0])
@@ -290,22 +289,3 @@ def count_lines(const unsigned char[::1] text):
             n += 1
             p += 1
     return n
-
-
-def gather(
-    const unsigned char[::1] text,
-    const long long[:, ::1] spans,
-    const long long[::1] places,
-    const long long[::1] offsets,
-    unsigned char[::1] out,
-):
-    """OUT out[offsets[k]:offsets[k + 1]] = the string at spans[i], k = places[i].
-
-    IN text (n_bytes); spans (n, 2), start and length; places (n); offsets (n_items + 1); OUT out
-    (offsets[n_items]).
-    """
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(spans.shape[0]):
-            if spans[i, 1]:
-                memcpy(&out[offsets[places[i]]], &text[spans[i, 0]], spans[i, 1])

@@ -1,17 +1,15 @@
 """A Moses N-best file, second pass: numbers of features into rows that are already in place.
 
 The first pass (_moses.pyx) has seen every line: names are known, each with the same number of values
-wherever it stands. What can still be wrong is a number.
+on every line. Only a number can still be wrong.
 """
 
 from libc.string cimport memchr
 
+from rerank.native.formats._lines cimport Bytes, FLOAT32_END, FLOAT64_END
 from rerank.native.formats._moses_line cimport (
     ABSENT,
-    Bytes,
     FEATURES,
-    FLOAT32_END,
-    FLOAT64_END,
     JOINED,
     NAME_TOKEN,
     OTHER,
@@ -39,7 +37,7 @@ cdef struct Sink:
     const Table* names
     int* followers
     const long long* columns  # first column of each name
-    double* row  # where values of a row go, in the order of its line
+    double* row  # values of a row, in the order of its line
     int* at  # their columns
     Py_ssize_t n
     double largest
@@ -53,14 +51,14 @@ cdef inline void put(Sink* to, long long column, double value) noexcept nogil:
 
 
 cdef inline bint is_value(Bytes p, Bytes stop) noexcept nogil:
-    """Whether a value is meant at ``p``, no name."""
+    """Whether the token at ``p`` is meant as a value, not as a name."""
     cdef Bytes name_end = p
     cdef Bytes token_end = p
     return read_token(p, stop, &name_end, &token_end) == OTHER
 
 
 cdef bint read_features(Sink* to, Bytes p, Bytes stop, int* last) noexcept nogil:
-    """Values of a column of features and their columns; False at what is no number."""
+    """Read the values of a column of features and their columns; False at a token that is not a number."""
     cdef Bytes name_end = p
     cdef Bytes token_end = p
     cdef Bytes q
@@ -118,7 +116,7 @@ cdef bint read_features(Sink* to, Bytes p, Bytes stop, int* last) noexcept nogil
 cdef inline bint read_row(
     Sink* to, Bytes p, Bytes end, const signed char[::1] kinds
 ) noexcept nogil:
-    """The columns of a line behind its text; ``p`` stands on the bar behind that."""
+    """Read the columns of a line after its text; ``p`` is at the bar after that."""
     cdef Py_ssize_t column = 2
     cdef int last = ABSENT
     cdef Bytes stop
@@ -134,7 +132,7 @@ cdef inline bint read_row(
 
 
 cdef inline void sort_row(int* at, double* values, Py_ssize_t n) noexcept nogil:
-    """Columns in rising order, values along (Shell's sort: rows are nearly sorted)."""
+    """Sort columns in rising order, with their values (Shell's sort: rows are nearly sorted)."""
     cdef Py_ssize_t gap = 1
     cdef Py_ssize_t i
     cdef Py_ssize_t k
@@ -174,17 +172,18 @@ def fill_dense(
     double[::1] values,
     real[:, ::1] X,
 ):
-    """Features of lines into rows of a dense array.
+    """Read the features of lines into rows of a dense array.
 
     IN text (n_bytes), spans (n_lines, 2) of the texts, kinds and names as ``scan`` left them; columns
     (n_names), the first column of each name; places (n_lines), the row of each line; nothing = value
     of absent features. SCRATCH at and values, as long as a line has features at most; IN/OUT followers;
     OUT X (n_items, n_features).
-    Returns (row, place in text) of the first bad number, (-1, 0) where all are good.
+    Returns (row, place in text) of the first bad number, (-1, 0) if all are good.
     """
     cdef Bytes start = &text[0]
     cdef Bytes stop = start + text.shape[0]
     cdef Bytes p
+    cdef Bytes end
     cdef Sink to
     cdef Py_ssize_t i
     cdef Py_ssize_t j
@@ -196,7 +195,8 @@ def fill_dense(
     with nogil:
         for i in range(spans.shape[0]):
             p = start + spans[i, 0] + spans[i, 1]
-            if not read_row(&to, behind(p), line_end(p, <Bytes>memchr(p, c'\n', stop - p)), kinds):
+            end = line_end(p, <Bytes>memchr(p, c'\n', stop - p))
+            if not read_row(&to, bar_after(p), end, kinds):
                 break
             if width == 0:
                 continue
@@ -223,10 +223,14 @@ def fill_sparse(
     int[::1] indices,
     double[::1] data,
 ):
-    """As fill_dense, into compressed rows: indptr (n_items + 1) bounds them; OUT indices, data."""
+    """Read features as fill_dense does, into compressed rows.
+
+    IN indptr (n_items + 1); OUT indices, data (indptr[n_items]).
+    """
     cdef Bytes start = &text[0]
     cdef Bytes stop = start + text.shape[0]
     cdef Bytes p
+    cdef Bytes end
     cdef Sink to
     cdef Py_ssize_t i
     begin(&to, names, followers, columns, FLOAT64_END)
@@ -235,7 +239,8 @@ def fill_sparse(
             to.at = &indices[indptr[places[i]]]
             to.row = &data[indptr[places[i]]]
             p = start + spans[i, 0] + spans[i, 1]
-            if not read_row(&to, behind(p), line_end(p, <Bytes>memchr(p, c'\n', stop - p)), kinds):
+            end = line_end(p, <Bytes>memchr(p, c'\n', stop - p))
+            if not read_row(&to, bar_after(p), end, kinds):
                 break
             sort_row(to.at, to.row, to.n)
         else:
@@ -243,8 +248,8 @@ def fill_sparse(
     return i, to.place - start if i >= 0 else 0
 
 
-cdef inline Bytes behind(Bytes p) noexcept nogil:
-    """The bar behind a text that ends at ``p``."""
+cdef inline Bytes bar_after(Bytes p) noexcept nogil:
+    """Return the bar after a text that ends at ``p``."""
     return p + is_blank(p[0])
 
 

@@ -1,7 +1,7 @@
 """One line of a Moses N-best file, ``id ||| text ||| features ||| score``, piece by piece.
 
-A line ends at its newline; a carriage return before that is none of it. Columns are parted by "|||"
-between blanks (the first may touch the id); blanks are space and tab. 64 bytes behind the last line
+A line ends at its newline; a carriage return before that is not part of it. Columns are separated by "|||"
+between blanks (the first may touch the id); blanks are space and tab. 64 bytes after the last line
 must be readable.
 """
 
@@ -9,16 +9,7 @@ from libc.string cimport memchr, memcmp
 
 from rerank.native.data._names cimport ABSENT, Table, find, find_or_add, hash_of, is_name
 from rerank.native.data._number cimport number
-
-cdef extern from *:
-    """
-    #define RERANK_MOSES_FLOAT32_END 3.4028235677973362e38  /* the largest double that rounds to a float */
-    #define RERANK_MOSES_FLOAT64_END 1.7976931348623157e308
-    """
-    const double FLOAT32_END "RERANK_MOSES_FLOAT32_END"
-    const double FLOAT64_END "RERANK_MOSES_FLOAT64_END"
-
-ctypedef const unsigned char* Bytes
+from rerank.native.formats._lines cimport Bytes
 
 cdef enum Fault:
     NONE
@@ -39,7 +30,7 @@ cdef enum Kind:
     TOTAL
 
 cdef enum:
-    # Numbers of the names that are there from the start.
+    # Numbers of the names that exist from the start.
     WORD_SCORES = 0
     UNNAMED = 1
 
@@ -64,7 +55,7 @@ cdef inline Bytes line_end(Bytes p, Bytes newline) noexcept nogil:
 
 
 cdef inline Bytes next_bar(Bytes p, Bytes end) noexcept nogil:
-    """The next "|||" between blanks or before the line's end; ``end`` where there is none."""
+    """Return the next "|||" between blanks or before the line's end; ``end`` if there is none."""
     while True:
         p = <Bytes>memchr(p, c'|', end - p)
         if p == NULL or end - p < 3:
@@ -75,7 +66,7 @@ cdef inline Bytes next_bar(Bytes p, Bytes end) noexcept nogil:
 
 
 cdef inline Bytes first_bar(Bytes p, Bytes end) noexcept nogil:
-    """The first "|||" of a line, with or without blanks; ``end`` where there is none."""
+    """Return the first "|||" of a line, with or without blanks; ``end`` if there is none."""
     while True:
         p = <Bytes>memchr(p, c'|', end - p)
         if p == NULL or end - p < 3:
@@ -86,7 +77,7 @@ cdef inline Bytes first_bar(Bytes p, Bytes end) noexcept nogil:
 
 
 cdef inline Span bare(Bytes start, Bytes stop) noexcept nogil:
-    """Without one blank on each side."""
+    """Return the text without one blank on each side."""
     cdef Span out
     if start < stop and is_blank(start[0]):
         start += 1
@@ -98,7 +89,7 @@ cdef inline Span bare(Bytes start, Bytes stop) noexcept nogil:
 
 
 cdef inline Span trimmed(Bytes start, Bytes stop) noexcept nogil:
-    """Without the blanks on each side."""
+    """Return the text without the blanks on each side."""
     cdef Span out
     while start < stop and is_blank(start[0]):
         start += 1
@@ -110,7 +101,10 @@ cdef inline Span trimmed(Bytes start, Bytes stop) noexcept nogil:
 
 
 cdef inline Bytes read_value(Bytes p, Bytes stop, double largest, double* value) noexcept nogil:
-    """A number within -largest..largest that ends at a blank or ``stop``: the place behind it, or NULL."""
+    """Read a number within -largest..largest that ends at a blank or ``stop``.
+
+    Returns the place after it, or NULL if there is none.
+    """
     p = number(p, value)
     if p == NULL or p > stop or (p < stop and not is_blank(p[0])):
         return NULL
@@ -118,7 +112,7 @@ cdef inline Bytes read_value(Bytes p, Bytes stop, double largest, double* value)
 
 
 cdef inline Token read_token(Bytes p, Bytes stop, Bytes* name_end, Bytes* token_end) noexcept nogil:
-    """What stands at ``p``, which is no blank."""
+    """Return the kind of token at ``p``, which is not a blank."""
     cdef Bytes equals = NULL
     cdef Bytes start = p
     while p < stop and not is_blank(p[0]):
@@ -138,7 +132,7 @@ cdef inline Token read_token(Bytes p, Bytes stop, Bytes* name_end, Bytes* token_
 cdef inline bint follows(
     const Table* names, int guess, Bytes p, Bytes stop
 ) noexcept nogil:
-    """Whether the token at ``p`` is the name ``guess`` and its sign, with values behind a blank.
+    """Whether the token at ``p`` is the name ``guess`` and its sign, with values after a blank.
 
     Numbers alone have an empty name and no sign.
     """

@@ -1,22 +1,21 @@
 """The bytes of a SVMlight/LETOR file to arrays: ``label qid:ID index:value ... # comment``.
 
-A kernel reads whole lines (each ends in a newline) of a part of the file; 32 bytes behind the part
+A kernel reads whole lines (each ends in a newline) of a part of the file; 32 bytes after the part
 must be readable. It writes rows of arrays that are already in place, so that parts can be read by
-threads side by side. At the first bad line it stops and returns a code of FAULTS and where; words are
-made of that in Python. Blanks are space, tab and carriage return; ``#`` starts a comment anywhere.
+several threads. At the first bad line it stops and returns a code of FAULTS and its place, which
+Python puts into words. Blanks are space, tab and carriage return; ``#`` starts a comment anywhere.
 
-``spans`` int64 (n_rows, 4), a row of which says where in the file a qid lies that differs from the
-line before (start, or -1 for the same one; length) and where the item's id (start, length).
+``spans`` int64 (n_rows, 4), gives the place in the file of each line's qid (start, or -1 if it is that
+of the previous line; length) and of the item's id (start, length).
 """
 
 from libc.math cimport NAN
-from libc.string cimport memchr, memcpy
+from libc.string cimport memchr
 
 from rerank.native.data._number cimport load_word
+from rerank.native.formats._lines cimport FLOAT32_END, FLOAT64_END, is_blank
 from rerank.native.formats._svmlight_line cimport (
     FEATURE,
-    FLOAT32_END,
-    FLOAT64_END,
     NONE,
     TWICE,
     CHANGED,
@@ -24,7 +23,6 @@ from rerank.native.formats._svmlight_line cimport (
     begin,
     ends_token,
     failed,
-    is_blank,
     line_end,
     next_feature,
     next_item,
@@ -43,7 +41,7 @@ FAULTS = ("none", "label", "qid", "no qid", "feature", "twice", "nul", "not ones
 
 
 def scan(const unsigned char[::1] text, int first, bint count_values):
-    """How many item lines, values (0 unless asked for), and columns, going by each line's last index.
+    """Count item lines, values (0 unless asked for), and columns, according to each line's last index.
 
     IN text (n_bytes), whole lines; first = index of column 0. Lines and values are exact where the
     lines are well formed, columns where indices rise too.
@@ -71,7 +69,7 @@ def scan(const unsigned char[::1] text, int first, bint count_values):
                     q -= 1
                 while q > p and c'0' <= (q - 1)[0] <= c'9':
                     q -= 1
-                # A colon may also stand in a qid; an index has a blank before it.
+                # A qid may contain a colon too; an index has a blank before it.
                 if q > p and is_blank((q - 1)[0]) and read_index(q, &index) != NULL:
                     widest = max(widest, index - first + 1)
             p = end + 1
@@ -79,7 +77,7 @@ def scan(const unsigned char[::1] text, int first, bint count_values):
 
 
 cdef long long count_colons(const unsigned char* p, const unsigned char* end) noexcept nogil:
-    """Colons of a line behind its label and qid."""
+    """Colons of a line after its label and qid."""
     cdef long long total = 0
     cdef unsigned char some
     cdef Py_ssize_t i
@@ -117,8 +115,8 @@ def parse_dense(
     IN text (n_bytes), at ``origin`` in the file; first = index of column 0; fill = value of absent
     features; steps (n_steps, 3), the bytes " INDEX:" of the leading columns as a word, its mask and
     length; OUT X (n_rows, n_features), labels (n_rows), spans (n_rows, 4).
-    Returns (fault, place in text, detail, values read, columns needed). More columns than X has say
-    that X holds nothing of use.
+    Returns (fault, place in text, detail, values read, columns needed). If more columns are needed
+    than X has, the content of X is meaningless.
     """
     cdef Place at
     cdef Py_ssize_t n_rows = X.shape[0]
@@ -163,7 +161,7 @@ cdef inline bint dense_row(
     long long* n_values,
     long long* widest,
 ) noexcept nogil:
-    """Features in rising order; False at a fault, TWICE where the order is another one."""
+    """Read features in rising order; False at a fault, which is TWICE for any other order."""
     cdef const unsigned char* p = at.p
     cdef const unsigned char* token = p
     cdef Py_ssize_t n_steps = steps.shape[0]
@@ -223,7 +221,7 @@ cdef bint unsorted_row(
     long long* n_values,
     long long* widest,
 ) noexcept nogil:
-    """Features in any order, each once; False at a fault. NaN, which no number is, marks what is free."""
+    """Read features in any order, each once; False at a fault. NaN marks columns that are free."""
     cdef const unsigned char* p = at.p
     cdef const unsigned char* token = p
     cdef Py_ssize_t column
@@ -252,20 +250,3 @@ cdef bint unsorted_row(
             row[column] = <real>fill
     at.p = p
     return True
-
-
-def gather(
-    const unsigned char[::1] text,
-    const long long[:, ::1] spans,
-    const long long[::1] offsets,
-    unsigned char[::1] out,
-):
-    """OUT out[offsets[i]:offsets[i + 1]] = the item id of line i.
-
-    IN text, the whole file; spans (n_rows, 4); offsets (n_rows + 1); OUT out (offsets[n_rows]).
-    """
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(spans.shape[0]):
-            if spans[i, 3]:
-                memcpy(&out[offsets[i]], &text[spans[i, 2]], spans[i, 3])

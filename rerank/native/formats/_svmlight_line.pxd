@@ -1,7 +1,7 @@
 """One line of a SVMlight/LETOR file, ``label qid:ID index:value ... # comment``, piece by piece.
 
-What the kernels of both layouts share. Blanks are space, tab and carriage return; ``#`` starts a
-comment anywhere. Lines end in a newline; 32 bytes behind the last one must be readable.
+Shared by the kernels of both layouts. Blanks are space, tab and carriage return; ``#`` starts a
+comment anywhere. Lines end in a newline; 32 bytes after the last one must be readable.
 """
 
 from libc.string cimport memchr, memcmp
@@ -17,16 +17,13 @@ from rerank.native.data._number cimport (
     u64,
     zero_bytes,
 )
+from rerank.native.formats._lines cimport FLOAT64_END, is_blank
 
 cdef extern from *:
     """
     #define RERANK_LARGEST_INDEX 2147483647LL
-    #define RERANK_FLOAT32_END 3.4028235677973362e38  /* the largest double that rounds to a finite float */
-    #define RERANK_FLOAT64_END 1.7976931348623157e308
     """
     const long long LARGEST_INDEX "RERANK_LARGEST_INDEX"
-    const double FLOAT32_END "RERANK_FLOAT32_END"
-    const double FLOAT64_END "RERANK_FLOAT64_END"
 
 cdef enum Fault:
     NONE
@@ -45,15 +42,11 @@ cdef struct Place:
     const unsigned char* stop  # its end
     long long origin  # offset of the part in the file
     bint has_qid
-    const unsigned char* p  # where reading stands
-    const unsigned char* qid  # qid of the line before
+    const unsigned char* p  # the place of reading
+    const unsigned char* qid  # qid of the previous line
     Py_ssize_t qid_length
     Fault fault
     long long detail
-
-
-cdef inline bint is_blank(unsigned char c) noexcept nogil:
-    return c == c' ' or c == c'\t' or c == c'\r'
 
 
 cdef inline bint ends_token(unsigned char c) noexcept nogil:
@@ -98,7 +91,7 @@ cdef inline bint starts_qid(const unsigned char* p) noexcept nogil:
 
 
 cdef inline bint read_head(Place* at, double* label, long long* span) noexcept nogil:
-    """Label and qid of the item line at ``at.p``; False at a fault, else at.p is behind them."""
+    """Label and qid of the item line at ``at.p``; False at a fault, else at.p is after them."""
     cdef const unsigned char* start = at.p
     cdef const unsigned char* p = number(start, label)
     if p == NULL or not ends_token(p[0]) or not -FLOAT64_END <= label[0] <= FLOAT64_END:
@@ -127,7 +120,7 @@ cdef inline bint read_head(Place* at, double* label, long long* span) noexcept n
 
 
 cdef inline bint read_comment(Place* at, long long* span) noexcept nogil:
-    """The item id in the comment at ``at.p`` (or the line's end); then at.p is behind the line."""
+    """The item id in the comment at ``at.p`` (or the line's end); then at.p is after the line."""
     cdef const unsigned char* p = at.p
     cdef const unsigned char* end
     cdef const unsigned char* last
@@ -168,7 +161,7 @@ cdef inline bint read_comment(Place* at, long long* span) noexcept nogil:
 
 
 cdef inline const unsigned char* read_index(const unsigned char* p, long long* index) noexcept nogil:
-    """A whole number up to int32 and its colon: the place behind them, or NULL."""
+    """A whole number up to int32 and its colon: returns the place after them, or NULL."""
     cdef u64 word = load_text(p)
     cdef u64 colon = zero_bytes(word ^ <u64>0x3A3A3A3A3A3A3A3A)
     cdef int length = trailing_zeros(colon) >> 3 if colon else 8
@@ -192,7 +185,7 @@ cdef inline const unsigned char* read_index(const unsigned char* p, long long* i
 cdef inline const unsigned char* read_value(
     const unsigned char* p, double* value, double largest
 ) noexcept nogil:
-    """A number within -largest..largest: the place behind it, or NULL."""
+    """A number within -largest..largest: returns the place after it, or NULL."""
     cdef const unsigned char* end = short_number(p, value)
     if end != NULL:
         return end

@@ -1,9 +1,9 @@
-"""The bytes of a SVMlight/LETOR file to compressed rows; see ``_svmlight.pyx`` for what is common."""
+"""The bytes of a SVMlight/LETOR file to compressed rows; ``_svmlight.pyx`` documents what they share."""
 
+from rerank.native.formats._lines cimport FLOAT64_END
 from rerank.native.formats._svmlight_line cimport (
     CHANGED,
     FEATURE,
-    FLOAT64_END,
     NONE,
     NOT_ONES,
     TWICE,
@@ -119,7 +119,7 @@ cdef bint sparse_row(
 
 
 cdef void sort_row(int* keys, double* values, Py_ssize_t n) noexcept nogil:
-    """Heap sort of keys, with their values where these are not NULL: no memory, no bad case."""
+    """Heap sort of keys, and of their values if these are not NULL: no memory, no bad case."""
     cdef Py_ssize_t start = n // 2
     cdef Py_ssize_t end = n
     cdef Py_ssize_t root

@@ -3,28 +3,21 @@
 from libc.string cimport memcpy
 
 from rerank.native.data._decimal cimport put_number, put_whole
+from rerank.native.formats._lines cimport put_string
 
 ctypedef fused real:
     float
     double
 
 
-cdef inline unsigned char* put_bytes(
-    unsigned char* out, const unsigned char[::1] data, long long start, long long stop
-) noexcept nogil:
-    if stop > start:
-        memcpy(out, &data[start], stop - start)
-    return out + (stop - start)
-
-
 cdef inline unsigned char* put_head(
     unsigned char* out, double label, const unsigned char[::1] qids, const long long[::1] bounds, long long i
 ) noexcept nogil:
-    """Label and, where there are qids, the qid of list ``i``."""
+    """Label and, if there are qids, the qid of list ``i``."""
     out = put_number(out, label)
     if bounds is not None:
         memcpy(out, <const char*>b" qid:", 5)
-        out = put_bytes(out + 5, qids, bounds[i], bounds[i + 1])
+        out = put_string(out + 5, qids, bounds, i)
     return out
 
 
@@ -41,7 +34,7 @@ cdef inline unsigned char* put_tail(
     """The id of item ``i`` as a comment, if it has one, and the newline."""
     if bounds is not None and bounds[i + 1] > bounds[i]:
         memcpy(out, <const char*>b" # ", 3)
-        out = put_bytes(out + 3, ids, bounds[i], bounds[i + 1])
+        out = put_string(out + 3, ids, bounds, i)
     out[0] = c'\n'
     return out + 1
 
@@ -55,19 +48,21 @@ def write_dense(
     const long long[::1] qid_bounds,
     const unsigned char[::1] ids,
     const long long[::1] id_bounds,
+    Py_ssize_t start,
+    Py_ssize_t stop,
     unsigned char[::1] out,
 ):
-    """Lines of the items at ``items``, in that order, all values but NaN; returns the bytes written.
+    """Write the lines start to stop, those of ``items``, without NaN; returns the number of bytes.
 
-    IN X (n_items, n_features), labels and lists (n_items; lists = the list of each), items (n_lines),
-    qids and ids as bytes with bounds (n + 1) or None; OUT out, large enough.
+    IN X (n_items, n_features); labels and lists (n_items), lists = the list of each item; items (n_lines),
+    the item of each line; qids and ids as bytes with bounds (n + 1), or None; OUT out, large enough.
     """
     cdef unsigned char* p = &out[0]
     cdef Py_ssize_t k
     cdef Py_ssize_t j
     cdef long long i
     with nogil:
-        for k in range(items.shape[0]):
+        for k in range(start, stop):
             i = items[k]
             p = put_head(p, labels[i], qids, qid_bounds, lists[i])
             for j in range(X.shape[1]):
@@ -89,18 +84,20 @@ def write_sparse(
     const long long[::1] qid_bounds,
     const unsigned char[::1] ids,
     const long long[::1] id_bounds,
+    Py_ssize_t start,
+    Py_ssize_t stop,
     unsigned char[::1] out,
 ):
-    """As write_dense for compressed rows: all values but 0 (data None = all 1).
+    """Write lines as write_dense does, from compressed rows: all values but 0 (data None = all 1).
 
-    last : a column that the first of these lines also gets as a 0, or -1.
+    last : a column that the first line of all also gets, with the value 0, or -1.
     """
     cdef unsigned char* p = &out[0]
     cdef Py_ssize_t k
     cdef long long at
     cdef long long i
     with nogil:
-        for k in range(items.shape[0]):
+        for k in range(start, stop):
             i = items[k]
             p = put_head(p, labels[i], qids, qid_bounds, lists[i])
             for at in range(indptr[i], indptr[i + 1]):

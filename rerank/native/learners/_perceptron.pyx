@@ -22,6 +22,8 @@ from rerank.native.learners._violations cimport count
 from rerank.native.learners._violations cimport violations
 from rerank.native.learners._weights cimport Moving
 from rerank.native.learners._weights cimport Weights
+from rerank.native.learners._weights cimport enter
+from rerank.native.learners._weights cimport leave
 
 
 cdef class Dimension:
@@ -58,6 +60,7 @@ def batch_round(
     cdef double* a = NULL
     cdef Ranges p
     cdef Py_ssize_t v
+    cdef long long i
     cdef long long first
     cdef int j
     cdef count here
@@ -65,9 +68,10 @@ def batch_round(
     cdef count violated = 0
     with nogil:
         for v in range(visits.shape[0]):
-            p = pairs.of(visits[v])
-            first = pairs.offsets[visits[v]]
-            dots(X, items, first, p.k, to.w, r.s)
+            i = visits[v]
+            p = pairs.of(i)
+            first = pairs.offsets[i]
+            dots(X, items, first, p.k, enter(X, i, weights, False).w, r.s)
             if square > 0.0:
                 a = &dimension.a[first]
                 for j in range(p.k):
@@ -82,7 +86,7 @@ def batch_round(
                 for j in range(p.k):
                     if r.u[j] != 0.0:
                         gather(X, items[first + j], r.u[j], change)
-                apply(X, change, to.t, to.w, to.drift)
+                apply(X, i, change, to.t, to.w, to.drift)
             to.t += 1.0
     return updates, violated
 
@@ -114,7 +118,9 @@ def online_round(
     cdef const long long* items
     cdef double* a
     cdef Ranges p
+    cdef Moving near
     cdef Py_ssize_t v
+    cdef long long i
     cdef long long first
     cdef int j
     cdef int l
@@ -125,8 +131,10 @@ def online_round(
     cdef count violated = 0
     with nogil:
         for v in range(visits.shape[0]):
-            p = pairs.of(visits[v])
-            first = pairs.offsets[visits[v]]
+            i = visits[v]
+            p = pairs.of(i)
+            first = pairs.offsets[i]
+            near = enter(X, i, weights, True)
             items = &pairs.items[first]
             a = &dimension.a[first]
             here = 0
@@ -137,17 +145,19 @@ def online_round(
                 for l in range(p.start[j], p.stop[j]):
                     if seen[j] != version:
                         seen[j] = version
-                        z[j] = shifted_score(X, items[j], to.w, square * a[j], p.tau, p.h[j])
+                        z[j] = shifted_score(X, items[j], near.w, square * a[j], p.tau, p.h[j])
                     if seen[l] != version:
                         seen[l] = version
-                        z[l] = shifted_score(X, items[l], to.w, square * a[l], p.tau, p.h[l])
+                        z[l] = shifted_score(X, items[l], near.w, square * a[l], p.tau, p.h[l])
                     if z[j] <= z[l] + p.c * p.tau:
                         g = p.h[j] - p.h[l] + p.c
-                        add_difference(X, items[j], items[l], g, to.t, to.w, to.drift)
+                        add_difference(X, items[j], items[l], g, near.t, near.w, near.drift)
                         a[j] += g
                         a[l] -= g
                         here += 1
                         version += 1
+            if here:
+                leave(X, i, weights)
             updates += here > 0
             violated += here
             to.t += 1.0

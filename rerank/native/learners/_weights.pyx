@@ -6,10 +6,11 @@ import numpy as np
 cdef class Weights:
     """Weights ``values`` and their ``drift``, both float64 (n); kernels change them and count ``visits``.
 
-    IN values (n), which become the weights at the start, or their number: all are 0.
+    IN values (n), which become the weights at the start, or their number: all are 0. most: room for the
+    features of a list that numbers its own.
     """
 
-    def __init__(self, values):
+    def __init__(self, values, Py_ssize_t most=0):
         self.values = np.zeros(values) if np.ndim(values) == 0 else np.ascontiguousarray(values, np.float64)
         self.drift = np.zeros(len(self.values))
         cdef double[::1] w = self.values
@@ -17,6 +18,10 @@ cdef class Weights:
         self.moving.w = &w[0] if w.shape[0] else NULL
         self.moving.drift = &drift[0] if w.shape[0] else NULL
         self.moving.t = 0.0
+        cdef double[:, ::1] near = np.empty((2, most + 1))
+        self.held = near
+        self.near.w = &near[0, 0]
+        self.near.drift = &near[1, 0]
 
     @property
     def visits(self):

@@ -14,65 +14,13 @@ import pydantic
 
 from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.files import os_error
-from rerank.reading import OptionalPath, Paths, Reading
-from rerank.settings import Settings, setting, usage_of
+from rerank.reading import DataSection, paths_of
+from rerank.settings import Settings, setting
 
 ScalingName = Literal["none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank"]
 
 
 DEFAULT_LEARNER = "perceptron"
-Part = Literal["train", "dev"]
-
-
-class DataSection(Reading):
-    """Where the lists are and how to read them."""
-
-    train: OptionalPath = setting(None, "training lists", flags=("--data", "-d"), path=True)
-    dev: OptionalPath = setting(None, "development lists, watched by the metric", path=True)
-    dev_refs: Paths = setting((), "references of the development lists", path=True)
-    dev_ids: OptionalPath = setting(None, "ids of the development lists", path=True)
-    init: OptionalPath = setting(
-        None, "weights to start from: a linear model or a file of weights", path=True
-    )
-    label: str | None = setting(
-        None, "metric that makes the labels from references, such as sBLEU", metavar="METRIC"
-    )
-    quantise: str | None = setting(
-        None,
-        "quantised training labels (those of the development lists stay): best, above=T, model=FILE, "
-        "top=P%, kmeans=K, list-kmeans=K",
-        metavar="HOW",
-    )
-
-    @pydantic.model_validator(mode="after")
-    def _dev_is_given(self) -> DataSection:
-        for name in ("dev_refs", "dev_ids"):
-            if getattr(self, name) and self.dev is None:
-                raise ValueError(f"data.{name}: not used without development lists (data.dev)")
-        return self
-
-    def reading(self, part: Part) -> Reading:
-        """Return how one part is read; further files (``merge``) are joined to the training lists only."""
-        values = {name: getattr(self, name) for name in Reading.model_fields}
-        if part == "dev":
-            values |= {name: getattr(self, f"dev_{name}") for name in PER_PART} | {"merge": ()}
-        return Reading(**values)
-
-    def files(self) -> list[str]:
-        """Return the paths of all input files."""
-        paths: list[str] = []
-        for name in _paths_of(type(self)):
-            value = getattr(self, name)
-            paths += [value] if isinstance(value, str) else value or ()
-        return paths
-
-
-def _paths_of(owner: type[Settings]) -> list[str]:
-    """Names of the settings that are paths."""
-    return [name for name, field in owner.model_fields.items() if usage_of(field).path]
-
-
-PER_PART = [name for name, field in Reading.model_fields.items() if usage_of(field).per_part]
 
 
 class SelectSection(Settings):
@@ -267,7 +215,7 @@ def _read_yaml(path: str) -> dict[str, Any]:
     values = {str(key): _expand(value, path) for key, value in values.items()}
     data = values.get("data")
     if isinstance(data, dict):
-        for key in _paths_of(DataSection):
+        for key in paths_of(DataSection):
             if isinstance(data.get(key), str):
                 data[key] = _beside(path, data[key])
             elif isinstance(data.get(key), list):

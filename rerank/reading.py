@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, model_validator
 
-from rerank.settings import Settings, setting
+from rerank.settings import Settings, setting, usage_of
 
 
 def _one(given: Any) -> Any:
@@ -24,6 +24,7 @@ def _several(given: Any) -> Any:
 
 OptionalPath = Annotated[str | None, BeforeValidator(_one)]
 Paths = Annotated[tuple[str, ...], BeforeValidator(_several)]
+Part = Literal["train", "dev"]
 Stripped = Annotated[tuple[Literal["traces", "functions"], ...], BeforeValidator(_several)]
 
 
@@ -87,3 +88,54 @@ class Reading(ReadOptions):
         "the first stage's order: the order of the input, or a feature (larger first)",
         metavar="input|FEATURE",
     )
+
+
+PER_PART = [name for name, field in Reading.model_fields.items() if usage_of(field).per_part]
+
+
+class DataSection(Reading):
+    """Where the lists are and how to read them."""
+
+    train: OptionalPath = setting(None, "training lists", flags=("--data", "-d"), path=True)
+    dev: OptionalPath = setting(None, "development lists, watched by the metric", path=True)
+    dev_refs: Paths = setting((), "references of the development lists", path=True)
+    dev_ids: OptionalPath = setting(None, "ids of the development lists", path=True)
+    init: OptionalPath = setting(
+        None, "weights to start from: a linear model or a file of weights", path=True
+    )
+    label: str | None = setting(
+        None, "metric that makes the labels from references, such as sBLEU", metavar="METRIC"
+    )
+    quantise: str | None = setting(
+        None,
+        "quantised training labels (those of the development lists stay): best, above=T, model=FILE, "
+        "top=P%, kmeans=K, list-kmeans=K",
+        metavar="HOW",
+    )
+
+    @model_validator(mode="after")
+    def _dev_is_given(self) -> DataSection:
+        for name in ("dev_refs", "dev_ids"):
+            if getattr(self, name) and self.dev is None:
+                raise ValueError(f"data.{name}: not used without development lists (data.dev)")
+        return self
+
+    def reading(self, part: Part) -> Reading:
+        """Return how one part is read; further files (``merge``) are joined to the training lists only."""
+        values = {name: getattr(self, name) for name in Reading.model_fields}
+        if part == "dev":
+            values |= {name: getattr(self, f"dev_{name}") for name in PER_PART} | {"merge": ()}
+        return Reading(**values)
+
+    def files(self) -> list[str]:
+        """Return the paths of all input files."""
+        paths: list[str] = []
+        for name in paths_of(type(self)):
+            value = getattr(self, name)
+            paths += [value] if isinstance(value, str) else value or ()
+        return paths
+
+
+def paths_of(owner: type[Settings]) -> list[str]:
+    """Return the names of the settings that are paths."""
+    return [name for name, field in owner.model_fields.items() if usage_of(field).path]

@@ -9,10 +9,10 @@ from typing import get_args, get_origin
 import pytest
 
 from rerank.cli.options import options_of
-from rerank.config import PER_PART, DataSection, TrainConfig, read_config
+from rerank.config import TrainConfig, read_config
 from rerank.errors import ConfigError
 from rerank.formats import FORMATS, load
-from rerank.reading import Reading, ReadOptions
+from rerank.reading import PER_PART, DataSection, Reading, ReadOptions
 from rerank.settings import usage_of
 
 

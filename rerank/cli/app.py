@@ -1,4 +1,4 @@
-"""The ``rerank`` command: the verbs, and how a wrong use is told."""
+"""The ``rerank`` command: the verbs, and usage errors."""
 
 from __future__ import annotations
 
@@ -71,15 +71,15 @@ app.command("help")(help.help_)
 
 
 def run() -> int:
-    """Runs the command line of this process; returns the exit code."""
+    """Run the command line of this process; return the exit code."""
     try:
         code: Any = app(standalone_mode=False)
         sys.stdout.flush()
     except typer.Abort:
         return EXIT_INTERRUPTED
-    except SystemExit:  # typer's end where the pipe that takes its help is closed
+    except SystemExit:  # typer exits so if the pipe that takes its help is closed
         return EXIT_PIPE
-    except OSError as error:  # of help and --version; verbs tell their own
+    except OSError as error:  # of help and --version; verbs report their own
         return output_error(error)
     except Exception as error:
         if not hasattr(error, "format_message"):

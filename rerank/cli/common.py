@@ -1,4 +1,4 @@
-"""What verbs share: how they end, what they say on standard error, how they write."""
+"""What verbs share: exit codes, messages on standard error, failed writes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ EXIT_PIPE = 141
 
 
 def say(text: str) -> None:
-    """One line on standard error."""
+    """Print one line on standard error."""
     print(f"rerank: {text}", file=sys.stderr)
 
 
 def output_error(error: OSError) -> int:
-    """Tells why standard output takes no more, but for a closed pipe; returns the exit code.
+    """Report why writing to standard output failed, unless a pipe was closed; return the exit code.
 
-    What is still buffered goes nowhere: a second error at exit would be noise.
+    Buffered output is discarded: a second error at exit would be noise.
     """
     from rerank.files import STDOUT, os_error
 
@@ -41,7 +41,7 @@ def output_error(error: OSError) -> int:
 
 
 def verb(function: F) -> F:
-    """Gives a command the package's manners: one line for an error, no traceback, the right exit code."""
+    """Decorate a command: one line for an error, no traceback, the right exit code."""
 
     @functools.wraps(function)
     def command(*args: Any, **kwargs: Any) -> Any:
@@ -54,7 +54,7 @@ def verb(function: F) -> F:
         except RerankError as error:
             say(str(error).replace("\n", " "))
             raise typer.Exit(EXIT_USAGE) from None
-        except OSError as error:  # files have errors of their own: this is of what was printed
+        except OSError as error:  # files have errors of their own: this one is about standard output
             raise typer.Exit(output_error(error)) from None
         except MemoryError:
             say("out of memory")

@@ -1,4 +1,4 @@
-"""``rerank show``: what a model is and what it has learnt."""
+"""``rerank show``: a model and what it has learnt."""
 
 from __future__ import annotations
 

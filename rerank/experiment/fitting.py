@@ -1,4 +1,4 @@
-"""A learner, lists and a metric joined to a model: scaling, judges, keep margin, gains, runs over seeds."""
+"""Fitting: scaling, judges, keep margin, gains and runs over seeds around a learner's own ``fit``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Margin = float | Literal["auto"] | None
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Lists with the model's columns, scaled, and the metric's judge of them, None where none is watched."""
+    """Scaled lists with the columns of the model, and the judge of the watched metric, None without one."""
 
     name: str
     lists: CandidateLists
@@ -39,7 +39,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What one or several learners are fitted to; ``source`` are the training lists as they were given."""
+    """What one or several learners are fitted to; ``source`` are the training lists as given."""
 
     source: CandidateLists
     train: Part
@@ -48,7 +48,18 @@ class Prepared:
     initial: Floats | None = None
 
     def fit(self, learner: Learner, keep_margin: Margin = None) -> Model:
-        """The learner's model with its keep margin, and in its training record all that is known of it."""
+        """Return the learner's model with its keep margin and a complete training record.
+
+        Parameters
+        ----------
+        learner : what is fitted.
+        keep_margin : lead over the first-best that takes its place, "auto" = tuned on the dev lists.
+
+        Raises
+        ------
+        ConfigError, DataError, FitError
+            If the margin cannot be set, or the learner cannot be fitted to the lists.
+        """
         dev = self.dev
         if keep_margin is not None:
             _check_margin(keep_margin, self.train, dev)
@@ -74,19 +85,19 @@ class Prepared:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Of the training lists as they were given; every run's model bears it."""
+        """The fingerprint of the training lists as given, which every model records."""
         return self.source.fingerprint()
 
     @cached_property
     def dev_is_train(self) -> bool:
-        """Whether the dev lists are the training lists; hashed only where their sizes leave it open."""
+        """Whether the dev lists are the training lists; they are hashed only if their sizes agree."""
         if self.dev is None or not np.array_equal(self.dev.lists.offsets, self.train.lists.offsets):
             return False
         return self.dev.lists.fingerprint() == self.train.lists.fingerprint()
 
     @property
     def chooser(self) -> Part:
-        """The lists that runs are compared on: dev where there is one, else the training lists."""
+        """The lists on which runs are compared: the dev lists, or without them the training lists."""
         return self.train if self.dev is None else self.dev
 
 
@@ -97,9 +108,19 @@ def prepare(
     scaling: str,
     initial: NamedWeights | None = None,
 ) -> Prepared:
-    """Fits the scaling, brings the dev columns and the weights to start from in line, prepares the judges.
+    """Fit the scaling, align the columns of the dev lists and the initial weights, prepare the judges.
 
-    Raises ConfigError where dev lists are given without a metric, and whatever the parts raise.
+    Parameters
+    ----------
+    lists, dev : training and development lists.
+    metric : what is watched; needed with ``dev``.
+    scaling : a name of ``rerank list scalings``.
+    initial : weights of the raw features to start from.
+
+    Raises
+    ------
+    ConfigError, DataError
+        If dev lists are given without a metric, or lists, metric and scaling do not fit together.
     """
     if dev is not None and metric is None:
         raise ConfigError("development lists are watched by a metric: give one (--metric, metric=)")
@@ -119,7 +140,7 @@ def prepare(
 
 
 def _note_feature_of_metric(lists: CandidateLists, metric: str) -> None:
-    """Says it where a feature has the same name as the metric: whoever learns from it learns the answer."""
+    """Warn if a feature has the same name as the metric: who learns from it learns the answer."""
 
     def bare(name: str) -> str:
         return "".join(filter(str.isalnum, name)).lower()
@@ -131,7 +152,7 @@ def _note_feature_of_metric(lists: CandidateLists, metric: str) -> None:
 
 
 def _check_margin(keep_margin: float | Literal["auto"], train: Part, dev: Part | None) -> None:
-    """Refuses a margin that cannot be set, before anything is learnt."""
+    """Raise ConfigError for a margin that cannot be set, before anything is learnt."""
     if keep_margin != "auto":
         checked_margin(keep_margin)
     elif dev is None:
@@ -146,7 +167,7 @@ def _check_margin(keep_margin: float | Literal["auto"], train: Part, dev: Part |
 
 
 def _set_margin(model: Model, keep_margin: float | Literal["auto"], dev: Part | None) -> None:
-    """Gives the model its margin, tuned on dev under "auto", and notes what it does there."""
+    """Set the margin of the model, tuned on dev if it is "auto", and record its effect there."""
     if dev is None or not isinstance(dev.judge, SelectingJudge):
         assert keep_margin != "auto", "_check_margin refuses it"
         model.keep_margin = checked_margin(keep_margin)
@@ -166,9 +187,9 @@ def _scores(model: Model, lists: CandidateLists) -> Floats:
 
 
 def _note_gains(model: Model, part: Part, use: Use) -> None:
-    """Notes the gains over first-best, the initial weights, and on dev over the model without its margin.
+    """Record the gains over first-best, the initial weights, and on dev over the model without its margin.
 
-    These are of metrics of single candidates alone.
+    Only metrics of single candidates have gains.
     """
     lists, judge = part.lists, part.judge
     if not isinstance(judge, SelectingJudge):
@@ -191,7 +212,7 @@ def _note_gains(model: Model, part: Part, use: Use) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Models of one learner by seed, how far they differ on ``part`` (train or dev), and the chosen seed."""
+    """Models of one learner by seed, their variance on ``part`` (train or dev), and the chosen seed."""
 
     models: dict[int, Model]
     part: str
@@ -205,11 +226,22 @@ class Runs:
 
 
 def fit_seeds(prepared: Prepared, learner: Learner, n: int, keep_margin: Margin = None) -> Runs:
-    """Fits ``n`` times, with the learner's seed and those after it, and chooses one run by the metric.
+    """Fit ``n`` times, with the learner's seed and those after it, and choose one run by the metric.
 
-    That is the best run on the dev lists, of equals the first. Without dev lists it is the median run on
-    the training lists, of two the lesser: the best there is the one that fits their chances best. Raises
-    ConfigError where the learner draws nothing, no metric is given, or n is below 2.
+    That is the best run on the dev lists; on ties the first wins. Without dev lists it is the median run on
+    the training lists, the lower one of two: the best one there is the one that overfits most.
+
+    Parameters
+    ----------
+    prepared : lists, judges and scaling.
+    learner : one that has a seed.
+    n : number of runs, 2 or more.
+    keep_margin : as for ``Prepared.fit``.
+
+    Raises
+    ------
+    ConfigError
+        If the learner draws nothing, no metric is given, or n is below 2.
     """
     settings = learner.get_params()
     if "seed" not in settings:

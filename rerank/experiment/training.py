@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rerank.config import Part, TrainConfig, learner_settings
+from rerank.config import TrainConfig, learner_settings
 from rerank.data.judge import Metric
 from rerank.data.labels import parse_quantiser
 from rerank.data.lists import CandidateLists
@@ -25,6 +25,7 @@ from rerank.models.base import Model
 from rerank.models.training import RestartsRecord
 from rerank.models.weights import NamedWeights, load_weights
 from rerank.parallel import using
+from rerank.reading import Part
 from rerank.report.training import seed_lines, training_lines
 
 

@@ -1,4 +1,4 @@
-"""What a metric is, apart from who computes it: names, parameters, and how judges share work.
+"""The declaration of metrics: names, parameters, and the work that judges share.
 
 A name is ``NAME``, ``NAME@k`` or ``NAME(key=value, ...)@k``, as ir_measures writes them, with a prefix
 that wraps another metric (``oracle5.BLEU``) if such a family is registered. A metric's ``name`` is

@@ -48,7 +48,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1,
 
 
 def _padded(cells: Sequence[str]) -> Sequence[str]:
-    """Cells moved to the right; rich would drop the blank at the end that stands for no star."""
+    """Cells moved to the right; rich would drop the trailing blank of a cell without a star."""
     width = max(map(_cells, cells))
     return [" " * (width - _cells(cell)) + cell for cell in cells]
 

@@ -102,7 +102,7 @@ ALSO = {
     "--ini": "--as moses-ini",
 }
 REFUSED = re.compile(
-    "unknown setting|cannot honour|No such option|not used|no use for|not a valid|unknown output"
+    "unknown setting|cannot honour|No such option|not used|do not use|not a valid|unknown output"
 )
 
 

@@ -52,7 +52,7 @@ WRONG = [
         "voted: found a model or another archive, expected a file",
     ),
     (("weights", "export", "voted", "--as", "tsv", *M), "voted: found a model of kind voted"),
-    (("weights", "export", "kept", "--as", "tsv", "--ini", "x", *M), "format tsv have no use for --ini"),
+    (("weights", "export", "kept", "--as", "tsv", "--ini", "x", *M), "format tsv do not use --ini"),
     (("predict", "archive", "dev.nbest", "-f", "moses"), "archive: found something else, or a damaged file"),
 ]
 

@@ -132,6 +132,13 @@ def test_the_mode_of_ties_matters_as_declared(example):
     np.testing.assert_allclose(found[0], found[2], rtol=1e-12)
 
 
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_summary_states_if_lower_is_better(example):
+    metric = parse(example)
+    summary = type(getattr(metric, "inner", metric)).summary
+    assert judged(example, SETS["mixed"]).better == (-1 if "lower is better" in summary else 1)
+
+
 @pytest.mark.parametrize("set_name", SETS)
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_no_ranking_beats_the_oracle(example, set_name):

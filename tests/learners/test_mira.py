@@ -149,9 +149,7 @@ def test_candidates_all_the_same_are_refused(layout):
     lists = judged_lists(0, layout)
     lists = replace(lists, labels=np.ones(lists.n_items), counts={"BLEU": np.full((lists.n_items, 10), 3.0)})
     for metric in ("BLEU", "label@1"):
-        with pytest.raises(
-            FitError, match=f"judged lists: the candidates of each list are all .* by {metric}"
-        ):
+        with pytest.raises(FitError, match=f"judged lists: {metric} is the same for all candidates"):
             fit(Mira(), lists, metric=metric)
     with pytest.raises(FitError, match="judged lists: no list has two different labels"):
         fit(Mira(value="sentence"), lists, metric="BLEU")

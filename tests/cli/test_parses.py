@@ -65,6 +65,6 @@ def test_a_mistake_is_one_line(rerank, parses):
     assert rerank("validate", "bad.parses", code=1).out == f"fault  {error}"
     assert rerank("convert", "bad.parses", "s.store", code=2).err == f"rerank: {error}"
     odd = ("convert", "dev.nbest", "s.store")
-    assert "scores: found 4 ids, expected 2, one a sentence" in rerank(*odd, "--ids", "scores", code=2).err
+    assert "scores: found 4 ids, expected 2, one per sentence" in rerank(*odd, "--ids", "scores", code=2).err
     wrong = "strip: found 'trace', expected 'traces' or 'functions'"
     assert wrong in rerank(*odd, "--strip", "trace", code=2).err

@@ -111,7 +111,7 @@ def test_ids_stand_in_a_file_of_their_own(tmp_path):
     with pytest.warns(DataNote, match="left out"):
         lists = read(tmp_path, f"(A b)\n\n{TEXT}", ids=more)
     assert list(lists.list_ids) == ["wsj.1", "wsj.2"]
-    with pytest.raises(FormatError, match=r"ids: found 3 ids, expected 2, one a sentence of .*set.parses"):
+    with pytest.raises(FormatError, match=r"ids: found 3 ids, expected 2, one per sentence of .*set.parses"):
         read(tmp_path, TEXT, ids=more)
     for text, message in (
         ("a\na\n", r"ids:2: found the id 'a' again \(line 1\)"),

@@ -172,5 +172,5 @@ def test_a_section_alone_groups_what_belongs_together(tmp_path):
         "d= 5.0 7.0",
         "e= 6.0",
     ]
-    with pytest.raises(DataError, match=r"'f g' cannot stand in a moses\.ini"):
+    with pytest.raises(DataError, match=r"'f g' does not fit in a moses\.ini"):
         write_weights(path, ["f g"], np.ones(1), "moses-ini")

@@ -2,21 +2,21 @@
 
 ``LM0= 0.5`` in the section [weight] is the weight of feature LM0, ``TranslationModel0= 0.2 0.3`` those of
 TranslationModel0_0 and TranslationModel0_1. Files from before 2013 have sections such as [weight-l] with a
-number a line instead; their features are lm, or lm_0, lm_1, ...
+number per line instead; their features are lm, or lm_0, lm_1, ...
 """
 
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rerank.data.types import Floats
-from rerank.errors import DataError, DataNote, FormatError
+from rerank.errors import DataError, FormatError
 from rerank.files import read_bytes, shown, write_lines
+from rerank.formats.common import note, quoted
 from rerank.formats.weights import WEIGHTS, WeightOptions, WeightsFormat, weight_of
 from rerank.text import count
 
@@ -38,7 +38,7 @@ _NUMBERED = re.compile(r"(.+)_([0-9]+)")
 
 @dataclass
 class _Entry:
-    """The weights of one name: ``lines`` are the file's that say them, from 0."""
+    """The weights of one name; ``lines`` are the lines of the file that contain them, from 0."""
 
     name: str
     weights: list[float]
@@ -46,7 +46,7 @@ class _Entry:
     old: bool
 
     def features(self) -> list[str]:
-        """The features' names."""
+        """Return the features' names."""
         n = len(self.weights)
         return [self.name] if n == 1 else [f"{self.name}_{k}" for k in range(n)]
 
@@ -71,10 +71,10 @@ class MosesIni(WeightsFormat):
         return names, np.array([w for entry in entries for w in entry.weights])
 
     def write(self, path: str, names: Sequence[str], weights: Floats, options: WeightOptions) -> None:
-        """A section [weight] alone, or the file ``options.ini`` with these weights and all else as it is.
+        """Write a section [weight] alone, or the file ``options.ini`` with these weights in it.
 
-        Weights of the old file that have no new value stay, and new ones that it has no place for follow at
-        the end of its [weight]; both are noted.
+        Weights of that file without a new value stay. New ones that have no place in it are added at the end
+        of its [weight]. Both are reported.
         """
         given = dict(zip(names, weights.tolist(), strict=True))
         if options.ini is None:
@@ -96,7 +96,7 @@ def _lines(path: str) -> list[bytes]:
 
 
 def _sections(lines: Sequence[bytes]) -> Iterator[tuple[int, str, bytes]]:
-    """Lines that say something: number from 0, section, content."""
+    """Lines that are neither blank nor comments: number from 0, section, content."""
     section = ""
     for i, line in enumerate(lines):
         found = _SECTION.match(line)
@@ -114,8 +114,7 @@ def _entries(lines: Sequence[bytes], source: str) -> list[_Entry]:
             name, sign, values = line.partition(b"=")
             text = name.strip().decode("utf-8", "surrogateescape")
             if not sign or not text or not values.strip():
-                found = line.decode("utf-8", "backslashreplace")[:40]
-                raise FormatError(source, i + 1, repr(found), "a name, '=' and its weights")
+                raise FormatError(source, i + 1, quoted(line), "a name, '=' and its weights")
             if text in entries:
                 raise FormatError(source, i + 1, f"weights of {text!r} again", "each name once")
             numbers = [weight_of(token, source, i + 1) for token in values.split()]
@@ -128,11 +127,11 @@ def _entries(lines: Sequence[bytes], source: str) -> list[_Entry]:
 
 
 def _replace(entry: _Entry, given: dict[str, float], text: list[str], source: str) -> None:
-    """Puts new weights at an entry's lines and takes them out of ``given``."""
+    """Put new weights on an entry's lines and take them out of ``given``."""
     names = entry.features()
     known = [name for name in names if name in given]
     if not known:
-        warnings.warn(f"{source}: the model has no {entry.name}; its weight stays", DataNote, stacklevel=4)
+        note(f"{source}: the model has no {entry.name}; its weight stays")
         return
     extra = f"{entry.name}_{len(names)}"
     if len(known) < len(names) or (len(names) > 1 and extra in given):
@@ -149,9 +148,9 @@ def _replace(entry: _Entry, given: dict[str, float], text: list[str], source: st
 
 
 def _append(given: dict[str, float], lines: Sequence[bytes], text: list[str], path: str, source: str) -> None:
-    """Puts weights that have no place yet behind the last line of [weight], or in one at the end."""
+    """Add weights that have no place yet after the last line of [weight], or in one at the end."""
     within = [i for i, section, _ in _sections(lines) if section == "weight"]
-    warnings.warn(f"{source}: no place for {', '.join(given)}; added to [weight]", DataNote, stacklevel=3)
+    note(f"{source}: no place for {', '.join(given)}; added to [weight]")
     new = _new_lines(given, path)
     if within:
         text[within[-1] + 1 : within[-1] + 1] = new
@@ -173,6 +172,6 @@ def _new_lines(given: dict[str, float], path: str) -> list[str]:
     for base, members in groups.items():
         label = base if len(members) > 1 else members[0]
         if re.search(r"[\s=\[\]#]", label):
-            raise DataError(f"{path}: the feature name {label!r} cannot stand in a moses.ini")
+            raise DataError(f"{path}: the feature name {label!r} does not fit in a moses.ini")
         lines.append(f"{label}= {' '.join(repr(given[name]) for name in members)}")
     return lines

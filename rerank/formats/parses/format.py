@@ -1,4 +1,4 @@
-"""N-best parses with their gold tree, a block a sentence.
+"""N-best parses with their gold tree, a block per sentence.
 
 ::
 
@@ -6,10 +6,10 @@
     -12.5	(S1 (S (NP (DT The) (NN dog)) (VP (VBZ barks))))
     -14.25	(S1 (NP (NP (DT The) (NN dog)) (NP (NNS barks))))
 
-A block is the gold tree, then a line for each parse, log base 2 of its probability, blanks and the tree; an
-empty line ends it, at the end of the file or not. Without a gold tree in any block the file is one of new
-sentences. Trees are in Penn brackets (see ``data.columns.forests``): empty outer ones are read through,
-S1 and TOP stay; a parse that is lacking, () or (()) is a missing one, whose F is 0.
+A block is the gold tree, then a line for each parse: log base 2 of its probability, blanks and the tree. An
+empty line ends a block; the last one may lack it. If no block has a gold tree, the file holds new sentences.
+Trees are in Penn brackets (see ``data.columns.forests``). Empty outer brackets are skipped, S1 and TOP are
+kept. A parse that is empty, () or (()) is missing; its F is 0.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Parses(Format):
     The log probability (log base 2) is the one feature, ``logprob``, and ``base_scores``; the first-best
     order is that of the lines. Texts are the trees as they were read, in brackets on one line, so that the
     best of a list prints as a tree. Words of every parse must be those of gold. ``strip`` leaves out traces,
-    function tags or both, ``ids`` names a file of a line for each block. Blocks without a parse are left out
-    with a note, or refused under ``strict``.
+    function tags or both; ``ids`` names a file with an id per block, one per line. Blocks without a parse are
+    left out with a note, or refused under ``strict``.
     """
 
     name: ClassVar[str] = "parses"
-    summary: ClassVar[str] = "gold tree, then log2 probability and tree a line (Penn brackets)"
+    summary: ClassVar[str] = "gold tree, then log2 probability and tree per line (Penn brackets)"
     suffixes: ClassVar[tuple[str, ...]] = (".parses",)
     honours: ClassVar[frozenset[str]] = frozenset({"strict", "distinct", "ids", "strip"})
 

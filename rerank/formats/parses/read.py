@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,25 +12,30 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Bytes, Floats, Index, Mask
-from rerank.errors import DataNote, FormatError
+from rerank.errors import FormatError
 from rerank.files import read_bytes, shown
 from rerank.formats.base import ReadOptions
-from rerank.formats.common import quoted
+from rerank.formats.buffers import content_start
+from rerank.formats.common import not_a_number, note, quoted
 from rerank.formats.texts import read_lines
 from rerank.native.formats._moses import count_lines
 from rerank.native.formats._parses import KINDS, scan
 from rerank.text import count
 
 _LINE = "a gold tree, or log2 probability<TAB>tree"
-_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
 class Lines:
     """The lines of a file that are not empty.
 
-    text : uint8 (n_bytes). numbers : int64 (n), from 1. is_gold : bool (n), a tree without a log probability.
-    values : float64 (n), log probabilities. spans : int64 (n, 2), where the trees lie in the text.
+    Attributes
+    ----------
+    text : uint8 (n_bytes).
+    numbers : int64 (n), from 1.
+    is_gold : bool (n), whether a line is a tree without a log probability.
+    values : float64 (n), log probabilities.
+    spans : int64 (n, 2), start and end of the trees in the text.
     starts : int64 (n_blocks), the first line of each block.
     """
 
@@ -45,11 +48,12 @@ class Lines:
     starts: Index
 
     def fault(self, line: int, found: str, expected: str) -> FormatError:
+        """Return the error for a line, given by its position among these."""
         return FormatError(self.source, int(self.numbers[line]), found, expected)
 
 
 def read_parses(path: str, options: ReadOptions) -> CandidateLists:
-    """The lists of a file. Raises FormatError, with the line, at its first fault of a kind."""
+    """Return the lists of a file; raises FormatError, with the line, at the first fault of a kind."""
     lines = _scanned(path)
     has_gold = _check_blocks(lines)
     lengths = np.diff(lines.starts, append=len(lines.numbers)) - has_gold
@@ -58,7 +62,7 @@ def read_parses(path: str, options: ReadOptions) -> CandidateLists:
     if not kept.all():
         _note_empty(lines, kept, options.strict)
     items, firsts = np.flatnonzero(~lines.is_gold), lines.starts[kept]
-    # Also the gold trees that are left out are read: one that is cut off is told.
+    # The gold trees that are left out are read too, so that one that is cut off is reported.
     gold, trees = _forests(lines, TreeReader(options.strip), lines.starts if has_gold else None, items)
     offsets = offsets_of(lengths[kept])
     if gold is not None:
@@ -82,18 +86,14 @@ def read_parses(path: str, options: ReadOptions) -> CandidateLists:
 
 def _scanned(path: str) -> Lines:
     """The lines of a file; raises FormatError at one that is neither empty, nor gold, nor a parse."""
-    source = shown(path)
-    text = np.frombuffer(read_bytes(path), dtype=np.uint8)
-    if text[: len(_BOM)].tobytes() == _BOM:
-        text = text[len(_BOM) :]
-    if len(text) == 0:
-        raise FormatError(source, None, "an empty file", f"lines of {_LINE}")
+    source, data = shown(path), read_bytes(path)
+    text = np.frombuffer(data, dtype=np.uint8)[content_start(data, source, f"lines of {_LINE}") :]
     n_lines = count_lines(text) + int(text[-1] != ord("\n"))
     kinds, values = np.empty(n_lines, dtype=np.int8), np.empty(n_lines)
     spans = np.empty((n_lines, 2), dtype=np.int64)
     bad = scan(text, kinds, values, spans)
     if bad >= 0:
-        raise _no_line(source, bad + 1, text[0 if bad == 0 else spans[bad - 1, 1] + 1 :][:80].tobytes())
+        raise _unrecognised(source, bad + 1, text[0 if bad == 0 else spans[bad - 1, 1] + 1 :][:80].tobytes())
     used = np.flatnonzero(kinds != KINDS["empty"])
     if len(used) == 0:
         raise FormatError(source, None, "empty lines only", f"lines of {_LINE}")
@@ -101,28 +101,24 @@ def _scanned(path: str) -> Lines:
     return Lines(source, text, used + 1, kinds[used] == KINDS["gold"], values[used], spans[used], starts)
 
 
-def _no_line(source: str, number: int, start: bytes) -> FormatError:
-    """What is wrong with a line that is none, by its first bytes."""
+def _unrecognised(source: str, number: int, start: bytes) -> FormatError:
+    """What is wrong with an unrecognised line, by its first bytes."""
     line = start.split(b"\n")[0].decode("utf-8", "backslashreplace").strip()
-    first = line.split(maxsplit=1)[0] if line else line
-    try:
-        not_finite = not math.isfinite(float(first))
-    except ValueError:
-        not_finite = False
-    if not_finite:
+    first = line.partition(" ")[0].partition("\t")[0]
+    if not_a_number(first.encode(), "")[1] == "a finite number":
         return FormatError(source, number, quoted(first), "a log2 probability that is finite")
     return FormatError(source, number, quoted(line), _LINE)
 
 
 def _check_blocks(lines: Lines) -> bool:
-    """Whether blocks begin with a gold tree: all of them or none, and no other line of theirs is one."""
+    """Whether blocks begin with a gold tree: all of them or none. No other line may be one."""
     of_block = lines.is_gold[lines.starts]
     has_gold = bool(of_block[0])
     inner = lines.is_gold.copy()
     inner[lines.starts] = False
     if inner.any():
         odd = int(np.argmax(inner))
-        # A tree over several lines is open at the end of its first one, which says more.
+        # A tree over several lines is open at the end of its first one; that error is more helpful.
         before = lines.starts[np.searchsorted(lines.starts, odd, side="right") - 1]
         _forests(lines, TreeReader(), None, np.arange(before, odd))
         expected = "log2 probability<TAB>tree, or an empty line before the next sentence"
@@ -137,31 +133,29 @@ def _check_blocks(lines: Lines) -> bool:
 
 
 def _note_missing(lines: Lines, missing: Index) -> None:
-    """Say how many parses are missing, from their lines."""
+    """Warn about missing parses, given by their lines."""
     if not len(missing):
         return
     what = "parse is missing; it counts" if len(missing) == 1 else "parses are missing; they count"
-    note = f"{lines.source}: {len(missing)} {what} as wrong (from line {lines.numbers[missing[0]]})"
-    warnings.warn(note, DataNote, stacklevel=3)
+    note(f"{lines.source}: {len(missing)} {what} as wrong (from line {lines.numbers[missing[0]]})")
 
 
 def _note_empty(lines: Lines, kept: Mask, strict: bool) -> None:
-    """Say how many blocks have no parse; raises FormatError under ``strict``, or where none has any."""
+    """Warn about blocks without a parse; raises FormatError under ``strict``, or if no block has any."""
     first = int(lines.starts[np.argmax(~kept)])
     if strict or not kept.any():
-        raise lines.fault(first, "a gold tree without a parse", "parses of the sentence, one a line")
-    n = int(np.count_nonzero(~kept))
-    note = (
-        f"{lines.source}: {count(n, 'sentence')} without a parse left out (from line {lines.numbers[first]})"
-    )
-    warnings.warn(note, DataNote, stacklevel=3)
+        raise lines.fault(first, "a gold tree without a parse", "parses of the sentence, one per line")
+    n = count(int(np.count_nonzero(~kept)), "sentence")
+    note(f"{lines.source}: {n} without a parse left out (from line {lines.numbers[first]})")
 
 
 def _ids(path: str, n_blocks: int, source: str) -> StringColumn:
-    """The ids of all blocks, from a file of a line each; raises FormatError where they do not fit."""
+    """The ids of all blocks, from a file with one per line; raises FormatError if they do not fit."""
     ids = read_lines(path)
     if len(ids) != n_blocks:
-        raise FormatError(shown(path), None, count(len(ids), "id"), f"{n_blocks}, one a sentence of {source}")
+        raise FormatError(
+            shown(path), None, count(len(ids), "id"), f"{n_blocks}, one per sentence of {source}"
+        )
     seen: dict[str, int] = {}
     for number, name in enumerate(ids, start=1):
         before = seen.setdefault(name, number)
@@ -174,9 +168,9 @@ def _ids(path: str, n_blocks: int, source: str) -> StringColumn:
 def _forests(
     lines: Lines, reader: TreeReader, firsts: Index | None, items: Index
 ) -> tuple[Forest | None, Forest]:
-    """The gold trees of the lines ``firsts`` and the parses of ``items``, of one vocabulary.
+    """The gold trees on the lines ``firsts`` and the parses on the lines ``items``, with one vocabulary.
 
-    Raises FormatError at the first line of either whose tree is none.
+    Raises FormatError at the first of these lines whose tree is malformed.
     """
     forests: list[Forest] = []
     faults = []
@@ -196,9 +190,9 @@ def _forests(
 def _check_words(
     lines: Lines, trees: Forest, gold: Forest, offsets: Index, places: tuple[Index, Index]
 ) -> None:
-    """Raise FormatError where a gold tree has no word, or a parse has other ones.
+    """Raise FormatError if a gold tree has no word, or the words of a parse differ from those of gold.
 
-    places are the lines of the trees and of the gold trees.
+    places are the lines of the parses and of the gold trees.
     """
     items, firsts = places
     empty = gold.lengths() == 0

@@ -1,16 +1,15 @@
 """The bytes of a BLLIP feature file to compressed rows: ``G=7 N=2 P=7 W=7 3 14=2, P=7 W=6 0=1.5 3,``.
 
-A kernel reads whole lines (each ends in a newline), one sentence each; 32 bytes behind them must be
-readable. ``scan`` counts, so that ``fill`` finds arrays of the right size; at the first bad line that
-one stops and returns a code of FAULTS and where; words are made of that in Python. Blanks are space, tab
-and carriage return; lines of blanks are passed over.
+A kernel reads whole lines (each ends in a newline), one sentence each; 32 bytes after them must be
+readable. ``scan`` counts, so that ``fill`` gets arrays of the right size. At the first bad line ``fill``
+stops and returns a code of FAULTS and its place, which Python puts into words. Blanks are space, tab
+and carriage return; lines of blanks are skipped.
 """
 
 from libc.string cimport memchr
 
 from rerank.native.data._number cimport join_digits, load_text, number, trailing_zeros, u64
-
-ctypedef const unsigned char* Bytes
+from rerank.native.formats._lines cimport Bytes, FLOAT64_END, is_blank
 
 FAULTS = (
     "none",
@@ -39,26 +38,20 @@ cdef extern from *:
     """
     #define RERANK_LARGEST_ID 99999999LL
     #define RERANK_LARGEST_COUNT 999999999LL
-    #define RERANK_FLOAT64_END 1.7976931348623157e308
     """
     const long long LARGEST_ID "RERANK_LARGEST_ID"
     const long long LARGEST_COUNT "RERANK_LARGEST_COUNT"
-    const double FLOAT64_END "RERANK_FLOAT64_END"
 
 MOST_FEATURES = LARGEST_ID + 1
 
 
 cdef struct Place:
-    Bytes p  # where reading stands
-    Py_ssize_t row  # parses and values that are done
+    Bytes p  # the place of reading
+    Py_ssize_t row  # parses and values read so far
     Py_ssize_t filled
     long long widest
     Fault fault
     long long detail
-
-
-cdef inline bint is_blank(unsigned char c) noexcept nogil:
-    return (c == c' ') | (c == c'\t') | (c == c'\r')
 
 
 cdef inline bint is_digit(unsigned char c) noexcept nogil:
@@ -82,9 +75,9 @@ cdef inline void skip_blanks(Place* at) noexcept nogil:
 
 
 def scan(const unsigned char[::1] text):
-    """How many lines that are not blank, parses, values, and values that are written out (id=value).
+    """Count lines that are not blank, parses, values, and values that are spelt out (id=value).
 
-    IN text (n_bytes), whole lines. Of the lines before the first bad one the numbers are exact.
+    IN text (n_bytes), whole lines. The counts are exact for the lines before the first bad one.
     """
     cdef Bytes p = &text[0]
     cdef Bytes stop = p + text.shape[0]
@@ -105,7 +98,7 @@ def scan(const unsigned char[::1] text):
 
 
 cdef void count_marks(Bytes p, Bytes end, long long* totals) noexcept nogil:
-    """Add the commas, digits behind a blank, and = signs behind a digit of p:end, its first byte left out."""
+    """Add up commas, digits after a blank, and = signs after a digit in p:end without its first byte."""
     cdef unsigned char commas
     cdef unsigned char starts
     cdef unsigned char signs
@@ -137,10 +130,10 @@ def fill(
     int[::1] indices,
     double[::1] data,
 ):
-    """Read sentences into compressed rows; data None = no feature has a value of its own.
+    """Read sentences into compressed rows; data None = every value is 1.
 
     IN text (n_bytes); OUT sizes (n_lines), the parses of each; edges (n_parses, 3), of the gold tree, of
-    the parse, of both; indptr (n_parses), where each parse ends in indices; indices, data (n_values),
+    the parse, of both; indptr (n_parses), the end of each parse in indices; indices, data (n_values),
     indices rising in a row. Returns (fault, place in text, detail, columns needed).
     """
     cdef Place at
@@ -183,7 +176,7 @@ cdef bint sentence(
     double* values,
     Py_ssize_t room,
 ) noexcept nogil:
-    """One line; False at a fault, else at.p is at its newline."""
+    """Read a line; False at a fault, otherwise at.p is at its newline."""
     cdef Py_ssize_t before = at.row
     cdef long long gold = 0
     cdef long long proposed = 0
@@ -226,7 +219,7 @@ cdef bint sentence(
 
 
 cdef inline bint assigned(Place* at, unsigned char name, Fault fault, long long* value) noexcept nogil:
-    """Read "NAME=NUMBER", a whole number; False at a fault, else at.p is behind it."""
+    """Read "NAME=NUMBER", a whole number; False at a fault, otherwise at.p is after it."""
     cdef Bytes p = at.p
     cdef long long total = 0
     if p[0] != name or p[1] != c'=' or not is_digit(p[2]):
@@ -247,7 +240,7 @@ cdef inline bint assigned(Place* at, unsigned char name, Fault fault, long long*
 
 
 cdef inline Bytes read_id(Bytes p, long long* feature) noexcept nogil:
-    """A feature's id: the place behind it, or NULL where there is none or it is too large."""
+    """Read a feature's id; returns the place after it, or NULL if there is none or it is too large."""
     cdef u64 digits = load_text(p) ^ <u64>0x3030303030303030
     cdef u64 others = ((digits + <u64>0x7676767676767676) | digits) & <u64>0x8080808080808080
     cdef int length = trailing_zeros(others) >> 3 if others else 8
@@ -268,7 +261,7 @@ cdef inline Bytes read_id(Bytes p, long long* feature) noexcept nogil:
 
 
 cdef inline bint parse_features(Place* at, int* indices, double* values, Py_ssize_t room) noexcept nogil:
-    """The features of a parse and its comma; False at a fault, else at.p is behind them."""
+    """Read the features of a parse and its comma; False at a fault, otherwise at.p is after them."""
     cdef Bytes p = at.p
     cdef Bytes token
     cdef Py_ssize_t end = at.filled
@@ -276,7 +269,7 @@ cdef inline bint parse_features(Place* at, int* indices, double* values, Py_ssiz
     cdef long long last = -1
     cdef double value
     while True:
-        # What stands here ends a token: a blank, a comma or a newline.
+        # This byte ends a token: it is a blank, a comma or a newline.
         if p[0] == c' ' and is_digit(p[1]):
             p += 1
         else:

@@ -6,7 +6,7 @@ from rerank.native.data._decimal cimport put_number, put_whole
 cdef inline unsigned char* put_assigned(
     unsigned char* out, unsigned char name, unsigned long long value
 ) noexcept nogil:
-    """``name=`` and a whole number."""
+    """Write ``name=`` and a whole number."""
     out[0] = name
     out[1] = c'='
     return put_whole(out + 2, value, 1)
@@ -35,11 +35,11 @@ def write_sentences(
     long long last,
     unsigned char[::1] out,
 ):
-    """Lines of the lists that ``offsets`` bound, all values but 0; returns the bytes written.
+    """Write lines of the lists bounded by ``offsets``, all values but 0; returns the number of bytes.
 
     IN offsets (n_lists + 1), into the rows of edges (n_items, 3; of the gold tree, of the parse, of
     both) and indptr (n_items + 1); indices, data (data None = all 1); ids (n_features); last = an id that
-    the first of these parses also gets, with 0, or -1. OUT out, large enough.
+    the first of these parses also gets, with the value 0, or -1. OUT out, large enough.
     """
     cdef unsigned char* p = &out[0]
     cdef Py_ssize_t line

@@ -15,7 +15,7 @@ cdef extern from *:
 
 cdef inline bint is_blank(unsigned char c) noexcept nogil:
     """Whether c is a space, tab or carriage return."""
-    return c == c' ' or c == c'\t' or c == c'\r'
+    return (c == c' ') | (c == c'\t') | (c == c'\r')
 
 
 cdef inline unsigned char* put_string(

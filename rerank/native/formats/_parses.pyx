@@ -14,16 +14,16 @@ cdef enum Kind:
 KINDS = {"empty": EMPTY, "gold": GOLD, "parse": PARSE}
 
 cdef enum:
-    AHEAD = 32  # bytes behind a number that ``number`` may look at
+    AHEAD = 32  # bytes after a number that ``number`` may look at
     LONGEST = 256  # bytes of a number
 
 
 cdef inline const unsigned char* number_end(
     const unsigned char* p, const unsigned char* end, const unsigned char* limit, double* value
 ) noexcept nogil:
-    """Where the number at p ends, at ``end`` or a blank; NULL where there is none that is finite.
+    """Return where the number at p ends, at ``end`` or a blank; NULL if there is no finite number.
 
-    What lies near ``limit``, where readable memory ends, is read from a copy with room behind it.
+    A number near ``limit``, where readable memory ends, is read from a padded copy.
     """
     cdef unsigned char[LONGEST + AHEAD] padded
     cdef const unsigned char* start = p
@@ -47,10 +47,10 @@ def scan(
     double[::1] values,
     long long[:, ::1] spans,
 ):
-    """OUT the kind of each line, of KINDS; its log probability, if any; where its tree lies.
+    """Find the kind of each line, its log probability, if any, and the place of its tree.
 
-    IN text (n_bytes); OUT kinds, values (n_lines), spans (n_lines, 2), empty of lines without a tree. Gives
-    the first line that is none of these, -1 where all are.
+    IN text (n_bytes); OUT kinds (n_lines), of KINDS; values (n_lines); spans (n_lines, 2), start and end,
+    empty if a line has no tree. Returns the first unrecognised line, -1 if there is none.
     """
     cdef Py_ssize_t line
     cdef Py_ssize_t fault = -1

@@ -1,4 +1,4 @@
-"""What a model says of lists it is given."""
+"""What a model predicts for lists: scores or grades, with a warning of features that it ignores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from rerank.text import count, some
 
 
 def grader(model: Model) -> Callable[[CandidateLists], Floats]:
-    """The model's ``grades``: lists to predicted labels (n_items); ConfigError where it has none."""
+    """Return the function from lists to predicted labels (n_items).
+
+    Raises
+    ------
+    ConfigError
+        If the model predicts no grades.
+    """
     grades: Callable[[CandidateLists], Floats] | None = getattr(model, "grades", None)
     if grades is None:
         raise ConfigError(f"--as grades: a model of kind {model.kind} predicts no grades")
@@ -21,10 +27,28 @@ def grader(model: Model) -> Callable[[CandidateLists], Floats]:
 
 
 def predicted(model: Model, lists: CandidateLists, *, strict: bool = False, grades: bool = False) -> Floats:
-    """Scores of the items (n_items), or with ``grades`` the labels that the model predicts.
+    """Return the scores of the items, or the labels that the model predicts.
 
-    Features that the model does not know are counted and ignored. Raises DataError for those under
-    ``strict``, ConfigError where the model has no grades.
+    Parameters
+    ----------
+    model, lists
+        Features that the model does not know are ignored, with a DataNote that counts them.
+    strict
+        Raise an error for such features instead.
+    grades
+        Return labels.
+
+    Returns
+    -------
+    ndarray
+        float64 (n_items).
+
+    Raises
+    ------
+    DataError
+        If ``strict`` and there are unknown features.
+    ConfigError
+        If ``grades`` and the model predicts none.
     """
     answer = grader(model) if grades else model.score
     unknown = model.unknown_features(lists)

@@ -34,6 +34,13 @@ def test_scores_printed_with_few_digits_still_give_them():
     np.testing.assert_allclose(found, WEIGHTS, atol=1e-3)
 
 
+@pytest.mark.parametrize(("noise", "fits"), [(0.0003, True), (0.003, False)])
+def test_scores_fit_up_to_a_thousandth(noise, fits):
+    rng = np.random.default_rng(5)
+    found = base_weights(lists_with(lambda X: X @ WEIGHTS + noise * 2 * rng.standard_normal(len(X))))
+    assert isinstance(found, str) != fits
+
+
 @pytest.mark.parametrize(
     ("scores", "said"),
     [

@@ -171,9 +171,10 @@ def test_features_of_no_use_are_refused():
     empty = lists.with_features(features("sparse", np.zeros((lists.n_items, 3))), None)
     with pytest.raises(FitError, match="judged lists: all features are 0"):
         fit(Mira(), empty, metric="BLEU")
-    huge = lists.with_features(features("dense", 1e307 * lists.features.to_dense()), None)
-    with pytest.raises(FitError, match="squares of the features overflow; scale them"):
-        fit(Mira(), huge, metric="BLEU")
+    for size in (1e155, 1e307):  # the least whose squares overflow, or nearly so
+        huge = lists.with_features(features("dense", size * lists.features.to_dense()), None)
+        with pytest.raises(FitError, match="squares of the features overflow; scale them"):
+            fit(Mira(), huge, metric="BLEU")
 
 
 @pytest.mark.parametrize("metric", ["BLEU", "WER", "TER"])

@@ -147,3 +147,17 @@ def test_without_a_first_stage_nothing_is_tuned():
     lists = CandidateLists.from_arrays(np.zeros((2, 1)), [0.0, 1.0])
     with pytest.raises(DataError, match="--first-best"):
         tuned(lists, [0, 1])
+
+
+def test_a_lead_of_exactly_the_margin_switches_nothing():
+    lists = labelled([0.0, 1.0, 1.0, 0.0])
+    judge = parse("label@1").prepare(lists)
+    found = margin_effect(lists, judge, np.array([0.0, 2.0, 0.0, 3.0]), 2.0)  # leads 2 and 3
+    assert (found.switched, found.gained, found.lost) == (1, 0, 1)
+    assert found.value == 0.0
+
+
+def test_a_switch_between_equals_neither_gains_nor_loses():
+    lists = labelled([1.0, 1.0, 0.0, 1.0])
+    found = margin_effect(lists, parse("label@1").prepare(lists), np.array([0.0, 1.0, 0.0, 1.0]), 0.5)
+    assert (found.switched, found.gained, found.lost, found.unvalued) == (2, 1, 0, 0)

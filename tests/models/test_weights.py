@@ -1,4 +1,4 @@
-"""Weights out of models and into scaled columns: the same scores but for a constant of each list."""
+"""Weights out of models and into scaled columns: the same scores up to a constant for each list."""
 
 from __future__ import annotations
 
@@ -44,6 +44,13 @@ def test_weights_of_raw_features_and_back(scaling, sparse):
     assert_same_choices(lists.features.scores(named.weights), model.score(lists), lists)
     back = initial_for(named, lists, fitted)
     assert_same_choices(fitted.apply(lists).features.scores(back), model.score(lists), lists)
+
+
+def test_a_feature_that_scaling_finds_constant_starts_from_zero():
+    lists = some_lists()
+    found = initial_for(NamedWeights(NAMES, np.ones(3), "w.tsv"), lists, fit_scaling("zscore", lists))
+    np.testing.assert_allclose(found[:2], lists.features.to_dense()[:, :2].std(axis=0))
+    assert found[2] == 0.0
 
 
 @pytest.mark.parametrize("scaling", ["rank", "list-rank", "list-minmax", "list-zscore"])

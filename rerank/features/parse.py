@@ -10,15 +10,15 @@ its parts, for VP -> PP VBD NP NP SBAR under S -> NP VP:
     head-modifier right S VP VBD NP adj=1           distance VP VBD SBAR >=2
     pp NP NP PP NP president of U.S.                pp NP NP PP NP of U.S.
 
-In the second pass ("lexicalised") a label whose head word is of a closed class bears it, as in
-``rule VP PP(on) VBD NP NP SBAR(that)``; rules in which that changes nothing have no second feature.
+In the second pass ("lexicalised") a label whose head word belongs to a closed class carries that word, as in
+``rule VP PP(on) VBD NP NP SBAR(that)``. Rules that this does not change have no second feature.
 
-Where the paper is silent: a tag over its word is no rule. The root stands under TOP and has no two-level
-features. Bigrams go outwards from the head to STOP; a side without a modifier has none. Labels of the trees
-that are TOP or STOP count as these. The argument of a PP is what stands right behind its preposition; a PP
-whose head is a phrase has none. A distance is the number of words between two head words. Words of
-punctuation but for comma and colon are left out, as the paper's parser did; a word counts as closed-class by
-its tag; words are taken as they are written.
+Choices that the paper leaves open: a tag over its word is not a rule. The parent of the root is TOP, and the
+root has no two-level features. Bigrams run outwards from the head to STOP; a side without a modifier has
+none. Labels TOP and STOP of a tree are not distinguished from these. The argument of a PP is the constituent
+after its preposition; a PP whose head is a phrase has no argument. A distance is the number of words between
+two head words. Punctuation except comma and colon is left out, as by the paper's parser. A word is
+closed-class by its tag. Words are not normalised.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _KEY_BITS = 64
 
 
 class ParseSettings(Settings):
-    """What features of parse trees are made."""
+    """Settings of the features of parse trees."""
 
     cutoff: int = Field(5, ge=1, description="Sentences in whose parses a feature must occur.")
     types: tuple[str, ...] = Field((*TYPES, LEXICALISED), description="Types of features.")
@@ -131,23 +131,33 @@ class ParseFeatures:
         return {name: pair for name, pair in zip(names, pairs, strict=True) if pair[0]}
 
     def apply(self, lists: CandidateLists) -> CandidateLists:
-        """The lists with these features behind their own, dense ones; what else occurs in trees is dropped.
+        """Return the lists with these features after their own, dense ones.
 
-        Raises DataError where the lists have no trees, or features that are sparse already.
+        Other features that occur in the trees are dropped.
+
+        Raises
+        ------
+        DataError
+            If the lists have no trees, or have sparse features already.
         """
         return self.rows(lists).onto(lists)
 
     def rows(self, lists: CandidateLists) -> Rows:
-        """The same in two steps, so that trees can go before the features take their place."""
+        """Do the same in two steps, so that the trees can be freed before the features are attached."""
         if not isinstance(lists.features, Dense):
-            raise DataError(f"{lists.source}: has sparse features already, expected parses as they were read")
+            raise DataError(
+                f"{lists.source}: has sparse features already, expected the features read from parses"
+            )
         return Rows(self, trees_of(lists), lists.offsets, lists.n_features)
 
 
 def choose(lists: CandidateLists, settings: ParseSettings | None = None) -> ParseFeatures:
-    """The features of the parses of at least ``settings.cutoff`` lists.
+    """Return the features that occur in the parses of at least ``settings.cutoff`` lists.
 
-    Raises DataError where the lists have no trees, or no feature is left.
+    Raises
+    ------
+    DataError
+        If the lists have no trees, or no feature remains.
     """
     settings = settings or ParseSettings.checked({}, "parse features")
     trees = trees_of(lists)
@@ -174,7 +184,7 @@ def choose(lists: CandidateLists, settings: ParseSettings | None = None) -> Pars
 
 
 def trees_of(lists: CandidateLists) -> Forest:
-    """The trees of the items; DataError where there are none."""
+    """Return the trees of the items; raise DataError if there are none."""
     if lists.trees is None:
         raise DataError(f"{lists.source}: items have no trees, expected parses")
     return lists.trees
@@ -184,7 +194,7 @@ _Arguments = tuple[object, ...]
 
 
 def _arguments(trees: Forest, settings: ParseSettings) -> _Arguments:
-    """What a kernel's Trees is made from."""
+    """Return the arguments of the kernel's Trees."""
     strings = list(trees.vocabulary)
     hashes = np.empty((len(strings), 2), dtype=np.uint64)
     hash_strings(trees.vocabulary.data, trees.vocabulary.offsets, hashes)
@@ -212,7 +222,7 @@ def _arguments(trees: Forest, settings: ParseSettings) -> _Arguments:
 
 
 def _ranges(n: int) -> list[tuple[int, int]]:
-    """0..n in as many parts as there are workers, none empty."""
+    """Return ranges that divide 0..n among the workers, none empty."""
     bounds = np.linspace(0, n, min(parallel.jobs(), n) + 1).astype(np.int64).tolist()
     return list(itertools.pairwise(bounds))
 
@@ -253,7 +263,7 @@ class Rows:
         self.unknown = sum(part[3] for part in parts)
 
     def onto(self, lists: CandidateLists) -> CandidateLists:
-        """The lists these rows were made of, with them as features behind their own; only once."""
+        """Return the lists with these rows as features after their own; to be called once."""
         names = [*(lists.names() if self._lead else ()), *self._chosen.names]
         indices = np.frombuffer(self._indices, dtype=np.int32)
         data = np.frombuffer(self._values, dtype=np.float64) if self._counts else None
@@ -267,7 +277,7 @@ class Rows:
     def _fill(
         self, columns: Columns, arguments: _Arguments, offsets: Index, first: int, last: int
     ) -> tuple[bytearray, bytearray, int, int]:
-        """Indices, values where they are counts, known, unknown."""
+        """Return indices, values if they are counts, and the sums of known and unknown features."""
         walker = Trees(*arguments)
         indices, values = bytearray(), bytearray()
         room = np.empty(_PORTION, dtype=np.int32)

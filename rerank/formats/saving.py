@@ -9,14 +9,14 @@ from rerank.formats.base import FORMATS
 
 
 def save(lists: CandidateLists, path: str, format: str | None = None) -> None:
-    """Writes ``lists`` to ``path`` in the format named, or that of the path's suffix; see ``format_for``."""
+    """Write ``lists`` to ``path`` in the format named, or that of the path's suffix; see ``format_for``."""
     FORMATS.get(format or format_for(path))().write(lists, path)
 
 
 def format_for(path: str) -> str:
-    """The format that a path is written in, by its suffix; ``.store`` and a final / mean a store.
+    """Return the format in which a path is written, by its suffix; ``.store`` and a final / mean a store.
 
-    Raises ConfigError where the suffix says nothing.
+    Raises ConfigError if the suffix does not tell the format.
     """
     if path.endswith("/"):
         return "store"

@@ -82,6 +82,7 @@ FULL = CandidateLists(
     rows=np.array([0, 2, 1, 3]),
     feature_names=["0", "1"],
     texts=TREES.to_strings(),
+    prompts=STRINGS(["2+2?", ""]),
     references=(STRINGS(["a b", "c"]),),
     trees=TREES,
     gold=Forest.from_strings(["(S (NP a) (VP b))", "(S (NP c))"]),

@@ -24,6 +24,7 @@ from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import load
 from rerank.formats.growing import each_line
 from rerank.formats.jsonl.format import JSONLines
+from rerank.formats.saving import save
 
 STRINGS = StringColumn.from_strings
 
@@ -127,8 +128,7 @@ def test_what_vllm_and_hugging_face_hold(tmp_path: Path) -> None:
     with pytest.warns(DataNote) as notes:
         lists = read(tmp_path, line)
     assert [str(note.message).partition("set.jsonl: ")[2] for note in notes] == [
-        "ignored keys: 'prompt' (1), 'finished' (1), 'index' (2), 'token_ids' (2), 'finish_reason' (2), "
-        "'stop_reason' (2)"
+        "ignored keys: 'finished' (1), 'index' (2), 'token_ids' (2), 'finish_reason' (2), 'stop_reason' (2)"
     ]
     assert list(lists.list_ids) == ["r0"]
     row = dict(zip(lists.feature_names, lists.features.to_dense()[0].tolist(), strict=True))
@@ -174,6 +174,20 @@ def test_samples_of_a_language_model_a_line_each(tmp_path: Path) -> None:
         "set.jsonl:2: found the string '-0.5' at logprob, expected a number, as candidates before have"
     )
     assert fault(tmp_path, {"prompt": 3, "completion": "x"}).endswith("and a text, label, score or feature")
+
+
+def test_prompts(tmp_path: Path) -> None:
+    entry = {"prompt": "2+2?", "candidates": ["4"]}
+    assert list(quietly(tmp_path, entry, {**entry, "prompt": ""}).prompts) == ["2+2?", ""]
+    lines = [{"task_id": i // 2, "prompt": f"p{i // 2}", "completion": str(i)} for i in range(4)]
+    lists = read(tmp_path, *lines)
+    assert list(lists.prompts) == ["p0", "p1"]
+    with pytest.warns(DataNote, match="table holds no first_best, prompts; left out"):
+        save(lists, str(tmp_path / "set.csv"))
+    for other in ({}, {"prompt": None}, {"prompt": ["chat"]}, {"prompt": "\ud800"}):
+        with pytest.warns(DataNote, match=rf"ignored keys: 'prompt' \({1 + any(other.values())}\)"):
+            assert read(tmp_path, entry, {"candidates": ["a"], **other}).prompts is None
+    assert read(tmp_path, *lines, list_column="prompt").prompts is not None
 
 
 def test_a_label_under_a_second_name_is_no_feature(tmp_path: Path) -> None:
@@ -436,6 +450,7 @@ def sets(draw: st.DrawFn, names: st.SearchStrategy[str] = TEXTS) -> CandidateLis
         list_ids=maybe(st.lists(TEXTS, min_size=m, max_size=m, unique=True).map(STRINGS)),
         item_ids=maybe(st.lists(TEXTS, min_size=n, max_size=n).map(STRINGS)),
         texts=maybe(st.lists(TEXTS, min_size=n, max_size=n).map(STRINGS)),
+        prompts=maybe(st.lists(TEXTS, min_size=m, max_size=m).map(STRINGS)),
         feature_names=feature_names,
         references=tuple(
             draw(st.lists(TEXTS, min_size=m, max_size=m).map(STRINGS)) for _ in range(draw(st.integers(0, 2)))
@@ -462,7 +477,7 @@ def test_what_is_written_reads_back(tmp_path_factory: pytest.TempPathFactory, li
     assert same_bits(again.features.to_dense(), lists.features.to_dense())
     assert same_bits(again.labels, lists.labels)
     assert same_bits(again.base_scores, lists.base_scores)
-    for name in ("list_ids", "item_ids", "texts", "references"):
+    for name in ("list_ids", "item_ids", "texts", "prompts", "references"):
         assert getattr(again, name) == getattr(lists, name), name
     with open(path, encoding="utf-8") as file:
         assert len(file.read().splitlines()) == lists.n_lists

@@ -19,9 +19,11 @@ from rerank.formats.common import note, quoted
 from rerank.formats.growing import Strings, taken
 from rerank.formats.jsonl.cells import Cells
 from rerank.formats.jsonl.keys import (
+    PROMPT,
     MisfitError,
     Roles,
     described,
+    encoded,
     logprob_features,
     name_of,
     number_of,
@@ -70,6 +72,7 @@ class Columns:
         self.any_label = False
         self.any_score = False
         self.references: list[Strings] | None = None
+        self.prompts = Strings()
         self.ignored: dict[str, int] = {}
 
     def ignore(self, key: str, n: int = 1) -> None:
@@ -237,8 +240,14 @@ class Columns:
         numbers = array("d", [number_of(value, f"{key}.{name}") for name, value in row.items()])
         checked.rows.append((tuple(row), numbers, 1))
 
-    def refer(self, entry: dict[str, Any], first: bool) -> None:
-        """Add the references of one more list; raises MisfitError."""
+    def add_list(self, entry: dict[str, Any], first: bool) -> None:
+        """Add the prompt and the references of one more list; raises MisfitError."""
+        prompt = entry.get(PROMPT)
+        try:
+            self.prompts.add(encoded(prompt, PROMPT))
+        except MisfitError:
+            if prompt is not None:
+                self.ignore(PROMPT)
         found = references_of(entry)
         if first:
             self.references = None if found is None else [Strings() for _ in found]
@@ -255,6 +264,9 @@ class Columns:
 
     def lists(self, offsets: Index, list_ids: StringColumn | None, rows: Index | None) -> CandidateLists:
         """Return all columns as lists, items in the order of ``rows``."""
+        prompts = self.prompts.column() if len(self.prompts) == len(offsets) - 1 else None
+        if prompts is None and len(self.prompts):
+            self.ignore(PROMPT, len(self.prompts))
         self._note_ignored()
         features, labels, scores, first_best, ids, texts = taken(
             rows,
@@ -276,6 +288,7 @@ class Columns:
             rows=rows,
             feature_names=list(self.cells.names),
             texts=texts,
+            prompts=prompts,
             references=tuple(column.column() for column in self.references or ()),
             source=self.source,
         )

@@ -12,7 +12,8 @@ A candidate per line, of the list that it names::
 The keys of the first line decide which. Keys of a list: its id ("id"; in a candidate's line one of "list",
 "list_id", "prompt_id", "query_id", "qid", "task_id", "request_id", or "id", which is then reported), the
 array of candidates ("candidates", vLLM's "outputs", OpenAI's "choices", "responses", "completions",
-"hypotheses", "nbest"), "references" (an array of the same length for every list) or "reference" (a string).
+"hypotheses", "nbest"), "references" (an array of the same length for every list) or "reference" (a string),
+and "prompt" (of the list's first candidate, if it is a string for every list).
 
 Keys of a candidate, which is an object or just its text:
 
@@ -28,7 +29,7 @@ Keys of a candidate, which is an object or just its text:
 - Any other key with a number, true or false ("cumulative_logprob", "reward", ...) is a feature; then later
   candidates may only have such a value or null under it.
 
-Ignored are "prompt", "rank" and "index", keys with other values, and of several keys for the same thing all
+Ignored are "rank" and "index", keys with other values, and of several keys for the same thing all
 but the first that the file has; a warning counts the ignored keys. The order of candidates is the first
 stage's. NaN and Infinity (which Python's json would write), repeated keys, lone surrogates and repeated
 lists are refused.
@@ -48,6 +49,7 @@ from rerank.errors import DataError
 from rerank.files import atomic_write
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import STORE, first_repeated, refuse_equal_ids
+from rerank.formats.jsonl.keys import PROMPT
 from rerank.formats.jsonl.read import read_jsonl
 
 Row = dict[str, float | None]
@@ -95,6 +97,7 @@ class JSONLines(Format):
             "item_ids",
             "feature_names",
             "texts",
+            "prompts",
             "references",
         }
     )
@@ -143,6 +146,8 @@ def _entry(lists: CandidateLists, i: int, names: list[str]) -> dict[str, Any]:
     columns["features"] = _features(lists, start, stop, names)
     candidates = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     out: dict[str, Any] = {} if lists.list_ids is None else {"id": lists.list_ids[i]}
+    if lists.prompts is not None:
+        out[PROMPT] = lists.prompts[i]
     out["candidates"] = candidates
     if lists.references:
         out["references"] = [column[i] for column in lists.references]

@@ -24,7 +24,7 @@ ITEM_KEYS: dict[str, tuple[str, ...]] = {
 }
 ORDER = ("rank", "index")  # the order of the candidates already contains them
 REFERENCES = ("references", "reference")
-ABOUT = ("prompt",)  # what a list is about
+PROMPT = "prompt"
 
 
 class MisfitError(Exception):
@@ -142,7 +142,7 @@ class Roles:
 
     def __init__(self, options: ReadOptions) -> None:
         given = {"id": options.id_column, "text": options.text_column, "label": options.label_column}
-        self.of: dict[str, str] = dict.fromkeys((*ORDER, *ABOUT), "spare")
+        self.of: dict[str, str] = dict.fromkeys(ORDER, "spare")
         for role, keys in ITEM_KEYS.items():
             named = given.get(role)
             for key in keys:

@@ -18,9 +18,9 @@ from rerank.formats.common import first_repeated, note, quoted
 from rerank.formats.growing import Grouping, Strings, each_line
 from rerank.formats.jsonl.columns import Columns
 from rerank.formats.jsonl.keys import (
-    ABOUT,
     CANDIDATES,
     LISTS,
+    PROMPT,
     REFERENCES,
     MisfitError,
     Roles,
@@ -118,7 +118,7 @@ def _reader(first: dict[str, Any], source: str, options: ReadOptions) -> _Lists 
     if not keys or not any(
         of.get(key, "spare") != "spare" or isinstance(value, int | float)
         for key, value in first.items()
-        if key not in (*LISTS, *ABOUT, "id", wanted)
+        if key not in (*LISTS, PROMPT, "id", wanted)
     ):
         raise MisfitError(
             "",
@@ -173,7 +173,7 @@ class _Lists(_Reader):
         super().__init__(source, options)
         self.candidates = candidates
         self.list_key = list_key
-        self.known = {candidates, *REFERENCES} | ({list_key} if list_key else set())
+        self.known = {candidates, *REFERENCES, PROMPT} | ({list_key} if list_key else set())
         self.ids = Strings()
         self.lines: dict[str, int] = {}
         self.lengths = array("q")
@@ -194,7 +194,7 @@ class _Lists(_Reader):
                 raise MisfitError(self.candidates, "no candidate", "one at least")
             self.empty += 1
             return
-        self.columns.refer(entry, not len(self.lengths))
+        self.columns.add_list(entry, not len(self.lengths))
         if name is not None:
             self.ids.add(name)
         self.lengths.append(len(candidates))
@@ -235,8 +235,7 @@ class _Items(_Reader):
         super().__init__(source, options)
         self.grouping = Grouping(source, options.strict)
         self.list_key = list_key
-        self.columns.roles.of[list_key] = "list"
-        self.columns.roles.of.update(dict.fromkeys(REFERENCES, "of the list"))
+        self.columns.roles.of.update(dict.fromkeys((*REFERENCES, PROMPT, list_key), "of the list"))
         if list_key == "id" and options.list_column is None:
             note(f"{source}: the key 'id' is taken as the list of each candidate (list_column names another)")
         self.references: list[int] = []  # hashes, to see that a list's lines agree
@@ -253,7 +252,7 @@ class _Items(_Reader):
             encoded(name, key)
         number = self.grouping.add(name, line)
         if number == len(self.references):
-            self.columns.refer(entry, number == 0)
+            self.columns.add_list(entry, number == 0)
             self.references.append(_hash_of(entry))
         elif ("references" in entry or "reference" in entry) and _hash_of(entry) != self.references[number]:
             raise MisfitError("references", "references", f"those that list {quoted(name)} has above")

@@ -15,14 +15,14 @@ def differing_values(
     int[::1] new_indices,
     double[::1] new_data,
 ):
-    """Counts, or copies out, the values of features that differ between the items of a list.
+    """Count, or copy, the values of features that differ between the items of a list.
 
-    A feature does not differ where every item of the list has it with one value. IN indptr (n_rows + 1),
-    indices, data (n_values; None = all ones); lists, those to look at; offsets (n_lists + 1) and items
+    A feature does not differ if every item of the list has it with the same value. IN indptr (n_rows + 1),
+    indices, data (n_values; None = all ones); lists, the ones to examine; offsets (n_lists + 1) and items
     (n_items), the rows of each list. IN/OUT seen (n_features), zeros before and after; first
-    (n_features), scratch. Where fill: OUT new_indptr (n_items + 1), new_indices and new_data (as many
+    (n_features), scratch. If fill: OUT new_indptr (n_items + 1), new_indices and new_data (as many
     as counted; new_data None with data), rows in the order of items; lists must then be all of them.
-    Returns the number of differing values, and of values looked at.
+    Return the number of differing values, and of values examined.
     """
     cdef Py_ssize_t at_list
     cdef long long i

@@ -117,7 +117,7 @@ cdef inline double dot(const Rows* X, long long i, const double* w) noexcept nog
 
 
 cdef inline long long row_at(const long long* items, long long first, Py_ssize_t j) noexcept nogil:
-    """Return the row of the j-th item of a list: ``items`` names rows, NULL stands for consecutive ones."""
+    """Return the row of the j-th item of a list: ``items`` lists rows, NULL means consecutive ones."""
     return first + j if items == NULL else items[first + j]
 
 

@@ -1,4 +1,4 @@
-"""Trees of a forest with what is needed to go through their features; see _treefeatures.pyx."""
+"""A walker of the trees of a forest; see _treefeatures.pyx."""
 
 from rerank.native.data._number cimport u64
 from rerank.native.features._treefeatures_templates cimport Builder

@@ -20,7 +20,7 @@ def hash_strings(const unsigned char[::1] data, const long long[::1] bounds, u64
 
 
 cdef class Trees:
-    """The trees of a forest, one walked at a time; each thread has its own.
+    """Walks the trees of a forest one at a time; each thread has its own object.
 
     offsets (n_trees + 1), symbols and sizes (n_nodes) as in Forest; hashes (n_symbols, 2) as from
     ``hash_strings``; facts (n_symbols), bits of CLOSED, LEFT_OUT, PREPOSITIONAL; heads is a tuple of the

@@ -1,7 +1,7 @@
-"""128-bit keys of what is alike, and numbered sets of them.
+"""128-bit keys of features and their parts, and numbered sets of keys.
 
 Words and labels are hashed by their bytes, so that keys are the same in every file and every worker. Both
-halves are compared wherever a key is looked up: two features in 10 million share one with a chance of 10^-25.
+halves are compared in every look-up: two features in 10 million share one with a chance of 10^-25.
 """
 
 from libc.stdlib cimport realloc
@@ -23,7 +23,7 @@ cdef enum:
     ABSENT = -1
     NO_MEMORY = -2
     FIRST_ROOM = 256  # a power of two
-    AHEAD = 8  # keys; a large set lies in slow memory, which is asked before it is needed
+    AHEAD = 8  # keys; a large set lies in slow memory, so entries are prefetched
 
 
 cdef struct Key:
@@ -39,7 +39,7 @@ cdef struct Keys:
 
 
 cdef inline Key mixed(Key h, Key x) noexcept nogil:
-    """The key of a sequence ``h`` with ``x`` behind it; h is turned, so that x with h behind it differs."""
+    """Return the key of the sequence ``h`` followed by ``x``; h is rotated, so that the order matters."""
     cdef Key out
     out.a = ((h.a << 23 | h.a >> 41) ^ x.a) * <u64>0xD6E8FEB86659FD93
     out.a ^= out.a >> 32
@@ -49,7 +49,7 @@ cdef inline Key mixed(Key h, Key x) noexcept nogil:
 
 
 cdef inline Key number_key(u64 kind, u64 value) noexcept nogil:
-    """The key of a small number of some kind (not 0)."""
+    """Return the key of a small number of some kind (not 0)."""
     cdef Key h
     cdef Key x
     h.a = kind * <u64>0x9E3779B97F4A7C15
@@ -60,7 +60,7 @@ cdef inline Key number_key(u64 kind, u64 value) noexcept nogil:
 
 
 cdef inline Key bytes_key(const unsigned char* p, long long length) noexcept nogil:
-    """The key of a string."""
+    """Return the key of a string."""
     cdef Key h = number_key(1, <u64>length)
     cdef long long i
     for i in range(length):
@@ -73,7 +73,7 @@ cdef inline bint same(Key x, Key y) noexcept nogil:
 
 
 cdef inline int reserve(void** memory, long long* room, long long needed, size_t size) noexcept nogil:
-    """Room for ``needed`` elements of ``size`` bytes, at least doubled where it must grow; or NO_MEMORY."""
+    """Make room for ``needed`` elements of ``size`` bytes, doubling it at least: 0 or NO_MEMORY."""
     cdef void* out
     cdef long long more = 2 * room[0]
     if needed <= room[0]:
@@ -89,7 +89,7 @@ cdef inline int reserve(void** memory, long long* room, long long needed, size_t
 
 
 cdef inline int find(const Keys* t, Key key) noexcept nogil:
-    """The number of the key, or ABSENT."""
+    """Return the number of the key, or ABSENT."""
     cdef u64 mask = <u64>(2 * t.room) - 1
     cdef u64 slot = key.a & mask
     cdef int i
@@ -103,14 +103,16 @@ cdef inline int find(const Keys* t, Key key) noexcept nogil:
 
 
 cdef inline const void* slot_ahead(const Keys* t, const Key* keys, long long k, long long n) noexcept nogil:
-    """What looking up keys[k + 2 AHEAD] of n will need first. To be prefetched by the loop itself: compilers
-    take a function that only prefetches for one that does nothing."""
+    """Return what looking up keys[k + 2 AHEAD] of n will need first.
+
+    The loop itself prefetches it: compilers drop a call of a function that only prefetches.
+    """
     k = k + 2 * AHEAD if k + 2 * AHEAD < n else n - 1
     return t.slots + (keys[k].a & (<u64>(2 * t.room) - 1)) if t.room else NULL
 
 
 cdef inline const void* key_ahead(const Keys* t, const Key* keys, long long k, long long n) noexcept nogil:
-    """What looking up keys[k + AHEAD] will need then."""
+    """Return what looking up keys[k + AHEAD] will need next."""
     cdef int i
     k = k + AHEAD if k + AHEAD < n else n - 1
     i = t.slots[keys[k].a & (<u64>(2 * t.room) - 1)] if t.room else ABSENT
@@ -118,7 +120,7 @@ cdef inline const void* key_ahead(const Keys* t, const Key* keys, long long k, l
 
 
 cdef inline void enter(Keys* t, int i) noexcept nogil:
-    """Put the number of ``keys[i]``, which is in no slot yet, into one."""
+    """Put the number of ``keys[i]``, which is in no slot yet, into a slot."""
     cdef u64 mask = <u64>(2 * t.room) - 1
     cdef u64 slot = t.keys[i].a & mask
     while t.slots[slot] != ABSENT:
@@ -150,7 +152,7 @@ cdef inline int widen(Keys* t, long long needed) noexcept nogil:
 
 
 cdef inline int find_or_add(Keys* t, Key key) noexcept nogil:
-    """The number of the key, t.n - 1 of now if it is new; or NO_MEMORY."""
+    """Return the number of the key, the last one if it is new, or NO_MEMORY."""
     cdef int i = find(t, key)
     if i != ABSENT:
         return i

@@ -126,7 +126,7 @@ def spell(
     const unsigned char[::1] type_data,
     const long long[::1] type_bounds,
 ):
-    """Names of features from where they were seen: bytes uint8 and bounds int64 (n + 1).
+    """Return the names of features seen at given places: bytes uint8 and bounds int64 (n + 1).
 
     seen (n, 4) is tree, unit, number, type, quickest in the order of trees; data and bounds hold the
     forest's symbols, type_data and type_bounds the names of the types. A name is the type and its parts,

@@ -1,6 +1,6 @@
 """Features of the parses of a sentence: counted over sentences, then written as rows of columns.
 
-The parses of a sentence share most of their rules in the same surroundings: the features of such a group are
+The parses of a sentence share most of their rules in the same context: the features of such a group are
 made once, and a parse is the union of its groups.
 """
 
@@ -43,7 +43,7 @@ cdef struct Rows:
 
 
 cdef class Counts:
-    """In how many sentences each feature was seen, by order of its first appearance."""
+    """The number of sentences in which each feature was seen, in the order of first appearance."""
 
     cdef Keys keys
     cdef Seen* seen
@@ -95,7 +95,7 @@ cdef class Counts:
             raise MemoryError
 
     def merge(self, Counts other):
-        """Add what another one counted over later sentences."""
+        """Add the counts of another object over later sentences."""
         cdef long long i
         cdef int fault = 0
         with nogil:
@@ -108,7 +108,7 @@ cdef class Counts:
         return self.keys.n
 
     def by_type(self):
-        """How many features of each type were seen: int64 (2 N_TYPES), those of the second pass behind."""
+        """Return how many features of each type were seen: int64 (2 N_TYPES), the second pass last."""
         out = np.zeros(2 * N_TYPES, dtype=np.int64)
         cdef long long[::1] counts = out
         cdef long long i
@@ -117,7 +117,7 @@ cdef class Counts:
         return out
 
     def kept(self, int cutoff):
-        """The features of at least ``cutoff`` sentences, in order of appearance.
+        """Return the features of at least ``cutoff`` sentences, in order of appearance.
 
         Keys uint64 (n, 2), sentences int32 (n), and int32 (n, 4): tree, unit, number, type.
         """
@@ -146,7 +146,7 @@ cdef class Counts:
 
 
 cdef class Columns:
-    """Features that have a column: keys uint64 (n, 2), all different, by column."""
+    """The features that have a column. IN keys uint64 (n, 2), all different, by column."""
 
     cdef Keys keys
 
@@ -222,7 +222,7 @@ cdef class Columns:
 
 
 cdef int rank(Rows* r, Sentence* s, const Keys* columns, long long* n_known) noexcept nogil:
-    """OUT r.order, r.ranks, and the members of s as ranks, those without a column gone. 0, or NO_MEMORY."""
+    """OUT r.order, r.ranks, and the members of s that have a column, as ranks: 0 or NO_MEMORY."""
     cdef long long n = s.features.n
     cdef long long k
     cdef long long g
@@ -290,7 +290,7 @@ cdef long long put_rows(
     double[::1] values,
     long long[::1] lengths,
 ) noexcept nogil:
-    """OUT the rows of trees first:last from ``used`` on; the number used then. Leaves r.bits all 0."""
+    """OUT the rows of trees first:last from ``used`` on; r.bits stay 0. Return the number used then."""
     cdef long long tree
     cdef long long k
     cdef long long j

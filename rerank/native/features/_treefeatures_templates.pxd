@@ -23,7 +23,7 @@ cdef enum:
     N_TYPES  # those of the second pass follow, the type's number + N_TYPES
     LAST_LEXICALISED = TRIGRAM
     MOST_PARTS = 8
-    FARTHEST = 9  # of the distances told from above
+    FARTHEST = 9  # the largest distance x of a feature <= x
 
 
 cdef enum Kind:
@@ -122,13 +122,13 @@ cdef inline void keep(Builder* f, Key key, int type) noexcept nogil:
 
 
 cdef inline bint end(Builder* f) noexcept nogil:
-    """The feature is whole: keep its keys, or say that it is the wanted one."""
+    """Keep the keys of a complete feature; return whether it is the wanted one."""
     if f.types >> f.type & 1:
         if f.number == f.wanted:
             return True
         if f.wanted == NONE:
             keep(f, f.plain, f.type)
-            # The second pass: only where a label has become another.
+            # The second pass: only if it changes a label.
             if f.lexicalised and f.type <= LAST_LEXICALISED and not same(f.plain, f.closed):
                 keep(f, f.closed, f.type + N_TYPES)
     f.number += 1
@@ -158,7 +158,7 @@ cdef inline bint bigram(
 cdef inline bint bigrams(
     Builder* f, const Walk* w, const Grammar* g, int at, int side, int a, int b
 ) noexcept nogil:
-    """The bigrams of units ``a`` and ``b``, neighbours outwards from the head; b NONE is STOP."""
+    """Make the bigrams of units ``a`` and ``b``, neighbours outwards from the head; b NONE is STOP."""
     return (
         bigram(f, w, g, BIGRAM, at, side, a, b)
         or bigram(f, w, g, GRANDPARENT_BIGRAM, at, side, a, b)
@@ -170,7 +170,7 @@ cdef inline bint bigrams(
 cdef inline bint pp(
     Builder* f, const Walk* w, const Grammar* g, int at, int head, int child, int argument, bint modified
 ) noexcept nogil:
-    """The words of a prepositional phrase ``child``, that of the head it modifies among them or not."""
+    """Make the feature of the words of a PP ``child``, with or without that of the modified head."""
     begin(f, PP)
     add(f, w, g, LABEL, at)
     add(f, w, g, LABEL, head)
@@ -186,7 +186,7 @@ cdef inline bint pp(
 cdef inline bint modifiers(
     Builder* f, const Walk* w, const Grammar* g, int at, int side, int child, bint adjacent
 ) noexcept nogil:
-    """What a head and one modifier give: their labels, a PP's words, how far apart they are."""
+    """Make the features of a head and one modifier: their labels, the words of a PP, their distance."""
     cdef int up = w.units[at].parent
     cdef int head = w.children[w.units[at].first_child + w.units[at].head]
     cdef int argument = argument_of(w, g, child)
@@ -218,21 +218,21 @@ cdef inline bint distances(
     add(f, w, g, LABEL, head)
     add(f, w, g, LABEL, child)
     start = f.plain
-    if told(f, w, g, start, EQUAL, between):
+    if distance(f, w, g, start, EQUAL, between):
         return True
     for x in range(between, FARTHEST + 1):
-        if told(f, w, g, start, AT_MOST, x):
+        if distance(f, w, g, start, AT_MOST, x):
             return True
     for x in range(1, between + 1):
-        if told(f, w, g, start, AT_LEAST, x):
+        if distance(f, w, g, start, AT_LEAST, x):
             return True
     return False
 
 
-cdef inline bint told(
+cdef inline bint distance(
     Builder* f, const Walk* w, const Grammar* g, Key start, Kind kind, int value
 ) noexcept nogil:
-    """A distance behind the three labels, whose key is ``start``."""
+    """Add a distance to the three labels, whose key is ``start``."""
     f.n = 3
     f.plain = start
     f.closed = start
@@ -278,7 +278,7 @@ cdef inline bint rules(Builder* f, const Walk* w, const Grammar* g, int at) noex
 
 
 cdef inline long long most_features(const Walk* w, int at) noexcept nogil:
-    """No rule of so many children, so far apart, has more features."""
+    """Return a bound on the number of features of a rule, from its children and their distances."""
     cdef const Unit* unit = w.units + at
     cdef long long n = 6
     cdef int i

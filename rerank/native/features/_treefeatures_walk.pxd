@@ -1,10 +1,10 @@
-"""One parse tree with its lexical heads: constituents without words, what is left out gone."""
+"""One parse tree with its lexical heads, without the words that are left out and empty constituents."""
 
 from rerank.native.features._treefeatures_keys cimport Key, mixed, number_key, reserve
 from rerank.native.data._number cimport u64
 
 cdef enum:
-    # What is to be known of a symbol.
+    # Facts about a symbol.
     CLOSED = 1  # as a tag: of a closed class
     LEFT_OUT = 2  # as a tag: its words are left out
     PREPOSITIONAL = 4  # as a label: of prepositional phrases
@@ -12,7 +12,7 @@ cdef enum:
 
 
 cdef struct Grammar:
-    # What is known of the symbols of a forest (n_symbols each), and the head table; see features.heads.
+    # Facts about the symbols of a forest (n_symbols each), and the head table; see features.heads.
     const u64* hashes  # two each: a Key
     const unsigned char* facts
     const int* numbers
@@ -38,12 +38,12 @@ cdef struct Unit:
     Key closed_label  # with the head word if it is of a closed class
     Key rule
     Key closed_rule
-    Key own  # of all that features of this unit's rule need, but for what is above
+    Key own  # of everything that the features of this rule depend on, except what is above
 
 
 cdef struct Walk:
     Unit* units  # in preorder
-    int* ends  # the unit behind a unit's last descendant
+    int* ends  # the unit after the last descendant of a unit
     int* children
     int* open_units
     long long* open_ends
@@ -63,7 +63,7 @@ cdef inline Key key_of(const Grammar* g, int symbol) noexcept nogil:
 
 
 cdef inline int make_room(Walk* w, long long n_nodes) noexcept nogil:
-    """Room for a tree of so many nodes: 0, or NO_MEMORY."""
+    """Make room for a tree of ``n_nodes`` nodes: 0 or NO_MEMORY."""
     return (
         reserve(<void**>&w.units, &w.unit_room, n_nodes, sizeof(Unit))
         | reserve(<void**>&w.ends, &w.end_room, n_nodes, sizeof(int))
@@ -74,7 +74,7 @@ cdef inline int make_room(Walk* w, long long n_nodes) noexcept nogil:
 
 
 cdef inline long long closed_until(Walk* w, long long depth, long long node) noexcept nogil:
-    """End the open constituents that end at ``node``, dropping empty ones; the depth left. OUT w.n."""
+    """End the open constituents that end at ``node``, dropping empty ones. OUT w.n. Return the depth left."""
     cdef int unit
     while depth > 0 and w.open_ends[depth - 1] == node:
         depth -= 1
@@ -109,7 +109,7 @@ cdef inline void lay_out(
             w.n += 1
             node += 1
             continue
-        # A tag and its word, or a word that no tag stands over: it is its own tag.
+        # A tag and its word, or a word without a tag: it is its own tag.
         if not g.facts[unit.symbol] & LEFT_OUT:
             unit.word = symbols[node + sizes[node] - 1]
             unit.closed = g.facts[unit.symbol] & CLOSED
@@ -122,7 +122,7 @@ cdef inline void lay_out(
 
 
 cdef inline int head_of(const Walk* w, const Grammar* g, const Unit* unit) noexcept nogil:
-    """Which child is the head, as HeadTable.head says."""
+    """Return which child is the head; see HeadTable.head."""
     cdef const int* children = w.children + unit.first_child
     cdef int n = unit.n_children
     cdef int parent = g.parents[unit.symbol]
@@ -154,7 +154,7 @@ cdef inline int head_of(const Walk* w, const Grammar* g, const Unit* unit) noexc
 
 
 cdef inline int argument_of(const Walk* w, const Grammar* g, int phrase) noexcept nogil:
-    """The unit right behind the preposition of a PP; NONE where there is none."""
+    """Return the unit after the preposition of a PP, or NONE."""
     cdef const Unit* unit = w.units + phrase
     cdef const int* children = w.children + unit.first_child
     if unit.head == NONE or not g.facts[unit.symbol] & PREPOSITIONAL:
@@ -165,7 +165,7 @@ cdef inline int argument_of(const Walk* w, const Grammar* g, int phrase) noexcep
 
 
 cdef inline void set_keys(Walk* w, const Grammar* g, Unit* unit) noexcept nogil:
-    """OUT the keys of a constituent whose children are done."""
+    """OUT the keys of a constituent, from those of its children."""
     cdef const Unit* child
     cdef int argument
     cdef int i
@@ -188,7 +188,7 @@ cdef inline void set_keys(Walk* w, const Grammar* g, Unit* unit) noexcept nogil:
 
 
 cdef inline void annotate(Walk* w, const Grammar* g) noexcept nogil:
-    """OUT w: children, heads and keys of the units that ``lay_out`` left."""
+    """OUT w: children, heads and keys of the units that ``lay_out`` made."""
     cdef int at
     cdef int child
     cdef int used = 0

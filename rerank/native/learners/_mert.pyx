@@ -1,12 +1,11 @@
 """The line search of minimum error rate training (Och 2003), exact for a metric of summed statistics.
 
-Along w + gamma * direction every item's score is a line: its score now, and the direction's product with
-its features as slope. The upper envelope of a list's lines says which item is chosen at which gamma; where
-it changes from one item to the next the summed statistics change by their difference.
+Along w + gamma * direction the score of every item is a line, whose slope is the product of the direction and
+its features. The upper envelope of the lines of a list gives the item that is chosen at each gamma. At a
+breakpoint, where the chosen item changes, the summed statistics change by the difference of two items.
 
-A search is over the lists whose slopes differ, as native._rise gives them: `lists` (numbers of lists), and
-for each list in turn its items by rising slope in `order` (equal slopes in the items' order), their slopes
-in `slopes`.
+A search covers the lists whose slopes differ, as _rise returns them: `lists` (numbers of lists), and for each
+list in turn its items by rising slope in `order` (on ties in the order of the items), and their `slopes`.
 """
 
 import numpy as np
@@ -26,7 +25,7 @@ from rerank.native.data._sort cimport word
 from rerank.native.data._sums cimport BLEU
 from rerank.native.data._sums cimport score_of
 
-# Bounds are held against the best value less this share, far above the rounding of either.
+# Bounds are compared with the best value less this share, far above the rounding of either.
 cdef double SLACK = 1e-9
 
 
@@ -45,7 +44,7 @@ def choose(
     int[::1] chosen,
     double[::1] sums,
 ):
-    """The item of each list with the largest score, the earliest of equals, and the sum of their statistics.
+    """Choose the item of each list with the largest score, on ties the first, and sum their statistics.
 
     IN scores (n), offsets (n_lists + 1), stats (n, k); OUT chosen (n_lists), sums (k).
     """
@@ -75,10 +74,10 @@ def advance(const int[::1] order, const double[::1] slopes, double gamma, double
 
 @cython.final
 cdef class LineSearch:
-    """Room for searches over one set of lists; each thread has its own.
+    """Searches over one set of lists, with scratch memory; each thread has its own.
 
     IN offsets (n_lists + 1); stats (n, k), the statistics of each item times its list's weight; alike (n),
-    equal numbers within a list where statistics are equal.
+    equal numbers within a list if and only if statistics are equal.
     """
 
     cdef const long long[::1] offsets
@@ -117,7 +116,7 @@ cdef class LineSearch:
     cdef int envelope(
         self, const int* order, const double* slopes, int k, const double* scores
     ) noexcept nogil:
-        """OUT lines: those that are highest somewhere, by rising slope; returns how many."""
+        """OUT lines: those that are highest somewhere, by rising slope. Return their number."""
         cdef Line* lines = self.lines
         cdef int top = -1
         cdef int t = 0
@@ -136,8 +135,8 @@ cdef class LineSearch:
                     item = order[t]
                     score = scores[item]
                 t += 1
-            # The new line meets the top one at below / apart; that this is more than its `since` is said
-            # without a division.
+            # The new line meets the top one at below / apart, which is compared with its `since` without
+            # a division.
             while top >= 0:
                 apart = slope - lines[top].slope
                 below = lines[top].score - score
@@ -164,10 +163,10 @@ cdef class LineSearch:
         const double[::1] sums,
         double unit,
     ):
-        """Finds the breakpoints of a direction; `best` or `intervals` then says what they give.
+        """Find the breakpoints of a direction; `best` or `intervals` then evaluate them.
 
         IN scores (n), chosen (n_lists) and sums (k) at gamma = 0 as `choose` gives them; unit > 0: the gamma
-        that is a long step.
+        of a long step.
         """
         cdef Py_ssize_t i
         cdef Py_ssize_t c
@@ -219,8 +218,8 @@ cdef class LineSearch:
         cdef double value
         if self.n_breaks == 0:
             return
-        # Breakpoints have long tails; drawn into (-1, 1) they spread over the sort's buckets. What the
-        # rounding of that puts wrong by a place or two is put right.
+        # Breakpoints have long tails; mapped into (-1, 1) they spread over the buckets of the sort. Entries
+        # that rounding has put a place or two off are then moved.
         for i in range(self.n_breaks):
             self.key[i] = self.gamma[i] / (self.unit + fabs(self.gamma[i]))
         argsort(&self.key[0], &self.rank[0], <int> self.n_breaks, &self.words[0], &self.counts[0])
@@ -234,10 +233,10 @@ cdef class LineSearch:
             self.rank[at] = one
 
     def best(self, int better, int kind, double a, double b, penalty):
-        """The best interval of gamma for a metric that kernels know: objective, lower and upper end.
+        """Return the best interval of gamma for a metric that kernels know: objective and both ends.
 
-        IN better 1 or -1; kind, a, b of the metric (SumForm); penalty: its six numbers. Objective -infinity:
-        no interval has a value.
+        IN better 1 or -1; kind, a, b of the metric (SumForm); penalty: its six numbers. An objective of
+        -infinity means that no interval has a value.
         """
         cdef Choice choice
         cdef Penalty price
@@ -269,7 +268,7 @@ cdef class LineSearch:
         return choice.objective, choice.lower, choice.upper
 
     def intervals(self):
-        """Every interval wider than rounding: ends float64 (m, 2), rising, and summed statistics (m, k)."""
+        """Return every interval wider than rounding: ends (m, 2), rising, and summed statistics (m, k)."""
         cdef Py_ssize_t i
         cdef Py_ssize_t c
         cdef Py_ssize_t found = 0
@@ -293,7 +292,7 @@ cdef class LineSearch:
 
 
 def best_of(const double[:, ::1] ends, const double[::1] values, double unit, int better, penalty):
-    """What LineSearch.best gives, from the intervals' ends (m, 2) and the metric's values (m)."""
+    """Return what LineSearch.best returns, from the ends of intervals (m, 2) and the metric's values (m)."""
     cdef Choice choice
     cdef Penalty price
     cdef Py_ssize_t i
@@ -307,10 +306,10 @@ def best_of(const double[:, ::1] ends, const double[::1] values, double unit, in
 
 
 def value_of(const double[::1] sums, int kind, double a, double b):
-    """The metric of sums (k) for a form that kernels know."""
+    """Return the metric of sums (k) for a form that kernels know."""
     return score_of(kind, &sums[0], a, b)
 
 
 def point_in(double lower, double upper, double unit):
-    """The gamma that stands for an interval: its middle, a unit beyond its end where it has one end alone."""
+    """Return the gamma that represents an interval: its middle, or a unit beyond its only end."""
     return within(lower, upper, unit)

@@ -1,4 +1,4 @@
-"""Which interval of a line search is the best, and what its point costs."""
+"""The choice of the best interval of a line search, and the cost of its point."""
 
 from libc.math cimport INFINITY
 from libc.math cimport fabs
@@ -13,7 +13,7 @@ cdef struct Choice:
     double upper
 
 
-# What a point of the line costs beside its metric: strength * |u - u0|^2 of unit vectors u and u0.
+# The penalty of a point of the line: strength * |u - u0|^2 of unit vectors u and u0.
 cdef struct Penalty:
     double strength
     double square  # |w|^2
@@ -24,7 +24,7 @@ cdef struct Penalty:
 
 
 cdef inline double within(double lower, double upper, double unit) noexcept nogil:
-    """The point that stands for an interval: its middle, or a unit from its end where it has one alone."""
+    """Return the point that represents an interval: its middle, or a unit beyond its only end."""
     if lower == -INFINITY:
         return 0.0 if upper == INFINITY else upper - unit
     return lower + unit if upper == INFINITY else lower + 0.5 * (upper - lower)
@@ -41,14 +41,14 @@ cdef inline double cost(double gamma, const Penalty* p) noexcept nogil:
 
 
 cdef inline bint wide(double lower, double upper, double unit) noexcept nogil:
-    """Whether an interval is wider than rounding: in a narrower one no weights lie surely."""
+    """Return whether an interval is wider than rounding; a narrower one may contain no weights."""
     if lower == -INFINITY or upper == INFINITY:
         return True
     return upper - lower > 1e-11 * (unit + fabs(lower) + fabs(upper))
 
 
 cdef inline double from_zero(double lower, double upper) noexcept nogil:
-    """Distance of an interval from gamma = 0."""
+    """Return the distance of an interval from gamma = 0."""
     if lower > 0.0:
         return lower
     return -upper if upper < 0.0 else 0.0
@@ -57,9 +57,9 @@ cdef inline double from_zero(double lower, double upper) noexcept nogil:
 cdef inline void consider(
     double value, double lower, double upper, double unit, const Penalty* penalty, Choice* best
 ) noexcept nogil:
-    """INOUT best: the interval of the larger objective, then nearer to 0, then wider, then lower.
+    """INOUT best: the interval with the larger objective; on ties the nearest to 0, the widest, the lowest.
 
-    value is larger for better; NaN is never taken.
+    A larger value is better; NaN is never chosen.
     """
     cdef double objective = value - cost(within(lower, upper, unit), penalty)
     cdef double gap
@@ -77,7 +77,7 @@ cdef inline void consider(
 
 
 cdef inline bint cannot_beat(const double* sums, double method, double floor) noexcept nogil:
-    """Whether BLEU of sums is surely below a value, without log and exp.
+    """Return whether BLEU of sums is certainly below a value, without log and exp.
 
     floor is (value / 100)^4 less a share far above the rounding of either.
     """

@@ -48,8 +48,10 @@ def prank(
     INOUT weights (n_features), thresholds (k - 1), which never fall.
     Return the number of wrong grades and the sum of |predicted grade - grade|.
     """
-    cdef const Rows* X = &matrix.rows
-    cdef Moving* to = &weights.moving
+    cdef Rows rows = matrix.rows  # copies: the compiler sees that no step changes them
+    cdef const Rows* X = &rows
+    cdef Moving moving = weights.moving
+    cdef Moving* to = &moving
     cdef Moving* b = &thresholds.moving
     cdef Py_ssize_t n_thresholds = thresholds.values.shape[0]
     cdef Py_ssize_t v
@@ -68,6 +70,7 @@ def prank(
                 add(X, row, u, to.t, to.w, to.drift)
             to.t += 1.0
             b.t += 1.0
+    weights.moving.t = moving.t
     return updates, loss
 
 
@@ -82,8 +85,10 @@ def uneven(
     Return the number of updates and, among them, of items on the wrong side (a score of 0 is on the relevant
     side).
     """
-    cdef const Rows* X = &matrix.rows
-    cdef Moving* to = &weights.moving
+    cdef Rows rows = matrix.rows  # copies: the compiler sees that no step changes them
+    cdef const Rows* X = &rows
+    cdef Moving moving = weights.moving
+    cdef Moving* to = &moving
     cdef Moving* b = &bias.moving
     cdef Py_ssize_t v
     cdef long long row
@@ -104,6 +109,7 @@ def uneven(
                 b.drift[0] += to.t * (y * bias_step)
             to.t += 1.0
             b.t += 1.0
+    weights.moving.t = moving.t
     return updates, wrong
 
 

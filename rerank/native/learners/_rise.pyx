@@ -29,9 +29,9 @@ def rise(
     const int[::1] items, const double[::1] values, const long long[::1] offsets, const int[::1] list_of,
     int[::1] lists, int[::1] order, double[::1] slopes,
 ):
-    """Sort a column of values within lists.
+    """Sort a column of values within lists, those whose values differ.
 
-    Return the number of lists whose values differ, and of their items.
+    Return the number of these lists and of their items.
 
     IN values (m), finite, at rising ``items`` (m), 0 elsewhere; items None: values of all items. offsets
     (n_lists + 1); list_of (n_items), read only with items. OUT lists (n_lists), order and slopes (n_items),

@@ -1,8 +1,8 @@
 """Violated pairs of one list, counted and summed, pair by pair or in O(k log k).
 
-The items of a list stand in the order of falling labels, and item j must beat the positions
+The items of a list are in the order of falling labels, and item j must beat the positions
 start[j]..stop[j]-1 of its list, both rising in j. With z = score - tau * h and margins
-g = h[j] - h[l] + c a pair is violated iff z[j] <= z[l] + c * tau. Both engines test exactly that.
+g = h[j] - h[l] + c a pair is violated iff z[j] <= z[l] + c * tau. Both engines make exactly this comparison.
 
 For the items above, n and H are the number and the sum of h of those below that violate; for the
 items below, m and G are the same of those above: u = n * (h + c) - H - (G + m * (c - h)).
@@ -144,7 +144,7 @@ cdef inline void shift_scores(const Ranges* p, Room* r) noexcept nogil:
 
 
 cdef inline double pairs_of_item(double zj, const double* reach, double* below, int n) noexcept nogil:
-    """OUT below[l] += 1 where zj <= reach[l], for l < n; returns how many."""
+    """OUT below[l] += 1 if zj <= reach[l], for l < n. Return how many."""
     cdef int l = 0
     cdef double hit0
     cdef double hit1
@@ -166,19 +166,19 @@ cdef inline double pairs_of_item(double zj, const double* reach, double* below, 
     return total0 + total1
 
 
-cdef inline void add_where_reached(
+cdef inline void add_if_reached(
     double z, double h, const double* reach, double* sums, int n
 ) noexcept nogil:
-    """OUT sums[i] += h where z <= reach[i], for i < n."""
+    """OUT sums[i] += h if z <= reach[i], for i < n."""
     cdef int i
     for i in range(n):
         sums[i] += h if z <= reach[i] else 0.0
 
 
-cdef inline void add_where_reaching(
+cdef inline void add_if_reaching(
     double reach, double h, const double* z, double* sums, int n
 ) noexcept nogil:
-    """OUT sums[i] += h where z[i] <= reach, for i < n."""
+    """OUT sums[i] += h if z[i] <= reach, for i < n."""
     cdef int i
     for i in range(n):
         sums[i] += h if z[i] <= reach else 0.0
@@ -206,7 +206,7 @@ cdef count pair_loop(const Ranges* p, Room* r) noexcept nogil:
         if n > 0:
             r.above_n[j] = pairs_of_item(r.z[j], reach + at, r.below_n + at, n)
             if not even:
-                add_where_reached(r.z[j], h[j], reach + at, r.below_h + at, n)
+                add_if_reached(r.z[j], h[j], reach + at, r.below_h + at, n)
     if not even:
         # The same pairs from below, so that every sum is one of many and the loops vectorise.
         for j in range(k):
@@ -214,7 +214,7 @@ cdef count pair_loop(const Ranges* p, Room* r) noexcept nogil:
                 high += 1
             while low < high and stop[low] <= j:
                 low += 1
-            add_where_reaching(reach[j], h[j], r.z + low, r.above_h + low, high - low)
+            add_if_reaching(reach[j], h[j], r.z + low, r.above_h + low, high - low)
     return combine(p, r)
 
 

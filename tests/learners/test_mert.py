@@ -173,7 +173,7 @@ def test_the_penalty_keeps_near_to_the_initial_weights():
         angles.append(weights @ initial / np.linalg.norm(weights))
     assert angles[0] < angles[1] < angles[2]
     assert angles[2] > 0.999
-    with pytest.raises(FitError, match="l2 keeps near to the initial weights, and these are zero"):
+    with pytest.raises(FitError, match="l2 needs initial weights that are not zero"):
         fitted(lists, init="zero", l2=1.0)
 
 

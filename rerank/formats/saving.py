@@ -16,7 +16,7 @@ def save(lists: CandidateLists, path: str, format: str | None = None) -> None:
 def format_for(path: str) -> str:
     """Return the format in which a path is written, by its suffix; ``.store`` and a final / mean a store.
 
-    Raises ConfigError if the suffix does not tell the format.
+    Raises ConfigError if no format has the suffix.
     """
     if path.endswith("/"):
         return "store"
@@ -24,5 +24,5 @@ def format_for(path: str) -> str:
     for name in FORMATS.names():
         if suffix and suffix in (*FORMATS.get(name).suffixes, f".{name}"):
             return name
-    known = ", ".join(FORMATS.names())
-    raise ConfigError(f"{path}: its name says no format to write; say which by --to (known: {known})")
+    known = ", ".join(name for name in FORMATS.names() if FORMATS.get(name).holds)
+    raise ConfigError(f"{path}: its suffix is not that of a format; choose one with --to (known: {known})")

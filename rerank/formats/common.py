@@ -116,6 +116,13 @@ def check_float32(values: Floats, source: str) -> None:
         raise DataError(f"{source}: feature value {values[np.argmax(over)]} is too large for float32")
 
 
+def in_list_order(rows: Index | None, **columns: Any) -> dict[str, Any]:
+    """Return columns of items with the items at ``rows``, in that order; None = all of them as they are."""
+    if rows is None:
+        return columns
+    return {name: None if column is None else column.take(rows) for name, column in columns.items()}
+
+
 def check_contiguous(
     codes: Index,
     line_of: Callable[[int], int],

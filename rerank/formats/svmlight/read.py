@@ -30,6 +30,7 @@ from rerank.formats.common import (
     absent_value,
     check_contiguous,
     empty_dense,
+    in_list_order,
     line_of,
     note,
     quoted,
@@ -145,14 +146,9 @@ def read_lists(source: Source, names: list[str] | None) -> CandidateLists:
         offsets, rows, list_ids = offsets_of([len(labels)]), None, None
     else:
         offsets, rows, list_ids = _grouped(source, starts, spans[starts, 0], spans[starts, 1], len(labels))
-    if rows is not None:
-        features, labels = features.take(rows), labels[rows]
-        item_ids = None if item_ids is None else item_ids.take(rows)
     return CandidateLists(
         offsets,
-        features,
-        labels=labels,
-        item_ids=item_ids,
+        **in_list_order(rows, features=features, labels=labels, item_ids=item_ids),
         list_ids=list_ids,
         rows=rows,
         feature_names=names,

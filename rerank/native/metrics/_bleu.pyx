@@ -1,10 +1,10 @@
 """Statistics of BLEU: clipped n-gram matches of candidates with the references of their list.
 
-Nothing is interned over the whole set: each list gets a small table of its references' own n-grams, in
+Nothing is interned over the whole set: each list gets a small table of the n-grams of its references, in
 which its candidates are looked up. An n-gram is the child of the n-gram without its last token, so that
-keys are compared whole and no collision of hashes can count as a match.
+whole keys are compared and no collision of hashes can count as a match.
 
-Tokens are what Python's ``str.split()`` makes of the UTF-8 text: runs between white space of Unicode.
+Tokens are separated by Unicode white space, as in Python's ``str.split()``.
 """
 
 from libc.string cimport memcmp
@@ -23,9 +23,9 @@ cdef enum:
     MARK = 1  # of a token's slot: list number << 32 | length; of an n-gram's: list number << 32 | id
     ID = 2
     PLACE = 3
-    TEXT = 0  # the last text that met this n-gram
-    SEEN = 1  # how often that text has matched it
-    LIMIT = 2  # how often a reference has it at most
+    TEXT = 0  # the last text that contained this n-gram
+    SEEN = 1  # how often that text has contained it so far
+    LIMIT = 2  # the largest count in a reference
 
 cdef struct Table:
     word* tokens  # (size, 4): key, mark, id, address
@@ -40,7 +40,7 @@ cdef struct Table:
 
 
 cdef inline word* token_slot(Table* table, bytes_at p, word length, bytes_at limit) noexcept nogil:
-    """The slot of a token of this list, or the free one where it belongs."""
+    """Return the slot of a token of this list, or the free one where it belongs."""
     cdef word key = key_of(p, length, limit)
     cdef word mark = table.mark | length
     cdef word at = (key * MULTIPLIER) >> table.token_shift
@@ -55,7 +55,7 @@ cdef inline word* token_slot(Table* table, bytes_at p, word length, bytes_at lim
 
 
 cdef inline word* gram_slot(Table* table, long long parent, long long token) noexcept nogil:
-    """The slot of an n-gram of this list, or the free one where it belongs."""
+    """Return the slot of an n-gram of this list, or the free one where it belongs."""
     cdef word key = (<word>parent << 32) | <word>token
     cdef word at = (key * MULTIPLIER) >> table.gram_shift
     cdef word* slot = table.grams + 2 * at
@@ -68,7 +68,7 @@ cdef inline word* gram_slot(Table* table, long long parent, long long token) noe
 
 
 cdef inline long long new_gram(Table* table) noexcept nogil:
-    """The id of an n-gram not met before in this list."""
+    """Return the id of an n-gram that is new in this list."""
     cdef long long gram = table.n_grams
     table.n_grams += 1
     table.state[3 * gram + TEXT] = 0
@@ -105,7 +105,7 @@ cdef inline long long find_gram(Table* table, long long parent, long long token)
 
 
 cdef inline long long met(long long* state, long long text) noexcept nogil:
-    """How often ``text`` has met the n-gram of this state, this time counted."""
+    """Return how often ``text`` has contained the n-gram of this state, this time included."""
     if state[TEXT] != text:
         state[TEXT] = text
         state[SEEN] = 0
@@ -116,8 +116,8 @@ cdef inline long long met(long long* state, long long text) noexcept nogil:
 cdef long long enter_reference(
     Table* table, bytes_at p, bytes_at end, bytes_at limit, long long text
 ) noexcept nogil:
-    """Enter the n-grams of one reference; gives its number of tokens."""
-    cdef long long last[ORDERS]  # the n-grams that end at the token before, by n - 1
+    """Enter the n-grams of one reference; return its number of tokens."""
+    cdef long long last[ORDERS]  # the n-grams that end at the previous token, by n - 1
     cdef long long n_tokens = 0
     cdef long long token
     cdef long long times
@@ -146,14 +146,14 @@ cdef long long enter_reference(
 cdef long long match_candidate(
     Table* table, bytes_at p, bytes_at end, bytes_at limit, long long text, long long* matches
 ) noexcept nogil:
-    """Clipped matches of a candidate by n - 1; gives its number of tokens."""
+    """OUT matches: clipped matches of a candidate by n - 1. Return its number of tokens."""
     cdef long long last[ORDERS]
     cdef long long n_tokens = 0
     cdef long long token
     cdef long long* state
     cdef int n
-    # Orders up to this have an n-gram of the references that ends at the token before; what is left of
-    # an n-gram without its first token is in the references too, so that none is missing between.
+    # For orders up to this an n-gram of the references ends at the previous token. An n-gram without its
+    # first token is in the references too, so that no lower order is missing.
     cdef int known = 0
     cdef int blank
     cdef bytes_at start
@@ -189,7 +189,7 @@ cdef long long match_candidate(
 
 
 cdef inline int bits_for(long long entries) noexcept nogil:
-    """log2 of a table that is at most half full with so many entries."""
+    """Return log2 of the size of a table that these entries fill at most half."""
     cdef int bits = 3
     while (1LL << bits) < 2 * entries:
         bits += 1

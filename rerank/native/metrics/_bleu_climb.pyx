@@ -1,4 +1,4 @@
-"""The climb to the best corpus BLEU of one choice a list."""
+"""The climb to the best corpus BLEU of one choice per list."""
 
 from rerank.native.data._sums cimport BLEU_WIDTH
 from rerank.native.data._sums cimport bleu_of
@@ -15,7 +15,7 @@ def climb(
     """One pass over the lists: each takes the row that gives the best corpus BLEU with all others kept.
 
     IN rows (n, 10), list i's at ``offsets[i]:offsets[i + 1]``; INOUT chosen (n_lists), rows by number, kept
-    where nothing is strictly better; INOUT sums (2, 10), in row 0 the sums over the chosen rows. WORK row 1.
+    if nothing is strictly better; INOUT sums (2, 10), in row 0 the sums over the chosen rows. WORK row 1.
     method 0 none, 1 floor, 2 add-k, 3 exp.
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1

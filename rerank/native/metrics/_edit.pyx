@@ -72,7 +72,7 @@ cdef inline long long next_block(
 
 
 cdef inline void keep_best(double* out, long long edits, long long length, bint first) noexcept nogil:
-    """The reference with the fewest edits counts, the longest of equals."""
+    """Keep the reference with the fewest edits, on ties the longest."""
     if first or <double>edits < out[0] or (<double>edits == out[0] and <double>length > out[1]):
         out[0] = <double>edits
         out[1] = <double>length

@@ -21,7 +21,7 @@ cdef struct Tree:
     const int* symbols
     const int* sizes
     int n
-    const int* classes  # of symbols as labels of brackets, -1 of those that are none
+    const int* classes  # of symbols as labels of brackets, -1 if not a label
     const signed char* kinds  # of symbols as tags
     u64 n_classes
 
@@ -29,7 +29,7 @@ cdef struct Tree:
 cdef struct Bracket:
     int label
     int start  # the first of its words, of those that are kept
-    int end  # behind the last
+    int end  # after the last
 
 
 cdef struct Room:
@@ -38,7 +38,7 @@ cdef struct Room:
     int* smallest_end  # at each place between kept words, of the gold brackets around it
     int* largest_start
     u64* keys  # gold brackets, hashed
-    int* counts  # how often the bracket of a slot stands in gold
+    int* counts  # how often gold has the bracket of a slot
     int* found  # how often in this parse
     int* parses  # the parse that ``found`` is of
     u64 mask  # slots - 1
@@ -119,7 +119,7 @@ cdef inline bint place_parse(const Tree* tree, Room* room) noexcept nogil:
 
 
 cdef inline int next_bracket(const Tree* tree, const Room* room, int i, Bracket* bracket) noexcept nogil:
-    """The first node from i on that is a bracket which counts, tree.n where there is none."""
+    """The first node from i on that is a bracket which counts, tree.n if there is none."""
     bracket.label = bracket.start = bracket.end = 0
     while i < tree.n:
         if tree.sizes[i] > 2:
@@ -133,7 +133,7 @@ cdef inline int next_bracket(const Tree* tree, const Room* room, int i, Bracket*
 
 
 cdef inline u64 slot_of(const Room* room, u64 key) noexcept nogil:
-    """The slot of a bracket, or the free one where it would stand."""
+    """The slot of a bracket, or the free one for it."""
     cdef u64 slot = key * <u64>0x9E3779B97F4A7C15
     slot = (slot ^ (slot >> 32)) & room.mask
     while room.keys[slot] != FREE and room.keys[slot] != key:
@@ -146,7 +146,7 @@ cdef inline u64 key_of(const Tree* tree, const Room* room, const Bracket* b) noe
 
 
 cdef int add_gold(const Tree* tree, Room* room) noexcept nogil:
-    """OUT the table of gold brackets, and those around each place; gives how many there are.
+    """OUT the table of gold brackets, and those around each place; return how many there are.
 
     Gold brackets never cross each other and parents come first, so the last one around a place is the
     smallest: a bracket from s to e crosses one of them if and only if the smallest around s ends before e,
@@ -226,7 +226,7 @@ def count(
     each symbol as a label (below n_classes, -1 = no bracket) and its kind as a tag, of KINDS; the same of the
     gold trees (n_lists). SCRATCH for the largest tree. A missing parse has no bracket.
 
-    Gives the first parse that has not as many words as gold, -1 where there is none.
+    Return the first parse with another number of words than gold, -1 if there is none.
     """
     cdef Py_ssize_t i
     cdef Py_ssize_t j

@@ -67,7 +67,7 @@ cdef inline void _insert_down(real* key, long long* index, Py_ssize_t n) noexcep
 cdef void _sort_down(
     real* key, long long* index, real* key_work, long long* index_work, Py_ssize_t n
 ) noexcept nogil:
-    """As _insert_down for any n: runs of insertion sort, merged; the work arrays hold n each."""
+    """Sort as _insert_down does, for any n: runs of insertion sort, merged; the work arrays hold n each."""
     cdef Py_ssize_t width = INSERTION_AT_MOST
     cdef Py_ssize_t start = 0
     cdef Py_ssize_t a
@@ -139,7 +139,7 @@ cdef inline void _count4(
 cdef inline void _recount(
     const double* s, const float* low, Py_ssize_t n, double r, int* above, int* same
 ) noexcept nogil:
-    """Take items that equal r as floats, though not as doubles, out of its tie group."""
+    """Remove items from the tie group of r that equal it as floats but not as doubles."""
     cdef Py_ssize_t i
     cdef float r_low = <float>r
     cdef int more = 0
@@ -170,7 +170,7 @@ cdef inline void _place_by_passes(
     while j < m:
         _count4(low, n, low_key + j, count + j, same + j)
         j += 4
-    if real is double:  # float32 keeps the order of doubles but for what it takes for equal
+    if real is double:  # float32 keeps the order of doubles, except that some become equal
         for j in range(m):
             if same[j] > 1:
                 _recount(s, low, n, key[j], &count[j], &same[j])
@@ -197,7 +197,7 @@ cdef inline void _place_by_passes(
 cdef inline int* _radix_down(
     const float* low, Py_ssize_t n, unsigned int* keys, int* items
 ) noexcept nogil:
-    """The n items by their scores, largest first, equal ones as they stand; WORK keys, items (2 * n).
+    """Sort the n items by their scores, largest first, ties in their order; WORK keys, items (2 * n).
 
     Returns the half of ``items`` that holds them; the same half of ``keys`` holds their keys.
     """
@@ -215,8 +215,8 @@ cdef inline int* _radix_down(
     memset(count, 0, sizeof(count))
     for i in range(n):
         memcpy(&bits, &low[i], 4)
-        # As unsigned numbers these keys rise where the scores fall; -0.0 comes next after 0.0, and who
-        # compares the scores takes them for equal.
+        # As unsigned numbers these keys rise as the scores fall; -0.0 comes directly after 0.0, and a
+        # comparison of the scores finds them equal.
         bits = bits if bits >> 31 else ~(bits | 0x80000000u)
         k[i] = bits
         item[i] = <int>i
@@ -258,7 +258,7 @@ cdef inline void _place_by_sort(
     cdef unsigned int* sorted_keys = keys + (sorted_items - items)
     for j in range(m):
         number[rel[j] - first] = <int>j
-    if real is double:  # what float32 takes for equal is sorted as what it is
+    if real is double:  # items that are equal as float32 only are sorted as doubles
         i = 0
         while i < n:
             stop = i + 1

@@ -1,7 +1,7 @@
-"""Translation edit rate: edits of words and shifts of blocks, found greedily as Tercom finds them.
+"""Translation edit rate: edits of words and shifts of blocks, found by Tercom's greedy search.
 
-The numbers are those of sacrebleu's TER (Snover et al. 2006; its limits and ties; ``_ter_matrix`` has its
-beam). Shifts that cannot beat the best one so far are counted, but not scored.
+The numbers are those of sacrebleu's TER (Snover et al. 2006; its limits and ties; its beam is in
+``_ter_matrix``). Shifts that cannot beat the best one so far are counted, but not scored.
 """
 
 from libc.string cimport memcpy
@@ -30,7 +30,7 @@ cdef struct Shift:
 
 
 cdef void trace(Pair* p) noexcept nogil:
-    """The best path back from the end: a match or substitution first, then a word of the candidate."""
+    """Follow the best path back from the end: a match or substitution first, then a word of the candidate."""
     cdef int i = p.n
     cdef int j = p.m
     cdef int value
@@ -85,7 +85,7 @@ cdef int try_targets(
             continue
         last = target
         tried += 1
-        # To take a block out and to put it in costs its length at most, each.
+        # Removing a block and inserting it cost at most its length each.
         if bounded and not beats(2 * length, length, start, target, best):
             continue
         segments(p.n, start, length, target, parts)
@@ -99,7 +99,7 @@ cdef int try_targets(
 
 
 cdef int find_shift(Pair* p, int before, int* tried, Shift* best) noexcept nogil:
-    """The best shift into ``best``, gain 0 where none gains; IN/OUT tried, the shifts tried so far."""
+    """OUT best: the best shift, gain 0 if none gains; IN/OUT tried, the shifts tried so far."""
     cdef bint bounded = before + abs(p.n - p.m) <= INSIDE
     cdef int start
     cdef int place
@@ -133,7 +133,7 @@ cdef int find_shift(Pair* p, int before, int* tried, Shift* best) noexcept nogil
 
 
 cdef int perform(Pair* p, const Shift* shift) noexcept nogil:
-    """Shift the candidate's words; gives how many at the beginning stay as they were."""
+    """Shift the candidate's words; return how many at the beginning are unchanged."""
     cdef int parts[6]
     cdef int t = 0
     cdef int i
@@ -150,7 +150,7 @@ cdef int perform(Pair* p, const Shift* shift) noexcept nogil:
 
 
 cdef int edits_of(Pair* p) noexcept nogil:
-    """Shifts and edits of one candidate; its words in ``hyp`` are moved about."""
+    """Return the shifts and edits of one candidate; the words in ``hyp`` are reordered."""
     cdef Shift best
     cdef int shifts = 0
     cdef int tried = 0
@@ -174,7 +174,7 @@ cdef int edits_of(Pair* p) noexcept nogil:
 
 
 cdef void lay_out(Pair* p, int* ints, word* words, long long* at, int n, int m, int largest) noexcept nogil:
-    """Share the work arrays out for candidates of n words and references of m at most."""
+    """Divide the work arrays for candidates of n words and references of m at most."""
     p.low = ints
     p.high = p.low + n + 1
     p.score = p.high + n + 1
@@ -200,7 +200,7 @@ def work_sizes(n: int, m: int, largest: int) -> tuple[int, int, int]:
 
 
 cdef void enter(Pair* p, word* places, bint new) noexcept nogil:
-    """Note where each number stands in the reference, or take the notes back."""
+    """Record the places of each number in the reference, or clear them."""
     cdef int j
     p.bits = p.m <= BITS
     for j in range(p.m - 1, -1, -1):

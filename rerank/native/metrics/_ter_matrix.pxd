@@ -1,4 +1,4 @@
-"""Edit distances of one candidate to its reference in sacrebleu's beam, as it stands and with words shifted.
+"""Edit distances of one candidate to its reference in sacrebleu's beam, unchanged and with words shifted.
 
 A shifted candidate is scored by bit-parallel edit distance (Myers 1999; Hyyrö 2003) that starts where the
 shift changes the candidate and stops once it is back in a column it has been in before. The beam matters
@@ -75,7 +75,7 @@ cdef inline int cell(const int* row, int low, int high, int j) noexcept nogil:
 cdef inline void next_row(
     const int* above, int above_low, int above_high, int token, const int* ref, int* row, int low, int high
 ) noexcept nogil:
-    """A row of the matrix from the one above; what lies outside the beam is far away."""
+    """A row of the matrix from the one above; cells outside the beam are far away."""
     cdef int left = FAR
     cdef int best
     cdef int j
@@ -102,7 +102,7 @@ cdef inline void next_row(
 
 
 cdef inline int column(word equal, int top, word* plus, word* minus) noexcept nogil:
-    """One word more of the candidate: IN/OUT vertical differences; gives the step along the last row."""
+    """Add a word of the candidate: IN/OUT vertical differences; return the step along the last row."""
     cdef word joined = equal | minus[0]
     cdef word across = (((equal & plus[0]) + plus[0]) ^ plus[0]) | equal
     cdef word up = minus[0] | ~(across | plus[0])
@@ -116,7 +116,7 @@ cdef inline int column(word equal, int top, word* plus, word* minus) noexcept no
 
 
 cdef inline int fill(Pair* p, int known) noexcept nogil:
-    """The matrix of the candidate as it stands, of which ``known`` words are as before: its distance."""
+    """Fill the matrix of the candidate, whose first ``known`` words are unchanged; return its distance."""
     cdef int i
     for i in range(known + 1, p.n + 1):
         next_row(

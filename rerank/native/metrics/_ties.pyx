@@ -94,7 +94,7 @@ def ids_fault(
 cdef inline bint _id_below(
     const unsigned char* data, const long long* bounds, long long a, long long b
 ) noexcept nogil:
-    """Whether id a comes before id b by bytes; of two with one beginning the shorter does."""
+    """Whether id a comes before id b by bytes; a prefix comes before the longer id."""
     cdef long long length_a = bounds[a + 1] - bounds[a]
     cdef long long length_b = bounds[b + 1] - bounds[b]
     cdef int difference = memcmp(data + bounds[a], data + bounds[b], min(length_a, length_b))
@@ -132,7 +132,7 @@ cdef void _sort_ids_down(
 
 
 cdef inline long long _last_at_most(const long long* rising, long long n, long long x) noexcept nogil:
-    """The number of the last of n >= 1 rising values that is at most x, 0 where none is."""
+    """The number of the last of n >= 1 rising values that is at most x, 0 if there is none."""
     cdef long long low = 0
     cdef long long middle
     while n - low > 1:

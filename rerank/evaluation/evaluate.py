@@ -1,4 +1,4 @@
-"""Systems judged on lists by several metrics, beside first-best, random and oracle, with significance."""
+"""Systems evaluated by several metrics against first-best, random and oracle, with significance."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Evaluation:
     replicas: Mapping[str, Variance] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the evaluation as plain values for JSON; None stands for absent values and NaN."""
+        """Return the evaluation as plain values for JSON; None replaces absent values and NaN."""
         metrics = {
             info.name: {
                 "signature": info.signature,

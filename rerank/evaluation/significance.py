@@ -155,7 +155,7 @@ def randomisation_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, differen
 
 
 def _p(extremes: Floats, difference: float) -> float:
-    # Sums in another order differ in the last bits; a difference equal but for these counts.
+    # Sums in another order differ in the last bits: differences equal except for these count as equal.
     bound = abs(difference) * (1 - 1e-12)
     return (int(np.count_nonzero(extremes >= bound)) + 1) / (len(extremes) + 1)
 

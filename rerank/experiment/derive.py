@@ -35,7 +35,7 @@ def label(
     Raises
     ------
     RerankError
-        In one line: a metric of whole rankings, or missing texts, references, trees or values.
+        If the metric judges whole rankings, or texts, references, trees or values are missing.
 
     Examples
     --------
@@ -58,14 +58,14 @@ def labelled(lists: CandidateLists, metric: str) -> CandidateLists:
     values = judge.better * judge.item_values()
     if np.isnan(values).any():
         bad = int(np.argmax(np.isnan(values)))
-        raise DataError(f"{lists.source}: item {bad + 1} has no {metric} of its own")
+        raise DataError(f"{lists.source}: item {bad + 1} has no value of {metric}")
     return dataclasses.replace(lists, labels=values, counts={**lists.counts, **judge.counts})
 
 
 def with_quantised(lists: CandidateLists, quantiser: Quantiser) -> CandidateLists:
     """Return the same lists with quantised labels; ``model=FILE`` takes the choices of a model.
 
-    Raises RerankError in one line if there are no labels or the model cannot be read.
+    Raises RerankError if there are no labels or the model cannot be read.
     """
     chosen = None
     if quantiser.scheme == "model":

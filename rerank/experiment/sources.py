@@ -21,7 +21,7 @@ Data = str | os.PathLike[str] | CandidateLists
 
 
 def read_lists(data: Data, reading: Reading | None = None) -> CandidateLists:
-    """Return the lists of a file ("-" = standard input), read as ``reading`` says; lists stay as they are."""
+    """Return the lists of a file ("-" = standard input), read according to ``reading``; lists are kept."""
     return data if isinstance(data, CandidateLists) else load(data, options=reading)
 
 

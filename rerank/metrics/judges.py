@@ -134,7 +134,7 @@ def checked_scores(scores: npt.ArrayLike, n_items: int) -> Floats | npt.NDArray[
     Raises
     ------
     DataError
-        If one is NaN or no number, or there are more or fewer.
+        If one is NaN or not a number, or there are more or fewer.
     """
     try:
         values = np.asarray(scores)

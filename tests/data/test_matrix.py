@@ -187,7 +187,7 @@ I64, I32 = np.int64, np.int32
         (np.ones((2, 4))[:, ::2], np.array([0, 1], I32), "C-contiguous float64"),
         (np.ones((2, 1)), np.array([0], I64), "contiguous int32"),
         (np.ones((2, 1)), np.array([0, 2], I32), "one for each dense column"),
-        (np.ones((3, 1)), np.array([0], I32), "3 dense rows beside 2 sparse ones"),
+        (np.ones((3, 1)), np.array([0], I32), "3 dense rows, but 2 sparse ones"),
         (np.ones((2, 2)), np.array([2, 0], I32), r"must rise within 0\.\.2"),
         (np.ones((2, 1)), np.array([3], I32), r"must rise within 0\.\.2"),
         (np.ones((2, 1)), np.array([1], I32), "item 1 has a sparse value of the dense column 1"),

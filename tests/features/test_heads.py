@@ -103,7 +103,7 @@ def test_a_table_from_a_file(tmp_path):
     assert table.head("NP", ["A", "NN", "NN"]) == 1
     assert table.head("VP", ["A", "und", "B"]) == 0
     path.write_bytes(b"* right\n\xff left\n")
-    with pytest.raises(FormatError, match=r":2: found bytes that are no UTF-8"):
+    with pytest.raises(FormatError, match=r":2: found bytes that are not UTF-8"):
         read_heads(str(path))
     with pytest.raises(RerankError, match="no such file"):
         read_heads(str(tmp_path / "absent"))

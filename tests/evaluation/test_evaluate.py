@@ -48,7 +48,7 @@ def test_json_has_the_keys_of_the_contract() -> None:
     assert record["baseline"] == "first_best"
 
 
-def test_values_gap_and_bounds_are_what_they_say() -> None:
+def test_values_gap_and_bounds_are_as_defined() -> None:
     lists, systems = data()
     lists = lists.with_first_best("input")
     record = evaluated().as_json()

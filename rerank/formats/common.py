@@ -24,6 +24,10 @@ from rerank.text import count
 STORE = "format store holds it"
 CHANGED = "bytes that change while they are read", "an unchanged file"
 
+# The read options of formats whose columns have names.
+_OF_ANY = {"strict", "missing", "layout", "dtype", "refs", "distinct"}
+NAMED_COLUMN_OPTIONS = frozenset({"list_column", "label_column", "id_column", "text_column"} | _OF_ANY)
+
 _LONGEST = 40
 _COUNTED = 1 << 20
 _NOT_FINITE = re.compile(rb"[-+]?(nan|inf|infinity)", re.IGNORECASE)

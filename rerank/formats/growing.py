@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -125,13 +124,3 @@ class Grouping:
             note_regrouped(self._path, len(self._apart), self._apart_line)
         offsets, rows = grouped(np.frombuffer(self._codes, dtype=np.int64))
         return offsets, StringColumn.from_strings(name.encode() for name in self._numbers), rows
-
-
-def taken(rows: Index | None, *columns: Any) -> tuple[Any, ...]:
-    """Return columns of items in the order of ``rows``; as they are if that is None."""
-    if rows is None:
-        return columns
-    return tuple(
-        None if column is None else column[rows] if isinstance(column, np.ndarray) else column.take(rows)
-        for column in columns
-    )

@@ -37,7 +37,9 @@ def _needed_cutoff() -> Any:
     return setting(..., "only the first so many items", ge=1)
 
 
-class _Retrieval(Metric):
+class RankingMetric(Metric):
+    """A mean over lists of a measure of the whole order; the mode of ties counts."""
+
     uses_ties = True
 
     @property
@@ -55,7 +57,7 @@ class _Retrieval(Metric):
         return self.judge(preparation.shared(_relevance), preparation.no_relevant)
 
 
-class _Binary(_Retrieval):
+class _Binary(RankingMetric):
     """A measure of items that are relevant or not."""
 
     kernel: ClassVar[Callable[..., None]]
@@ -139,19 +141,40 @@ class Pass(_Binary):
     cutoff: int = _needed_cutoff()
 
 
-class _Gains(_Retrieval):
-    """nDCG of one family; ``gain`` and ``discount`` name its formulas, i is a place from 1."""
+class GainMetric(RankingMetric):
+    """A sum of gains over places, each divided by a divisor of its place; here nDCG.
+
+    A new one overrides ``gains`` or ``divisors``. Only items with a label above 0 gain anything, and the
+    larger label must not gain less, so that the order of the labels is the best one.
+
+    Attributes
+    ----------
+    gain, discount : str
+        The formulas for the signature; i is a place from 1.
+    normalised : bool
+        Whether a list's sum is divided by that of its best order.
+    """
 
     gain: ClassVar[str] = "2^rel-1"
     discount: ClassVar[str] = "log2(1+i)"
+    normalised: ClassVar[bool] = True
     cutoff: int | None = _any_cutoff()
 
+    def gains(self, labels: Floats) -> Floats:
+        """Return the gain of each label (n), all above 0."""
+        return np.exp2(labels) - 1.0
+
+    def divisors(self, places: Floats) -> Floats:
+        """Return what the gain at each place 1, 2, ... (n) is divided by, above 0."""
+        return np.log2(places + 1.0)
+
     def judge(self, relevance: Relevance, no_relevant: str) -> GainJudge:
+        """Return a judge of these judgements."""
         return GainJudge(self, relevance, no_relevant)
 
 
 @register("nDCG-exp")
-class ExponentialNdcg(_Gains):
+class ExponentialNdcg(GainMetric):
     """nDCG with exponential gains."""
 
     summary = "normalised discounted cumulative gain, gains 2^label - 1"
@@ -159,16 +182,19 @@ class ExponentialNdcg(_Gains):
 
 
 @register("nDCG-letor")
-class LetorNdcg(_Gains):
+class LetorNdcg(GainMetric):
     """nDCG as LETOR's evaluation script computes it."""
 
     summary = "nDCG of the LETOR script: gains 2^label - 1, no discount at places 1 and 2"
     examples = ("nDCG-letor", "nDCG-letor@3")
     discount = "1,log2(i)"
 
+    def divisors(self, places: Floats) -> Floats:
+        return np.log2(np.maximum(places, 2.0))
+
 
 @register("nDCG", "ndcg_cut")
-class Ndcg(_Gains):
+class Ndcg(GainMetric):
     """nDCG with the labels as gains."""
 
     summary = "normalised discounted cumulative gain, gains are the labels"
@@ -176,9 +202,12 @@ class Ndcg(_Gains):
     gain = "rel"
     dcg: Literal["log2", "exp-log2", "letor"] = setting("log2", "ir_measures' names of the families")
 
-    def canonical(self) -> _Gains:
+    def gains(self, labels: Floats) -> Floats:
+        return labels
+
+    def canonical(self) -> GainMetric:
         """Return the metric of the family that ``dcg`` names."""
-        others: dict[str, type[_Gains]] = {"exp-log2": ExponentialNdcg, "letor": LetorNdcg}
+        others: dict[str, type[GainMetric]] = {"exp-log2": ExponentialNdcg, "letor": LetorNdcg}
         return others[self.dcg](cutoff=self.cutoff) if self.dcg in others else self
 
 
@@ -188,7 +217,7 @@ class RankingJudge(ReportJudge):
     stage: Relevance
 
     def __init__(
-        self, metric: _Retrieval, relevance: Relevance, no_relevant: str, formula: list[str]
+        self, metric: RankingMetric, relevance: Relevance, no_relevant: str, formula: list[str]
     ) -> None:
         policy = (f"ties:{relevance.ties}", f"no_relevant:{no_relevant}", "unjudged:not-relevant")
         super().__init__(metric.name, signed(metric.name, *formula, *policy), relevance)
@@ -260,34 +289,32 @@ class BinaryJudge(RankingJudge):
 
 
 class GainJudge(RankingJudge):
-    """nDCG of one family."""
+    """nDCG and other sums of gains over places."""
 
-    def __init__(self, metric: _Gains, relevance: Relevance, no_relevant: str) -> None:
+    def __init__(self, metric: GainMetric, relevance: Relevance, no_relevant: str) -> None:
         formula = [f"gain:{metric.gain}", f"discount:{metric.discount}"]
         super().__init__(metric, relevance, no_relevant, formula)
         self.metric = metric
         known = relevance.known
         most = int(max(relevance.lists.lengths.max(), known.lengths.max()))
         places = np.arange(1, most + 1, dtype=np.float64)
-        if metric.discount == "1,log2(i)":
-            self._divisors = np.log2(np.maximum(places, 2.0))
-        else:
-            self._divisors = np.log2(places + 1.0)
+        with np.errstate(over="ignore", divide="ignore"):  # far places may count nothing
+            self._divisors = np.asarray(metric.divisors(places), dtype=np.float64)
+            self._gains, falling = (
+                np.asarray(metric.gains(labels), dtype=np.float64)
+                for labels in (relevance.item_labels, known.values)
+            )
         self._discounts = np.concatenate(([0.0], np.cumsum(1.0 / self._divisors)))
-        self._gains = self._gain(relevance.item_labels)
-        falling = self._gain(known.values)
         if not np.isfinite(falling).all():
             largest = known.values.max()
-            raise DataError(f"{relevance.lists.source}: label {largest:g} is too large for a gain of 2^rel-1")
+            raise DataError(
+                f"{relevance.lists.source}: label {largest:g} is too large for a gain of {metric.gain}"
+            )
         self._ideal = np.empty(relevance.lists.n_lists)
         cutoff = most if metric.depth is None else min(metric.depth, most)
         _ranking.ideal_dcg(known.offsets, falling, self._divisors, cutoff, self._ideal)
-
-    def _gain(self, labels: Floats) -> Floats:
-        if self.metric.gain == "rel":
-            return labels
-        with np.errstate(over="ignore"):
-            return np.exp2(labels) - 1.0
+        if not metric.normalised:
+            self._ideal = (self._ideal > 0).astype(np.float64)
 
     @cached_property
     def possible(self) -> Mask:

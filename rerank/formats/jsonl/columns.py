@@ -15,8 +15,8 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.formats.base import ReadOptions
-from rerank.formats.common import note, quoted
-from rerank.formats.growing import Strings, taken
+from rerank.formats.common import in_list_order, note, quoted
+from rerank.formats.growing import Strings
 from rerank.formats.jsonl.cells import Cells
 from rerank.formats.jsonl.keys import (
     PROMPT,
@@ -268,26 +268,21 @@ class Columns:
         if prompts is None and len(self.prompts):
             self.ignore(PROMPT, len(self.prompts))
         self._note_ignored()
-        features, labels, scores, first_best, ids, texts = taken(
+        items = in_list_order(
             rows,
-            self.cells.finish(self.options, self.source),
-            np.frombuffer(self.labels) if self.any_label else None,
-            np.frombuffer(self.scores) if self.any_score else None,
-            -np.arange(len(self.labels), dtype=np.float64),
-            self.ids.column() if len(self.ids) else None,
-            self.texts.column() if len(self.texts) else None,
+            features=self.cells.finish(self.options, self.source),
+            labels=np.frombuffer(self.labels) if self.any_label else None,
+            base_scores=np.frombuffer(self.scores) if self.any_score else None,
+            first_best=-np.arange(len(self.labels), dtype=np.float64),
+            item_ids=self.ids.column() if len(self.ids) else None,
+            texts=self.texts.column() if len(self.texts) else None,
         )
         return CandidateLists(
             offsets,
-            features,
-            labels=labels,
-            base_scores=scores,
-            first_best=first_best,
+            **items,
             list_ids=list_ids,
-            item_ids=ids,
             rows=rows,
             feature_names=list(self.cells.names),
-            texts=texts,
             prompts=prompts,
             references=tuple(column.column() for column in self.references or ()),
             source=self.source,

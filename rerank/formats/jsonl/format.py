@@ -47,8 +47,8 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.errors import DataError
 from rerank.files import atomic_write
-from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.common import STORE, first_repeated, refuse_equal_ids
+from rerank.formats.base import COLUMNS, FORMATS, Format, ReadOptions
+from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, first_repeated, refuse_equal_ids
 from rerank.formats.jsonl.keys import PROMPT
 from rerank.formats.jsonl.read import read_jsonl
 
@@ -72,35 +72,8 @@ class JSONLines(Format):
     name: ClassVar[str] = "jsonl"
     summary: ClassVar[str] = "JSON, a list or a candidate per line, with texts, features and labels"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
-    honours: ClassVar[frozenset[str]] = frozenset(
-        {
-            "strict",
-            "missing",
-            "layout",
-            "dtype",
-            "refs",
-            "distinct",
-            "list_column",
-            "label_column",
-            "id_column",
-            "text_column",
-        }
-    )
-
-    holds: ClassVar[frozenset[str]] = frozenset(
-        {
-            "features",
-            "labels",
-            "base_scores",
-            "first_best",
-            "list_ids",
-            "item_ids",
-            "feature_names",
-            "texts",
-            "prompts",
-            "references",
-        }
-    )
+    honours: ClassVar[frozenset[str]] = NAMED_COLUMN_OPTIONS
+    holds: ClassVar[frozenset[str]] = frozenset(COLUMNS) - {"rows", "trees", "gold", "counts", "unretrieved"}
     ranked_by_line: ClassVar[bool] = True
 
     @classmethod

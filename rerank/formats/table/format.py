@@ -11,7 +11,7 @@ from rerank.data.lists import CandidateLists
 from rerank.errors import DataError
 from rerank.files import atomic_write, plain_suffix
 from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.common import STORE, in_input_order, refuse_equal_ids
+from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, in_input_order, refuse_equal_ids
 from rerank.formats.table.read import read_table
 
 _RESERVED = ("list", "id", "text", "label")
@@ -36,21 +36,7 @@ class Table(Format):
     name: ClassVar[str] = "table"
     summary: ClassVar[str] = "CSV or TSV with a header, an item per line, empty cells for missing values"
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv")
-    honours: ClassVar[frozenset[str]] = frozenset(
-        {
-            "strict",
-            "missing",
-            "layout",
-            "dtype",
-            "refs",
-            "distinct",
-            "list_column",
-            "label_column",
-            "id_column",
-            "text_column",
-        }
-    )
-
+    honours: ClassVar[frozenset[str]] = NAMED_COLUMN_OPTIONS
     holds: ClassVar[frozenset[str]] = frozenset(
         {"features", "labels", "list_ids", "item_ids", "rows", "feature_names", "texts"}
     )

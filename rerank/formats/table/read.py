@@ -10,8 +10,8 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
 from rerank.errors import FormatError
 from rerank.formats.base import ReadOptions
-from rerank.formats.common import check_float32, empty_dense, note, quoted
-from rerank.formats.growing import Grouping, Strings, taken
+from rerank.formats.common import check_float32, empty_dense, in_list_order, note, quoted
+from rerank.formats.growing import Grouping, Strings
 from rerank.formats.table.columns import Fault, Numbers, roles_of
 from rerank.formats.table.source import Rows, Source
 from rerank.native.formats._table import mark_runs
@@ -71,21 +71,16 @@ class _Reader:
         self._note_left_out()
         offsets, list_ids, rows = self.grouping.finish()
         columns = [column for column in self.features if column.is_numeric]
-        features, labels, ids, texts = taken(
-            rows,
-            self._matrix(columns),
-            None if self.label is None else self.label.values(),
-            *(None if j is None else self.strings[j].column() for j in (self.roles.id, self.roles.text)),
+        ids, texts = (
+            None if j is None else self.strings[j].column() for j in (self.roles.id, self.roles.text)
         )
+        labels = None if self.label is None else self.label.values()
         return CandidateLists(
             offsets,
-            features,
-            labels=labels,
+            **in_list_order(rows, features=self._matrix(columns), labels=labels, item_ids=ids, texts=texts),
             list_ids=list_ids,
-            item_ids=ids,
             rows=rows,
             feature_names=[column.name for column in columns],
-            texts=texts,
             source=self.source,
         )
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.types import Bytes, Index
 from rerank.errors import FormatError
 from rerank.files import plain_suffix, shown
+from rerank.formats.buffers import strings_at
 from rerank.formats.growing import whole_lines
-from rerank.native.formats._table import FAULTS, gather, split_rows
+from rerank.native.formats._table import FAULTS, split_rows
 from rerank.text import count
 
 _PADDING = 64  # readable bytes that kernels need after the text
@@ -44,11 +44,7 @@ class Rows:
 
     def column(self, column: int) -> StringColumn:
         """Return all cells of a column."""
-        spans = self.spans[:, column]
-        offsets = offsets_of(spans[:, 1])
-        out = np.empty(int(offsets[-1]), dtype=np.uint8)
-        gather(self.text, spans, out)
-        return StringColumn(out, offsets)
+        return strings_at([(self.text, self.spans[:, column], np.arange(len(self.lines)))])
 
 
 class Source:

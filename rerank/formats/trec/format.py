@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import ClassVar
 
@@ -14,7 +13,7 @@ from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
 from rerank.files import atomic_write
 from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.common import STORE, first_repeated, in_input_order, refuse_equal_ids
+from rerank.formats.common import STORE, in_input_order, refuse_equal_ids
 from rerank.formats.trec.fusion import fused
 from rerank.formats.trec.qrels import with_qrels
 from rerank.formats.trec.read import as_lists, read_run
@@ -76,11 +75,11 @@ class TRECRun(Format):
         _check_ids(queries, "list", path)
         _check_ids(ids, "item", path)
         refuse_equal_ids(lists, "trec", path)
-        for i, (start, stop) in enumerate(itertools.pairwise(lists.offsets.tolist())):
-            k = first_repeated([ids.bytes_at(k) for k in range(start, stop)])
-            if k is not None:
-                found = f"two items of list {queries[i]!r} have the id {ids[start + k]!r}"
-                raise DataError(f"{path}: {found}, which a run cannot hold; {STORE}")
+        repeated = np.flatnonzero(ids.repeated(lists.offsets)).tolist()
+        if repeated:
+            query = queries[int(lists.list_index[repeated[0]])]
+            found = f"two items of list {query!r} have the id {ids[repeated[0]]!r}"
+            raise DataError(f"{path}: {found}, which a run cannot hold; {STORE}")
         ranks = _ranks(lists, scores if lists.first_best is None else lists.first_best)
         names = [queries.bytes_at(i) for i in range(lists.n_lists)]
         list_index = lists.list_index

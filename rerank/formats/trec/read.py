@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from array import array
 from collections import Counter
@@ -17,8 +16,8 @@ from rerank.data.types import Floats, Index
 from rerank.errors import FormatError
 from rerank.files import shown
 from rerank.formats.base import ReadOptions
-from rerank.formats.common import check_float32, finite, first_repeated, note, quoted
-from rerank.formats.growing import Grouping, Strings, each_line, taken
+from rerank.formats.common import check_float32, finite, in_list_order, note, quoted
+from rerank.formats.growing import Grouping, Strings, each_line
 from rerank.text import count
 
 _LINE = "six fields: query Q0 document rank score tag"
@@ -73,25 +72,24 @@ def read_run(path: str, strict: bool) -> Run:
     name = tags.most_common(1)[0][0].decode("utf-8", "surrogateescape")
     if len(tags) > 1:
         note(f"{source}: {len(tags)} tags in one run; it is taken as run {quoted(name)}")
-    columns = documents.column(), np.frombuffer(scores), np.frombuffer(ranks), np.frombuffer(lines, np.int64)
-    items, by_score, by_rank, line_of_item = taken(rows, *columns)
-    run = Run(source, name, offsets, queries, items, by_score, by_rank, rows)
-    _refuse_repeated(run, line_of_item)
+    columns = in_list_order(
+        rows, documents=documents.column(), scores=np.frombuffer(scores), ranks=np.frombuffer(ranks)
+    )
+    run = Run(source, name, offsets, queries, rows=rows, **columns)
+    _refuse_repeated(run, np.frombuffer(lines, dtype=np.int64))
     _note_disorder(run)
     return run
 
 
 def _refuse_repeated(run: Run, lines: Index) -> None:
-    """Raise FormatError for the first of ``lines`` (n_documents) that repeats a document of its query."""
-    repeated = []
-    for i, (start, stop) in enumerate(itertools.pairwise(run.offsets.tolist())):
-        k = first_repeated([run.documents.bytes_at(k) for k in range(start, stop)])
-        if k is not None:
-            repeated.append((int(lines[start + k]), start + k, i))
-    if repeated:
-        line, item, query = min(repeated)
-        found = f"document {quoted(run.documents[item])} again in query {quoted(run.queries[query])}"
-        raise FormatError(run.source, line, found, "each document once per query")
+    """Raise FormatError at the first of ``lines`` (n_documents) that repeats a document of its query."""
+    repeated = np.flatnonzero(run.documents.repeated(run.offsets))
+    if len(repeated):
+        places = repeated if run.rows is None else run.rows[repeated]
+        item = repeated[np.argmin(places)]
+        query = run.queries[int(np.searchsorted(run.offsets, item, side="right")) - 1]
+        found = f"document {quoted(run.documents[int(item)])} again in query {quoted(query)}"
+        raise FormatError(run.source, int(lines[places.min()]), found, "each document once per query")
 
 
 def _note_disorder(run: Run) -> None:

@@ -5,7 +5,7 @@ length of each cell in ``text``.
 """
 
 from libc.math cimport NAN, isinf
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp
 
 from rerank.native.data._number cimport number
 
@@ -178,14 +178,3 @@ def mark_runs(const unsigned char[::1] text, const long long[:, :] spans, unsign
                 or spans[i, 1] != spans[i - 1, 1]
                 or memcmp(&text[spans[i, 0]], &text[spans[i - 1, 0]], <size_t>spans[i, 1]) != 0
             )
-
-
-def gather(const unsigned char[::1] text, const long long[:, :] spans, unsigned char[::1] out):
-    """OUT out (sum of the lengths) = the cells one after the other."""
-    cdef Py_ssize_t i
-    cdef Py_ssize_t at = 0
-    with nogil:
-        for i in range(spans.shape[0]):
-            if spans[i, 1]:
-                memcpy(&out[at], &text[spans[i, 0]], <size_t>spans[i, 1])
-            at += spans[i, 1]

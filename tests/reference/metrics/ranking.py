@@ -101,11 +101,9 @@ def in_trec_order(
     return measure([labels[i] for i in order])
 
 
-def value(metric: Any, lists: CandidateLists, scores: Sequence[float], ties: str) -> float:
-    """The corpus value of a measure of retrieval; ``ties`` is trec, expected or input."""
-    rel = getattr(metric, "rel", 1.0)
-    family = "Success" if metric.family == "pass" and rel else metric.family
-    measure = of_order(family, getattr(metric, "cutoff", None), rel)
+def over_lists(measure: Measure, lists: CandidateLists, scores: Sequence[float], ties: str) -> float:
+    """The mean over judged lists of a function of the labels from the top down; ``ties`` is trec, expected
+    or input."""
     found = []
     for part in plain(lists, scores):
         if all(math.isnan(label) for label in part.labels):
@@ -116,3 +114,11 @@ def value(metric: Any, lists: CandidateLists, scores: Sequence[float], ties: str
             of_ties = expected if ties == "expected" else in_input_order
             found.append(of_ties(measure, part.labels, part.scores))
     return mean(found)
+
+
+def value(metric: Any, lists: CandidateLists, scores: Sequence[float], ties: str) -> float:
+    """The corpus value of a measure of retrieval."""
+    rel = getattr(metric, "rel", 1.0)
+    family = "Success" if metric.family == "pass" and rel else metric.family
+    measure = of_order(family, getattr(metric, "cutoff", None), rel)
+    return over_lists(measure, lists, scores, ties)

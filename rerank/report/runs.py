@@ -70,7 +70,7 @@ def variance_lines(found: Variance, where: str, digits: int) -> list[str]:
     if found.sd_seeds > 0:
         alone = f"two single runs less than {found.within_seeds:.{digits}f} apart may differ by seed alone"
         if not math.isnan(found.sd_lists):
-            alone += f"; one run's value is accurate to ±{found.of_one_run:.{digits}f}"
+            alone += f"; one run is accurate to ±{found.of_one_run:.{digits}f}"
         lines.append(alone)
     return lines
 

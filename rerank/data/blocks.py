@@ -21,6 +21,7 @@ from rerank.native.data import _blocks
 # A copy is made only if it is so much smaller than the features, which stay: together at most 1.2 times.
 WORTH = 0.2
 SAMPLE = 64
+SHARED = 2  # numbering pays if a list has this many values for each of its features
 FEW = 4096  # the weights of so many features fit in a cache in any case
 
 
@@ -41,7 +42,10 @@ class ListRows(NamedTuple):
 
 
 def list_rows(features: Features, pairs: Pairs, visits: int) -> ListRows:
-    """Return the rows of the items of ``pairs`` for a learner that visits each list ``visits`` times."""
+    """Return the rows of the items of ``pairs`` for a learner that visits each list ``visits`` times.
+
+    Features are numbered by list only if that pays: after two visits, and if items share them.
+    """
     packed, rows = pack_differing(features, pairs)
     matrix = packed.matrix()
     if isinstance(packed, Dense) or packed.n_features <= FEW or visits < 3:
@@ -93,9 +97,14 @@ def _number_by_list(matrix: Any, features: Features, pairs: Pairs, rows: Index, 
     bounds = np.empty(pairs.n_lists + 1, dtype=np.int64)
     own = np.empty(block.n_values + len(places) * pairs.n_lists, dtype=np.int32)  # only its start is touched
     number = np.full(block.n_features, -1, dtype=np.int32)
-    most: int = _blocks.number_by_list(
-        *(block.indptr, block.indices, places, pairs.offsets, rows, number, local, bounds, own)
-    )
+    given = (block.indptr, block.indices, places)
+    room = (rows, number, local, bounds, own)
+    sample = pairs.offsets[: SAMPLE + 1]
+    _blocks.number_by_list(*given, sample, *room)
+    looked = np.diff(block.indptr)[rows[: sample[-1]]].sum()
+    if looked < SHARED * bounds[len(sample) - 1]:
+        return 0
+    most: int = _blocks.number_by_list(*given, pairs.offsets, *room)
     if most <= 0:
         return 0
     matrix.number_by_list(local, bounds, own[: bounds[-1]].copy())

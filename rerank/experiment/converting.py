@@ -13,7 +13,7 @@ from rerank.experiment.derive import labelled
 from rerank.experiment.outputs import Written, written
 from rerank.experiment.sources import Data, as_lists, read_lists
 from rerank.files import os_error
-from rerank.formats import saving
+from rerank.formats import base
 from rerank.formats.weights import WeightOptions, read_weights, write_weights
 from rerank.models.linear import LinearModel
 from rerank.models.weights import load_linear, weights_of
@@ -51,7 +51,7 @@ def save(
     >>> rerank.load(path)
     CandidateLists(2 lists, 3 items, 0 dense features)
     """
-    saving.save(as_lists(data, group=group, qid=qid, refs=refs), os.fspath(path), format)
+    base.save(as_lists(data, group=group, qid=qid, refs=refs), os.fspath(path), format)
 
 
 def convert_file(data: Data, out: str, to: str | None = None, *, reading: Reading | None = None) -> Written:
@@ -64,7 +64,7 @@ def convert_file(data: Data, out: str, to: str | None = None, *, reading: Readin
     to : name of the format to write; None = by the suffix of ``out``.
     reading : how the file is read.
     """
-    target = to or saving.format_for(out)
+    target = to or base.format_for(out)
     return written(read_lists(data, reading), out, target)
 
 
@@ -83,7 +83,7 @@ def append_file(
     data, out, to, reading : as for ``convert_file``.
     columns : the feature's name to the file of its values.
     """
-    target = to or saving.format_for(out)
+    target = to or base.format_for(out)
     lists = read_lists(data, reading)
     added = {name: read_scores(path, lists) for name, path in columns.items()}
     return written(lists.with_added(added), out, target)
@@ -99,7 +99,7 @@ def label_file(
     data, out, to, reading : as for ``convert_file``.
     metric : a metric of single candidates, such as sBLEU.
     """
-    target = to or saving.format_for(out)
+    target = to or base.format_for(out)
     return written(labelled(read_lists(data, reading), metric), out, target)
 
 
@@ -131,7 +131,7 @@ def split_file(
     """
     if bool(parts) == (folds is not None):
         raise ConfigError("give parts (--part NAME=SHARE, twice or more) or --folds K")
-    target = saving.format_for(f"part{suffix}")
+    target = base.format_for(f"part{suffix}")
     lists = read_lists(data, reading)
     drawn = parts_of(lists, parts, seed) if folds is None else folds_of(lists, folds, seed)
     made = []

@@ -23,7 +23,7 @@ from rerank.features.heads import default_heads, read_heads
 from rerank.features.parse import ParseFeatures, ParseSettings, choose
 from rerank.files import COMPRESSED_SUFFIXES, os_error, write_lines
 from rerank.formats import load
-from rerank.formats.saving import format_for
+from rerank.formats.base import format_for
 from rerank.reading import Reading
 from rerank.report import record, tree_features
 

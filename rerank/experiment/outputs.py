@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError
 from rerank.files import check_target
-from rerank.formats.saving import save
+from rerank.formats.base import save
 from rerank.text import count
 
 

@@ -1,4 +1,4 @@
-"""What a format is, how one is chosen for a path, and the options for reading."""
+"""What a format is, how one is chosen for a path, and reading and writing by its name."""
 
 from __future__ import annotations
 
@@ -212,3 +212,23 @@ def format_of(path: str) -> str:
     if by == "content":
         warnings.warn(f"{shown(path)}: read as {name} (by content)", DataNote, stacklevel=2)
     return name
+
+
+def save(lists: CandidateLists, path: str, format: str | None = None) -> None:
+    """Write ``lists`` to ``path`` in the format named, or that of the path's suffix; see ``format_for``."""
+    FORMATS.get(format or format_for(path))().write(lists, path)
+
+
+def format_for(path: str) -> str:
+    """Return the format in which a path is written, by its suffix; ``.store`` and a final / mean a store.
+
+    Raises ConfigError if the suffix does not tell the format.
+    """
+    if path.endswith("/"):
+        return "store"
+    suffix = plain_suffix(path)
+    for name in FORMATS.names():
+        if suffix and suffix in (*FORMATS.get(name).suffixes, f".{name}"):
+            return name
+    known = ", ".join(FORMATS.names())
+    raise ConfigError(f"{path}: its name says no format to write; say which by --to (known: {known})")

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from rerank.data.columns.offsets import fresh_array, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Sparse
+from rerank.data.matrix import Features
 from rerank.data.types import Bytes, Floats, Index
 from rerank.errors import DataError, DataNote, FormatError
 from rerank.formats.base import ReadOptions
@@ -158,11 +158,21 @@ def note_regrouped(path: str, n_lists: int, line: int) -> None:
     )
 
 
-def unnamed_last(rows: Sparse) -> int:
+def unnamed_last(features: Features) -> int:
     """Return the last column if every value of it is 0, so that no line would name it; otherwise -1."""
-    named = rows.indices if rows.data is None else rows.indices[rows.data != 0]
-    last = rows.n_features - 1
-    return -1 if np.any(named == last) else last
+    last = features.n_features - 1
+    return -1 if last < 0 or np.any(features.column(last)) else last
+
+
+def check_missing(lists: CandidateLists, name: str, path: str) -> None:
+    """Raise DataError if format ``name`` would leave out zeros as well as missing values."""
+    if lists.has_missing and lists.features.layout != "dense":
+        raise DataError(f"{path}: {name} cannot hold both zeros and missing values left out; {STORE}")
+
+
+def bytes_and_bounds(column: StringColumn | None) -> tuple[Bytes, Index] | tuple[None, None]:
+    """Return the two arrays of a column of strings, as kernels take them."""
+    return (None, None) if column is None else (column.data, column.offsets)
 
 
 def in_input_order(lists: CandidateLists) -> Index:

@@ -11,7 +11,7 @@ import pytest
 from rerank import CandidateLists, load, load_model, train
 from rerank.data.labels import parse_quantiser, quantised
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.formats.saving import save
+from rerank.formats.base import save
 
 WAYS = ("best", "above=0.4", "top=30%", "kmeans=3", "list-kmeans=2")
 

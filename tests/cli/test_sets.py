@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rerank import load
-from rerank.formats.saving import save
+from rerank.formats.base import save
 
 
 def test_convert_to_a_store_and_back(rerank, work):

@@ -188,6 +188,7 @@ def test_numbered_features_train_the_same_model(algorithm, layout, monkeypatch):
         y = rng.integers(0, 4, 60).astype(float)
         lists = CandidateLists.from_arrays(in_layout(layout, X), y, group=[1, 9, 20, 2, 28])
     models = []
+    monkeypatch.setattr("rerank.data.blocks.SHARED", 0)
     for few in (0, 10**9):
         monkeypatch.setattr("rerank.data.blocks.FEW", few)
         pairs = make_pairs(lists, PairRelation())
@@ -196,3 +197,13 @@ def test_numbered_features_train_the_same_model(algorithm, layout, monkeypatch):
     assert models[0].weights.tobytes() == models[1].weights.tobytes()
     updates = [[row["updates"] for row in model.curve] for model in models]
     assert updates[0] == updates[1]
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_features_are_numbered_only_if_items_share_them(shared):
+    n, width = 400, 30
+    indices = np.arange(n * width, dtype=np.int32) % (width if shared else n * width)
+    indptr = np.arange(0, n * width + 1, width, dtype=np.int64)
+    features = Sparse(indptr, indices, np.arange(1.0, n * width + 1), n * width)
+    lists = CandidateLists.from_arrays(features, np.arange(n) % 4, group=[4] * 100)
+    assert (list_rows(features, make_pairs(lists, PairRelation()), 5).most > 0) == shared

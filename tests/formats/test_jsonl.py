@@ -22,9 +22,9 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import load
+from rerank.formats.base import save
 from rerank.formats.growing import each_line
 from rerank.formats.jsonl.format import JSONLines
-from rerank.formats.saving import save
 
 STRINGS = StringColumn.from_strings
 

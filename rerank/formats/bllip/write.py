@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Bytes, Index
+from rerank.data.types import Index
 from rerank.errors import DataError
 from rerank.formats.buffers import write_blocks
 from rerank.formats.common import unnamed_last
 from rerank.native.formats._bllip import MOST_FEATURES
-from rerank.native.formats._bllip_write import write_sentences
+from rerank.native.formats._write import most_values, write_bllip
 
 _VALUE_BOUND = 34  # bytes of " id=value" at most
 _PARSE_BOUND = 28  # of " P=", " W=", the comma
@@ -46,18 +47,9 @@ def write_lists(lists: CandidateLists, path: str) -> None:
     if lists.n_features > MOST_FEATURES:
         raise DataError(f"{path}: bllip holds {MOST_FEATURES} features at most, found {lists.n_features}")
     ids, _ = ids_of(lists.feature_names, lists.n_features)
-    rows = lists.features.compressed()
-    last = unnamed_last(rows)
-    last_id = int(ids[last]) if last >= 0 else -1
-    sizes = np.add.reduceat(
-        _PARSE_BOUND + _VALUE_BOUND * np.diff(rows.indptr), lists.offsets[:-1], dtype=np.int64
-    )
-
-    def render(a: int, b: int, out: Bytes) -> int:
-        offsets = lists.offsets[a : b + 1]
-        named = last_id if a == 0 else -1
-        return write_sentences(offsets, edges, rows.indptr, rows.indices, rows.data, ids, named, out)
-
+    matrix, last = lists.features.matrix(), unnamed_last(lists.features)
+    sizes = np.add.reduceat(_PARSE_BOUND + _VALUE_BOUND * most_values(matrix), lists.offsets[:-1])
+    render = partial(write_bllip, matrix, last, lists.offsets, edges, ids)
     write_blocks(path, sizes + _LINE_BOUND, render, header=b"S=%d\n" % lists.n_lists, spare=_VALUE_BOUND)
 
 

@@ -6,7 +6,6 @@ import itertools
 import math
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,37 +23,25 @@ from rerank.formats.jsonl.keys import (
     Roles,
     described,
     encoded,
-    logprob_features,
+    logprobs_of,
     name_of,
     number_of,
     numbers_of,
     references_of,
     strings_of,
-    token_logprobs,
 )
 from rerank.native.formats._json import fill_rows
 from rerank.text import count
 
 _MOST_IGNORED = 1000  # keys that are counted separately
+Row = tuple[tuple[str, ...], "array[float] | Floats", int]  # names, values and items, as Cells.add takes
 Extra = dict[str, "array[float]"]
-Values = dict[str, tuple[str, list[Any]]]  # keys and values by role
+Values = dict[str, tuple[list[Any], str]]  # values by role, and the key that has them
 
 _NUMBERS = {float, int, bool}
-_KEYS_OF_TEXT = ("text",)
 
 # Raised if candidates with the same keys differ in what their values are; each is then added by itself.
 _MIXED = "values of one kind"
-
-
-@dataclass
-class _Checked:
-    """What a run of candidates with the same keys adds to the columns."""
-
-    labels: array[float]
-    scores: array[float]
-    texts: list[bytes]
-    ids: list[bytes]
-    rows: list[tuple[tuple[str, ...], array[float] | Floats, int]] = field(default_factory=list)
 
 
 class Columns:
@@ -81,13 +68,13 @@ class Columns:
             key = "others"
         self.ignored[key] = self.ignored.get(key, 0) + n
 
-    def add(self, items: Sequence[Any]) -> None:
+    def add(self, items: Sequence[dict[str, Any]]) -> None:
         """Add candidates, neighbours with the same keys together.
 
         Raises MisfitError with the number of the first candidate that does not fit.
         """
         start = 0
-        for _, run in itertools.groupby(items, key=_keys_of):
+        for _, run in itertools.groupby(items, key=tuple):
             some = list(run)
             self._add_run(some, start)
             start += len(some)
@@ -102,41 +89,43 @@ class Columns:
             for i, item in enumerate(items):
                 self._add_run([item], start + i)
 
-    def _add_checked(self, items: list[Any]) -> None:
+    def _add_checked(self, items: list[dict[str, Any]]) -> None:
         """Add candidates with the same keys; nothing is added if any of them does not fit."""
-        if _keys_of(items[0]) == _KEYS_OF_TEXT:
-            items = [_object_of(item) for item in items]
         values, extra, ignored = self._by_role(items)
-        n = len(items)
-        labels, scores = (_numbers_or_nan(values.get(role), n) for role in ("label", "score"))
-        checked = _Checked(labels, scores, self._texts(values), self._ids(values))
+        nan = array("d", [math.nan]) * len(items)
+        labels = numbers_of(*values["label"], nullable=True) if "label" in values else nan
+        scores = numbers_of(*values["score"], nullable=True) if "score" in values else nan
+        texts = self._strings("text", "a text", values, self.texts)
+        ids = self._strings("id", "an id", values, self.ids)
         if "logprobs" in values:
-            key, column = values["logprobs"]
-            found = _logprobs(key, column)
+            column, key = values["logprobs"]
+            found = _logprobs(column, key)
             if found is None:
                 ignored.append(key)
-            elif not found.keys().isdisjoint(extra):
-                name = next(name for name in found if name in extra)
-                raise MisfitError(key, f"log-probabilities beside a number {name!r}", "one of them")
-            else:
-                extra.update(found)
-        self._features(values, extra, checked)
+            for name in found or ():
+                if name in extra:
+                    raise MisfitError(key, f"log-probabilities beside a number {name!r}", "one of them")
+            extra.update(found or {})
+        if "features" in values:
+            rows = self._own_features(*values["features"], extra)
+        else:
+            if "score" in values:
+                extra = self._with_score(values["score"][1], scores, extra)
+            numbers = array("d", itertools.chain.from_iterable(zip(*extra.values(), strict=True)))
+            rows = [(tuple(extra), numbers, len(items))]
         self.any_label |= "label" in values
         self.any_score |= "score" in values
-        self._commit(checked)
+        self.labels.extend(labels)
+        self.scores.extend(scores)
+        self.texts.extend(texts)
+        self.ids.extend(ids)
+        for row in rows:
+            self.cells.add(*row)
         for key in ignored:
-            self.ignore(key, n)
-
-    def _commit(self, checked: _Checked) -> None:
-        self.labels.extend(checked.labels)
-        self.scores.extend(checked.scores)
-        self.texts.extend(checked.texts)
-        self.ids.extend(checked.ids)
-        for names, numbers, n in checked.rows:
-            self.cells.add(names, numbers, n)
+            self.ignore(key, len(items))
 
     def _by_role(self, items: list[dict[str, Any]]) -> tuple[Values, Extra, list[str]]:
-        """Keys and values by role, other numbers by key, and the keys that are ignored."""
+        """Return values by role, other numbers by key, and the keys that are ignored."""
         of = self.roles.of
         values: Values = {}
         extra: Extra = {}
@@ -151,7 +140,7 @@ class Columns:
                 continue
             column = [item[key] for item in items]
             if role is not None:
-                values[role] = key, column
+                values[role] = column, key
             elif self._is_feature(key, column):
                 extra[key] = numbers_of(column, key)
             else:
@@ -169,46 +158,30 @@ class Columns:
             raise MisfitError(key, described(column[0]), "a number, as candidates before have")
         return False
 
-    def _texts(self, values: Values) -> list[bytes]:
-        if "text" not in values:
-            if len(self.texts):
-                raise MisfitError("text", "no text", "one, as the candidates before have")
-            return []
-        key, column = values["text"]
-        if len(self.texts) < self.cells.n_items:
-            raise MisfitError(key, "a text", "none, as the candidates before have none")
+    def _strings(self, role: str, what: str, values: Values, before: Strings) -> list[bytes]:
+        """Return the texts or ids of candidates; raises MisfitError unless they fit those ``before``."""
+        column, key = values.get(role, ([], role))
+        if role == "id":
+            names = [name_of(value, key) for value in column if value is not None]
+            if 0 < len(names) < len(column):
+                raise MisfitError(key, "ids and null", _MIXED)
+            column = names
+        if column and len(before) < self.cells.n_items:
+            raise MisfitError(key, what, "none, as the candidates before have none")
+        if not column and len(before):
+            raise MisfitError(role, f"no {role}", "one, as the candidates before have")
         return strings_of(column, key)
 
-    def _ids(self, values: Values) -> list[bytes]:
-        key, column = values.get("id", ("id", []))
-        names = [name_of(value, key) for value in column if value is not None]
-        if not names:
-            if len(self.ids):
-                raise MisfitError("id", "no id", "one, as the candidates before have")
-            return []
-        if len(names) < len(column):
-            raise MisfitError(key, "ids and null", _MIXED)
-        if len(self.ids) < self.cells.n_items:
-            raise MisfitError(key, "an id", "none, as the candidates before have none")
-        return strings_of(names, key)
+    @staticmethod
+    def _with_score(key: str, scores: array[float], extra: Extra) -> Extra:
+        """Return ``extra`` with the scores as a feature, unless all of them are null."""
+        missing = sum(map(math.isnan, scores))
+        if 0 < missing < len(scores):
+            raise MisfitError(key, "scores and null", _MIXED)
+        return extra if missing else {"score": scores, **extra}
 
-    def _features(self, values: Values, extra: Extra, checked: _Checked) -> None:
-        """Fill the rows of ``checked``: an object's features, then the other numbers."""
-        n = len(checked.labels)
-        if "features" in values:
-            key, rows = values["features"]
-            self._own_features(key, rows, extra, checked)
-            return
-        if "score" in values:
-            missing = sum(map(math.isnan, checked.scores))
-            if missing == 0:
-                extra = {"score": checked.scores, **extra}
-            elif missing < n:
-                raise MisfitError(values["score"][0], "scores and null", _MIXED)
-        numbers = array("d", itertools.chain.from_iterable(zip(*extra.values(), strict=True)))
-        checked.rows.append((tuple(extra), numbers, n))
-
-    def _own_features(self, key: str, rows: list[Any], extra: Extra, checked: _Checked) -> None:
+    def _own_features(self, rows: list[Any], key: str, extra: Extra) -> list[Row]:
+        """Return the values of objects of features and of the other numbers."""
         if not all(map(isinstance, rows, itertools.repeat(dict))):
             raise MisfitError(key, described(rows[0]), "an object of names and numbers")
         if extra:
@@ -216,10 +189,8 @@ class Columns:
         names = tuple(rows[0])
         values = np.empty((len(rows), len(names)))
         if fill_rows(rows, names, values):
-            checked.rows.append((names, values, len(rows)))
-            return
-        for row in rows:
-            self._own_row(key, row, checked)
+            return [(names, values, len(rows))]
+        return [part for row in rows for part in self._own_row(key, row)]
 
     def _joined(self, key: str, row: dict[str, Any], extra: Extra, i: int) -> dict[str, Any]:
         """Return the features of candidate ``i`` and its other numbers; raises MisfitError if one is both."""
@@ -228,17 +199,15 @@ class Columns:
             raise MisfitError(f"{key}.{name}", "a feature that the candidate also has", "one of them")
         return {**row, **{name: values[i] for name, values in extra.items()}}
 
-    def _own_row(self, key: str, row: dict[str, Any], checked: _Checked) -> None:
-        """Add one candidate's features to ``checked``, null ones by name only."""
-        if None in row.values():
-            if self.options.missing != "nan":
-                name = next(name for name, value in row.items() if value is None)
-                expected = "a number (or missing=nan, which keeps missing values apart)"
-                raise MisfitError(f"{key}.{name}", "null", expected)
-            checked.rows.append((tuple(row), array("d"), 0))  # its null features have columns too
-            row = {name: value for name, value in row.items() if value is not None}
-        numbers = array("d", [number_of(value, f"{key}.{name}") for name, value in row.items()])
-        checked.rows.append((tuple(row), numbers, 1))
+    def _own_row(self, key: str, row: dict[str, Any]) -> list[Row]:
+        """Return one candidate's features, null ones by name only, so that they have columns too."""
+        nulls = [name for name, value in row.items() if value is None]
+        if nulls and self.options.missing != "nan":
+            expected = "a number (or missing=nan, which keeps missing values apart)"
+            raise MisfitError(f"{key}.{nulls[0]}", "null", expected)
+        given = {name: number_of(value, f"{key}.{name}") for name, value in row.items() if value is not None}
+        values = tuple(given), array("d", given.values()), 1
+        return [(tuple(row), array("d"), 0), values] if nulls else [values]
 
     def add_list(self, entry: dict[str, Any], first: bool) -> None:
         """Add the prompt and the references of one more list; raises MisfitError."""
@@ -295,37 +264,11 @@ class Columns:
             note(f"{self.source}: ignored keys: {keys}{f' and {more} more' if more > 0 else ''}")
 
 
-def _keys_of(item: Any) -> tuple[str, ...]:
-    return tuple(item) if type(item) is dict else _KEYS_OF_TEXT
-
-
-def _object_of(item: Any) -> dict[str, Any]:
-    """Return a candidate that may be given by its text alone as an object."""
-    if isinstance(item, str):
-        return {"text": item}
-    if not isinstance(item, dict):
-        raise MisfitError("", described(item), "a candidate (an object, or its text)")
-    return item
-
-
-def _numbers_or_nan(values: tuple[str, list[Any]] | None, n: int) -> array[float]:
-    """Return labels or scores; null, or no such key, is NaN."""
-    if values is None:
-        return array("d", [math.nan]) * n
-    return numbers_of(values[1], values[0], nullable=True)
-
-
-def _logprobs(key: str, column: list[Any]) -> Extra | None:
+def _logprobs(column: list[Any], key: str) -> Extra | None:
     """Return the features that log-probabilities become, None if the values are of another kind."""
-    if all(isinstance(value, int | float) for value in column):
-        return {key: numbers_of(column, key)}
-    rows = []
-    for value in column:
-        logprobs = None if isinstance(value, int | float) else token_logprobs(value, key)
-        rows.append(None if logprobs is None else logprob_features(logprobs, key))
-    names = rows[0]
-    if any((None if row is None else len(row)) != (None if names is None else len(names)) for row in rows):
+    rows = [logprobs_of(value, key) for value in column]
+    kinds = {None if row is None else tuple(row) for row in rows}
+    if len(kinds) > 1:
         raise MisfitError(key, "log-probabilities and other values", _MIXED)
-    if names is None:
-        return None
-    return {name: array("d", [row[name] for row in rows if row is not None]) for name in names}
+    names = kinds.pop()
+    return None if names is None else {name: array("d", [row[name] for row in rows if row]) for name in names}

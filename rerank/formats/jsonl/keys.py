@@ -157,44 +157,21 @@ class Roles:
         self.of[chosen] = role[1:]
 
 
-def token_logprobs(value: Any, where: str) -> list[float] | None:
-    """Return the log-probabilities of tokens in whatever form; None if the value is of another kind.
+def logprobs_of(value: Any, where: str) -> dict[str, float] | None:
+    """Return the features that log-probabilities become, None if ``value`` is of another kind.
 
-    Numbers; objects with a "logprob" (or vLLM's {token: {"logprob": ...}} of one token); OpenAI's
-    {"token_logprobs": ...} and {"content": ...}. A null (the first token of an echoed prompt) is skipped.
-    Raises MisfitError if a number is too large for float64.
+    It may be a number, which is the only feature; numbers of tokens; objects with a "logprob" (or vLLM's
+    {token: {"logprob": ...}} of one token); OpenAI's {"token_logprobs": ...} and {"content": ...}. A null
+    (the first token of an echoed prompt) is skipped. Raises MisfitError if a number is too large for float64.
     """
+    if isinstance(value, int | float):
+        return {where: number_of(value, where)}
     if isinstance(value, dict):
-        for key in ("token_logprobs", "content"):
-            if isinstance(value.get(key), list):
-                return token_logprobs(value[key], f"{where}.{key}")
+        key = next((key for key in ("token_logprobs", "content") if isinstance(value.get(key), list)), None)
+        return None if key is None else logprobs_of(value[key], f"{where}.{key}")
+    logprobs = _numbers_of_tokens(value, where) if isinstance(value, list) else None
+    if logprobs is None:
         return None
-    if not isinstance(value, list):
-        return None
-    if set(map(type, value)) == {float}:
-        return value  # finite: the parser takes no other floats, but for what numbers_of finds
-    out = []
-    for place, entry in enumerate(value):
-        if isinstance(entry, dict):
-            entry = _logprob_of(entry)
-            if entry is None:
-                return None
-        if entry is None:
-            continue
-        if isinstance(entry, bool) or not isinstance(entry, int | float):
-            return None
-        out.append(number_of(entry, f"{where}[{place}]", False))
-    return out
-
-
-def _logprob_of(entry: Mapping[str, Any]) -> Any:
-    if "logprob" not in entry and len(entry) == 1:
-        (entry,) = entry.values()
-    return entry.get("logprob") if isinstance(entry, dict) else None
-
-
-def logprob_features(logprobs: list[float], where: str) -> dict[str, float]:
-    """Return their sum and number and, if there are any, mean and least; raises MisfitError on overflow."""
     try:
         total = math.fsum(logprobs)
     except OverflowError:
@@ -203,4 +180,21 @@ def logprob_features(logprobs: list[float], where: str) -> dict[str, float]:
     if logprobs:
         out["logprob_mean"] = total / len(logprobs)
         out["logprob_min"] = min(logprobs)
+    return out
+
+
+def _numbers_of_tokens(entries: list[Any], where: str) -> list[float] | None:
+    """Return a number for each entry that is not null, None if one has no number."""
+    if set(map(type, entries)) == {float}:
+        return entries  # finite: the parser takes no other floats, but for what numbers_of finds
+    out = []
+    for place, entry in enumerate(entries):
+        if entry is None:
+            continue
+        if isinstance(entry, dict):
+            entry = next(iter(entry.values())) if "logprob" not in entry and len(entry) == 1 else entry
+            entry = entry.get("logprob") if isinstance(entry, dict) else None
+        if isinstance(entry, bool) or not isinstance(entry, int | float):
+            return None
+        out.append(number_of(entry, f"{where}[{place}]"))
     return out

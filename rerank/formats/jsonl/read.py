@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from array import array
-from bisect import bisect_right
 from typing import Any
 
 import msgspec
@@ -132,19 +132,19 @@ def _reader(first: dict[str, Any], source: str, options: ReadOptions) -> _Lists 
 class _Reader:
     """Candidates of some lines that wait to be added to the columns together."""
 
+    candidates = ""  # the key of a line's candidates, if it holds several
+
     def __init__(self, source: str, options: ReadOptions) -> None:
         self.columns = Columns(source, options)
         self.source = source
         self.strict = options.strict
-        self._waiting: list[Any] = []
-        self._lines: list[int] = []
-        self._ends: list[int] = []  # of each line among those that wait
+        self._waiting: list[dict[str, Any]] = []
+        self._lines: list[int] = []  # of each of them
 
-    def wait(self, items: list[Any], line: int) -> None:
+    def wait(self, candidates: list[dict[str, Any]], line: int) -> None:
         """Take the candidates of a line."""
-        self._waiting += items
-        self._lines.append(line)
-        self._ends.append(len(self._waiting))
+        self._waiting += candidates
+        self._lines += [line] * len(candidates)
         if len(self._waiting) >= _BATCH:
             self.flush()
 
@@ -152,18 +152,14 @@ class _Reader:
         """Add the candidates that wait; raises FormatError."""
         items, self._waiting = self._waiting, []
         lines, self._lines = self._lines, []
-        ends, self._ends = self._ends, []
         try:
             self.columns.add(items)
         except MisfitError as misfit:
-            i = bisect_right(ends, misfit.item)
-            place = self.place(misfit.item - (ends[i - 1] if i else 0))
-            misfit.where = ".".join(filter(None, (place, misfit.where)))
-            raise misfit.at(self.source, lines[i]) from None
-
-    def place(self, i: int) -> str:
-        """Return the key path of candidate ``i`` of a line."""
-        return ""
+            line = lines[misfit.item]
+            if self.candidates:
+                place = f"{self.candidates}[{misfit.item - lines.index(line)}]"
+                misfit.where = f"{place}.{misfit.where}" if misfit.where else place
+            raise misfit.at(self.source, line) from None
 
 
 class _Lists(_Reader):
@@ -198,10 +194,18 @@ class _Lists(_Reader):
         if name is not None:
             self.ids.add(name)
         self.lengths.append(len(candidates))
+        if not all(map(isinstance, candidates, itertools.repeat(dict))):
+            candidates = [self._object(item, i) for i, item in enumerate(candidates)]
         self.wait(candidates, line)
 
-    def place(self, i: int) -> str:
-        return f"{self.candidates}[{i}]"
+    def _object(self, item: Any, i: int) -> dict[str, Any]:
+        """Return candidate ``i``, which may be given by its text alone, as an object; raises MisfitError."""
+        if isinstance(item, str):
+            return {"text": item}
+        if isinstance(item, dict):
+            return item
+        where = f"{self.candidates}[{i}]"
+        raise MisfitError(where, described(item), "a candidate (an object, or its text)")
 
     def _name(self, entry: dict[str, Any], line: int) -> bytes | None:
         key = self.list_key

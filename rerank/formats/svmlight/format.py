@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import ClassVar
 
+import numpy as np
+
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
+from rerank.errors import DataError
 from rerank.files import read_bytes, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
+from rerank.formats.buffers import write_blocks
+from rerank.formats.common import (
+    STORE,
+    bytes_and_bounds,
+    check_missing,
+    contains,
+    in_input_order,
+    refuse_equal_ids,
+    unnamed_last,
+)
 from rerank.formats.feature_names import read_feature_names
 from rerank.formats.svmlight.read import open_source, read_lists
-from rerank.formats.svmlight.write import write_lists
+from rerank.native.formats._write import most_values, write_svmlight
+
+_BLANKS = (9, 13, 32)
+_VALUE_BOUND = 40  # bytes of " index:value" at most
+_LINE_BOUND = 48  # of label, "qid:", "#", blanks, newline
 
 # The first item line: a number, then a qid or an index.
 _ITEM_LINE = re.compile(rb"[-+]?\.?[0-9][^ \t]*[ \t]+(qid:[^ \t]|[0-9]+:[^ \t:]+([ \t]|$))")
@@ -47,4 +66,57 @@ class SVMLight(Format):
         return read_lists(open_source(read_bytes(path), shown(path), options), names)
 
     def _write(self, lists: CandidateLists, path: str) -> None:
-        write_lists(lists, path)
+        labels, features = lists.labels, lists.features
+        if labels is None or np.any(np.isnan(labels)):
+            raise DataError(f"{path}: svmlight cannot hold items without a label; {STORE}")
+        check_missing(lists, "svmlight", path)
+        # Readers take the largest index for the number of features, so the last one must be named.
+        if lists.has_missing and np.all(np.isnan(features.column(-1))):
+            raise DataError(
+                f"{path}: svmlight cannot hold a last feature that is missing everywhere; {STORE}"
+            )
+        list_ids, ids = _list_ids(lists, path), lists.item_ids
+        if ids is not None:
+            _check_item_ids(ids, path)
+        items, list_index, matrix = in_input_order(lists), lists.list_index, features.matrix()
+        sizes = _LINE_BOUND + _VALUE_BOUND * (most_values(matrix) + 1)
+        if list_ids is not None:
+            sizes += list_ids.lengths()[list_index]
+        if ids is not None:
+            sizes += ids.lengths()
+        given = (matrix, unnamed_last(features), np.ascontiguousarray(labels), items, list_index)
+        columns = *bytes_and_bounds(list_ids), *bytes_and_bounds(ids)
+        write_blocks(path, sizes[items], partial(write_svmlight, *given, *columns))
+
+
+def _list_ids(lists: CandidateLists, path: str) -> StringColumn | None:
+    """The qids to write: the lists' ids or numbers, none for one list without an id."""
+    ids = lists.list_ids
+    if ids is None:
+        if lists.n_lists == 1:
+            return None
+        return StringColumn.from_strings(str(i + 1) for i in range(lists.n_lists))
+    refuse_equal_ids(lists, "svmlight", path)
+    bad = contains(ids, (ids.data <= 32) | (ids.data == ord("#"))) | (ids.lengths() == 0)
+    if np.any(bad):
+        name = ids[int(np.argmax(bad))]
+        raise DataError(
+            f"{path}: svmlight cannot hold the list id {name!r} (empty, or with a blank); {STORE}"
+        )
+    return ids
+
+
+def _check_item_ids(ids: StringColumn, path: str) -> None:
+    """Raise DataError for the first id that would be read back as another one."""
+    bad = contains(ids, (ids.data == 10) | (ids.data == 0))
+    some = np.flatnonzero(ids.lengths() > 0)
+    starts, ends = ids.offsets[:-1][some], ids.offsets[1:][some]
+    bad[some[np.isin(ids.data[starts], _BLANKS) | np.isin(ids.data[ends - 1], _BLANKS)]] = True
+    docid = ends - starts > len(b"docid=")
+    for k, byte in enumerate(b"docid"):
+        docid[docid] = ids.data[starts[docid] + k] == byte
+    for i in some[docid].tolist():
+        bad[i] |= ids.bytes_at(i)[len(b"docid") :].lstrip(b" \t\r").startswith(b"=")
+    if np.any(bad):
+        i = int(np.argmax(bad))
+        raise DataError(f"{path}: svmlight would read the item id {ids[i]!r} back as another one; {STORE}")

@@ -154,7 +154,8 @@ class _State:
         self.learner = learner
         self.source = lists.source
         self.n_lists = pairs.n_lists
-        self.matrix, rows, most = list_rows(lists.features, pairs, learner.rounds)
+        visits = learner.rounds if learner.algorithm == 2 else 0  # Algorithm 1 moves weights within a list
+        self.matrix, rows, most = list_rows(lists.features, pairs, visits)
         fast = None if learner.engine == "auto" else learner.engine == "fast"
         self.pairs = _violations.ListPairs(
             *(pairs.offsets, rows, pairs.start, pairs.stop, pairs.h, pairs.c),

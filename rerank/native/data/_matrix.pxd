@@ -68,11 +68,6 @@ cdef class Difference:
     cdef tuple held
 
 
-cdef inline int column_at(const Rows* X, Py_ssize_t m) noexcept nogil:
-    """Return the feature of dense column m of mixed rows; those of a list's own numbering come first."""
-    return X.columns[m] if X.local == NULL else <int> m
-
-
 cdef inline double rest_of_row(
     const Rows* X, long long i, long long at, const double* w, double total
 ) noexcept nogil:
@@ -97,7 +92,7 @@ cdef inline double mixed_head(
             weight = w[X.indices[at]] if X.local == NULL else w[X.local[at]]
             total += weight if X.data == NULL else X.data[at] * weight
             at += 1
-        total += x[m] * w[column_at(X, m)]
+        total += x[m] * (w[X.columns[m]] if X.local == NULL else w[m])  # a list's numbers start with these
     rest[0] = at
     return total
 
@@ -188,7 +183,7 @@ cdef inline void dense_add(
 cdef inline void add(
     const Rows* X, long long i, double u, double t, double* w, double* drift
 ) noexcept nogil:
-    """INOUT w += u * x, drift += t * u * x, with x row i."""
+    """INOUT w += u * x, drift += t * u * x, with x row i; features are not numbered by list."""
     cdef Py_ssize_t m
     cdef double step
     if X.layout == DENSE:
@@ -196,15 +191,11 @@ cdef inline void add(
     elif X.layout == SINGLE:
         dense_add(X.single + i * X.width, X.width, u, t, w, drift)
     else:
-        if X.local != NULL:
-            csr_add(X.local, X.data, X.indptr[i], X.indptr[i + 1], u, t, w, drift)
-        else:
-            csr_add(X.indices, X.data, X.indptr[i], X.indptr[i + 1], u, t, w, drift)
-        if X.layout == MIXED:
-            for m in range(X.width):
-                step = u * X.dense[i * X.width + m]
-                w[column_at(X, m)] += step
-                drift[column_at(X, m)] += t * step
+        csr_add(X.indices, X.data, X.indptr[i], X.indptr[i + 1], u, t, w, drift)
+        for m in range(X.width):
+            step = u * X.dense[i * X.width + m]
+            w[X.columns[m]] += step
+            drift[X.columns[m]] += t * step
 
 
 cdef inline void dense_add_difference(

@@ -155,7 +155,8 @@ def mira_round(
 
     IN visits (n_visits), c: the largest step. INOUT weights (n_features), the background of worths.
     """
-    cdef const Rows* X = &matrix.rows
+    cdef Rows rows = matrix.rows  # a copy: the compiler sees that no step changes it
+    cdef const Rows* X = &rows
     cdef Moving* to = &weights.moving
     cdef Step* step = &difference.step
     cdef Py_ssize_t v

@@ -52,7 +52,8 @@ def prank(
     cdef const Rows* X = &rows
     cdef Moving moving = weights.moving
     cdef Moving* to = &moving
-    cdef Moving* b = &thresholds.moving
+    cdef Moving moving_b = thresholds.moving
+    cdef Moving* b = &moving_b
     cdef Py_ssize_t n_thresholds = thresholds.values.shape[0]
     cdef Py_ssize_t v
     cdef long long row
@@ -71,6 +72,7 @@ def prank(
             to.t += 1.0
             b.t += 1.0
     weights.moving.t = moving.t
+    thresholds.moving.t = moving_b.t
     return updates, loss
 
 
@@ -89,7 +91,8 @@ def uneven(
     cdef const Rows* X = &rows
     cdef Moving moving = weights.moving
     cdef Moving* to = &moving
-    cdef Moving* b = &bias.moving
+    cdef Moving moving_b = bias.moving
+    cdef Moving* b = &moving_b
     cdef Py_ssize_t v
     cdef long long row
     cdef double score
@@ -110,6 +113,7 @@ def uneven(
             to.t += 1.0
             b.t += 1.0
     weights.moving.t = moving.t
+    bias.moving.t = moving_b.t
     return updates, wrong
 
 

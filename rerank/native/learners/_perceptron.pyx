@@ -22,8 +22,7 @@ from rerank.native.learners._violations cimport count
 from rerank.native.learners._violations cimport violations
 from rerank.native.learners._weights cimport Moving
 from rerank.native.learners._weights cimport Weights
-from rerank.native.learners._weights cimport enter
-from rerank.native.learners._weights cimport leave
+from rerank.native.learners._weights cimport seen_by
 
 
 cdef class Dimension:
@@ -51,7 +50,8 @@ def batch_round(
     IN visits (n_visits), lists in the order of the pass. INOUT weights, dimension.
     Return the number of lists with an update and of violated pairs.
     """
-    cdef const Rows* X = &matrix.rows
+    cdef Rows rows = matrix.rows  # a copy: the compiler sees that no step changes it
+    cdef const Rows* X = &rows
     cdef const long long* items = &pairs.items[0] if pairs.items.shape[0] else NULL
     cdef Change* change = &total.change
     cdef Moving* to = &weights.moving
@@ -71,7 +71,7 @@ def batch_round(
             i = visits[v]
             p = pairs.of(i)
             first = pairs.offsets[i]
-            dots(X, items, first, p.k, enter(X, i, weights, False).w, r.s)
+            dots(X, items, first, p.k, seen_by(X, i, weights), r.s)
             if square > 0.0:
                 a = &dimension.a[first]
                 for j in range(p.k):
@@ -106,19 +106,22 @@ def online_round(
     """Make one pass of Algorithm 1, which updates after each violated pair.
 
     Scores are kept, and computed anew only for items that are compared after the weights have moved, so that
-    a pass without updates costs one score per item and one comparison per pair. IN visits (n_visits), lists
-    in the order of the pass. INOUT weights, dimension.
+    a pass without updates costs one score per item and one comparison per pair. IN matrix, whose features are
+    not numbered by list; visits (n_visits), lists in the order of the pass. INOUT weights, dimension.
     Return the number of lists with an update and of updates.
     """
-    cdef const Rows* X = &matrix.rows
-    cdef Moving* to = &weights.moving
+    cdef Rows rows = matrix.rows  # a copy: the compiler sees that no step changes it
+    cdef const Rows* X = &rows
+    cdef Moving moving = weights.moving
+    cdef Moving* to = &moving
     cdef double square = dimension.square
+    cdef double tau = pairs.tau
+    cdef double c_tau = pairs.c * pairs.tau
     cdef double* z = pairs.room.z
     cdef word* seen = pairs.room.words  # the version of the weights for which z was computed
     cdef const long long* items
     cdef double* a
     cdef Ranges p
-    cdef Moving near
     cdef Py_ssize_t v
     cdef long long i
     cdef long long first
@@ -134,7 +137,6 @@ def online_round(
             i = visits[v]
             p = pairs.of(i)
             first = pairs.offsets[i]
-            near = enter(X, i, weights, True)
             items = &pairs.items[first]
             a = &dimension.a[first]
             here = 0
@@ -145,20 +147,19 @@ def online_round(
                 for l in range(p.start[j], p.stop[j]):
                     if seen[j] != version:
                         seen[j] = version
-                        z[j] = shifted_score(X, items[j], near.w, square * a[j], p.tau, p.h[j])
+                        z[j] = shifted_score(X, items[j], to.w, square * a[j], tau, p.h[j])
                     if seen[l] != version:
                         seen[l] = version
-                        z[l] = shifted_score(X, items[l], near.w, square * a[l], p.tau, p.h[l])
-                    if z[j] <= z[l] + p.c * p.tau:
+                        z[l] = shifted_score(X, items[l], to.w, square * a[l], tau, p.h[l])
+                    if z[j] <= z[l] + c_tau:
                         g = p.h[j] - p.h[l] + p.c
-                        add_difference(X, items[j], items[l], g, near.t, near.w, near.drift)
+                        add_difference(X, items[j], items[l], g, to.t, to.w, to.drift)
                         a[j] += g
                         a[l] -= g
                         here += 1
                         version += 1
-            if here:
-                leave(X, i, weights)
             updates += here > 0
             violated += here
             to.t += 1.0
+    weights.moving.t = moving.t
     return updates, violated

@@ -7,11 +7,14 @@ feature rows is stored.
 from libc.math cimport exp
 from libc.math cimport log1p
 
+from rerank.native.data._matrix cimport DENSE
+from rerank.native.data._matrix cimport SINGLE
 from rerank.native.data._matrix cimport Difference
 from rerank.native.data._matrix cimport Matrix
 from rerank.native.data._matrix cimport Rows
 from rerank.native.data._matrix cimport Step
 from rerank.native.data._matrix cimport subtract
+from rerank.native.data._rows cimport real
 
 
 def pair_loss(
@@ -43,6 +46,17 @@ def pair_loss(
     return total
 
 
+cdef inline void add_squares(
+    const real* x, const real* y, Py_ssize_t d, double weight, double* out
+) noexcept nogil:
+    """OUT out += weight * (x - y)^2."""
+    cdef Py_ssize_t m
+    cdef double step
+    for m in range(d):
+        step = <double>x[m] - <double>y[m]
+        out[m] += weight * (step * step)
+
+
 def squares(
     Matrix matrix, const long long[::1] better, const long long[::1] worse, const double[::1] weight,
     Difference difference, double[::1] out,
@@ -51,16 +65,19 @@ def squares(
 
     IN better, worse, weight (n_pairs); INOUT out (n_features).
     """
-    cdef const Rows* X = &matrix.rows
+    cdef Rows rows = matrix.rows  # a copy: the compiler sees that no step changes it
+    cdef const Rows* X = &rows
     cdef Step* step = &difference.step
+    cdef Py_ssize_t d = X.width
     cdef Py_ssize_t p
     cdef Py_ssize_t j
     with nogil:
         for p in range(better.shape[0]):
-            subtract(X, better[p], worse[p], step)
-            if step.all:
-                for j in range(step.size):
-                    out[j] += weight[p] * (step.value[j] * step.value[j])
+            if X.layout == DENSE:
+                add_squares(X.dense + better[p] * d, X.dense + worse[p] * d, d, weight[p], &out[0])
+            elif X.layout == SINGLE:
+                add_squares(X.single + better[p] * d, X.single + worse[p] * d, d, weight[p], &out[0])
             else:
+                subtract(X, better[p], worse[p], step)
                 for j in range(step.size):
                     out[step.place[j]] += weight[p] * (step.value[j] * step.value[j])

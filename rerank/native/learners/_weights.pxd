@@ -15,37 +15,17 @@ cdef class Weights:
     cdef readonly object values
     cdef readonly object drift
     cdef Moving moving
-    cdef Moving near  # scratch: those of one list
+    cdef double* near  # scratch: those of one list
     cdef object held
 
 
-cdef inline Moving enter(const Rows* X, long long i, Weights weights, bint with_drift) noexcept nogil:
+cdef inline const double* seen_by(const Rows* X, long long i, Weights weights) noexcept nogil:
     """Return the weights that rows of list i see: all, or copies of the list's own if it numbers them."""
-    cdef Moving to = weights.moving
-    cdef Moving near = weights.near
     cdef const int* features
     cdef long long m
     if X.local == NULL:
-        return to
+        return weights.moving.w
     features = X.features + X.bounds[i]
     for m in range(X.bounds[i + 1] - X.bounds[i]):
-        near.w[m] = to.w[features[m]]
-    if with_drift:
-        for m in range(X.bounds[i + 1] - X.bounds[i]):
-            near.drift[m] = to.drift[features[m]]
-    near.t = to.t
-    return near
-
-
-cdef inline void leave(const Rows* X, long long i, Weights weights) noexcept nogil:
-    """Put back the weights and the drift that rows of list i have moved."""
-    cdef Moving to = weights.moving
-    cdef Moving near = weights.near
-    cdef const int* features
-    cdef long long m
-    if X.local == NULL:
-        return
-    features = X.features + X.bounds[i]
-    for m in range(X.bounds[i + 1] - X.bounds[i]):
-        to.w[features[m]] = near.w[m]
-        to.drift[features[m]] = near.drift[m]
+        weights.near[m] = weights.moving.w[features[m]]
+    return weights.near

@@ -18,10 +18,9 @@ cdef class Weights:
         self.moving.w = &w[0] if w.shape[0] else NULL
         self.moving.drift = &drift[0] if w.shape[0] else NULL
         self.moving.t = 0.0
-        cdef double[:, ::1] near = np.empty((2, most + 1))
+        cdef double[::1] near = np.empty(most + 1)
         self.held = near
-        self.near.w = &near[0, 0]
-        self.near.drift = &near[1, 0]
+        self.near = &near[0]
 
     @property
     def visits(self):

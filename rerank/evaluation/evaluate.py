@@ -267,7 +267,21 @@ def values(
 ) -> dict[str, float]:
     """Return the metrics of one ranking, by their names as typed; NaN if no list counts.
 
-    ``scores`` (n_items) are in the order of the items; larger is better.
+    Parameters
+    ----------
+    lists : CandidateLists
+    scores : array_like (n_items)
+        In the order of the items; larger is better.
+    metrics : sequence of str
+    ties, no_relevant : str, optional
+        See ``Preparation``.
+
+    Raises
+    ------
+    ConfigError
+        If a metric or an option is unknown.
+    DataError
+        If scores or columns do not fit.
     """
     typed: dict[str, Metric] = parse_all(metrics)
     judges = prepare_all(lists, typed.values(), ties=ties, no_relevant=no_relevant)

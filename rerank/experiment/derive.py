@@ -51,6 +51,13 @@ def labelled(lists: CandidateLists, metric: str) -> CandidateLists:
     """Return the same lists with labels by a metric, see ``label``.
 
     Counts that the metric keeps (PARSEVAL's) stay with the set.
+
+    Raises
+    ------
+    ConfigError
+        If the metric is unknown or judges rankings.
+    DataError
+        If an item has no value of it, or columns are missing.
     """
     judge = parse(metric).prepare(lists)
     if not isinstance(judge, SelectingJudge):
@@ -65,7 +72,10 @@ def labelled(lists: CandidateLists, metric: str) -> CandidateLists:
 def with_quantised(lists: CandidateLists, quantiser: Quantiser) -> CandidateLists:
     """Return the same lists with quantised labels; ``model=FILE`` takes the choices of a model.
 
-    Raises RerankError if there are no labels or the model cannot be read.
+    Raises
+    ------
+    RerankError
+        If there are no labels or the model cannot be read.
     """
     chosen = None
     if quantiser.scheme == "model":

@@ -68,6 +68,11 @@ def scores_of(scores: Any, lists: CandidateLists, data: Any) -> Floats:
     """Return scores float64 (n_items) in the order of ``lists``, which ``as_lists`` made of ``data``.
 
     Nested scores are a sequence for each list; flat ones follow the items of ``data``.
+
+    Raises
+    ------
+    DataError
+        If they are not numbers, or nested scores do not match the lists.
     """
     if _is_nested(scores):
         found, expected = [len(row) for row in scores], lists.lengths.tolist()

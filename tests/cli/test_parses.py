@@ -59,7 +59,7 @@ def test_other_formats_report_what_they_leave_out(rerank, parses):
     assert json.loads((parses / "dev.jsonl").read_text().split("\n")[0])["candidates"][1]["text"] == RIGHT
 
 
-def test_a_mistake_is_one_line(rerank, parses):
+def test_a_mistake_is_a_one_line_error(rerank, parses):
     (parses / "bad.parses").write_text(TEXT.replace("dog", "cat", 1))
     error = "bad.parses:2: found word 2 'dog', expected 'cat', as in the gold tree on line 1\n"
     assert rerank("validate", "bad.parses", code=1).out == f"fault  {error}"

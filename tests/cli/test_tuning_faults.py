@@ -75,7 +75,7 @@ def files(nbest, rerank):
 
 
 @pytest.mark.parametrize(("arguments", "message"), WRONG, ids=[" ".join(a[-4:]) for a, _ in WRONG])
-def test_a_mistake_is_one_line_and_exit_2_and_writes_nothing(rerank, files, arguments, message):
+def test_a_mistake_is_a_one_line_error_with_exit_2_and_writes_nothing(rerank, files, arguments, message):
     before = {path.name: path.is_dir() or path.read_bytes() for path in files.iterdir()}
     result = rerank(*arguments, code=2)
     assert result.out == ""

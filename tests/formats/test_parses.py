@@ -66,7 +66,7 @@ def test_columns(tmp_path):
         TEXT.replace("-12.5", "  -12.50000000000000000000000000000000000000000000000000000"),
     ],
 )
-def test_the_same_lists_in_other_clothes(tmp_path, text):
+def test_the_same_lists_written_in_other_ways(tmp_path, text):
     lists, plain = read(tmp_path, text), read(tmp_path, TEXT)
     assert lists.offsets.tolist() == plain.offsets.tolist()
     assert lists.base_scores.tolist() == plain.base_scores.tolist()

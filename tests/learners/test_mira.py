@@ -155,7 +155,7 @@ def test_candidates_all_the_same_are_refused(layout):
         fit(Mira(value="sentence"), lists, metric="BLEU")
 
 
-def test_what_has_no_worth_is_refused():
+def test_candidates_without_a_value_are_refused():
     lists = judged_lists(0)
     with pytest.raises(FitError, match=r"value=sentence needs labels \(--label sBLEU\)"):
         fit(Mira(value="sentence"), replace(lists, labels=None), metric="BLEU")

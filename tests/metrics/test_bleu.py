@@ -151,7 +151,7 @@ def test_lower_case_is_pythons():
         assert list(prepared(StringColumn.from_strings(part), lowercase=True)) == [t.lower() for t in part]
 
 
-def test_a_tokenizer_that_is_not_installed_is_one_clear_line(monkeypatch):
+def test_a_tokenizer_that_is_not_installed_is_a_clear_one_line_error(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "sacrebleu.metrics", None)
     with pytest.raises(
         ConfigError, match=r"tokenizer '13a' needs the package sacrebleu: pip install"
@@ -161,7 +161,7 @@ def test_a_tokenizer_that_is_not_installed_is_one_clear_line(monkeypatch):
     parse("BLEU(tok=none, lc=1)").prepare(some_lists())
 
 
-def test_what_a_tokenizer_itself_needs_is_one_clear_line(monkeypatch):
+def test_a_missing_requirement_of_a_tokenizer_is_a_clear_one_line_error(monkeypatch):
     metrics = pytest.importorskip("sacrebleu.metrics")
 
     def refuse(**options):

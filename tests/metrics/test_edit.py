@@ -113,7 +113,7 @@ def test_every_length_of_utf_8_is_one_character(point):
     assert counted("CER", [["a" + chr(point), chr(point) * 2]], [chr(point)]).tolist() == [[1, 1], [1, 1]]
 
 
-def test_the_nearest_reference_counts_and_the_longest_of_equals():
+def test_the_nearest_reference_counts_and_on_ties_the_longest():
     # One edit from each: that of three words is kept, whichever file it is in.
     for files in ((["a"], ["a b c"]), (["a b c"], ["a"])):
         assert counted("WER", [["a b"]], *files).tolist() == [[1, 3]]

@@ -79,7 +79,7 @@ def all_choices(lists):
 
 
 @given(st.lists(st.lists(st.integers(-2, 2), min_size=1, max_size=6), min_size=1, max_size=6))
-def test_the_largest_score_is_chosen_and_the_earliest_of_equals(values):
+def test_the_largest_score_is_chosen_and_on_ties_the_earliest(values):
     offsets = offsets_of([len(part) for part in values])
     expected = [o + part.index(max(part)) for o, part in zip(offsets, values, strict=False)]
     flat = np.concatenate(values).astype(float)

@@ -107,7 +107,7 @@ def test_leads_next_to_each_other_are_distinguished():
 
 
 @pytest.mark.parametrize("size", [1, 3])
-def test_lists_of_one_and_of_equals_switch_nothing(size):
+def test_lists_of_one_item_or_of_ties_switch_nothing(size):
     lists = CandidateLists.from_arrays(np.zeros((3 * size, 1)), np.zeros(3 * size), group=[size] * 3)
     margin, found = tuned_effect(lists.with_first_best("input"), np.zeros(3 * size))
     assert (margin, found.switched, found.leading) == (np.inf, 0, 0)

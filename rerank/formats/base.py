@@ -222,7 +222,7 @@ def save(lists: CandidateLists, path: str, format: str | None = None) -> None:
 def format_for(path: str) -> str:
     """Return the format in which a path is written, by its suffix; ``.store`` and a final / mean a store.
 
-    Raises ConfigError if the suffix does not tell the format.
+    Raises ConfigError if no format has the suffix.
     """
     if path.endswith("/"):
         return "store"
@@ -230,5 +230,5 @@ def format_for(path: str) -> str:
     for name in FORMATS.names():
         if suffix and suffix in (*FORMATS.get(name).suffixes, f".{name}"):
             return name
-    known = ", ".join(FORMATS.names())
-    raise ConfigError(f"{path}: its name says no format to write; say which by --to (known: {known})")
+    known = ", ".join(name for name in FORMATS.names() if FORMATS.get(name).holds)
+    raise ConfigError(f"{path}: the name does not determine a format; choose one with --to (known: {known})")

@@ -29,6 +29,7 @@ _OF_ANY = {"strict", "missing", "layout", "dtype", "refs", "distinct"}
 NAMED_COLUMN_OPTIONS = frozenset({"list_column", "label_column", "id_column", "text_column"} | _OF_ANY)
 
 _LONGEST = 40
+_LONGEST_TOKEN = 1 << 16
 _COUNTED = 1 << 20
 _NOT_FINITE = re.compile(rb"[-+]?(nan|inf|infinity)", re.IGNORECASE)
 
@@ -62,6 +63,12 @@ def finite(token: bytes, path: str, line: int, what: str) -> float:
     if value is None or math.isinf(value):
         raise FormatError(path, line, *not_a_number(token, what))
     return float(value)
+
+
+def token_at(text: Bytes, offset: int, ends: bytes = b" \t\r\n") -> str:
+    """Return the token at byte ``offset`` of a file, up to one of the bytes ``ends``, for a message."""
+    token = re.split(b"[" + ends + b"]", bytes(text[offset : offset + _LONGEST_TOKEN]), maxsplit=1)[0]
+    return token.decode("utf-8", "backslashreplace")
 
 
 def line_of(text: Bytes, offset: int) -> int:

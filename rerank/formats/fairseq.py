@@ -13,10 +13,10 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.errors import DataError, FormatError
-from rerank.files import read_bytes, shown
+from rerank.files import shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
-from rerank.formats.buffers import BOM
 from rerank.formats.common import check_contiguous, finite, quoted
+from rerank.formats.growing import each_line
 
 _TAGGED = re.compile(rb"([A-Z])-([0-9]{1,18})(?![0-9])")
 _FORMS = {
@@ -58,8 +58,7 @@ class Fairseq(Format):
 
 
 def _lists(output: _Output, source: str) -> CandidateLists:
-    numbers = np.array([h.number for h in output.hypotheses], dtype=np.int64)
-    unique, codes = np.unique(numbers, return_inverse=True)
+    unique, codes = np.unique([h.number for h in output.hypotheses], return_inverse=True)
     offsets, in_lists = grouped(codes)
     rows = np.arange(len(codes)) if in_lists is None else in_lists
     items = [output.hypotheses[row] for row in rows.tolist()]
@@ -117,12 +116,10 @@ def _output(path: str, strict: bool) -> _Output:
     Raises FormatError at a malformed or misplaced line, or if only some hypotheses have D, P or T lines.
     """
     name = shown(path)
-    data = bytes(read_bytes(path))
-    if not data:
-        raise FormatError(name, None, "an empty file", f"lines {_FORMS[b'H']}")
     output = _Output()
+    number = 0
     sources: dict[int, bytes] = {}
-    for number, line in enumerate(data.removeprefix(BOM).split(b"\n"), start=1):
+    for number, line in enumerate(each_line(path), start=1):
         match = _TAGGED.match(line)
         if match is None:
             continue
@@ -143,6 +140,9 @@ def _output(path: str, strict: bool) -> _Output:
             output.hypotheses.append(_Hypothesis(number, sentence, score, fields[2]))
         else:
             _complete(name, number, tag, sentence, fields, output)
+    if not output.hypotheses:
+        found = "no H line" if number else "an empty file"
+        raise FormatError(name, None, found, f"lines {_FORMS[b'H']}")
     _check(name, output, strict)
     return output
 
@@ -165,8 +165,6 @@ def _complete(path: str, line: int, tag: bytes, sentence: int, fields: list[byte
 
 def _check(path: str, output: _Output, strict: bool) -> None:
     """Check that all hypotheses have the same lines and that those of a list are contiguous."""
-    if not output.hypotheses:
-        raise FormatError(path, None, "no H line", f"lines {_FORMS[b'H']}")
     first = output.hypotheses[0]
     for h in output.hypotheses:
         for tag, mine, its in (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -93,6 +93,21 @@ def _checked(format: str, options: WeightOptions | None) -> WeightsFormat:
     return found
 
 
+def weight_lines(path: str, form: str) -> Iterator[tuple[str, int, bytes]]:
+    """Yield the lines of ``form`` that are not blank: the file's name, the number from 1, the line.
+
+    Raises FormatError if there are none.
+    """
+    source, empty = shown(path), True
+    data = bytes(read_bytes(path)).removeprefix(BOM)
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if line.strip():
+            empty = False
+            yield source, number, line.removesuffix(b"\r")
+    if empty:
+        raise FormatError(source, None, "no weights", f"lines '{form}'")
+
+
 def weight_of(token: bytes, path: str, line: int) -> float:
     """Return the finite number that ``token`` spells; raises FormatError otherwise."""
     if not token:
@@ -108,13 +123,8 @@ class Tsv(WeightsFormat):
     summary = "name<TAB>weight per line"
 
     def read(self, path: str, options: WeightOptions) -> tuple[list[str], Floats]:
-        source = shown(path)
         weights: dict[str, float] = {}
-        data = bytes(read_bytes(path)).removeprefix(BOM)
-        for number, line in enumerate(data.split(b"\n"), start=1):
-            line = line.removesuffix(b"\r")
-            if not line.strip():
-                continue
+        for source, number, line in weight_lines(path, "name<TAB>weight"):
             name, tab, value = line.rpartition(b"\t")
             text = name.decode("utf-8", "surrogateescape")
             if not tab or not text:
@@ -122,8 +132,6 @@ class Tsv(WeightsFormat):
             if text in weights:
                 raise FormatError(source, number, f"feature {quoted(name)} again", "each feature once")
             weights[text] = weight_of(value.strip(), source, number)
-        if not weights:
-            raise FormatError(source, None, "no weights", "lines 'name<TAB>weight'")
         return list(weights), np.array(list(weights.values()))
 
     def write(self, path: str, names: Sequence[str], weights: Floats, options: WeightOptions) -> None:

@@ -217,13 +217,15 @@ def parse(text: str) -> Metric:
 def parse_all(texts: Iterable[str]) -> dict[str, Metric]:
     """Return metrics by their names as typed, in that order; of one metric named twice the first is kept.
 
+    A string is one name.
+
     Raises
     ------
     ConfigError
         If a name is unknown or there is none.
     """
     metrics: dict[str, Metric] = {}
-    for text in texts:
+    for text in [texts] if isinstance(texts, str) else texts:
         metric = parse(text)
         if metric.name not in {known.name for known in metrics.values()}:
             metrics[text.strip()] = metric

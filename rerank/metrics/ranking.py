@@ -20,8 +20,8 @@ from rerank.data.types import Bytes, Floats, Mask
 from rerank.errors import DataError
 from rerank.metrics.base import Metric, Preparation, register, value_text
 from rerank.metrics.judges import ReportJudge, signed
-from rerank.metrics.relevance import Placement, Relevance
-from rerank.native.metrics import _ranking
+from rerank.metrics.relevance import Relevance
+from rerank.native.metrics import _placement, _ranking
 from rerank.settings import setting
 
 
@@ -226,7 +226,7 @@ class RankingJudge(ReportJudge):
         self.cutoff = longest if metric.depth is None else min(metric.depth, longest)
         self.judged = relevance.judged
 
-    def of(self, placed: Placement) -> Floats:
+    def of(self, placed: _placement.Placement) -> Floats:
         """Return [value, 1] of each list that counts, else [0, 0], from a placement of this judge's stage."""
         out = np.empty((len(self.possible), 2))
         value = self._values(placed)
@@ -256,7 +256,7 @@ class RankingJudge(ReportJudge):
         """Lists with a relevant item, bool (n_lists)."""
 
     @abstractmethod
-    def _values(self, placed: Placement) -> Floats:
+    def _values(self, placed: _placement.Placement) -> Floats:
         """The measure of each list (n_lists)."""
 
 
@@ -281,10 +281,9 @@ class BinaryJudge(RankingJudge):
     def possible(self) -> Mask:
         return self._n_good > 0
 
-    def _values(self, placed: Placement) -> Floats:
+    def _values(self, placed: _placement.Placement) -> Floats:
         out = np.empty(self.stage.lists.n_lists)
-        columns = (self.stage.offsets, placed.order, placed.above, placed.tied)
-        self.metric.kernel(*columns, self._good, self.cutoff, out)
+        self.metric.kernel(placed, self._good, self.cutoff, out)
         return self.metric.divided(out, self._n_good)
 
 
@@ -320,8 +319,7 @@ class GainJudge(RankingJudge):
     def possible(self) -> Mask:
         return self._ideal > 0
 
-    def _values(self, placed: Placement) -> Floats:
+    def _values(self, placed: _placement.Placement) -> Floats:
         out = np.empty(self.stage.lists.n_lists)
-        columns = (self.stage.offsets, placed.order, placed.above, placed.tied)
-        _ranking.dcg(*columns, self._gains, self._divisors, self._discounts, self.cutoff, out)
+        _ranking.dcg(placed, self._gains, self._divisors, self._discounts, self.cutoff, out)
         return np.divide(out, self._ideal, out=out, where=self.possible)

@@ -5,7 +5,6 @@ All measures of retrieval share one ``Relevance`` of the lists and one ``Placeme
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,32 +12,13 @@ import numpy.typing as npt
 
 from rerank.data.columns.ragged import Ragged
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index, Ints, Mask
+from rerank.data.types import Floats, Index, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.judges import Stage, checked_scores, labels_of
 from rerank.native.metrics import _placement, _ties
 from rerank.registry import did_you_mean
 
 TIES = ("trec", "expected", "input")
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Placement:
-    """The places of the relevant items, list by list from the top down; three columns (n_relevant).
-
-    Attributes
-    ----------
-    order : int64
-        The item's number among all relevant items.
-    above : int32
-        Items strictly above its tie group.
-    tied : int32
-        Size of that group; 1 if ties are broken.
-    """
-
-    order: Index
-    above: Ints
-    tied: Ints
 
 
 class Relevance(Stage):
@@ -65,7 +45,6 @@ class Relevance(Stage):
         self.items: Index = np.flatnonzero(self.labels > 0).astype(np.int64, copy=False)
         self.offsets: Index = np.searchsorted(self.items, lists.offsets).astype(np.int64, copy=False)
         self.item_labels: Floats = self.labels[self.items]
-        self._longest = int(lists.lengths.max())
 
     @cached_property
     def judged(self) -> Mask:
@@ -86,7 +65,7 @@ class Relevance(Stage):
         _placement.sort_down(offsets, keys, np.zeros(keys.shape, dtype=np.int64), values)
         return Ragged(values, offsets)
 
-    def place(self, scores: npt.ArrayLike, ties: str | None = None) -> Placement:
+    def place(self, scores: npt.ArrayLike, ties: str | None = None) -> _placement.Placement:
         """Return where ``scores`` (n_items, larger is better) put the relevant items.
 
         ``ties`` overrides the stage's own mode. Raises DataError if a score is NaN; infinities are allowed.
@@ -96,43 +75,26 @@ class Relevance(Stage):
         with np.errstate(over="ignore"):  # beyond float32 is infinite for trec_eval too
             low = values.astype(np.float32, copy=False)
         exact = low if ties == "trec" or np.array_equal(low, values) else values
-        n = len(self.items)
-        placement = Placement(np.empty(n, np.int64), np.empty(n, np.int32), np.empty(n, np.int32))
-        columns = (placement.order, placement.above, placement.tied)
-        where = (self.lists.offsets, self.items, self.offsets)
-        longest = self._longest
-        n_tied = _placement.place(
-            exact,
-            low,
-            *where,
-            np.empty((2, longest), dtype=exact.dtype),
-            np.empty(longest + 3, dtype=np.float32),
-            np.empty((2, longest), dtype=np.int64),
-            np.empty(2 * longest, dtype=np.uint32),
-            np.empty(2 * longest, dtype=np.int32),
-            np.empty(2 * (longest + 3), dtype=np.int32),
-            np.full(longest, -1, dtype=np.int32),
-            *columns,
-        )
+        placement = _placement.Placement(self.offsets)
+        n_tied = _placement.place(exact, low, self.lists.offsets, self.items, placement)
         if n_tied and ties != "expected":
-            work = np.empty((4, self._longest), dtype=np.int64)
             ids = self.lists.item_ids if ties == "trec" else None
             text, bounds = (None, None) if ids is None else (ids.data, ids.offsets)
-            _ties.break_ties(exact, *where, text, bounds, work, *columns)
+            _ties.break_ties(exact, self.lists.offsets, self.items, text, bounds, placement)
         return placement
 
     @cached_property
-    def random(self) -> Placement:
+    def random(self) -> _placement.Placement:
         """A random order, as the expectation over all of them."""
         return self.place(np.zeros(self.lists.n_items), "expected")
 
     @cached_property
-    def oracle(self) -> Placement:
+    def oracle(self) -> _placement.Placement:
         """The order of the labels, unjudged items last."""
         return self.place(np.nan_to_num(self.labels, nan=-np.inf), "input")
 
     @cached_property
-    def first_best(self) -> Placement | None:
+    def first_best(self) -> _placement.Placement | None:
         """The first stage's own order, ties in input order; None if the lists have none."""
         if self.lists.first_best is None:
             return None

@@ -26,7 +26,7 @@ def test_convert_to_a_store_and_back(rerank, work):
 
 
 def test_convert_to_standard_output_needs_a_format(rerank, work):
-    assert "say which by --to" in rerank("convert", "train.letor", "-", code=2).err
+    assert "choose one with --to" in rerank("convert", "train.letor", "-", code=2).err
     out = rerank("convert", "train.letor", "-", "--to", "svmlight").out
     assert len(out.splitlines()) == 240
 
@@ -97,11 +97,17 @@ def test_split_makes_folds(rerank, work):
         (("-p", "a=x"), "expected NAME=SHARE"),
         (("-p", "a/b=0.5"), "expected NAME=SHARE"),
         (("-p", "a=0.9", "-p", "b=0.9"), "their sum at most 1"),
-        (("-p", "a=1", "--suffix", ".what"), "says no format"),
+        (("-p", "a=1", "--suffix", ".what"), "does not determine a format"),
     ],
 )
 def test_splits_that_cannot_be_made(rerank, work, asked, message):
     assert message in rerank("split", "train.letor", *asked, "--out", "parts", code=2).err
+
+
+def test_a_format_that_is_only_read_is_not_offered_for_writing(rerank, work):
+    error = rerank("convert", "train.letor", "lists.what", code=2).err
+    assert "moses" in error
+    assert "fairseq" not in error
 
 
 @pytest.fixture

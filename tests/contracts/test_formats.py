@@ -157,6 +157,8 @@ def test_what_a_format_holds_reads_back_and_the_rest_is_reported(tmp_path: Path,
     assert [column for column in COLUMNS if column in holds and not same(column, FULL, again)] == []
     reports = [str(n.message) for n in notes if str(n.message).endswith("; left out")]
     left = [column for column in COLUMNS if column not in holds]
+    read = [column for column in left if getattr(again, column) is not None]
+    assert [column for column in read if same(column, FULL, again)] == [], "kept, but not declared in holds"
     assert reports == ([f"{tmp_path / 'set'}: {name} holds no {', '.join(left)}; left out"] if left else [])
 
 

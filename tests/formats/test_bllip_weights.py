@@ -63,8 +63,8 @@ def test_names_come_from_the_extractors_list(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "found", "expected"),
     [
-        ("", None, "an empty file", "lines 'id=weight'"),
-        ("\n \n", None, "an empty file", "lines 'id=weight'"),
+        ("", None, "no weights", "lines 'id=weight'"),
+        ("\n \n", None, "no weights", "lines 'id=weight'"),
         ("0=1\nx=2\n", 2, "'x=2'", "id=weight, ids from 0"),
         ("-1=2\n", 1, "'-1=2'", "id=weight, ids from 0"),
         ("1 = 2\n", 1, "'1 = 2'", "id=weight, ids from 0"),

@@ -95,6 +95,7 @@ def test_a_measure_named_twice_is_kept_as_first_typed() -> None:
     }
     with pytest.raises(ConfigError, match="no metric"):
         parse_all([])
+    assert list(parse_all("P@10")) == ["P@10"]
 
 
 def test_a_prefix_wraps_another_metric(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import re
 
 from rerank.data.types import Bytes
 from rerank.errors import FormatError
-from rerank.formats.common import CHANGED, line_of, not_a_number, quoted
+from rerank.formats.common import CHANGED, line_of, not_a_number, quoted, token_at
 from rerank.native.formats._bllip import MOST_FEATURES
 from rerank.text import count
 
@@ -16,13 +16,11 @@ _MEANING = {
     "P": "P=<constituents of the parse>",
     "W": "W=<constituents of both>",
 }
-_TOKEN = re.compile(rb"[^ \t\r\n,]*")
 
 
 def fault_error(path: str, text: Bytes, fault: str, offset: int, detail: int) -> FormatError:
     """Return the error for ``fault`` (of the kernel's FAULTS) at byte ``offset`` of the file ``text``."""
-    match = _TOKEN.match(bytes(text[offset : offset + 4096]))
-    token = (match[0] if match else b"").decode("utf-8", "backslashreplace")
+    token = token_at(text, offset, b" \t\r\n,")
     if fault in ("edges", "count"):
         found, expected = _assigned(token, chr(detail))
     elif fault == "matched":

@@ -14,7 +14,7 @@ from rerank.errors import FormatError
 from rerank.files import Buffer
 from rerank.formats.bllip.faults import fault_error
 from rerank.formats.buffers import content_start, parts_of_lines
-from rerank.formats.common import line_of, note, quoted
+from rerank.formats.common import line_of, note, quoted, token_at
 from rerank.native.formats._bllip import FAULTS, fill, scan
 from rerank.text import count
 
@@ -83,9 +83,9 @@ def _header(data: Buffer, path: str) -> tuple[int, int]:
     place = match.end() if match is not None else start
     if place == len(data):
         raise FormatError(path, None, "a file of blanks", _EXPECTED)
-    line = line_of(np.frombuffer(data, dtype=np.uint8), place)
-    token = re.split(rb"[ \t\r\n]", bytes(data[place : place + 4096]), maxsplit=1)[0]
-    raise FormatError(path, line, quoted(token), _EXPECTED)
+    text = np.frombuffer(data, dtype=np.uint8)
+    line = line_of(text, place)
+    raise FormatError(path, line, quoted(token_at(text, place)), _EXPECTED)
 
 
 def _check_sizes(path: str, text: Bytes, sizes: Ints, announced: int, strict: bool) -> None:

@@ -9,12 +9,11 @@ import numpy as np
 
 from rerank.data.types import Floats, Index
 from rerank.errors import DataError, FormatError
-from rerank.files import read_bytes, shown, write_lines
+from rerank.files import shown, write_lines
 from rerank.formats.bllip.write import ids_of
-from rerank.formats.buffers import BOM
 from rerank.formats.common import finite, quoted
 from rerank.formats.feature_names import check_names, read_feature_names
-from rerank.formats.weights import WEIGHTS, WeightOptions, WeightsFormat
+from rerank.formats.weights import WEIGHTS, WeightOptions, WeightsFormat, weight_lines
 from rerank.native.formats._bllip import MOST_FEATURES
 
 _LINE = re.compile(rb"\s*[0-9]+=[-+0-9.eE]+\s*$")
@@ -43,24 +42,17 @@ class BllipWeights(WeightsFormat):
 
         An id alone has weight 1. Raises DataError if the list has too few names.
         """
-        source = shown(path)
-        data = bytes(read_bytes(path)).removeprefix(BOM)
         weights: dict[int, float] = {}
-        for number, line in enumerate(data.split(b"\n"), start=1):
-            token = line.strip(b" \t\r")
-            if not token:
-                continue
-            feature, weight = _read_line(source, number, token)
+        for source, number, line in weight_lines(path, "id=weight"):
+            feature, weight = _read_line(source, number, line.strip(b" \t\r"))
             if feature in weights:
                 raise FormatError(source, number, f"feature {feature} again", "each feature once")
             weights[feature] = weight
-        if not weights:
-            raise FormatError(source, None, "an empty file", "lines 'id=weight'")
         n_features = max(weights) + 1
         names = [str(j) for j in range(n_features)]
         if options.feature_names is not None:
             names = read_feature_names(options.feature_names, first=0)
-            check_names(names, options.feature_names, n_features, source)
+            check_names(names, options.feature_names, n_features, shown(path))
         out = np.zeros(len(names))
         out[list(weights)] = list(weights.values())
         return names, out

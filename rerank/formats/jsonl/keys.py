@@ -144,9 +144,7 @@ class Roles:
         given = {"id": options.id_column, "text": options.text_column, "label": options.label_column}
         self.of: dict[str, str] = dict.fromkeys(ORDER, "spare")
         for role, keys in ITEM_KEYS.items():
-            named = given.get(role)
-            for key in keys:
-                self.of[key] = "spare" if named is not None else f"?{role}"
+            self.of.update(dict.fromkeys(keys, f"?{role}" if given.get(role) is None else "spare"))
         self.of.update({key: role for role, key in given.items() if key is not None})
 
     def settle(self, role: str, item: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ their list, also if lists are not contiguous or come from several files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,13 +18,12 @@ from rerank.data.types import Index
 from rerank.formats.base import ReadOptions
 from rerank.formats.buffers import strings_at
 from rerank.formats.common import absent_value, check_contiguous, empty_dense, quoted, wants_dense
-from rerank.formats.moses.faults import number_error
 from rerank.formats.moses.scan import (
     Columns,
-    Lines,
     Part,
-    Vocabulary,
+    Scanned,
     columns_of,
+    fill,
     open_parts,
     part_of,
     scan_parts,
@@ -37,10 +36,9 @@ def read_lists(paths: Sequence[str], options: ReadOptions) -> CandidateLists:
     parts: list[Part] = []
     for path in paths:
         parts += open_parts(path, parts[-1].rows.stop if parts else 0)
-    vocabulary = Vocabulary()
-    lines = scan_parts(parts, vocabulary)
-    columns = columns_of(parts, lines, vocabulary)
-    ids = vocabulary.ids.strings()
+    scanned = scan_parts(parts)
+    columns = columns_of(scanned)
+    lines, ids = scanned.lines, scanned.vocabulary.ids.strings()
     codes = lines.codes.astype(np.int64)
     for path in dict.fromkeys(part.path for part in parts):
         _check_file([part for part in parts if part.path == path], codes, ids, options.strict)
@@ -51,7 +49,7 @@ def read_lists(paths: Sequence[str], options: ReadOptions) -> CandidateLists:
         places[rows] = np.arange(n)
     return CandidateLists(
         offsets,
-        _features(parts, lines, vocabulary, columns, places, options),
+        _features(scanned, columns, places, options),
         base_scores=lines.totals if rows is None else lines.totals[rows],
         first_best=-(np.arange(n) if rows is None else rows).astype(np.float64),
         list_ids=StringColumn.from_strings(ids),
@@ -74,55 +72,21 @@ def _check_file(parts: Sequence[Part], codes: Index, ids: Sequence[bytes], stric
     )
 
 
-def _features(
-    parts: Sequence[Part],
-    lines: Lines,
-    vocabulary: Vocabulary,
-    columns: Columns,
-    places: Index,
-    options: ReadOptions,
-) -> Features:
+def _features(scanned: Scanned, columns: Columns, places: Index, options: ReadOptions) -> Features:
     """The features of all lines, that of line i in row ``places[i]``."""
-    n, width, source = len(places), columns.width, parts[0].path
-    if wants_dense(options, int(lines.counts.sum()), n * width, source):
+    n, width, source = len(places), columns.width, scanned.parts[0].path
+    values = scanned.lines.counts
+    if wants_dense(options, int(values.sum()), n * width, source):
         X = empty_dense(n, width, options.dtype, source)
-        longest = max(int(lines.counts.max()), 1)
-        scratch = np.empty(longest, dtype=np.int32), np.empty(longest)
-        _fill(
-            fill_dense, parts, lines, vocabulary, columns, places, options, absent_value(options), *scratch, X
-        )
+        longest = max(int(values.max()), 1)
+        line = np.empty(longest, dtype=np.int32), np.empty(longest)  # scratch
+        out = absent_value(options), *line, X
+        fill(fill_dense, scanned, columns.first, places, *out, dtype=options.dtype)
         return Dense(X)
     counts = np.empty(n, dtype=np.int64)
-    counts[places] = lines.counts
+    counts[places] = values
     indptr = offsets_of(counts)
     indices = np.empty(indptr[-1] + 1, dtype=np.int32)  # one more, so that every row has a place
     data = np.empty(indptr[-1] + 1)
-    _fill(fill_sparse, parts, lines, vocabulary, columns, places, options, indptr, indices, data)
+    fill(fill_sparse, scanned, columns.first, places, indptr, indices, data)
     return Sparse(indptr, indices[:-1], data[:-1], width)
-
-
-def _fill(
-    kernel: Callable[..., tuple[int, int]],
-    parts: Sequence[Part],
-    lines: Lines,
-    vocabulary: Vocabulary,
-    columns: Columns,
-    places: Index,
-    options: ReadOptions,
-    *out: object,
-) -> None:
-    """Call the kernel of a layout on every part; raises FormatError at the first bad number."""
-    for part in parts:
-        row, place = kernel(
-            part.text,
-            lines.spans[part.rows],
-            part.kinds,
-            vocabulary.names,
-            vocabulary.followers,
-            columns.first,
-            places[part.rows],
-            *out,
-        )
-        if row >= 0:
-            number = part.line_of(part.rows.start + row)
-            raise number_error(part.path, number, part.text[place:], options.dtype)

@@ -8,13 +8,13 @@ WordScores_mean, 0 if there is no word.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.types import Bytes, Floats, Index, Ints
+from rerank.data.types import AnyArray, Bytes, Floats, Index, Ints
 from rerank.errors import FormatError
 from rerank.files import read_bytes, shown
 from rerank.formats.buffers import content_start, parts_of_lines
@@ -88,6 +88,15 @@ class Vocabulary:
 
 
 @dataclass
+class Scanned:
+    """The parts of all files and what the first pass finds in them."""
+
+    parts: Sequence[Part]
+    lines: Lines
+    vocabulary: Vocabulary
+
+
+@dataclass
 class Columns:
     """first : int64 (n_names), the first column of each name; names None = numbers alone."""
 
@@ -140,9 +149,10 @@ def _is_total(column: bytes) -> bool:
     return not_a_number(column, "")[1] != "a number"
 
 
-def scan_parts(parts: Sequence[Part], vocabulary: Vocabulary) -> Lines:
+def scan_parts(parts: Sequence[Part]) -> Scanned:
     """Read lines, ids and names of all parts; raises FormatError at the first bad line."""
     n = parts[-1].rows.stop
+    vocabulary = Vocabulary()
     lines = Lines(
         np.empty((n, 2), dtype=np.int64),
         np.empty(n),
@@ -172,47 +182,62 @@ def scan_parts(parts: Sequence[Part], vocabulary: Vocabulary) -> Lines:
         vocabulary.attempts = int(state[2])
         if fault != "none":
             row = part.rows.start + int(state[1])
-            _check_numbers(parts, lines, vocabulary, row)
+            _check_numbers(Scanned(parts, lines, vocabulary), row)
             start = int(state[0])
             raise fault_error(
                 part.path, part.line_of(row), fault, part.text[start:], place - start, len(part.kinds)
             )
-    return lines
+    return Scanned(parts, lines, vocabulary)
 
 
-def _check_numbers(parts: Sequence[Part], lines: Lines, vocabulary: Vocabulary, n_rows: int) -> None:
-    """Raise FormatError at the first bad number in the rows before ``n_rows``.
+def fill(
+    kernel: Callable[..., tuple[int, int]],
+    scanned: Scanned,
+    first: Index,
+    places: Index,
+    *out: AnyArray | float,
+    dtype: str = "float64",
+) -> None:
+    """Read the numbers of the first ``len(places)`` rows by the kernel of a layout.
 
-    The first pass looks at no number. If it finds a fault, a bad number may come before that.
+    Raises FormatError at the first bad number.
+
+    Parameters
+    ----------
+    first : int64 (n_names), the first column of each name.
+    places : int64 (n), where the features of each row go.
+    out : the kernel's last arguments.
     """
-    for part in parts:
-        spans = lines.spans[part.rows.start : min(part.rows.stop, n_rows)]
-        if len(spans) == 0:
+    names, followers = scanned.vocabulary.names, scanned.vocabulary.followers
+    for part in scanned.parts:
+        rows = slice(part.rows.start, min(part.rows.stop, len(places)))
+        if rows.start >= rows.stop:
             break
-        longest = int(lines.counts[part.rows.start : n_rows].max())
-        row, place = fill_sparse(  # every line into one row that nobody reads
-            part.text,
-            spans,
-            part.kinds,
-            vocabulary.names,
-            vocabulary.followers,
-            np.zeros(len(vocabulary.names), dtype=np.int64),
-            np.zeros(len(spans), dtype=np.int64),
-            np.zeros(1, dtype=np.int64),
-            np.empty(longest + 1, dtype=np.int32),
-            np.empty(longest + 1),
-        )
+        spans = scanned.lines.spans[rows]
+        row, place = kernel(part.text, spans, part.kinds, names, followers, first, places[rows], *out)
         if row >= 0:
-            raise number_error(part.path, part.lines_before + row + 1, part.text[place:])
+            raise number_error(part.path, part.line_of(rows.start + row), part.text[place:], dtype)
 
 
-def columns_of(parts: Sequence[Part], lines: Lines, vocabulary: Vocabulary) -> Columns:
+def _check_numbers(scanned: Scanned, n_rows: int) -> None:
+    """Raise FormatError at the first bad number in the rows before ``n_rows``, which the scan skips."""
+    if n_rows == 0:
+        return
+    room = int(scanned.lines.counts[:n_rows].max()) + 1
+    first = np.zeros(len(scanned.vocabulary.names), dtype=np.int64)
+    # Every line goes into one row that nobody reads.
+    row = np.zeros(1, dtype=np.int64), np.empty(room, dtype=np.int32), np.empty(room)
+    fill(fill_sparse, scanned, first, np.zeros(n_rows, dtype=np.int64), *row)
+
+
+def columns_of(scanned: Scanned) -> Columns:
     """Return the columns in the order in which the names first appear, word scores first.
 
     Raises FormatError if there are numbers without names beside names or not equally many of them, or two
     names make one column. These are faults of the file as a whole, so a bad number on any line is reported
     first.
     """
+    parts, lines, vocabulary = scanned.parts, scanned.lines, scanned.vocabulary
     n = len(vocabulary.names)
     seen = np.flatnonzero(vocabulary.stats[:n, 0])
     first = np.zeros(n, dtype=np.int64)
@@ -240,7 +265,7 @@ def columns_of(parts: Sequence[Part], lines: Lines, vocabulary: Vocabulary) -> C
         columns = Columns(first, names, len(names))
     if fault is not None:
         row, found, expected = fault
-        _check_numbers(parts, lines, vocabulary, parts[-1].rows.stop)
+        _check_numbers(scanned, parts[-1].rows.stop)
         part = part_of(parts, row)
         raise FormatError(part.path, part.line_of(row), found, expected)
     return columns

@@ -6,12 +6,11 @@ import re
 
 from rerank.data.types import Bytes
 from rerank.errors import FormatError
-from rerank.formats.common import CHANGED, line_of, not_a_number, quoted
+from rerank.formats.common import CHANGED, line_of, not_a_number, quoted, token_at
 
 _LARGEST_INDEX = 2**31 - 1
 _NEAR = 65536
 _LATE_QID = "qid:ID directly after the label"
-_TOKEN = re.compile(rb"[^ \t\r\n#]*")
 _LATER_QID = re.compile(rb"[^#\n]*?[ \t\r](qid:[^ \t\r\n#]*)")
 
 
@@ -37,9 +36,7 @@ def fault_error(
     first_item : where the first item line starts.
     first : the index of column 0.
     """
-    rest = bytes(text[offset : offset + _NEAR])
-    match = _TOKEN.match(rest)
-    token = (match[0] if match else b"").decode("utf-8", "backslashreplace")
+    token = token_at(text, offset, b" \t\r\n#")
     as_first = f"as on line {line_of(text, first_item)}"
     if fault == "label":
         found, expected = _label(token)
@@ -48,7 +45,7 @@ def fault_error(
     elif fault == "qid":
         found, expected = f"a control character in {quoted(token)}", "qid:ID"
     elif fault == "no qid":
-        late = _LATER_QID.match(rest)
+        late = _LATER_QID.match(bytes(text[offset : offset + _NEAR]))
         found, expected = "no qid", f"qid:ID, {as_first}"
         if late:
             found, expected = f"{quoted(late[1])} after a feature", _LATE_QID

@@ -19,7 +19,6 @@ from rerank.formats.trec.qrels import with_qrels
 from rerank.formats.trec.read import as_lists, read_run
 
 _FIELD = re.compile(rb"[^ \t\n\r\x0b\x0c]+")
-_TAG = b"rerank"
 _LINE = re.compile(
     rb"[^ \t\n]+[ \t]+[Qq]0[ \t]+[^ \t\n]+[ \t]+[-+]?[0-9]+[ \t]+[-+0-9.eE]+[ \t]+[^ \t\r\n]+[ \t\r]*(\n|$)"
 )
@@ -85,15 +84,9 @@ class TRECRun(Format):
         list_index = lists.list_index
         with atomic_write(path) as file:
             for item in in_input_order(lists).tolist():
-                fields = (
-                    names[list_index[item]],
-                    b"Q0",
-                    ids.bytes_at(item),
-                    b"%d" % ranks[item],
-                    repr(float(scores[item])).encode(),
-                    _TAG,
-                )
-                file.write(b" ".join(fields) + b"\n")
+                score = repr(float(scores[item])).encode()
+                place = names[list_index[item]], ids.bytes_at(item), ranks[item]
+                file.write(b"%b Q0 %b %d %b rerank\n" % (*place, score))
 
 
 def _ranks(lists: CandidateLists, order: Floats) -> Index:
@@ -108,6 +101,5 @@ def _ranks(lists: CandidateLists, order: Floats) -> Index:
 def _check_ids(column: StringColumn, what: str, path: str) -> None:
     for i in range(len(column)):
         if _FIELD.fullmatch(column.bytes_at(i)) is None:
-            raise DataError(
-                f"{path}: a run cannot hold the {what} id {column[i]!r} (empty, or a blank in it); {STORE}"
-            )
+            found = f"the {what} id {column[i]!r} (empty, or a blank in it)"
+            raise DataError(f"{path}: a run cannot hold {found}; {STORE}")

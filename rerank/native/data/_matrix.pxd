@@ -229,29 +229,48 @@ cdef inline void dense_gather(const real* x, Py_ssize_t d, double u, double* tot
         total[m] += u * x[m]
 
 
-cdef inline void gather(const Rows* X, long long i, double u, Change* change) noexcept nogil:
+cdef inline void dense_gather_rows(
+    const real* X, Py_ssize_t d, const long long* rows, Py_ssize_t k, const double* u, double* total
+) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(k):
+        if u[j] != 0.0:
+            dense_gather(X + rows[j] * d, d, u[j], total)
+
+
+cdef inline void gather_sparse(const Rows* X, long long i, double u, Change* change) noexcept nogil:
     """INOUT change += u * x, with x row i."""
     cdef Py_ssize_t m
     cdef long long at
     cdef int f
-    if X.layout == DENSE:
-        dense_gather(X.dense + i * X.width, X.width, u, change.sum)
-    elif X.layout == SINGLE:
-        dense_gather(X.single + i * X.width, X.width, u, change.sum)
-    elif X.local != NULL:
+    if X.local != NULL:
         for at in range(X.indptr[i], X.indptr[i + 1]):
             change.sum[X.local[at]] += u if X.data == NULL else u * X.data[at]
         dense_gather(X.dense + i * X.width, X.width, u, change.sum)
+        return
+    change.n = csr_gather(
+        X.indices, X.data, X.indptr[i], X.indptr[i + 1], u, change.sum, change.touched, change.n
+    )
+    for m in range(X.width):
+        f = X.columns[m]
+        change.touched[change.n] = f
+        change.n += change.sum[f] == 0.0
+        change.sum[f] += u * X.dense[i * X.width + m]
+
+
+cdef inline void gather(
+    const Rows* X, const long long* rows, Py_ssize_t k, const double* u, Change* change
+) noexcept nogil:
+    """INOUT change += the sum over k rows of u[j] times row rows[j]."""
+    cdef Py_ssize_t j
+    if X.layout == DENSE:
+        dense_gather_rows(X.dense, X.width, rows, k, u, change.sum)
+    elif X.layout == SINGLE:
+        dense_gather_rows(X.single, X.width, rows, k, u, change.sum)
     else:
-        change.n = csr_gather(
-            X.indices, X.data, X.indptr[i], X.indptr[i + 1], u, change.sum, change.touched, change.n
-        )
-        if X.layout == MIXED:
-            for m in range(X.width):
-                f = X.columns[m]
-                change.touched[change.n] = f
-                change.n += change.sum[f] == 0.0
-                change.sum[f] += u * X.dense[i * X.width + m]
+        for j in range(k):
+            if u[j] != 0.0:
+                gather_sparse(X, rows[j], u[j], change)
 
 
 cdef inline void apply(

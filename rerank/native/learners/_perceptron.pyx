@@ -83,9 +83,7 @@ def batch_round(
                 if square > 0.0:
                     for j in range(p.k):
                         a[j] += r.u[j]
-                for j in range(p.k):
-                    if r.u[j] != 0.0:
-                        gather(X, items[first + j], r.u[j], change)
+                gather(X, items + first, p.k, r.u, change)
                 apply(X, i, change, to.t, to.w, to.drift)
             to.t += 1.0
     return updates, violated

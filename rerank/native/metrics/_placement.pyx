@@ -1,15 +1,14 @@
-"""Where the relevant items of each list are placed, and which pairs of items stand right.
+"""Where the relevant items of each list are placed, and which pairs of items are in the right order.
 
-The measures of retrieval depend on the relevant items alone (label > 0): how many items stand above
-each, and how many share its score. ``place`` finds both; ``_ranking`` makes measures of them.
-Pairwise accuracy needs every judged item, and has kernels of its own.
+The measures of retrieval depend on the relevant items alone (label > 0): how many items are above each, and
+how many share its score. ``place`` finds both; ``_ranking`` makes measures of them. Pairwise accuracy needs
+every judged item, and has kernels of its own.
 
 Shapes used throughout: ``offsets`` (n_lists + 1) bounds the items of each list; ``rel_items`` (n_rel)
-are the relevant items, rising; ``rel_offsets`` (n_lists + 1) bounds those of each list. A placement is
-``order``, ``above``, ``tied`` (n_rel each): within a list, the relevant items from the top down by their
-place in ``rel_items``, the items strictly above each one's tie group, and the size of that group (1 where
-ties are broken). Scores hold no NaN.
+are the relevant items, rising; ``rel_offsets`` (n_lists + 1) bounds those of each list. Scores hold no NaN.
 """
+
+import numpy as np
 
 from libc.string cimport memcpy, memset
 
@@ -23,6 +22,28 @@ cdef enum:
     PASSES = 48
     PASSES_OF_SHORT = 8192
     INSERTION_AT_MOST = 16
+
+
+cdef class Placement:
+    """The places of the relevant items, within a list from the top down.
+
+    IN rel_offsets. Three columns (n_rel) are filled by ``place``: ``order``, the item's number among all
+    relevant items; ``above``, the items strictly above its tie group; ``tied``, the size of that group, 1 if
+    ties are broken.
+    """
+
+    def __init__(self, const long long[::1] rel_offsets):
+        cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1
+        cdef long long n = rel_offsets[n_lists]
+        cdef long long[::1] order = np.empty(n, dtype=np.int64)
+        cdef int[::1] above = np.empty(n, dtype=np.int32)
+        cdef int[::1] tied = np.empty(n, dtype=np.int32)
+        self.offsets, self.order, self.above, self.tied = rel_offsets, order.base, above.base, tied.base
+        self.places.n_lists = n_lists
+        self.places.offsets = &rel_offsets[0]
+        self.places.order = &order[0] if n else NULL
+        self.places.above = &above[0] if n else NULL
+        self.places.tied = &tied[0] if n else NULL
 
 
 cdef inline void _insert_down(real* key, long long* index, Py_ssize_t n) noexcept nogil:
@@ -273,25 +294,15 @@ def place(
     const float[::1] low,
     const long long[::1] offsets,
     const long long[::1] rel_items,
-    const long long[::1] rel_offsets,
-    real[:, ::1] key_work,
-    float[::1] low_work,
-    long long[:, ::1] index_work,
-    unsigned int[::1] radix_work,
-    int[::1] item_work,
-    int[::1] count_work,
-    int[::1] slots,
-    long long[::1] order,
-    int[::1] above,
-    int[::1] tied,
+    Placement placement,
 ):
-    """Place the relevant items; returns how many of them share their score with another item.
+    """Place the relevant items; return how many of them share their score with another item.
 
-    IN scores (n_items), low (n_items) the same rounded to float32; WORK, with ``longest`` the items of the
-    longest list: key_work and index_work (2, longest), radix_work and item_work (2 * longest), low_work
-    (longest + 3), count_work (2 * (longest + 3)), slots (longest) all -1; OUT order, above, tied (n_rel).
+    IN scores (n_items), low (n_items) the same rounded to float32; OUT placement.
     """
+    cdef const Places* p = &placement.places
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Py_ssize_t longest = 1
     cdef Py_ssize_t i
     cdef Py_ssize_t j
     cdef Py_ssize_t m
@@ -301,10 +312,19 @@ def place(
     cdef long long n_tied = 0
     if rel_items.shape[0] == 0:
         return 0
+    for i in range(n_lists):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    cdef real[:, ::1] key_work = np.empty((2, longest), dtype=np.float32 if real is float else np.float64)
+    cdef long long[:, ::1] index_work = np.empty((2, longest), dtype=np.int64)
+    cdef float[::1] low_work = np.empty(longest + 3, dtype=np.float32)
+    cdef unsigned int[::1] radix_work = np.empty(2 * longest, dtype=np.uint32)
+    cdef int[::1] item_work = np.empty(2 * longest, dtype=np.int32)
+    cdef int[::1] count_work = np.empty(2 * (longest + 3), dtype=np.int32)
+    cdef int[::1] slots = np.full(longest, -1, dtype=np.int32)
     with nogil:
         for i in range(n_lists):
-            base = rel_offsets[i]
-            m = rel_offsets[i + 1] - base
+            base = p.offsets[i]
+            m = p.offsets[i + 1] - base
             if m == 0:
                 continue
             first = offsets[i]
@@ -314,15 +334,16 @@ def place(
                     key_work[0, j] = scores[rel_items[base + j]]
                 _place_by_passes(
                     &scores[first], &low[first], n, &key_work[0, 0], &low_work[0], m, &count_work[0],
-                    &slots[0], base, &order[base], &above[base], &tied[base],
+                    &slots[0], base, p.order + base, p.above + base, p.tied + base,
                 )
             else:
                 _place_by_sort(
                     &scores[first], &low[first], n, &rel_items[base], m, first, key_work, index_work,
-                    &radix_work[0], &item_work[0], &slots[0], base, &order[base], &above[base], &tied[base],
+                    &radix_work[0], &item_work[0], &slots[0], base, p.order + base, p.above + base,
+                    p.tied + base,
                 )
             for j in range(base, base + m):
-                n_tied += tied[j] > 1
+                n_tied += p.tied[j] > 1
     return n_tied
 
 

@@ -1,10 +1,11 @@
 """Measures of retrieval from the places of the relevant items.
 
-A placement is what ``_placement.place`` makes: ``rel_offsets`` (n_lists + 1) bounds each list's relevant
-items in ``order``, ``above``, ``tied`` (n_rel each), from the top down: the item by its number among all
-relevant items, the items strictly above its tie group, the size of that group. With ties each measure
-is its expectation over the orders of the tied (McSherry & Najork 2008), in closed form.
+See ``Placement`` in ``_placement.pyx`` for what a placement holds. With ties each measure is its expectation
+over the orders of the tied items (McSherry & Najork 2008), in closed form.
 """
+
+from rerank.native.metrics._placement cimport Placement
+from rerank.native.metrics._placement cimport Places
 
 
 cdef struct Group:
@@ -13,189 +14,168 @@ cdef struct Group:
     long long good
 
 
-cdef inline Group _first_group(
-    const long long[::1] order,
-    const int[::1] above,
-    const int[::1] tied,
-    const unsigned char[::1] good,
-    long long begin,
-    long long end,
+# The value of one list, whose relevant items are begin..end-1.
+ctypedef double (*measure)(
+    const Places* p, long long begin, long long end, const unsigned char* good, long long cutoff
+) noexcept nogil
+
+
+cdef inline void _each_list(
+    const Places* p, const unsigned char[::1] good, long long cutoff, double[::1] out, measure value_of
 ) noexcept nogil:
-    """The tie group of the first good item among begin..end-1; its ``good`` is 0 where there is none."""
+    cdef Py_ssize_t i
+    cdef const unsigned char* flags = &good[0] if good.shape[0] else NULL
+    for i in range(p.n_lists):
+        out[i] = value_of(p, p.offsets[i], p.offsets[i + 1], flags, cutoff)
+
+
+cdef inline Group _first_group(
+    const Places* p, long long begin, long long end, const unsigned char* good
+) noexcept nogil:
+    """Return the tie group of the first good item; its ``good`` is 0 if the list has no good item."""
     cdef Group group
     cdef long long j = begin
     group.above = group.size = group.good = 0
-    while j < end and not good[order[j]]:
+    while j < end and not good[p.order[j]]:
         j += 1
     if j < end:
-        group.above = above[j]
-        group.size = tied[j]
-    while j < end and above[j] == group.above:
-        group.good += good[order[j]]
+        group.above = p.above[j]
+        group.size = p.tied[j]
+    while j < end and p.above[j] == group.above:
+        group.good += good[p.order[j]]
         j += 1
     return group
 
 
+cdef inline double _average_precision(
+    const Places* p, long long j, long long end, const unsigned char* good, long long cutoff
+) noexcept nogil:
+    cdef long long t
+    cdef long long g
+    cdef long long r
+    cdef long long seen = 0
+    cdef double spread
+    cdef double part
+    cdef double total = 0.0
+    while j < end and p.above[j] < cutoff:
+        g = p.tied[j]
+        if g == 1:
+            if good[p.order[j]]:
+                seen += 1
+                total += <double>seen / <double>(p.above[j] + 1)
+            j += 1
+            continue
+        t = p.above[j]
+        r = 0
+        while j < end and p.above[j] == t:
+            r += good[p.order[j]]
+            j += 1
+        if r == 0:
+            continue
+        spread = <double>(r - 1) / <double>(g - 1)
+        part = 0.0
+        for g in range(p.tied[j - 1]):
+            if t + g >= cutoff:
+                break
+            part += (<double>(seen + 1) + <double>g * spread) / <double>(t + g + 1)
+        total += part * <double>r / <double>p.tied[j - 1]
+        seen += r
+    return total
+
+
 def average_precision(
-    const long long[::1] rel_offsets,
-    const long long[::1] order,
-    const int[::1] above,
-    const int[::1] tied,
-    const unsigned char[::1] good,
-    long long cutoff,
-    double[::1] out,
+    Placement placement, const unsigned char[::1] good, long long cutoff, double[::1] out
 ):
     """OUT out[i]: sum over the good items of list i of the precision at their places up to the cutoff.
 
     Expected over the orders of tied items (McSherry & Najork 2008, equation for AP): an item at place t
-    of a group of g with r good ones is good with chance r / g, and has (t - 1)(r - 1)/(g - 1) good ones
-    before it in the group.
+    of a group of g with r good ones is good with probability r / g, and (t - 1)(r - 1)/(g - 1) good items
+    are expected before it in the group.
 
     IN good (n_rel), 1 for items that count as relevant; OUT out (n_lists).
     """
-    cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1
-    cdef Py_ssize_t i
-    cdef long long j
-    cdef long long end
-    cdef long long t
-    cdef long long g
-    cdef long long r
-    cdef long long seen
-    cdef double spread
-    cdef double part
-    cdef double total
     with nogil:
-        for i in range(n_lists):
-            end = rel_offsets[i + 1]
-            total = 0.0
-            seen = 0
-            j = rel_offsets[i]
-            while j < end and above[j] < cutoff:
-                g = tied[j]
-                if g == 1:
-                    if good[order[j]]:
-                        seen += 1
-                        total += <double>seen / <double>(above[j] + 1)
-                    j += 1
-                    continue
-                t = above[j]
-                r = 0
-                while j < end and above[j] == t:
-                    r += good[order[j]]
-                    j += 1
-                if r == 0:
-                    continue
-                spread = <double>(r - 1) / <double>(g - 1)
-                part = 0.0
-                for g in range(tied[j - 1]):
-                    if t + g >= cutoff:
-                        break
-                    part += (<double>(seen + 1) + <double>g * spread) / <double>(t + g + 1)
-                total += part * <double>r / <double>tied[j - 1]
-                seen += r
-            out[i] = total
+        _each_list(&placement.places, good, cutoff, out, _average_precision)
+
+
+cdef inline double _reciprocal_rank(
+    const Places* p, long long begin, long long end, const unsigned char* good, long long cutoff
+) noexcept nogil:
+    cdef Group group = _first_group(p, begin, end, good)
+    cdef long long t
+    cdef double none_yet = 1.0
+    cdef double share
+    cdef double total = 0.0
+    if group.good and group.above < cutoff:
+        for t in range(min(group.size - group.good + 1, cutoff - group.above)):
+            share = <double>group.good / <double>(group.size - t)
+            total += none_yet * share / <double>(group.above + t + 1)
+            none_yet *= <double>(group.size - t - group.good) / <double>(group.size - t)
+    return total
 
 
 def reciprocal_rank(
-    const long long[::1] rel_offsets,
-    const long long[::1] order,
-    const int[::1] above,
-    const int[::1] tied,
-    const unsigned char[::1] good,
-    long long cutoff,
-    double[::1] out,
+    Placement placement, const unsigned char[::1] good, long long cutoff, double[::1] out
 ):
     """OUT out[i]: one over the place of list i's first good item, 0 beyond the cutoff.
 
     Expected over the orders of tied items: of a group of g with r good ones the first t are all bad with
-    chance C(g - t, r) / C(g, r).
+    probability C(g - t, r) / C(g, r).
 
     IN good (n_rel), 1 for items that count as relevant; OUT out (n_lists).
     """
-    cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1
-    cdef Py_ssize_t i
-    cdef long long t
-    cdef Group group
-    cdef double none_yet
-    cdef double share
-    cdef double total
     with nogil:
-        for i in range(n_lists):
-            group = _first_group(order, above, tied, good, rel_offsets[i], rel_offsets[i + 1])
-            total = 0.0
-            if group.good and group.above < cutoff:
-                none_yet = 1.0
-                for t in range(min(group.size - group.good + 1, cutoff - group.above)):
-                    share = <double>group.good / <double>(group.size - t)
-                    total += none_yet * share / <double>(group.above + t + 1)
-                    none_yet *= <double>(group.size - t - group.good) / <double>(group.size - t)
-            out[i] = total
+        _each_list(&placement.places, good, cutoff, out, _reciprocal_rank)
 
 
-def hits(
-    const long long[::1] rel_offsets,
-    const long long[::1] order,
-    const int[::1] above,
-    const int[::1] tied,
-    const unsigned char[::1] good,
-    long long cutoff,
-    double[::1] out,
-):
+cdef inline double _hits(
+    const Places* p, long long begin, long long end, const unsigned char* good, long long cutoff
+) noexcept nogil:
+    cdef long long j
+    cdef double total = 0.0
+    for j in range(begin, end):
+        if p.above[j] >= cutoff:
+            break
+        if good[p.order[j]]:
+            total += <double>min(cutoff - p.above[j], p.tied[j]) / <double>p.tied[j]
+    return total
+
+
+def hits(Placement placement, const unsigned char[::1] good, long long cutoff, double[::1] out):
     """OUT out[i]: good items among the first ``cutoff`` of list i, expected over the orders of tied items.
 
     IN good (n_rel), 1 for items that count as relevant; OUT out (n_lists).
     """
-    cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1
-    cdef Py_ssize_t i
-    cdef long long j
-    cdef double total
     with nogil:
-        for i in range(n_lists):
-            total = 0.0
-            for j in range(rel_offsets[i], rel_offsets[i + 1]):
-                if above[j] >= cutoff:
-                    break
-                if good[order[j]]:
-                    total += <double>min(cutoff - above[j], tied[j]) / <double>tied[j]
-            out[i] = total
+        _each_list(&placement.places, good, cutoff, out, _hits)
 
 
-def success(
-    const long long[::1] rel_offsets,
-    const long long[::1] order,
-    const int[::1] above,
-    const int[::1] tied,
-    const unsigned char[::1] good,
-    long long cutoff,
-    double[::1] out,
-):
-    """OUT out[i]: 1 where a good item is among the first ``cutoff`` of list i, else 0.
+cdef inline double _success(
+    const Places* p, long long begin, long long end, const unsigned char* good, long long cutoff
+) noexcept nogil:
+    cdef Group group = _first_group(p, begin, end, good)
+    cdef long long t
+    cdef double none = 1.0
+    if group.good and group.above < cutoff:
+        for t in range(min(group.size - group.good + 1, cutoff - group.above)):
+            none *= <double>(group.size - t - group.good) / <double>(group.size - t)
+    return 1.0 - none
+
+
+def success(Placement placement, const unsigned char[::1] good, long long cutoff, double[::1] out):
+    """OUT out[i]: 1 if a good item is among the first ``cutoff`` of list i, else 0.
 
     Expected over the orders of tied items: of a group of g with r good ones, the first t are all bad with
-    chance C(g - r, t) / C(g, t).
+    probability C(g - r, t) / C(g, t).
 
     IN good (n_rel), 1 for items that count as relevant; OUT out (n_lists).
     """
-    cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1
-    cdef Py_ssize_t i
-    cdef long long t
-    cdef Group group
-    cdef double none
     with nogil:
-        for i in range(n_lists):
-            group = _first_group(order, above, tied, good, rel_offsets[i], rel_offsets[i + 1])
-            none = 1.0
-            if group.good and group.above < cutoff:
-                for t in range(min(group.size - group.good + 1, cutoff - group.above)):
-                    none *= <double>(group.size - t - group.good) / <double>(group.size - t)
-            out[i] = 1.0 - none
+        _each_list(&placement.places, good, cutoff, out, _success)
 
 
 def dcg(
-    const long long[::1] rel_offsets,
-    const long long[::1] order,
-    const int[::1] above,
-    const int[::1] tied,
+    Placement placement,
     const double[::1] gains,
     const double[::1] divisors,
     const double[::1] discounts,
@@ -209,24 +189,24 @@ def dcg(
     IN gains (n_rel); divisors (longest list) by place from 0; discounts (longest list + 1), sums of
     1 / divisor over the places before; OUT out (n_lists).
     """
-    cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1
+    cdef const Places* p = &placement.places
     cdef Py_ssize_t i
     cdef long long j
     cdef long long a
     cdef double share
     cdef double total
     with nogil:
-        for i in range(n_lists):
+        for i in range(p.n_lists):
             total = 0.0
-            for j in range(rel_offsets[i], rel_offsets[i + 1]):
-                a = above[j]
+            for j in range(p.offsets[i], p.offsets[i + 1]):
+                a = p.above[j]
                 if a >= cutoff:
                     break
-                if tied[j] == 1:
-                    total += gains[order[j]] / divisors[a]
+                if p.tied[j] == 1:
+                    total += gains[p.order[j]] / divisors[a]
                 else:
-                    share = (discounts[min(a + tied[j], cutoff)] - discounts[a]) / <double>tied[j]
-                    total += gains[order[j]] * share
+                    share = (discounts[min(a + p.tied[j], cutoff)] - discounts[a]) / <double>p.tied[j]
+                    total += gains[p.order[j]] * share
             out[i] = total
 
 

@@ -1,6 +1,11 @@
-"""How tied items fall: by their ids, as trec_eval has it, or by the order of the input."""
+"""How ties are broken: by the items' ids, as in trec_eval, or by the order of the input."""
+
+import numpy as np
 
 from libc.string cimport memcmp, memcpy, memset
+
+from rerank.native.metrics._placement cimport Placement
+from rerank.native.metrics._placement cimport Places
 
 ctypedef fused real:
     float
@@ -143,21 +148,22 @@ def break_ties(
     const real[::1] scores,
     const long long[::1] offsets,
     const long long[::1] rel_items,
-    const long long[::1] rel_offsets,
     const unsigned char[::1] data,
     const long long[::1] bounds,
-    long long[:, ::1] work,
-    long long[::1] order,
-    int[::1] above,
-    int[::1] tied,
+    Placement placement,
 ):
-    """Give every tied relevant item one place: larger ids first, or the items as they are.
+    """Give every tied relevant item one place: larger ids first, or the items in their order.
 
     IN scores (n_items), the rest as in ``_placement``; data (n_bytes), bounds (n_items + 1): the ids, None
-    for ties by the order of the items; WORK work (4, longest list); IN/OUT order, above, tied (n_rel) as
-    ``place`` left them.
+    for ties by the order of the items; IN/OUT placement as ``place`` left it.
     """
+    cdef const Places* p = &placement.places
+    cdef const long long* rel_offsets = p.offsets
+    cdef long long* order = p.order
+    cdef int* above = p.above
+    cdef int* tied = p.tied
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef Py_ssize_t longest = 1
     cdef Py_ssize_t i
     cdef Py_ssize_t g
     cdef Py_ssize_t n_groups
@@ -166,6 +172,9 @@ def break_ties(
     cdef long long item
     cdef long long found
     cdef long long m
+    for i in range(n_lists):
+        longest = max(longest, offsets[i + 1] - offsets[i])
+    cdef long long[:, ::1] work = np.empty((4, longest), dtype=np.int64)
     cdef long long* first = &work[0, 0]
     cdef long long* fill = &work[1, 0]
     cdef long long* members = &work[2, 0]

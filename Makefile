@@ -66,7 +66,7 @@ unit: build ## Run the test suite alone, on all cores
 fuzz: build ## Try the property tests on new random cases for MINUTES=5
 	@$(BIN)/python tests/fuzz/explore.py --minutes $(MINUTES)
 
-bench: $(VENV)/.bench build ## Run the benchmarks, each beside its peers in one run
+bench: $(VENV)/.bench build ## Run the benchmarks, each with its peers in one run
 	@for bench in $(filter-out %/common.py,$(wildcard scripts/bench/*.py)); do echo; $(BIN)/python $$bench || exit 1; done
 
 $(VENV)/.bench: pyproject.toml | $(BIN)/python

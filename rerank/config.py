@@ -83,7 +83,7 @@ class TrainConfig(Settings):
     )
 
 
-# Keys that belong to other verbs: a file that train would read in part only is a mistake.
+# Keys that belong to other verbs: a file that train would use only in part is a mistake.
 _OF_OTHER_VERBS = {
     "metrics": "'rerank eval --metric M' reports metrics; train watches select.metric",
     "data.test": "'rerank predict' and 'rerank eval' take the test lists",

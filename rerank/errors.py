@@ -8,7 +8,7 @@ class RerankError(Exception):
 
 
 class FormatError(RerankError):
-    """A file is not of its format.
+    """A file does not follow its format.
 
     Parameters
     ----------

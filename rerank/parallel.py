@@ -50,7 +50,17 @@ def cores() -> int:
 
 
 def each(function: Callable[..., T], tasks: Iterable[tuple[Any, ...]], *, threads: bool = False) -> list[T]:
-    """Return ``function(*task)`` of every task, in order; the first error is raised as is."""
+    """Return ``function(*task)`` of every task, in order; the first error is raised as is.
+
+    Parameters
+    ----------
+    function
+        Defined in a module, unless ``threads`` is set.
+    tasks
+        Arguments of each call.
+    threads
+        Use threads in place of processes.
+    """
     todo = list(tasks)
     workers = min(jobs(), len(todo))
     if workers <= 1:

@@ -29,11 +29,11 @@ Stripped = Annotated[tuple[Literal["traces", "functions"], ...], BeforeValidator
 
 
 class ReadOptions(Settings):
-    """What a format may be asked to do when it reads; a format refuses an option that it does not honour.
+    """Options for reading; a format raises an error for an option that it does not honour.
 
     The fields are declared once, here: keyword arguments of ``rerank.load``, keys of ``data:`` in a YAML
     file and flags of every verb that reads lists are generated from them. An option marked ``per_part`` is
-    of one file, so that development lists have one of their own (``dev_refs`` beside ``refs``).
+    applies to one file, so development lists have their own (``dev_refs`` in addition to ``refs``).
     """
 
     refs: Paths = setting(
@@ -78,7 +78,7 @@ class ReadOptions(Settings):
 
 
 class Reading(ReadOptions):
-    """How one file of lists is read: its format and the first stage's order beside the format's options."""
+    """How one file of lists is read: its format, the first stage's order and the format's options."""
 
     format: str | None = setting(
         None, "format of the data; none = by name or content", flags=("--format", "-f")
@@ -100,9 +100,7 @@ class DataSection(Reading):
     dev: OptionalPath = setting(None, "development lists, watched by the metric", path=True)
     dev_refs: Paths = setting((), "references of the development lists", path=True)
     dev_ids: OptionalPath = setting(None, "ids of the development lists", path=True)
-    init: OptionalPath = setting(
-        None, "weights to start from: a linear model or a file of weights", path=True
-    )
+    init: OptionalPath = setting(None, "weights to start from: a linear model or a weight file", path=True)
     label: str | None = setting(
         None, "metric that makes the labels from references, such as sBLEU", metavar="METRIC"
     )

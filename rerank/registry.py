@@ -43,7 +43,13 @@ class Registry(Generic[T]):
         self._imported = False
 
     def register(self, name: str, *aliases: str) -> Callable[[T], T]:
-        """Return a class decorator that registers a class under ``name`` and its aliases."""
+        """Return a class decorator that registers a class under ``name`` and its aliases.
+
+        Raises
+        ------
+        ValueError
+            If a name is taken (when the class is decorated).
+        """
 
         def enter(entry: T) -> T:
             for new in (name, *aliases):

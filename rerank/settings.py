@@ -53,7 +53,20 @@ class Settings(BaseModel):
 
     @classmethod
     def checked(cls, values: Mapping[str, Any], where: str) -> Self:
-        """Return the settings in ``values``; errors begin with ``where`` (a file, an option)."""
+        """Return the settings in ``values``.
+
+        Parameters
+        ----------
+        values
+            Settings by name.
+        where
+            How errors begin: a file, an option.
+
+        Raises
+        ------
+        ConfigError
+            If a setting is unknown or out of range.
+        """
         try:
             return cls(**values)
         except ConfigError as error:

@@ -1,4 +1,4 @@
-"""Helpers for the wording of messages."""
+"""Numbers and lists of names in messages."""
 
 from __future__ import annotations
 

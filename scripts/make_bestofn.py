@@ -118,7 +118,7 @@ def answer_of(draws: Draws, problem: Problem, skill: float) -> dict[str, object]
 
 
 def make_parts(seed: int) -> dict[str, list[str]]:
-    """The lines of each part; no problem stands twice."""
+    """The lines of each part; no problem occurs twice."""
     draws = Draws(seed)
     seen: set[str] = set()
     parts: dict[str, list[str]] = {}

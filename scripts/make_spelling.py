@@ -2,7 +2,7 @@
 """Make the spelling task: misspellings as lists of candidate corrections, in LETOR text.
 
 Queries are the misspellings of codespell's dictionary; candidates are the words of symspellpy's
-English frequency list nearest by edit distance (optimal string alignment). A list stands in the
+English frequency list nearest by edit distance (optimal string alignment). A list is in the
 order of the first stage: distance up, frequency down, word up. Label 1 is a right correction.
 
     python scripts/make_spelling.py --lists 2000 --out DIR
@@ -28,7 +28,7 @@ BATCH = 64  # queries whose distances to every word are held at once: 5 MB
 
 
 class TaskError(Exception):
-    """A mistake that one line tells the user of."""
+    """A mistake that is reported to the user in one line."""
 
 
 def read_counts() -> dict[str, int]:
@@ -153,7 +153,7 @@ def at_least(least: int) -> Callable[[str], int]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; returns the exit status: 0 done, 2 wrong use or the extra is missing."""
+    """Command line; returns the exit status: 0 done, 2 wrong usage or the extra is missing."""
     parser = argparse.ArgumentParser(
         description=(__doc__ or "").splitlines()[0],
         epilog="needs codespell, symspellpy and rapidfuzz: pip install 'rerank[demo]'",

@@ -25,7 +25,7 @@ SLIPS_A_WORD = 3  # misspellings made of each word, equal ones counted once
 SECOND_SLIP = 0.6  # the share of misspellings with two slips
 TOP_COUNT = 2_000_000_000  # made up; the n-th word is seen TOP_COUNT / n times
 
-# Commonest first, by guess. Look-alikes stand in it on purpose.
+# Most common first, as a guess. Similar words are in it on purpose.
 WORDS = tuple(
     """
 there their these three where were here hear her then than thin think thing this with which while

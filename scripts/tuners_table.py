@@ -153,7 +153,7 @@ def print_table(rows: dict[str, Row], results: dict[str, Outcome], oracles: Sequ
 
 
 def p_cell(p: dict[str, float | None], against: str) -> str:
-    """A corrected p, with a star where it is significant."""
+    """A corrected p, with a star if it is significant."""
     value = p.get(against)
     if value is None:
         return "-" if against in p else ""
@@ -164,13 +164,19 @@ def claims(results: dict[str, Outcome], better: int) -> str:
     """What is significant and what is not, in a sentence."""
     parts = []
     for against in (FIRST, MERT):
-        groups: dict[str, list[str]] = {"better than": [], "worse than": [], "not told from": []}
+        groups: dict[str, list[str]] = {
+            "better than": [],
+            "worse than": [],
+            "not significantly different from": [],
+        }
         for name, result in results.items():
             if against not in result.p:
                 continue
             p, up = result.p[against], better * (result.value - results[against].value) > 0
             sure = p is not None and p < LEVEL
-            groups[("better than" if up else "worse than") if sure else "not told from"].append(name)
+            groups[
+                ("better than" if up else "worse than") if sure else "not significantly different from"
+            ].append(name)
         parts += [f"{how} {against}: {', '.join(names)}" for how, names in groups.items() if names]
     return f"On test, at {LEVEL}, " + "; ".join(parts) + "."
 

@@ -4,7 +4,7 @@
 #
 # A set is a folder of RERANK_DATA with {dev,test}.{nbest,ref}.gz in Moses' form. Each step is a file in
 # OUT/SET/, made again when what it comes from is newer: dev.store and test.store (convert), LEARNER.model
-# (train), LEARNER.scores (predict), LEARNER.txt (eval: beside the scores stand first-best, random and oracle).
+# (train), LEARNER.scores (predict), LEARNER.txt (eval, with first-best, random and oracle).
 
 RERANK ?= rerank
 LEARNER ?= mert

@@ -57,7 +57,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of real data sets; tests that need it skip where it is absent."""
+    """The folder of real data sets; tests that need it are skipped if it is absent."""
     path = Path(os.environ.get("RERANK_DATA", ROOT.parent / "shared" / "data"))
     if not path.is_dir():
         pytest.skip(f"no shared data at {path} (set RERANK_DATA)")

@@ -23,7 +23,7 @@ SUITES = {"centroid": "learners", "words": "metrics", "RBP": "metrics", "scored"
 def copy(tmp_path_factory):
     """The package and the contract suites, linked into a new folder, with the files of the examples added."""
     if not PAGE.exists():
-        pytest.skip("no CONTRIBUTING.md beside these tests")
+        pytest.skip("no CONTRIBUTING.md next to these tests")
     folder = tmp_path_factory.mktemp("copy")
     ignored = shutil.ignore_patterns("__pycache__")
     for name, source in (("rerank", Path(rerank.__file__).parent), ("tests", ROOT / "tests")):

@@ -90,7 +90,7 @@ def test_a_pipe(tmp_path: Path) -> None:
     writer.join()
 
 
-def test_what_cannot_be_opened_is_one_line(tmp_path: Path) -> None:
+def test_what_cannot_be_opened_is_a_one_line_error(tmp_path: Path) -> None:
     with pytest.raises(RerankError, match=f"^{tmp_path}/none: no such file or folder$"):
         read_bytes(str(tmp_path / "none"))
     with pytest.raises(RerankError, match=f"^{tmp_path}: is a folder, expected a file$"):
@@ -198,7 +198,7 @@ def test_devices_and_standard_output(capfdbinary: pytest.CaptureFixture[bytes]) 
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
 
 
-def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_a_one_line_error(tmp_path: Path) -> None:
     for path, message in (
         (tmp_path / "none" / "out", f"no folder '{tmp_path}/none' to write to"),
         (tmp_path, "is a folder, expected a file"),

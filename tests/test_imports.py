@@ -144,7 +144,7 @@ def circle(package):
     return None
 
 
-def test_rooms_import_downwards_only():
+def test_packages_import_downwards_only():
     assert (PACKAGE / "errors.py").is_file()
     assert faults(PACKAGE) == []
 

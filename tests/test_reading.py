@@ -73,7 +73,7 @@ def test_paths_in_a_configuration_are_relative_to_it(tmp_path):
         assert getattr(data, name) == ((beside, "-") if name in many else beside)
 
 
-def test_one_path_may_stand_for_a_list_of_one(tmp_path):
+def test_one_path_may_replace_a_list_of_one(tmp_path):
     (tmp_path / "a.yaml").write_text("data: {refs: a.ref}\n")
     assert read_config(str(tmp_path / "a.yaml")).data.refs == (str(tmp_path / "a.ref"),)
     assert ReadOptions(feature_names=Path("names")).feature_names == "names"

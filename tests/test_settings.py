@@ -1,4 +1,4 @@
-"""Settings: what is wrong said in few words, none where it means something."""
+"""Settings: short errors, and where none is a value."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ class Example(Settings):
         ("inner", 3, "found 3, expected keys and values"),
     ],
 )
-def test_a_wrong_value_is_told_with_what_is_expected(name, value, message):
+def test_a_wrong_value_is_reported_with_what_is_expected(name, value, message):
     with pytest.raises(ConfigError) as caught:
         Example.checked({name: value}, "here")
     assert str(caught.value).startswith(f"here: {name}")
     assert str(caught.value).endswith(f": {message}")
 
 
-def test_none_is_a_word_but_where_text_is_meant():
+def test_none_is_a_value_unless_the_setting_is_text():
     assert Example(wide="none").wide is None
     assert Example(inner={"path": "none"}).inner.path == "none"
 
 
-def test_limits_stand_with_their_type():
+def test_limits_are_shown_with_their_type():
     types = {name: kind for name, kind, *_ in describe(Example)}
     assert types["whole"] == "int >= 1 <= 9"
     assert types["wide"] == "float >= 0 | none"

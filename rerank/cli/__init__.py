@@ -8,7 +8,10 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Run ``rerank``; exit 0 = done, 1 = no, 2 = wrong use or bad input, 130 = Ctrl-C, 141 = closed pipe."""
+    """Run ``rerank``.
+
+    Exit codes: 0 done, 1 a file has faults, 2 wrong usage or input, 130 Ctrl-C, 141 closed pipe.
+    """
     _replace_closed_streams()
     # Products are small here: threads of BLAS cost more than they gain, and change the last bits.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

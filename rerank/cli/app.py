@@ -77,7 +77,7 @@ def run() -> int:
         sys.stdout.flush()
     except typer.Abort:
         return EXIT_INTERRUPTED
-    except SystemExit:  # typer exits so if the pipe that takes its help is closed
+    except SystemExit:  # typer exits if the pipe that reads its help is closed
         return EXIT_PIPE
     except OSError as error:  # of help and --version; verbs report their own
         return output_error(error)

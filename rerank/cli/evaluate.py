@@ -68,7 +68,7 @@ def evaluate(
     *,
     reading: Reading,
 ) -> None:
-    """Judge score files on judged lists, beside first-best, random and oracle, with significance.
+    """Evaluate score files on judged lists against first-best, random and oracle, with significance.
 
     \b
     rerank eval test.txt scores.txt --metric AP --metric nDCG@10

@@ -100,7 +100,7 @@ def parse(
 ) -> None:
     """Make the tree features of Collins & Koo (2005): DIR/NAME.store for each file, and DIR/features.json.
 
-    NAMES and TAGS are separated by blanks, '' is none. With gold trees, labels are the paper's Score.
+    NAMES and TAGS are separated by blanks; '' means none. With gold trees, labels are the paper's Score.
     Types: rule bigram grandparent-rule grandparent-bigram lexical-bigram two-level-rule two-level-bigram
     trigram head-modifier pp distance, and lexicalised, the second pass.
 

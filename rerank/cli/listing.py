@@ -30,7 +30,7 @@ def list_(
     from rerank.report import listings
 
     if kind not in KINDS:
-        raise ConfigError(f"nothing is called {kind!r}; {did_you_mean(kind, KINDS)}")
+        raise ConfigError(f"unknown kind {kind!r}; {did_you_mean(kind, KINDS)}")
     if name is None:
         lines = listings.LISTINGS[kind]()
     elif kind in listings.DETAILS:

@@ -37,7 +37,7 @@ def train(
         typer.Option(
             "--curve",
             metavar="FILE",
-            help="Write the learning curve or the restarts (TSV); the seconds go to timing.NAME beside it.",
+            help="Write the learning curve or the restarts (TSV); times go to timing.NAME next to it.",
         ),
     ] = None,
     *,

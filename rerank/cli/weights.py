@@ -1,4 +1,4 @@
-"""``rerank weights``: linear models from and to other tools' files of weights."""
+"""``rerank weights``: linear models from and to other tools' weight files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Names = Annotated[
     typer.Option("--feature-names", metavar="FILE", help="File with the id of each feature (bllip)."),
 ]
 app = typer.Typer(
-    help="Linear models from and to other tools' files of weights.",
+    help="Linear models from and to other tools' weight files.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -21,13 +21,13 @@ app = typer.Typer(
 
 @app.callback()
 def root() -> None:
-    """Linear models from and to other tools' files of weights."""
+    """Linear models from and to other tools' weight files."""
 
 
 @app.command("import")
 @verb
 def import_(
-    weights: Annotated[str, typer.Argument(metavar="FILE", help="A file of weights; - is standard input.")],
+    weights: Annotated[str, typer.Argument(metavar="FILE", help="A weight file; - is standard input.")],
     out: Annotated[str, typer.Option("--out", "-o", metavar="MODEL", help="Model file to write.")],
     format: Annotated[
         str | None,
@@ -35,7 +35,7 @@ def import_(
     ] = None,
     feature_names: Names = None,
 ) -> None:
-    """Make a linear model of a file of weights.
+    """Make a linear model from a weight file.
 
     \b
     rerank weights import moses.ini --out model

@@ -1,9 +1,9 @@
 """Sparse features of lists, made ready for learners that go through them list by list.
 
 A feature that every item of a list has with one value cancels in every difference, so a pairwise learner can
-do without it. Candidates of one sentence share most of their features: what is left is small, and lies in the
-order in which the learner reads it. And a list has few of all features: numbered anew within each list, their
-weights fit the fastest memory.
+do without it. Candidates of one sentence share most of their features: what remains is small, and is stored
+in the order in which the learner reads it. A list has only few of all features; if they are numbered anew
+within each list, their weights fit in the fastest cache.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rerank.native.data import _blocks
 WORTH = 0.2
 SAMPLE = 64
 SHARED = 2  # numbering pays if a list has this many values for each of its features
-FEW = 4096  # the weights of so many features are near at hand in any case
+FEW = 4096  # the weights of so many features fit in a cache in any case
 
 
 class ListRows(NamedTuple):

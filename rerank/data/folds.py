@@ -101,7 +101,21 @@ def split(
 def parts_of(lists: CandidateLists, parts: Sequence[str], seed: int) -> Iterator[tuple[str, CandidateLists]]:
     """Yield (name, lists) of every part NAME=SHARE, drawn by list.
 
-    Raises ConfigError if a part is malformed or given twice, or the shares sum to more than 1.
+    Parameters
+    ----------
+    lists
+        The lists to divide.
+    parts
+        Texts ``NAME=SHARE``, such as "dev=0.1".
+    seed
+        A whole number from 0.
+
+    Raises
+    ------
+    ConfigError
+        If a part is malformed or given twice, or the shares sum to more than 1.
+    DataError
+        If a part gets no list.
     """
     shares: dict[str, float] = {}
     for text in parts:

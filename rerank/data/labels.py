@@ -30,7 +30,7 @@ class Quantiser:
     best           1 for the items with the best label of their list, 0 for the others
     above=T        1 for labels above T
     model=FILE     1 for labels above that of the item that the model in FILE chooses in the list
-    top=P%         1 where less than P % of the list's items have a larger label
+    top=P%         1 if less than P % of the list's items have a larger label
     kmeans=K       0 to K - 1, exact k-means of the labels of all lists together
     list-kmeans=K  the same for each list by itself
     """

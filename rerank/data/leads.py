@@ -80,6 +80,13 @@ def differ(lists: CandidateLists, a: Index, b: Index) -> Mask:
     """Return whether two choices of an item for each list (n_lists) differ: bool (n_lists).
 
     If the items have texts, the texts must differ: which of two equal lines was chosen does not matter.
+
+    Parameters
+    ----------
+    lists
+        The lists.
+    a, b : int64 (n_lists)
+        The chosen item of each list.
     """
     different: Mask = a != b
     if lists.texts is not None:
@@ -122,7 +129,23 @@ def with_margin(lists: CandidateLists, scores: Floats, margin: float) -> Floats:
     The margin is added to the score of each first-best, in units of the scores; nothing else changes. If that
     sum would tie with an item that does not lead by more, it becomes the next number above; if rounding would
     lift it to one that does, the next below. With an infinite margin each first-best gets its list's best
-    score plus 1. All scores stay finite. Raises DataError if a score is NaN or there is no first-best.
+    score plus 1. All scores stay finite.
+
+    Parameters
+    ----------
+    lists
+        Lists with a first-best.
+    scores : float64 (n_items)
+        Larger is better.
+    margin
+        In units of the scores; at least 0, or inf.
+
+    Raises
+    ------
+    ConfigError
+        If the margin is negative or NaN.
+    DataError
+        If a score is NaN or the lists have no first-best.
     """
     checked_margin(margin)
     leads = leads_of(lists, scores)

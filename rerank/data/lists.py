@@ -181,14 +181,17 @@ class CandidateLists:
 
     @property
     def n_lists(self) -> int:
+        """The number of lists."""
         return len(self.offsets) - 1
 
     @property
     def n_items(self) -> int:
+        """The number of items."""
         return int(self.offsets[-1])
 
     @property
     def n_features(self) -> int:
+        """The number of feature columns."""
         return self.features.n_features
 
     def __len__(self) -> int:
@@ -350,6 +353,11 @@ class CandidateLists:
         """Return the same lists with their items in a new order (n_items, a permutation within each list).
 
         ``rows`` are None: the items are as if read in this order.
+
+        Raises
+        ------
+        DataError
+            If ``items`` is not such a permutation.
         """
         if not np.array_equal(np.sort(items), np.arange(self.n_items)) or not np.array_equal(
             self.list_index[items], self.list_index

@@ -1,4 +1,4 @@
-"""Features of items behind one interface, in the layout that suits them: dense, sparse or mixed."""
+"""Features of items with one interface, in the layout that suits them: dense, sparse or mixed."""
 
 from __future__ import annotations
 

@@ -105,6 +105,7 @@ class Margin:
 
     @property
     def c(self) -> float:
+        """The constant of g: 1 for even margins, else 0."""
         return 1.0 if self.margin == "even" else 0.0
 
     def h(self, labels: Floats, rank: Ints) -> Floats:
@@ -152,6 +153,7 @@ class Pairs:
 
     @property
     def n_lists(self) -> int:
+        """The number of lists that have a pair."""
         return len(self.lists)
 
     @property
@@ -163,14 +165,28 @@ class Pairs:
 
     @property
     def n_pairs(self) -> int:
+        """The number of pairs of all lists."""
         return int((self.stop.astype(np.int64) - self.start).sum())
 
 
 def make_pairs(lists: CandidateLists, relation: PairRelation, margin: Margin | None = None) -> Pairs:
     """Return the pairs of ``lists`` under ``relation``.
 
-    If no list has a pair, the result contains no lists; callers that need one must check. Raises DataError
-    if the set has no labels.
+    If no list has a pair, the result contains no lists; callers that need one must check.
+
+    Parameters
+    ----------
+    lists
+        Lists with labels.
+    relation
+        T(p, q).
+    margin
+        g(p, q); None = even margins.
+
+    Raises
+    ------
+    DataError
+        If the lists have no labels.
     """
     if lists.labels is None:
         raise DataError(f"{lists.source}: no labels, so no pairs")

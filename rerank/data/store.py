@@ -2,7 +2,7 @@
 
 ``meta.json`` records the version of the format, the sizes, and the dtype and shape of every array. String
 columns are two arrays each, ``NAME.bytes`` and ``NAME.offsets``. The same lists give the same bytes.
-A store is written beside its place and moved there whole.
+A store is written next to its destination and moved there whole.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class Pair:
     Attributes
     ----------
     difference : float
-        Value of a less that of b.
+        Value of a minus that of b.
     ci : (float, float), optional
         Its percentile interval over resampled lists.
     p_bootstrap, p_randomisation, p_wilcoxon, p_t : float, optional

@@ -1,4 +1,4 @@
-"""Systems judged on lists by several metrics, beside first-best, random and oracle, with significance."""
+"""Systems evaluated by several metrics against first-best, random and oracle, with significance."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Evaluation:
     replicas: Mapping[str, Variance] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the evaluation as plain values for JSON; None stands for absent values and NaN."""
+        """Return the evaluation as plain values for JSON; None replaces absent values and NaN."""
         metrics = {
             info.name: {
                 "signature": info.signature,
@@ -267,7 +267,21 @@ def values(
 ) -> dict[str, float]:
     """Return the metrics of one ranking, by their names as typed; NaN if no list counts.
 
-    ``scores`` (n_items) are in the order of the items; larger is better.
+    Parameters
+    ----------
+    lists : CandidateLists
+    scores : array_like (n_items)
+        In the order of the items; larger is better.
+    metrics : sequence of str
+    ties, no_relevant : str, optional
+        See ``Preparation``.
+
+    Raises
+    ------
+    ConfigError
+        If a metric or an option is unknown.
+    DataError
+        If scores or columns do not fit.
     """
     typed: dict[str, Metric] = parse_all(metrics)
     judges = prepare_all(lists, typed.values(), ties=ties, no_relevant=no_relevant)

@@ -56,6 +56,15 @@ def gain(part: str, use: Use, over: str, judge: Judge, before: Floats, after: Fl
     """Return the gain of one ranking over another from their statistics (n_lists, k).
 
     It is None if one of them has no value. Both are resampled by the same draws of the judged lists.
+
+    Parameters
+    ----------
+    part, use, over
+        As in ``Gain``.
+    judge
+        The metric, prepared for the lists.
+    before, after : float64 (n_lists, k)
+        Statistics of the ranking that is replaced and of the new one.
     """
     values = [corpus_value(judge, rows) for rows in (before, after)]
     if not np.isfinite(values).all():

@@ -75,6 +75,13 @@ def randomised_sums(a: Floats, b: Floats, samples: int, seed: int) -> tuple[Floa
     -------
     two float64 (samples, width)
         Of the rankings in a's place and of those in b's.
+
+    Raises
+    ------
+    ConfigError
+        If ``samples`` is below 1.
+    DataError
+        If the shapes differ, or there is no list.
     """
     _check_samples(samples)
     if a.shape != b.shape:
@@ -118,7 +125,13 @@ def _check_rows(rows: Floats) -> int:
 
 
 def interval(sampled: Floats, level: float) -> tuple[float, float] | None:
-    """Return the percentile interval of resampled values (samples); None if none is a number."""
+    """Return the percentile interval of resampled values (samples); None if none is a number.
+
+    Raises
+    ------
+    ConfigError
+        If ``level`` is not between 0 and 1.
+    """
     if not 0 < level < 1:
         raise ConfigError(f"level must lie between 0 and 1, got {level}")
     values = sampled[np.isfinite(sampled)]
@@ -135,6 +148,13 @@ def bootstrap_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, difference: 
     and None if none of them or the difference is a number. sacrebleu counts |d_b| − mean(|d|) >
     |difference| instead: about half of this, and 1 / (B + 1) for two equal systems.
 
+    Parameters
+    ----------
+    sampled_a, sampled_b : float64 (samples)
+        Values of both systems over the same resampled lists.
+    difference
+        The value of a minus that of b on the lists themselves.
+
     References
     ----------
     Noreen (1989), Computer-intensive methods for testing hypotheses; Koehn (2004), Statistical significance
@@ -148,14 +168,22 @@ def bootstrap_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, difference: 
 
 
 def randomisation_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, difference: float) -> float | None:
-    """Return the two-sided p-value of approximate randomisation: (#{|d_s| >= |difference|} + 1) / (S + 1)."""
+    """Return the two-sided p-value of approximate randomisation: (#{|d_s| >= |difference|} + 1) / (S + 1).
+
+    Parameters
+    ----------
+    sampled_a, sampled_b : float64 (samples)
+        Values of both systems with lists swapped at random.
+    difference
+        The value of a minus that of b on the lists themselves.
+    """
     d = np.asarray(sampled_a, dtype=np.float64) - np.asarray(sampled_b, dtype=np.float64)
     d = d[np.isfinite(d)]
     return None if len(d) == 0 or not np.isfinite(difference) else _p(np.abs(d), difference)
 
 
 def _p(extremes: Floats, difference: float) -> float:
-    # Sums in another order differ in the last bits; a difference equal but for these counts.
+    # Sums in another order differ in the last bits: differences equal except for these count as equal.
     bound = abs(difference) * (1 - 1e-12)
     return (int(np.count_nonzero(extremes >= bound)) + 1) / (len(extremes) + 1)
 
@@ -206,7 +234,15 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def wins_ties_losses(a: Floats, b: Floats, better: int) -> tuple[int, int, int]:
-    """Return the numbers of lists that a wins, ties and loses; values within TOLERANCE are a tie."""
+    """Return the numbers of lists that a wins, ties and loses; values within TOLERANCE are a tie.
+
+    Parameters
+    ----------
+    a, b : float64 (n_lists)
+        Per-list values, NaN if a list does not count.
+    better : {1, -1}
+        Whether larger or smaller values are better.
+    """
     d = better * (a - b)
     d = d[np.isfinite(d)]
     wins, losses = int(np.count_nonzero(d > TOLERANCE)), int(np.count_nonzero(d < -TOLERANCE))

@@ -59,7 +59,17 @@ class Variance(Record):
 def variance(
     judge: Judge, runs: Sequence[Floats], samples: int = SAMPLES, level: float = LEVEL, seed: int = SEED
 ) -> Variance:
-    """Return the variance of two or more runs from their statistics, (n_lists, k) each."""
+    """Return the variance of two or more runs from their statistics.
+
+    Parameters
+    ----------
+    judge
+        The metric, prepared for the lists.
+    runs : sequence of float64 (n_lists, k)
+        The statistics of each run.
+    samples, level, seed
+        Of the resampled lists and the interval.
+    """
     judged = judged_lists(judge, len(runs[0]))
     sums = bootstrap_sums(np.concatenate([rows[judged] for rows in runs], axis=1), samples, seed)
     sampled = np.stack([judge.score_from_sums(part) for part in np.split(sums, len(runs), axis=1)])
@@ -67,7 +77,19 @@ def variance(
 
 
 def of_values(metric: str, values: Sequence[float], sampled: Floats, level: float) -> Variance:
-    """Return the same from the runs' values and their values over the same resamples (n_runs, samples)."""
+    """Return the variance of two or more runs from their values.
+
+    Parameters
+    ----------
+    metric
+        The name of the metric.
+    values
+        The value of each run.
+    sampled : float64 (n_runs, samples)
+        Their values over the same resampled lists.
+    level
+        Of the interval.
+    """
     known = sampled[:, np.isfinite(sampled).all(axis=0)]
     enough = known.shape[1] > 1
     return Variance(

@@ -1,4 +1,4 @@
-"""Lists and weights in other forms: other formats, more columns, parts, other tools' files of weights."""
+"""Lists and weights in other forms: other formats, more columns, parts, other tools' weight files."""
 
 from __future__ import annotations
 
@@ -41,8 +41,7 @@ def save(
     Raises
     ------
     RerankError
-        In one line: the suffix names no format, the format cannot hold the lists, the file cannot be
-        written.
+        If the suffix names no format, the format cannot hold the lists, or the file cannot be written.
 
     Examples
     --------
@@ -128,7 +127,7 @@ def split_file(
     Raises
     ------
     RerankError
-        In one line: both or neither of parts and folds are given, shares beyond 1, an unknown suffix.
+        If both or neither of parts and folds are given, shares sum to more than 1, or the suffix is unknown.
     """
     if bool(parts) == (folds is not None):
         raise ConfigError("give parts (--part NAME=SHARE, twice or more) or --folds K")
@@ -149,7 +148,7 @@ def split_file(
 def import_weights(
     path: str, out: str, format: str | None = None, *, feature_names: str | None = None
 ) -> LinearModel:
-    """Make a linear model of a file of weights and write it.
+    """Make a linear model from a weight file and write it.
 
     Parameters
     ----------
@@ -172,7 +171,7 @@ def export_weights(
     Parameters
     ----------
     path : the model file.
-    out : the file of weights, "-" = standard output.
+    out : the weight file, "-" = standard output.
     format : tsv, moses-ini or bllip.
     ini : a moses.ini whose other content is kept.
     feature_names : as for ``import_weights``.

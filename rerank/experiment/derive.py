@@ -35,7 +35,7 @@ def label(
     Raises
     ------
     RerankError
-        In one line: a metric of whole rankings, or missing texts, references, trees or values.
+        If the metric judges whole rankings, or texts, references, trees or values are missing.
 
     Examples
     --------
@@ -51,6 +51,13 @@ def labelled(lists: CandidateLists, metric: str) -> CandidateLists:
     """Return the same lists with labels by a metric, see ``label``.
 
     Counts that the metric keeps (PARSEVAL's) stay with the set.
+
+    Raises
+    ------
+    ConfigError
+        If the metric is unknown or judges rankings.
+    DataError
+        If an item has no value of it, or columns are missing.
     """
     judge = parse(metric).prepare(lists)
     if not isinstance(judge, SelectingJudge):
@@ -58,14 +65,17 @@ def labelled(lists: CandidateLists, metric: str) -> CandidateLists:
     values = judge.better * judge.item_values()
     if np.isnan(values).any():
         bad = int(np.argmax(np.isnan(values)))
-        raise DataError(f"{lists.source}: item {bad + 1} has no {metric} of its own")
+        raise DataError(f"{lists.source}: item {bad + 1} has no value of {metric}")
     return dataclasses.replace(lists, labels=values, counts={**lists.counts, **judge.counts})
 
 
 def with_quantised(lists: CandidateLists, quantiser: Quantiser) -> CandidateLists:
     """Return the same lists with quantised labels; ``model=FILE`` takes the choices of a model.
 
-    Raises RerankError in one line if there are no labels or the model cannot be read.
+    Raises
+    ------
+    RerankError
+        If there are no labels or the model cannot be read.
     """
     chosen = None
     if quantiser.scheme == "model":

@@ -64,7 +64,7 @@ def evaluate(
     Raises
     ------
     RerankError
-        In one line: an unknown metric, absent labels, texts or references, a score that is NaN.
+        If a metric is unknown, labels, texts or references are absent, or a score is NaN.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def compare(
     Raises
     ------
     RerankError
-        In one line, also for fewer than two systems.
+        As for ``evaluate``, and if there are fewer than two systems.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def evaluate_files(
     reading: Reading | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Judge score files beside first-best, random and oracle, with significance.
+    """Evaluate score files against first-best, random and oracle, with significance.
 
     Parameters
     ----------

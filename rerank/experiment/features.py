@@ -1,4 +1,4 @@
-"""Features computed from the candidates themselves: likeness to the other candidates, parse trees."""
+"""Features computed from the candidates themselves: similarity to the other candidates, parse trees."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def consensus_file(
     statistic: str = "mean",
     reading: Reading | None = None,
 ) -> Written:
-    """Write lists with features for the likeness of each candidate to the others of its list.
+    """Write lists with features for the similarity of each candidate to the others of its list.
 
     Parameters
     ----------
@@ -100,7 +100,8 @@ def parse_files(
     Raises
     ------
     RerankError
-        In one line; a missing file or a folder in a store's place is found before anything is read.
+        If a file is missing or a folder is in a store's place, which is checked before anything is read; or
+        if a file cannot be read or a store cannot be written.
     """
     table = default_heads() if heads is None else read_heads(heads)
     checked = ParseSettings.checked({"heads": table, **(settings or {})}, "parse")

@@ -140,7 +140,7 @@ def prepare(
 
 
 def _note_feature_of_metric(lists: CandidateLists, metric: str) -> None:
-    """Warn if a feature has the same name as the metric: who learns from it learns the answer."""
+    """Warn if a feature has the same name as the metric: a learner that uses it learns the answer."""
 
     def bare(name: str) -> str:
         return "".join(filter(str.isalnum, name)).lower()

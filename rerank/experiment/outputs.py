@@ -33,7 +33,7 @@ def written(lists: CandidateLists, path: str, format: str) -> Written:
 
 
 def timing_of(curve: str) -> str:
-    """Return the file for the seconds of a run, beside that of its learning curve."""
+    """Return the file for the times of a run, next to that of its learning curve."""
     folder, name = os.path.split(curve)
     return os.path.join(folder, f"timing.{name}")
 
@@ -44,7 +44,7 @@ def check_outputs(outputs: Mapping[str, str], inputs: Iterable[str]) -> None:
     Parameters
     ----------
     outputs : path by the option that names it, such as ``{"--out": "model"}``; "-" = standard output.
-        Beside the file of ``--curve`` comes that of its seconds.
+        The file of ``--curve`` is followed by that of its times.
     inputs : paths of the files that are read.
 
     Raises

@@ -26,7 +26,7 @@ from rerank.report.pair_counts import Scheme, parse_relation, standard_quantiser
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """Lists, the model and what it gave their items: scores, or predicted labels (n_items)."""
+    """Lists, the model, and the scores or predicted labels (n_items) of their items."""
 
     lists: CandidateLists
     model: Model
@@ -60,7 +60,7 @@ def predict_file(
     Raises
     ------
     RerankError
-        In one line; also for a setting that the output does not use.
+        If the model or the lists cannot be read, or the output does not use a setting.
     """
     reading = reading or Reading()
     writer = predictions.writer(as_)
@@ -123,7 +123,7 @@ def count_pairs(
     Raises
     ------
     RerankError
-        In one line: an unknown setting, or lists without labels.
+        If a setting is unknown, or the lists have no labels.
     """
     chosen = [parse_relation(text) for text in relations]
     ways = [parse_quantiser(text) for text in quantisers]

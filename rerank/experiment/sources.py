@@ -21,7 +21,7 @@ Data = str | os.PathLike[str] | CandidateLists
 
 
 def read_lists(data: Data, reading: Reading | None = None) -> CandidateLists:
-    """Return the lists of a file ("-" = standard input), read as ``reading`` says; lists stay as they are."""
+    """Return the lists of a file ("-" = standard input), read according to ``reading``; lists are kept."""
     return data if isinstance(data, CandidateLists) else load(data, options=reading)
 
 
@@ -68,6 +68,11 @@ def scores_of(scores: Any, lists: CandidateLists, data: Any) -> Floats:
     """Return scores float64 (n_items) in the order of ``lists``, which ``as_lists`` made of ``data``.
 
     Nested scores are a sequence for each list; flat ones follow the items of ``data``.
+
+    Raises
+    ------
+    DataError
+        If they are not numbers, or nested scores do not match the lists.
     """
     if _is_nested(scores):
         found, expected = [len(row) for row in scores], lists.lengths.tolist()

@@ -51,7 +51,7 @@ def make_learner(name: str, settings: Mapping[str, Any], where: str | None = Non
 
     Parameters
     ----------
-    name : of ``rerank list learners``.
+    name : a name of ``rerank list learners``.
     settings : the learner's own settings.
     where : how errors begin; None = ``learner NAME``.
 
@@ -77,7 +77,7 @@ def fit(
 
     Parameters
     ----------
-    learner : of ``make_learner``.
+    learner : as returned by ``make_learner``.
     lists : training lists.
     dev : development lists, which need a metric.
     metric : what is optimised and watched.
@@ -88,7 +88,7 @@ def fit(
     Raises
     ------
     RerankError
-        ConfigError, DataError or FitError in one line.
+        ConfigError, DataError or FitError.
     """
     return prepare(lists, dev, metric, scaling, initial).fit(learner, keep_margin)
 
@@ -122,7 +122,7 @@ def train(
     Raises
     ------
     RerankError
-        ConfigError, DataError or FitError in one line.
+        ConfigError, DataError or FitError.
 
     Examples
     --------
@@ -143,13 +143,13 @@ def learner_of(config: TrainConfig) -> Learner:
 
 
 def train_from(config: TrainConfig) -> TrainResult:
-    """Train as a configuration says.
+    """Train according to a configuration.
 
     Raises
     ------
     RerankError
-        In one line: ConfigError if no training lists are named or a name is unknown, which is found out
-        before anything is read; the errors of files, lists and learners.
+        ConfigError if no training lists are named or a name is unknown, which is checked before anything
+        is read; otherwise the errors of files, lists and learners.
     """
     learner = learner_of(config)
     train_path = _check_config(config, learner)
@@ -181,18 +181,19 @@ def train_from(config: TrainConfig) -> TrainResult:
 
 
 def train_files(config: TrainConfig, out: str, curve: str | None = None) -> TrainResult:
-    """Train as a configuration says and write the model.
+    """Train according to a configuration and write the model.
 
     Parameters
     ----------
-    config : of ``rerank.config.read_config``.
+    config : as returned by ``rerank.config.read_config``.
     out : the model file; with {seed} in its name, one for every run.
-    curve : file for the learning curve or the restarts (TSV); the seconds go to ``timing.NAME`` beside it.
+    curve : file for the learning curve or the restarts (TSV); times go to ``timing.NAME`` next to it.
 
     Raises
     ------
     RerankError
-        In one line; outputs that cannot be written or would overwrite an input are refused first.
+        If an output cannot be written or would overwrite an input, which is checked first; otherwise as for
+        ``train_from``.
     """
     if "{seed}" in out and config.seeds < 2:
         raise ConfigError("--out: {seed} is for several runs: give --seeds N, 2 or more")
@@ -217,7 +218,7 @@ def save_models(result: TrainResult, path: str) -> None:
 
 
 def write_curve(result: TrainResult, path: str) -> None:
-    """Write the learning curve as TSV, one row per round or restart, and the seconds beside it.
+    """Write the learning curve as TSV, one row per round or restart, and the times next to it.
 
     Raises ConfigError if the learner has no rounds or restarts.
     """

@@ -1,7 +1,7 @@
 """Which child of a constituent is its head: a table of rules, the default one or one from a file.
 
 The default is Collins' table for the Penn Treebank (Head-Driven Statistical Models for Natural Language
-Parsing, 1999, appendix A), in ``collins.heads`` beside this module, which also says how a table is written.
+Parsing, 1999, appendix A), in ``collins.heads`` in this folder, which also describes the notation.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Sweep:
     ranks: dict[str, int]
 
     def find(self, children: Sequence[str]) -> int | None:
-        """The child with the least rank, the first on the way among equals; None where there is none."""
+        """The child with the least rank, on ties the first from ``side``; None if no label is found."""
         found = [i for i, child in enumerate(children) if child in self.ranks]
         if not found:
             return None
@@ -41,7 +41,7 @@ class Sweep:
         return min(found, key=lambda i: (self.ranks[children[i]], outward * i))
 
     def __str__(self) -> str:
-        """As it is written in a table."""
+        """Return the sweep as a table spells it."""
         by_rank: dict[int, list[str]] = {}
         for label, rank in self.ranks.items():
             by_rank.setdefault(rank, []).append(label)
@@ -57,10 +57,10 @@ class HeadTable:
     coordination: frozenset[str] = frozenset()
 
     def head(self, parent: str, children: Sequence[str]) -> int:
-        """The place of the head among ``children`` (labels, at least one).
+        """Return the place of the head among ``children`` (labels, at least one).
 
-        Labels count without their functions (``NP-SBJ`` is ``NP``). Where a coordinator stands right
-        before the head that the sweeps find, and something before it, that is the head.
+        Labels count without their functions (``NP-SBJ`` is ``NP``). If a coordinator directly precedes
+        the head that the sweeps find, the child before the coordinator is the head.
         """
         bare = [bare_label(child) for child in children]
         sweeps = self.sweeps.get(bare_label(parent), self.sweeps[OTHER])
@@ -72,14 +72,14 @@ class HeadTable:
         return found
 
     def lines(self) -> list[str]:
-        """The table as ``parse_heads`` reads it."""
+        """Return the lines that ``parse_heads`` reads as this table."""
         coordination = [f"@coordination {' '.join(sorted(self.coordination))}"] if self.coordination else []
         return coordination + [
             f"{parent} {' ; '.join(str(sweep) for sweep in sweeps)}" for parent, sweeps in self.sweeps.items()
         ]
 
     def compiled(self, labels: Iterable[str]) -> CompiledHeads:
-        """The table as arrays for the kernel, with the numbers of ``labels`` in it."""
+        """Return the table as arrays for the kernel, with the numbers of ``labels`` in it."""
         known = sorted({label for sweeps in self.sweeps.values() for s in sweeps for label in s.ranks})
         number = {label: i for i, label in enumerate(known, 1)}
         number.update({c: len(number) + 1 + i for i, c in enumerate(sorted(self.coordination - set(known)))})
@@ -109,10 +109,10 @@ class HeadTable:
 class CompiledHeads:
     """A head table as arrays.
 
-    ``numbers`` int32 (n_labels): the column of a label in ``ranks``, 0 where no sweep looks for it.
+    ``numbers`` int32 (n_labels): the column of a label in ``ranks``, 0 if no sweep looks for it.
     ``parents`` int32 (n_labels): the row of ``first`` for a label as parent, 0 = every other parent.
     ``first`` int32 (n_parents + 1): sweeps of a parent are first[p]:first[p + 1].
-    ``from_right`` uint8 (n_sweeps); ``ranks`` int32 (n_sweeps, n_columns), NO_RANK where not looked for.
+    ``from_right`` uint8 (n_sweeps); ``ranks`` int32 (n_sweeps, n_columns), NO_RANK if not looked for.
     ``coordinates`` uint8 (n_columns): whether it is a coordinator.
     """
 
@@ -124,38 +124,42 @@ class CompiledHeads:
     coordinates: Bytes
 
     def arrays(self) -> tuple[AnyArray, ...]:
-        """The six of them, in this order."""
+        """Return the six arrays, in this order."""
         return self.numbers, self.parents, self.first, self.from_right, self.ranks, self.coordinates
 
 
 def bare_label(label: str) -> str:
-    """A label without its functions, as in trees read with ``strip``: NP-SBJ=1 is NP, -LRB- stays."""
+    """Return a label without its functions, as in trees read with ``strip``: NP-SBJ=1 is NP, -LRB- stays."""
     match = _BARE.match(label)
     return match[0] if match else label
 
 
 @cache
 def default_heads() -> HeadTable:
-    """Collins' table."""
+    """Return Collins' table."""
     text = resources.files("rerank.features").joinpath(DEFAULT_TABLE).read_text(encoding="utf-8")
     return parse_heads(text, DEFAULT_TABLE)
 
 
 def read_heads(path: str) -> HeadTable:
-    """The head table in a file; raises FormatError that names the line, RerankError for no such file."""
+    """Return the head table in a file.
+
+    Raises FormatError with the line, RerankError if the file cannot be opened.
+    """
     data = bytes(read_bytes(path))
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise FormatError(shown(path), line, "bytes that are no UTF-8", "text") from None
+        raise FormatError(shown(path), line, "bytes that are not UTF-8", "text") from None
     return parse_heads(text, shown(path))
 
 
 def parse_heads(text: str, source: str) -> HeadTable:
-    """The table that ``text`` spells: ``PARENT SIDE LABEL ... ; SIDE LABEL ...`` and ``@coordination``.
+    """Return the table that ``text`` spells.
 
-    ``#`` at the beginning of a line is a comment. Raises FormatError.
+    Its lines are ``PARENT SIDE LABEL ... ; SIDE LABEL ...``, and ``@coordination LABEL ...``. ``#`` at the
+    beginning of a line is a comment. Raises FormatError.
     """
     sweeps: dict[str, tuple[Sweep, ...]] = {}
     coordination: frozenset[str] = frozenset()
@@ -187,7 +191,7 @@ class _Place:
 
 
 def _sweeps(words: Sequence[str], place: _Place) -> Iterable[Sweep]:
-    """The sweeps of one line, from the words behind the parent."""
+    """The sweeps of one line, from the words after the parent."""
     start = 0
     while start <= len(words):
         end = words.index(";", start) if ";" in words[start:] else len(words)

@@ -143,7 +143,13 @@ class ParseFeatures:
         return self.rows(lists).onto(lists)
 
     def rows(self, lists: CandidateLists) -> Rows:
-        """Do the same in two steps, so that the trees can be freed before the features are attached."""
+        """Return the rows that ``apply`` attaches, so that the trees can be freed before ``Rows.onto``.
+
+        Raises
+        ------
+        DataError
+            If the lists have no trees, or have sparse features already.
+        """
         if not isinstance(lists.features, Dense):
             raise DataError(
                 f"{lists.source}: has sparse features already, expected the features read from parses"

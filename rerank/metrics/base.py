@@ -117,7 +117,21 @@ class Metric(Measure):
     def prepare(
         self, lists: CandidateLists, *, ties: str | None = None, no_relevant: str = "zero"
     ) -> ReportJudge:
-        """Return a judge of these lists; see Preparation for the options."""
+        """Return a judge of these lists.
+
+        Parameters
+        ----------
+        lists : CandidateLists
+        ties, no_relevant : str, optional
+            See ``Preparation``.
+
+        Raises
+        ------
+        ConfigError
+            If an option is unknown.
+        DataError
+            If a needed column is missing.
+        """
         return self.prepare_in(Preparation(lists, ties, no_relevant))
 
     @abstractmethod
@@ -275,6 +289,21 @@ def prepare_all(
     ties: str | None = None,
     no_relevant: str = "zero",
 ) -> list[ReportJudge]:
-    """Return judges of several metrics on the same lists, which share their work."""
+    """Return judges of several metrics on the same lists, which share their work.
+
+    Parameters
+    ----------
+    lists : CandidateLists
+    metrics : iterable of str or Metric
+    ties, no_relevant : str, optional
+        See ``Preparation``.
+
+    Raises
+    ------
+    ConfigError
+        If a metric or an option is unknown.
+    DataError
+        If a needed column is missing.
+    """
     preparation = Preparation(lists, ties, no_relevant)
     return [(parse(m) if isinstance(m, str) else m).prepare_in(preparation) for m in metrics]

@@ -43,7 +43,7 @@ class Chrf(SelectingMetric, TextStatistics):
     # Longer orders hardly ever match, and cost time.
     nc: int = setting(6, "largest order of characters", ge=1, le=20)
     nw: int = setting(0, "largest order of words", ge=0, le=4)
-    beta: int = setting(2, "recall counts so many times as much as precision", ge=1, le=10)
+    beta: int = setting(2, "weight of recall relative to precision", ge=1, le=10)
     lc: bool = lc_setting()
     space: bool = setting(False, "count white space as characters")
 
@@ -83,7 +83,7 @@ class ChrfWithWords(Chrf):
     nw: int = setting(2, "largest order of words", ge=0, le=4)
 
     def canonical(self) -> Chrf:
-        """Return the same as chrF(nw=2)."""
+        """Return the equal chrF(nw=2)."""
         return Chrf(**self.get_params())
 
 

@@ -31,7 +31,7 @@ class Ranked:
     Attributes
     ----------
     ranks : float64 (n)
-        Mean ranks less the list's mean rank.
+        Mean ranks minus the list's mean rank.
     untied : float64 (n_lists)
         Pairs of different values.
     """
@@ -71,7 +71,7 @@ class Agreement(Stage):
         self.labels = Ranked.of(labels[self.items], self.offsets)
 
     def place(self, scores: npt.ArrayLike) -> tuple[Ranked, Floats]:
-        """Return the judged items' scores ranked, and concordant less discordant pairs (n_lists)."""
+        """Return the judged items' scores ranked, and concordant minus discordant pairs (n_lists)."""
         values = checked_scores(scores, self.lists.n_items).astype(np.float64, copy=False)
         balance = 2.0 * self.pairs.place(values) - self.pairs.n_pairs
         return Ranked.of(values[self.items], self.offsets), balance

@@ -121,7 +121,13 @@ def labels_of(lists: CandidateLists) -> Floats:
 
 
 def mean_from_sums(sums: Floats) -> Floats | float:
-    """Return means of sums of [value, counted] (..., 2); NaN if nothing was counted."""
+    """Return means of sums of [value, counted] (..., 2); NaN if nothing was counted.
+
+    Raises
+    ------
+    DataError
+        If the sums have another shape.
+    """
     if sums.ndim == 0 or sums.shape[-1] != 2:
         raise DataError(f"sums have shape {sums.shape}, expected (..., 2)")
     total, count = sums[..., 0], sums[..., 1]
@@ -134,7 +140,7 @@ def checked_scores(scores: npt.ArrayLike, n_items: int) -> Floats | npt.NDArray[
     Raises
     ------
     DataError
-        If one is NaN or no number, or there are more or fewer.
+        If one is NaN or not a number, or there are more or fewer.
     """
     try:
         values = np.asarray(scores)

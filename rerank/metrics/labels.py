@@ -103,7 +103,7 @@ class Label(_LabelMetric):
 class Loss(_LabelMetric):
     """Mean loss to the best label."""
 
-    summary = "mean of the list's best label less the chosen item's; lower is better"
+    summary = "mean of the list's best label minus the chosen item's; lower is better"
     examples = ("loss@1",)
     better = -1
 

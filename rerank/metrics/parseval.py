@@ -73,7 +73,7 @@ def counts_of(lists: CandidateLists) -> Floats:
     Raises
     ------
     DataError
-        If neither counts nor trees and gold are there, the counts have another shape, or a parse and its
+        If neither counts nor trees and gold are present, the counts have another shape, or a parse and its
         gold tree have different numbers of words.
     """
     saved = lists.counts.get(NAME)

@@ -95,7 +95,7 @@ class TextStatistics(Measure):
         Raises
         ------
         DataError
-            If neither counts nor texts and references are there, or the counts have another shape.
+            If neither counts nor texts and references are present, or the counts have another shape.
         """
         saved = lists.counts.get(self.name)
         if saved is not None:
@@ -131,7 +131,7 @@ class SelectingJudge(ReportJudge):
     judged : bool (n_lists), optional
         All lists by default.
     counts : mapping of str to float64 (n_items, ...), optional
-        The counts behind ``per_item`` as a set's ``counts`` keep them, if they hold more.
+        The counts that give ``per_item``, as a set's ``counts`` keep them, if they hold more.
     """
 
     digits = 2
@@ -258,8 +258,8 @@ class RatioJudge(SelectingJudge):
 class MeanJudge(RatioJudge):
     """The mean over judged lists of the chosen item's value; statistics [value, 1], or zeros.
 
-    Parameters are those of SelectingJudge, but for ``values``, float64 (n_items) in the metric's own units,
-    NaN only in lists that are not judged.
+    Parameters are those of SelectingJudge, except for ``values``, float64 (n_items) in the metric's own
+    units, NaN only in lists that are not judged.
     """
 
     scale = 1.0

@@ -36,7 +36,7 @@ class Votes:
         self.mean += survived * scores
 
     def copy(self) -> Votes:
-        """Return a copy that can be counted further on its own."""
+        """Return an independent copy."""
         other = Votes(self.lists)
         other.votes, other.mean = self.votes.copy(), self.mean.copy()
         return other

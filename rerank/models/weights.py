@@ -48,7 +48,7 @@ def weights_of(model: LinearModel, source: str) -> NamedWeights:
 
 
 def load_weights(path: str, format: str | None = None, options: WeightOptions | None = None) -> NamedWeights:
-    """Return the weights of a model file or of a file of weights.
+    """Return the weights of a model file or of a weight file.
 
     Parameters
     ----------

@@ -131,7 +131,13 @@ class Scheme:
 
 
 def standard_quantisers(lists: CandidateLists) -> list[Quantiser]:
-    """Return the quantisers of Duh's Table 4.1 that need no threshold; none if labels are few already."""
+    """Return the quantisers of Duh's Table 4.1 that need no threshold; none if labels have few values.
+
+    Raises
+    ------
+    DataError
+        If the lists have no labels.
+    """
     if lists.labels is None:
         raise DataError(f"{lists.source}: no labels, so no pairs")
     if len(np.unique(lists.labels[~np.isnan(lists.labels)])) <= FEW_LABELS:

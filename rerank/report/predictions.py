@@ -41,6 +41,22 @@ def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
 
     trec_eval sorts by score as float32 and breaks ties by id, so a score that is not below the one
     before it as float32 is written as the next float32 below: the order read is the order written.
+
+    Parameters
+    ----------
+    lists
+        With ids of lists and items, or numbered from 1.
+    scores : float64 (n_items)
+        Larger is better.
+    tag
+        The name of the run.
+
+    Raises
+    ------
+    ConfigError
+        If the tag is empty or contains blanks.
+    DataError
+        If an id is empty or contains blanks.
     """
     if any(char.isspace() for char in tag) or not tag:
         raise ConfigError(f"--tag: found {tag!r}, expected a word without blanks")

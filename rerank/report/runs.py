@@ -69,8 +69,9 @@ def variance_lines(found: Variance, where: str, digits: int) -> list[str]:
     ]
     if found.sd_seeds > 0:
         alone = f"two single runs less than {found.within_seeds:.{digits}f} apart may differ by seed alone"
-        known = not math.isnan(found.sd_lists)
-        lines.append(alone + (f"; one run's value holds to ±{found.of_one_run:.{digits}f}" if known else ""))
+        if not math.isnan(found.sd_lists):
+            alone += f"; one run is accurate to ±{found.of_one_run:.{digits}f}"
+        lines.append(alone)
     return lines
 
 

@@ -120,7 +120,7 @@ def styled(stream: TextIO) -> bool:
 
 
 def room(stream: TextIO) -> int:
-    """Return the columns that a table may take: those of the terminal, WIDTH at most and elsewhere."""
+    """Return the columns that a table may take: those of a terminal, at most WIDTH; WIDTH elsewhere."""
     return min(WIDTH, shutil.get_terminal_size((WIDTH, 1)).columns) if stream.isatty() else WIDTH
 
 

@@ -50,7 +50,7 @@ def margin_line(model: Model) -> str:
     if known.switched:
         line += f", {known.gained} gain and {known.lost} lose"
     if known.unvalued:
-        line += f", {known.unvalued} have no {model.training.rounds.metric} of their own"
+        line += f", {known.unvalued} have no value of {model.training.rounds.metric}"
     return line
 
 

@@ -13,7 +13,7 @@ VOWELS = frozenset("aeiouy")
 # so that "acommodate" lacks one of two c's, and a swap of vowels goes before one of any letters.
 UNIT = 1000
 TRANSPOSED = 10
-SINGLE = 40  # a letter lost or added that does not stand beside its like
+SINGLE = 40  # a letter lost or added that is not next to the same letter
 
 _ROWS = (("qwertyuiop", 0.0), ("asdfghjkl", 0.25), ("zxcvbnm", 0.75))
 _KEYS = {
@@ -52,13 +52,13 @@ class Edits:
 
 
 def _in_double(word: str, at: int) -> bool:
-    """Whether the letter at ``at`` stands beside its like."""
+    """Whether the letter at ``at`` is next to the same letter."""
     return word[at] in (word[at - 1 : at], word[at + 1 : at + 2])
 
 
 @cache
 def _swap_cost(a: str, b: str) -> int:
-    """Cost of typing ``a`` for ``b``; nothing where they are one letter."""
+    """Cost of typing ``a`` for ``b``; nothing if they are the same."""
     if a == b:
         return 0
     slip = round(20 * key_distance(a, b))

@@ -1,7 +1,7 @@
-"""What a ranker is told about a candidate: numbers that a linear model can use as they are.
+"""What a ranker knows about a candidate: numbers that a linear model can use as they are.
 
 Edits and letters are counted (key_distance adds fractions), everything else lies in 0 to about 1;
-each feature runs one way (more edits, less likely; more letters shared, more likely).
+each feature is monotone (more edits, less likely; more letters shared, more likely).
 """
 
 from __future__ import annotations

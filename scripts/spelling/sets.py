@@ -38,7 +38,7 @@ class WordList:
 def seeded_order(items: Iterable[str], seed: int) -> list[str]:
     """The items in an order that depends on the seed and on nothing else.
 
-    By hash: an item that comes or goes leaves the order of the others as it was.
+    By hash: adding or removing an item leaves the order of the others unchanged.
     """
     return sorted(items, key=lambda item: hashlib.blake2b(f"{seed} {item}".encode()).digest())
 
@@ -47,7 +47,7 @@ def split_letters(entries: Sequence[Entry], seed: int) -> dict[str, str]:
     """The part (train, dev, test) of every first letter of a correction.
 
     Whole letters go to a part, so a correction and its inflections (take, taken, took; die, dying)
-    never stand in two parts; a seeded order of the letters, each to the part that lacks most.
+    are never in two parts; a seeded order of the letters, each to the part that lacks most.
     """
     sizes: dict[str, int] = {}
     for entry in entries:
@@ -86,7 +86,7 @@ def part_sizes(n_lists: int) -> dict[str, int]:
 
 
 def _number(value: float) -> str:
-    """Four decimals, without the zeros that say nothing."""
+    """Four decimals, without trailing zeros."""
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
 

@@ -14,7 +14,7 @@ from rerank.learners.rounds import log_loss
 
 @dataclass
 class LogLoss:
-    """A judge that watches the log-loss of lists as their learner goes."""
+    """A judge that records the log-loss of lists after each round."""
 
     lists: CandidateLists
     name: str = "log-loss"

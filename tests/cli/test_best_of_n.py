@@ -17,12 +17,12 @@ TEST = ROOT / "data" / "best-of-n" / "test.jsonl"
 
 @pytest.fixture
 def judged(rerank, tmp_path):
-    """What eval says of pass@1, 4, 8 after training by the configuration, and what was said on the way."""
+    """What eval prints for pass@1, 4, 8 after training by the configuration, and the messages."""
     rerank("train", ROOT / "configs" / "best-of-n.yaml", "--out", tmp_path / "model")
-    said = rerank("predict", tmp_path / "model", TEST, "--out", tmp_path / "scores").err
+    printed = rerank("predict", tmp_path / "model", TEST, "--out", tmp_path / "scores").err
     metrics = [part for k in (1, 4, 8) for part in ("--metric", f"pass@{k}")]
     result = rerank("eval", TEST, tmp_path / "scores", *metrics, "--json")
-    return json.loads(result.out), said + result.err
+    return json.loads(result.out), printed + result.err
 
 
 def test_learnt_weights_are_better_than_the_first_answer_and_than_each_score(judged):
@@ -50,6 +50,6 @@ def test_the_random_row_is_the_unbiased_estimator_and_the_oracle_its_ceiling(jud
 
 
 def test_nothing_in_the_files_is_ignored(judged, tmp_path):
-    _, said = judged
-    assert "note:" not in said
+    _, printed = judged
+    assert "note:" not in printed
     assert set(load_model(str(tmp_path / "model")).feature_names) == {"logprob", "n_tokens", "orm", "prm"}

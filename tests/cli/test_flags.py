@@ -88,7 +88,7 @@ READING_VALUES = {
     "feature_names": "names",
     "threads": "1",
 }
-# What an option needs beside itself.
+# What an option needs besides itself.
 ALSO = {
     "--dev": "--metric label@1",
     "--dev-refs": "--data a.nbest --refs refs --dev a.nbest --metric BLEU --label sBLEU",

@@ -1,7 +1,7 @@
 """The manual: ``rerank help``, and every command and Python example of its pages and of the README.
 
 A block fenced as ```console is run line by line: "$ rerank ..." or "$ echo ...", with "> FILE". What is
-shown must be what the commands print; "..." stands for any lines. ``--regold`` writes outputs anew, but for
+shown must be what the commands print; "..." matches any lines. ``--regold`` writes outputs anew, except for
 commands whose output is shortened by "...". A block fenced as ```python is executed. The blocks of one page
 share a folder that contains data/ and configs/.
 """
@@ -60,7 +60,7 @@ def run(command: str, rerank) -> str:
 
 
 def matches(shown: str, found: str) -> bool:
-    """Whether the output is the one shown, where "..." stands for any lines; the version is ignored."""
+    """Whether the output is the one shown, where "..." matches any lines; the version is ignored."""
     shown, found = (re.sub(r"version:[\w.]+", "version:V", text) for text in (shown, found))
     pattern = "".join(
         "(?:.*\n)*" if line.strip() == "..." else re.escape(line) for line in shown.splitlines(True)

@@ -18,12 +18,12 @@ TEST = ("test.letor", *NAMES, "--first-best", "bigram_overlap")
 
 @pytest.fixture
 def trained(rerank, work):
-    work.joinpath("said").write_text(rerank(*TRAIN, "--out", "model").err, encoding="utf-8")
+    work.joinpath("printed").write_text(rerank(*TRAIN, "--out", "model").err, encoding="utf-8")
     return work
 
 
-def test_what_train_and_show_say(rerank, trained, golden):
-    golden("train-keep-margin.txt", (trained / "said").read_text(encoding="utf-8"))
+def test_what_train_and_show_print(rerank, trained, golden):
+    golden("train-keep-margin.txt", (trained / "printed").read_text(encoding="utf-8"))
     golden("show-keep-margin.txt", rerank("show", "model", "--top", 2).out)
     shown = json.loads(rerank("show", "model", "--json").out)
     assert shown["keep_margin"] == load_model("model").keep_margin
@@ -42,10 +42,10 @@ def test_predict_obeys_the_models_margin_or_the_one_given(rerank, trained):
     np.savetxt("first", first)
     for name, given in (("own", ()), ("inf", ("inf",)), ("zero", ("0",))):
         options = ("--keep-margin", *given) if given else ()
-        said = rerank("predict", "model", *TEST, *options, "-o", name).err
+        printed = rerank("predict", "model", *TEST, *options, "-o", name).err
         different = sum(a != b for a, b in zip(chosen(name), chosen("first"), strict=True))
-        assert said.startswith("rerank: keep margin ")
-        assert said.endswith(f": {different} of 12 lists switch\n")
+        assert printed.startswith("rerank: keep margin ")
+        assert printed.endswith(f": {different} of 12 lists switch\n")
     assert chosen("inf") == chosen("first") != chosen("own")
     assert rerank("predict", "model", "test.letor", *NAMES, "--keep-margin", "none", "-o", "none").err == ""
     assert "--first-best" in rerank("predict", "model", "test.letor", *NAMES, code=2).err
@@ -76,11 +76,11 @@ def test_a_configuration_with_a_margin(rerank, work):
 
 def test_seeds_write_every_run_or_the_chosen_one(rerank, work):
     asked = (*TRAIN, "--seeds", 3, "--seed", 7)
-    said = rerank(*asked, "--out", "m.{seed}").err
+    printed = rerank(*asked, "--out", "m.{seed}").err
     assert sorted(path.name for path in work.glob("m.*")) == ["m.7", "m.8", "m.9"]
-    assert "rerank: 3 runs: dev label@1 " in said
-    seed = said.split("kept seed ")[1][0]
-    assert rerank(*asked, "--out", "model").err == said
+    assert "rerank: 3 runs: dev label@1 " in printed
+    seed = printed.split("kept seed ")[1][0]
+    assert rerank(*asked, "--out", "model").err == printed
     assert (work / "model").read_bytes() == (work / f"m.{seed}").read_bytes()
     assert load_model("model").training.settings["seed"] == int(seed)
     for k in (7, 8, 9):

@@ -102,7 +102,7 @@ def files(work, rerank):
 
 
 @pytest.mark.parametrize(("arguments", "message"), WRONG, ids=[" ".join(a) for a, _ in WRONG])
-def test_a_mistake_is_one_line_and_exit_2_and_loses_nothing(rerank, files, arguments, message):
+def test_a_mistake_is_a_one_line_error_with_exit_2_and_loses_nothing(rerank, files, arguments, message):
     (files / "m").write_text("was here before")
     before = sorted(path.name for path in files.iterdir())
     result = rerank(*arguments, code=2)

@@ -1,4 +1,4 @@
-"""``rerank features parse``: parses to stores, and what is said of wrong use."""
+"""``rerank features parse``: parses to stores, and the errors of wrong usage."""
 
 import json
 
@@ -153,7 +153,7 @@ def test_the_same_stores_whatever_the_jobs(rerank, parses):
         (["--out", ""], "out: found no name, expected that of a folder"),
     ],
 )
-def test_wrong_use_is_told_in_one_line(rerank, parses, options, message):
+def test_wrong_usage_is_a_one_line_error(rerank, parses, options, message):
     result = features(rerank, *(["--cutoff", 1] if "--cutoff" not in options else []), *options, code=2)
     assert message in result.err.splitlines()[-1]
     assert not (parses / "out" / "features.json").exists()
@@ -180,7 +180,7 @@ def test_an_interrupted_run_leaves_nothing(rerank, parses, monkeypatch):
     assert not (parses / "out").exists()
 
 
-def test_what_cannot_be_written_is_told_in_one_line(rerank, parses, monkeypatch):
+def test_what_cannot_be_written_is_a_one_line_error(rerank, parses, monkeypatch):
     """A full disk; numpy's error has no number and names no file."""
 
     def full(*_):
@@ -192,7 +192,7 @@ def test_what_cannot_be_written_is_told_in_one_line(rerank, parses, monkeypatch)
     assert not (parses / "out").exists()
 
 
-def test_a_folder_in_the_place_of_the_record_is_told(rerank, parses):
+def test_a_folder_in_the_place_of_the_record_is_reported(rerank, parses):
     (parses / "out" / "features.json").mkdir(parents=True)
     (parses / "a.nbest").write_text(NEW)
     assert "rerank: out: " in features(rerank, "--cutoff", 1, "--apply", "a.nbest", code=2).err
@@ -208,7 +208,7 @@ def test_what_is_no_store_stays(rerank, parses):
     assert [p for p in (parses / "out").rglob("*") if p.is_file()] == [kept]
 
 
-def test_lists_without_trees_are_told(rerank, parses):
+def test_lists_without_trees_are_reported(rerank, parses):
     (parses / "a.letor").write_text("1 qid:1 1:2\n")
     result = rerank("features", "parse", "a.letor", "--out", "out", code=2)
     assert result.err.splitlines()[-1] == "rerank: a.letor: items have no trees, expected parses"

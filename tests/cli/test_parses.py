@@ -22,7 +22,7 @@ def parses(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_what_validate_says(rerank, parses):
+def test_what_validate_prints(rerank, parses):
     found = rerank("validate", "dev.nbest").out
     assert "\ntrees     4, 3.0 words on average, 1 missing; 2 gold trees\n" in found
     assert "ids       list" in rerank("validate", "dev.nbest", "--ids", "ids").out
@@ -53,13 +53,13 @@ def test_from_labels_to_a_chosen_tree(rerank, parses):
     assert sorted(again.split()) == sorted(TEXT.replace("-9", "-9.0").replace("-11", "-11.0").split())
 
 
-def test_other_formats_say_what_they_leave_out(rerank, parses):
+def test_other_formats_report_what_they_leave_out(rerank, parses):
     result = rerank("convert", "dev.nbest", "dev.jsonl")
     assert "jsonl holds no trees, gold; left out" in result.err
     assert json.loads((parses / "dev.jsonl").read_text().split("\n")[0])["candidates"][1]["text"] == RIGHT
 
 
-def test_a_mistake_is_one_line(rerank, parses):
+def test_a_mistake_is_a_one_line_error(rerank, parses):
     (parses / "bad.parses").write_text(TEXT.replace("dog", "cat", 1))
     error = "bad.parses:2: found word 2 'dog', expected 'cat', as in the gold tree on line 1\n"
     assert rerank("validate", "bad.parses", code=1).out == f"fault  {error}"

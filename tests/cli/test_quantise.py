@@ -1,4 +1,4 @@
-"""Real-valued labels made few by ``rerank train`` and ``rerank pairs``."""
+"""Real-valued labels quantised by ``rerank train`` and ``rerank pairs``."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_models_choice_as_the_border(rerank, real):
     assert dict(load_model("model").explain()) == dict(train(few).explain())
 
 
-def test_pairs_has_a_row_for_each_way(rerank, real):
+def test_pairs_has_a_row_for_each_quantiser(rerank, real):
     given = [part for way in WAYS for part in ("--quantise", way)]
     rows = json.loads(rerank("pairs", "real.letor", "-r", "pairs=ordinal", *given, "--json").out)
     assert [row["quantise"] for row in rows] == [None, *WAYS]
@@ -79,6 +79,6 @@ def test_pairs_has_a_row_for_each_way(rerank, real):
 @pytest.mark.parametrize(
     "verb", [("pairs", "real.letor"), ("train", "--data", "real.letor", "--out", "model")]
 )
-def test_wrong_ways(rerank, real, verb):
+def test_wrong_quantisers(rerank, real, verb):
     assert "did you mean 'kmeans'" in rerank(*verb, "--quantise", "kmean=3", code=2).err
     assert "no such file" in rerank(*verb, "--quantise", "model=absent", code=2).err

@@ -46,7 +46,7 @@ def test_errors_become_negative_labels(rerank, nbest):
     np.testing.assert_allclose(load("dev.store").labels, [-25, 0, -75, -25, 0, 0, -100])
 
 
-def test_training_on_labels_made_on_the_way(rerank, nbest):
+def test_training_on_labels_made_from_references(rerank, nbest):
     rerank(
         "train", "--data", *DEV, *REF, "--label", "sBLEU",
         "-m", "BLEU", "--out", "model",
@@ -74,7 +74,7 @@ def test_predicted_best_texts(rerank, nbest):
     assert out == "the cat sat down\nit rains in town\nyes\n"
 
 
-def test_a_feature_with_the_metrics_name_is_said(rerank, nbest):
+def test_a_feature_with_the_metrics_name_is_reported(rerank, nbest):
     (nbest / "dev.nbest").write_text(NBEST.replace("lm=", "Bleu="))
     asked = ("train", *DEV, *REF, "--label", "sBLEU", "-m", "BLEU", "--out", "model")
     result = rerank(asked[0], "--data", *asked[1:])
@@ -105,7 +105,7 @@ def test_consensus_features_are_added_by_name(rerank, nbest):
         (("eval", *DEV, "-m", "BLEU"), "needs references"),
     ],
 )
-def test_what_is_missing_is_said(rerank, nbest, arguments, message):
+def test_what_is_missing_is_reported(rerank, nbest, arguments, message):
     (nbest / "short").write_text("one\n")
     assert message in rerank(*arguments, code=2).err
 

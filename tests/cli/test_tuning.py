@@ -1,4 +1,4 @@
-"""Tuning from the command line: weights in and out, workers, the restarts that are told."""
+"""Tuning from the command line: weights in and out, workers, the reported restarts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rerank import load_model
 TRAIN = ("train", "--data", "dev.nbest", "-f", "moses", "--refs", "dev.ref", "--learner", "mert")
 
 
-def test_what_is_tuned_is_told(rerank, nbest):
+def test_what_is_tuned_is_reported(rerank, nbest):
     result = rerank(*TRAIN, "--metric", "BLEU", "--out", "model", "--curve", "restarts.tsv")
     first, second, third, *_ = result.err.splitlines()
     assert first == "rerank: mert: 3 lists, 7 items, 3 features"
@@ -35,7 +35,7 @@ def test_what_is_tuned_is_told(rerank, nbest):
     assert found["rounds"]["metric"] == "BLEU"
 
 
-def test_no_improvement_is_told(rerank, nbest):
+def test_no_improvement_is_reported(rerank, nbest):
     rerank(*TRAIN, "--metric", "BLEU", "--out", "model")
     result = rerank(*TRAIN, "--metric", "BLEU", "--init", "model", "--out", "again")
     assert (
@@ -99,7 +99,7 @@ def test_weights_go_back_into_moses_ini(rerank, nbest, scaling):
     assert [line.split("\t")[0] for line in out.splitlines()] == ["lm", "tm_0", "tm_1"]
 
 
-def test_what_cannot_be_exported_says_so(rerank, nbest):
+def test_what_cannot_be_exported_is_an_error(rerank, nbest):
     rerank(*TRAIN, "--metric", "BLEU", "--scaling", "list-zscore", "--out", "model")
     result = rerank("weights", "export", "model", "--as", "tsv", "--out", "-", code=2)
     assert result.err.startswith("rerank: model: scaling list-zscore has no fixed factor")

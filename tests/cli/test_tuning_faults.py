@@ -75,7 +75,7 @@ def files(nbest, rerank):
 
 
 @pytest.mark.parametrize(("arguments", "message"), WRONG, ids=[" ".join(a[-4:]) for a, _ in WRONG])
-def test_a_mistake_is_one_line_and_exit_2_and_writes_nothing(rerank, files, arguments, message):
+def test_a_mistake_is_a_one_line_error_with_exit_2_and_writes_nothing(rerank, files, arguments, message):
     before = {path.name: path.is_dir() or path.read_bytes() for path in files.iterdir()}
     result = rerank(*arguments, code=2)
     assert result.out == ""
@@ -91,7 +91,7 @@ def test_a_keep_margin_is_not_lost_in_silence(rerank, files):
     assert [line.split("\t")[0] for line in result.out.splitlines()] == ["lm", "tm_0", "tm_1"]
 
 
-def test_none_may_be_typed_where_a_setting_takes_it(rerank, files):
+def test_none_may_be_typed_if_a_setting_accepts_it(rerank, files):
     rerank(*PRO, "--out", "a")
     rerank(*PRO, "-s", "threshold=none", "-s", "seed=none", "--out", "b")
     assert (files / "a").read_bytes() == (files / "b").read_bytes()
@@ -140,19 +140,19 @@ def test_models_are_written_and_read_as_archives_and_through_pipes(rerank, files
 @pytest.mark.parametrize(
     "command", ["show kept", "predict voted dev.nbest -f moses", "list learners mert", "--help"]
 )
-def test_a_full_disk_behind_standard_output_is_told(files, command):
+def test_a_full_disk_of_standard_output_is_reported(files, command):
     done = shell(f"rerank {command} > /dev/full", files)
     assert (done.returncode, done.stderr) == (2, b"rerank: <stdout>: no space left on device\n")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is full")
-def test_a_full_disk_is_told(rerank, files):
+def test_a_full_disk_is_reported(rerank, files):
     assert rerank(*MERT, "--out", "/dev/full", code=2).err == "rerank: /dev/full: no space left on device\n"
     rerank(*MERT, "--out", "/dev/null")
 
 
 @pytest.mark.parametrize("command", ["--help", "--version", "show kept", "weights export kept --as tsv -o -"])
-def test_a_pipe_that_is_closed_before_anything_is_said(files, command):
+def test_a_pipe_that_is_closed_before_anything_is_printed(files, command):
     done = shell(f"(sleep 0.5; rerank {command}; echo $? > code) | true", files)
     assert ((files / "code").read_text(), done.stderr) == ("141\n", b"")
 

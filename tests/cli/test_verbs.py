@@ -21,7 +21,7 @@ def trained(rerank, work):
     return work
 
 
-def test_train_says_what_it_learnt(rerank, work, golden):
+def test_train_reports_what_it_learnt(rerank, work, golden):
     result = rerank(*TRAIN, "--out", "model")
     assert result.out == ""
     golden("train.txt", result.err)
@@ -106,7 +106,7 @@ def test_predict_forms(rerank, trained, golden, as_):
         golden(f"predict-{as_}.txt", "\n".join(without_scores) + "\n")
 
 
-def test_predicted_lists_stand_best_first(rerank, trained):
+def test_predicted_lists_are_best_first(rerank, trained):
     rerank("predict", "model", "test.letor", *NAMES, "--as", "nbest", "-o", "best.letor")
     ordered = load("best.letor", feature_names="features.txt")
     lists = load("test.letor", feature_names="features.txt")
@@ -128,7 +128,7 @@ def test_scores_keep_the_order_of_the_lines_when_lists_were_regrouped(rerank, tr
     assert "apart.letor:" in refused.err
 
 
-def test_a_run_is_strictly_ordered_even_where_scores_are_tied(rerank, work):
+def test_a_run_is_strictly_ordered_even_if_scores_are_tied(rerank, work):
     (work / "tied").write_text("".join(f"{i % 2} qid:1 1:1 # d{i}\n" for i in range(5)))
     rerank("train", "--data", "tied", "--set", "rounds=2", "--out", "model", "--format", "svmlight")
     lines = rerank(

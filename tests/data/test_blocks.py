@@ -102,7 +102,7 @@ def test_dense_features_and_empty_rows_are_left_as_they_are():
 
 
 @pytest.mark.parametrize("indicators", [False, True])
-def test_columns_put_behind_sparse_and_dense_features(indicators):
+def test_columns_added_after_sparse_and_dense_features(indicators):
     lists = shared_lists(5, indicators=indicators, n_lists=6)
     added = np.random.default_rng(5).integers(0, 2, (lists.n_items, 3)).astype(float)
     expected = np.hstack([lists.features.to_dense(), added])

@@ -66,7 +66,7 @@ def test_the_seed_decides_and_its_stream_is_fixed():
     assert split(7, [3 / 7], 11)[0].tolist() == sorted(np.argsort(raw)[:3].tolist())
 
 
-def test_a_number_stands_for_that_many_lists():
+def test_a_number_means_that_many_lists():
     lists = full_lists()
     assert [fold.test.tolist() for fold in folds(lists, 2, 5)] == [f.test.tolist() for f in folds(4, 2, 5)]
     assert lists.subset(folds(lists, 2, 5)[0].train).n_lists == 2

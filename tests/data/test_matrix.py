@@ -94,7 +94,7 @@ def test_indicators_keep_no_data_when_moved():
     assert ones.column(1).tolist() == [0, 1, 0]
 
 
-def test_nan_is_seen_and_refused_where_it_is_not_allowed():
+def test_nan_is_found_and_refused_if_it_is_not_allowed():
     X = np.zeros((1100, 2))
     X[1050, 1] = np.nan
     sparse = Sparse(np.array([0, 1, 2]), np.array([0, 1], np.int32), np.array([1.0, np.nan]), 2)
@@ -149,7 +149,7 @@ def test_every_layout_holds_the_same_matrix(X):
 
 
 @given(matrices, st.integers(0, 2**32))
-def test_columns_beside_indicators_leave_them_without_data(X, seed):
+def test_columns_added_to_indicators_leave_them_without_data(X, seed):
     ones = features("indicators", X)
     more = np.random.default_rng(seed).standard_normal((len(X), 2))
     made = ones.with_columns(more).with_columns(more[:, :1])
@@ -187,7 +187,7 @@ I64, I32 = np.int64, np.int32
         (np.ones((2, 4))[:, ::2], np.array([0, 1], I32), "C-contiguous float64"),
         (np.ones((2, 1)), np.array([0], I64), "contiguous int32"),
         (np.ones((2, 1)), np.array([0, 2], I32), "one for each dense column"),
-        (np.ones((3, 1)), np.array([0], I32), "3 dense rows beside 2 sparse ones"),
+        (np.ones((3, 1)), np.array([0], I32), "3 dense rows, but 2 sparse ones"),
         (np.ones((2, 2)), np.array([2, 0], I32), r"must rise within 0\.\.2"),
         (np.ones((2, 1)), np.array([3], I32), r"must rise within 0\.\.2"),
         (np.ones((2, 1)), np.array([1], I32), "item 1 has a sparse value of the dense column 1"),

@@ -44,7 +44,7 @@ def lists_with(unretrieved):
     return CandidateLists(made.offsets, made.features, labels=made.labels, unretrieved=unretrieved)
 
 
-def test_the_column_goes_with_its_lists_and_through_a_store(tmp_path):
+def test_the_column_stays_with_its_lists_and_in_a_store(tmp_path):
     lists = lists_with(COLUMN)
     assert lists.subset([2, 0]).unretrieved.values.tolist() == [3, 1, 1, 2]
     assert lists.kept(np.array([True, False, True, True])).unretrieved.values.tolist() == [1, 2, 3, 1]

@@ -57,7 +57,7 @@ def test_dense_scaling_agrees_with_its_definition(name, train, test):
 
 @pytest.mark.parametrize("name", DIVIDING)
 @given(train=sets(), test=sets())
-def test_sparse_scaling_divides_as_dense_statistics_say(name, train, test):
+def test_sparse_scaling_divides_by_dense_statistics(name, train, test):
     fitted = fit_scaling(name, lists_of(*train, sparse=True))
     expected = reference.scaled(name, train[0], test[0], test_offsets=offsets_of(test[1]), shifts=False)
     before = lists_of(*test, sparse=True)
@@ -70,7 +70,7 @@ def test_sparse_scaling_divides_as_dense_statistics_say(name, train, test):
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_sparse_lists_become_dense_where_a_dense_scaling_is_applied(name):
+def test_sparse_lists_become_dense_if_a_dense_scaling_is_applied(name):
     lists = full_lists("dense")
     fitted = fit_scaling(name, lists)
     sparse = replace(lists, features=as_features(csr_array(lists.features.values)))

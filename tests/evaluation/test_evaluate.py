@@ -48,7 +48,7 @@ def test_json_has_the_keys_of_the_contract() -> None:
     assert record["baseline"] == "first_best"
 
 
-def test_values_gap_and_bounds_are_what_they_say() -> None:
+def test_values_gap_and_bounds_are_as_defined() -> None:
     lists, systems = data()
     lists = lists.with_first_best("input")
     record = evaluated().as_json()
@@ -139,7 +139,7 @@ def test_per_list_rows_average_to_the_value() -> None:
         list(evaluation.per_list("goood"))
 
 
-def test_wrong_use_is_one_clear_line() -> None:
+def test_wrong_usage_is_a_clear_one_line_error() -> None:
     lists, systems = data()
     with pytest.raises(ConfigError, match="unknown baseline 'god'; did you mean 'good'"):
         evaluate(lists, systems, ["AP"], baseline="god")

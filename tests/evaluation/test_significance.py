@@ -46,7 +46,7 @@ def test_resampled_sums_do_not_depend_on_the_memory_they_may_take(monkeypatch: p
     assert all(np.array_equal(a, b) for a, b in zip(again, swapped, strict=True))
 
 
-def test_a_system_has_the_same_interval_whoever_it_stands_beside() -> None:
+def test_a_system_has_the_same_interval_whatever_it_is_compared_with() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(50, 2)), rng.normal(size=(50, 3))
     assert np.array_equal(bootstrap_sums(np.hstack([b, a]), 40, 9)[:, 3:], bootstrap_sums(a, 40, 9))

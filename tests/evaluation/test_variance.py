@@ -1,4 +1,4 @@
-"""Gains with intervals, and seeds against lists: what is computed, and how it is told."""
+"""Gains with intervals, and seeds against lists: what is computed, and how it is reported."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_gain_is_resampled_in_pairs():
     assert gain("dev", "none", "first-best", judge, before, before).low == 0.0
 
 
-def test_a_gain_in_errors_is_positive_where_they_fall():
+def test_a_gain_in_errors_is_positive_if_they_fall():
     lists, judge = judged("loss@1")
     worst, best = judge.per_list(-lists.labels), judge.per_list(lists.labels)
     found = gain("dev", "none", "first-best", judge, worst, best)
@@ -98,7 +98,7 @@ def test_the_verdict_weighs_seeds_against_lists(values, verdict):
     assert max(map(len, lines)) <= 100
 
 
-def test_what_is_no_number_is_null_and_said():
+def test_what_is_not_a_number_is_null_and_reported():
     found = of_values("WER", [math.nan, math.nan], np.full((2, 5), math.nan), 0.95)
     record = found.as_json()
     assert json.loads(json.dumps(record, allow_nan=False))["values"] == [None, None]
@@ -130,11 +130,11 @@ def test_one_run_is_no_replica():
             evaluate(lists, systems, ["label@1"], baseline=baseline, replicas=True)
 
 
-def test_switched_lists_are_counted_where_something_is_chosen():
+def test_switched_lists_are_counted_if_something_is_chosen():
     lists, _ = judged(unjudged=10)
     moved = -np.arange(lists.n_items, dtype=float)
     moved[[0, 41, 50, 53]] = 9.0  # of an unjudged list, and of three others
-    moved[[44, 48]] = 5.0  # which stand first anyway
+    moved[[44, 48]] = 5.0  # which are first anyway
     found = evaluate(lists, {"s": moved}, ["label@1", "nDCG@5", "oracle2.label@1"], samples=20)
     results = found.systems["s"]
     assert results["label@1"].switched == 3

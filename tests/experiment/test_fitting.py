@@ -91,7 +91,7 @@ def test_grades_hear_no_margin():
     np.testing.assert_array_equal(model.grades(DEV), plain.grades(DEV))
 
 
-def test_what_cannot_be_tuned_is_said_before_anything_is_learnt():
+def test_what_cannot_be_tuned_is_reported_before_anything_is_learnt():
     with pytest.raises(ConfigError, match="tuned on development lists"):
         fitted(dev=None, keep_margin="auto")
     with pytest.raises(ConfigError, match=r"needs a metric of single candidates .* nDCG@5 judges rankings"):
@@ -128,7 +128,7 @@ def test_gains_over_first_best_are_noted_for_both_sets():
 
 
 class Tuner(Learner):
-    """Takes a second feature beside the one it starts from."""
+    """Adds a second feature to the one it starts from."""
 
     name = "tuner"
 

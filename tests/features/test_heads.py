@@ -1,4 +1,4 @@
-"""Head tables: what Collins' rules choose, what a file may say, and what is said of faults."""
+"""Head tables: what Collins' rules choose, what a file may contain, and how faults are reported."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def head(parent, children):
         ("S", "NP VP .", "VP"),
         ("S", "PP NP", "NP"),
         ("PP", "ADVP IN NP", "IN"),
-        ("PP", "IN TO NP", "IN"),  # TO stands behind IN in the list, though nearer to the right
+        ("PP", "IN TO NP", "IN"),  # TO is after IN in the list, though nearer to the right
         ("VP", "MD VP", "MD"),
         ("VP", "AUX VP", "AUX"),
         ("SBAR", "WHNP S", "WHNP"),
@@ -52,7 +52,7 @@ def test_the_first_conjunct_is_the_head_of_a_coordination():
     table = default_heads()
     assert table.head("NP", ["NN", "CC", "NN"]) == 0
     assert table.head("NP", ["NN", "NN", "CC", "NN"]) == 1
-    assert table.head("NP", ["CC", "NN"]) == 1  # nothing stands before the coordinator
+    assert table.head("NP", ["CC", "NN"]) == 1  # nothing precedes the coordinator
 
 
 def test_ranks_sweeps_and_braces():
@@ -60,7 +60,7 @@ def test_ranks_sweeps_and_braces():
     assert table.head("X", ["C", "B", "A"]) == 2
     assert table.head("X", ["C", "B", "D"]) == 0
     assert table.head("X", ["D", "D", "E"]) == 1
-    assert table.head("X", ["E", "E"]) == 1  # where the last sweep begins
+    assert table.head("X", ["E", "E"]) == 1  # the last sweep begins there
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_functions_are_no_part_of_a_label(label, bare):
         ("* left {A\n", "t:1: found '{' without '}', expected braces in pairs, not nested"),
     ],
 )
-def test_faults_are_told_with_their_line(text, message):
+def test_faults_are_reported_with_their_line(text, message):
     with pytest.raises(FormatError) as error:
         parse_heads(text, "t")
     assert str(error.value) == message
@@ -103,7 +103,7 @@ def test_a_table_from_a_file(tmp_path):
     assert table.head("NP", ["A", "NN", "NN"]) == 1
     assert table.head("VP", ["A", "und", "B"]) == 0
     path.write_bytes(b"* right\n\xff left\n")
-    with pytest.raises(FormatError, match=r":2: found bytes that are no UTF-8"):
+    with pytest.raises(FormatError, match=r":2: found bytes that are not UTF-8"):
         read_heads(str(path))
     with pytest.raises(RerankError, match="no such file"):
         read_heads(str(tmp_path / "absent"))

@@ -77,7 +77,7 @@ class TestThePapersExamples:
             "trigram VP NP SBAR STOP",
         }
 
-    def test_head_modifiers_say_which_is_adjacent(self):
+    def test_head_modifiers_mark_which_is_adjacent(self):
         assert starting(self.names, "head-modifier left S VP", "head-modifier right S VP") == {
             "head-modifier left S VP VBD PP adj=1",
             "head-modifier right S VP VBD NP adj=1",
@@ -92,7 +92,7 @@ class TestThePapersExamples:
         }
 
     def test_distances(self):
-        """told the press a story that: four words stand between told and that."""
+        """told the press a story that: four words are between told and that."""
         expected = {f"distance VP VBD SBAR {x}" for x in ("=4", *(f"<={x}" for x in range(4, 10)))}
         expected |= {f"distance VP VBD SBAR >={x}" for x in range(1, 5)}
         assert starting(self.names, "distance VP VBD SBAR") == expected
@@ -290,7 +290,7 @@ def test_labels_called_stop_and_top_count_as_the_ends_and_what_is_above_the_root
         assert {name for name, value in zip(chosen.names, row, strict=True) if value} == set(found)
 
 
-def test_a_cutoff_of_any_size_keeps_nothing_where_there_are_fewer_lists():
+def test_a_cutoff_of_any_size_keeps_nothing_if_there_are_fewer_lists():
     lists = lists_of([EXAMPLE], [EXAMPLE])
     assert len(choose(lists, ParseSettings(cutoff=2)))
     for cutoff in (3, 1 << 31, (1 << 32) + 1, 1 << 70):
@@ -305,7 +305,7 @@ def test_two_features_of_one_name_are_refused():
         choose(lists, ParseSettings(cutoff=1, heads=parse_heads("* right A\n", "t")))
 
 
-def test_punctuation_left_out_stands_between_no_words():
+def test_ignored_punctuation_is_between_no_words():
     names = names_of("(S (NP (NN a)) (`` ``) (VP (VBD b)))")
     assert "distance S VP NP =0" in names
     assert "rule S NP VP" in names
@@ -320,12 +320,12 @@ def test_punctuation_left_out_stands_between_no_words():
         ({"values": "binary"}, "values: found 'binary'"),
     ],
 )
-def test_wrong_settings_are_told(settings, message):
+def test_wrong_settings_are_reported(settings, message):
     with pytest.raises(ConfigError, match=message):
         ParseSettings(**settings)
 
 
-def test_lists_without_trees_or_with_sparse_features_are_told():
+def test_lists_without_trees_or_with_sparse_features_are_refused():
     bare = CandidateLists.from_arrays(np.zeros((1, 1)))
     with pytest.raises(DataError, match="no trees"):
         choose(bare)

@@ -24,7 +24,7 @@ def test_a_format_is_found_by_suffix(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["train", "x.train", "x.gz"])
-def test_a_format_found_by_content_is_said(tmp_path: Path, name: str) -> None:
+def test_a_format_found_by_content_is_reported(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(gzip.compress(TEXT) if name.endswith(".gz") else TEXT)
     with pytest.warns(DataNote) as notes:

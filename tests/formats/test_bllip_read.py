@@ -133,7 +133,7 @@ def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
 
 @given(st.binary(max_size=40), st.booleans())
 @settings(max_examples=300)
-def test_garbage_fails_where_the_slow_reader_fails(
+def test_garbage_fails_at_the_line_where_the_slow_reader_fails(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, headed: bool
 ) -> None:
     assume(not data.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")))
@@ -182,7 +182,7 @@ def test_an_archive_cut_off(tmp_path: Path) -> None:
 NAMES = "0\tNLogP 0\n1\tRightBranch 0\n2\tRightBranch 1\n4\tRule:0 (NP DT)\n9\tRule:0 (VP VB)\n"
 
 
-def test_names_keep_their_ids_and_say_the_first_stage(tmp_path: Path) -> None:
+def test_names_keep_their_ids_and_name_the_first_stage(tmp_path: Path) -> None:
     names = tmp_path / "features.txt"
     names.write_text(NAMES)
     lists = read(tmp_path, SMALL, feature_names=str(names))
@@ -214,7 +214,7 @@ def test_columns_of_two_files_are_matched_by_id(tmp_path: Path) -> None:
 EMPTY = "S=4\nG=7 N=0\nG=5 N=1 P=5 W=4 0,\n\nG=2 N=0 \nG=3 N=1 P=3 W=3 1,\n"
 
 
-def test_sentences_without_a_parse_are_told_or_refused(tmp_path: Path) -> None:
+def test_sentences_without_a_parse_are_reported_or_refused(tmp_path: Path) -> None:
     with pytest.warns(DataNote, match=r"2 sentences of 4 without a parse left out \(first: sentence 1\)"):
         lists = read(tmp_path, EMPTY)
     assert list(lists.list_ids) == ["2", "4"]
@@ -283,13 +283,13 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("text", "line", "found", "expected"), FAULTS)
-def test_a_fault_is_told_with_its_line(
+def test_a_fault_is_reported_with_its_line(
     tmp_path: Path, text: str, line: int | None, found: str, expected: str
 ) -> None:
     with pytest.raises(FormatError) as caught:
         read(tmp_path, text)
     assert (caught.value.line, caught.value.found, caught.value.expected) == (line, found, expected)
-    if line == 2 and text.startswith("S=1\n") and text.count("\n") == 2:  # behind much else
+    if line == 2 and text.startswith("S=1\n") and text.count("\n") == 2:  # after much else
         many = "S=900\n" + ONE.split("\n")[1].join(["", *["\n"] * 899]) + text.split("\n")[1] + "\n"
         with pytest.raises(FormatError) as caught:
             read(tmp_path, many)

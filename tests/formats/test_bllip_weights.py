@@ -119,7 +119,7 @@ def test_names_are_turned_to_ids(tmp_path: Path) -> None:
 
 
 def test_a_model_of_weights_scores_lists(tmp_path: Path) -> None:
-    """Ids of weights and of features are the same columns, also where neither has a feature 0."""
+    """Ids of weights and of features are the same columns, even if neither has a feature 0."""
     lists = load(file(tmp_path, "set.bllip", "S=1\nG=2 N=2 P=2 W=2 1=5 2, P=2 W=1 3=7,\n"))
     model = LinearModel(*read_weights(file(tmp_path, "weights", "1=10\n2=1\n")))
     assert model.score(lists).tolist() == [51.0, 0.0]

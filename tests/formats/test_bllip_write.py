@@ -91,7 +91,7 @@ def written(tmp_path: Path, lists: CandidateLists) -> str:
 
 
 def test_the_text(tmp_path: Path) -> None:
-    """As the extractor's, but for one 0 that says how many features there are."""
+    """As the extractor's, except for one 0 that shows how many features there are."""
     assert written(tmp_path, small()) == TEXT
 
 
@@ -103,7 +103,7 @@ def test_a_file_reads_and_writes_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_by_way_of_a_store(tmp_path: Path) -> None:
-    """What the file does not say (crossing brackets, words) is NaN there too."""
+    """What the file does not record (crossing brackets, words) is NaN there too."""
     (tmp_path / "in.bllip").write_text(TEXT)
     save(load(tmp_path / "in.bllip"), str(tmp_path / "parses.store"))
     again = load(tmp_path / "parses.store")
@@ -149,7 +149,7 @@ def test_ids_of_names(names: list[str] | None, ids: list[int], known: bool) -> N
     assert says_all == known
 
 
-def test_what_is_left_out_is_told(tmp_path: Path) -> None:
+def test_what_is_left_out_is_reported(tmp_path: Path) -> None:
     lists = small(
         labels=np.array([1.0, 2.0, 3.0]),
         first_best=np.array([1.0, 2.0, 3.0]),

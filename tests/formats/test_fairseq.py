@@ -86,7 +86,7 @@ def test_found_by_content(tmp_path: Path) -> None:
         assert load(written(tmp_path, LOG + OUTPUT)).n_items == 3
 
 
-def test_lists_that_stand_apart(tmp_path: Path) -> None:
+def test_lists_that_are_not_contiguous(tmp_path: Path) -> None:
     text = "H-1\t-1\ta\nH-0\t-1\tb\nH-1\t-2\ta\nH-1\t-3\tc\n"
     with pytest.warns(DataNote, match=r"lines of 1 list are not contiguous \(from line 3\)"):
         lists = read(tmp_path, text)

@@ -47,7 +47,7 @@ def test_a_folder_that_is_no_store_is_refused(tmp_path):
         load(str(tmp_path))
 
 
-def test_a_place_that_cannot_be_written_is_one_line(tmp_path):
+def test_a_place_that_cannot_be_written_is_a_one_line_error(tmp_path):
     path = os.path.join(tmp_path, "no", "such", "s")
     with pytest.raises(RerankError, match="no such file or folder") as caught:
         FORMATS.get("store")().write(full_lists(), path)

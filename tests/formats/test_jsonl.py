@@ -198,7 +198,7 @@ def test_a_label_under_a_second_name_is_no_feature(tmp_path: Path) -> None:
     assert lists.feature_names == ["x"]
 
 
-def test_a_score_is_a_feature_where_there_are_no_others_named(tmp_path: Path) -> None:
+def test_a_score_is_a_feature_if_no_others_are_named(tmp_path: Path) -> None:
     lists = read(tmp_path, {"id": 1, "candidates": [{"score": 3, "x": 1}, {"score": 4, "x": 2}]})
     assert lists.feature_names == ["score", "x"]
     assert lists.base_scores.tolist() == [3, 4]
@@ -503,7 +503,7 @@ def test_sparse_sets_keep_their_columns(tmp_path: Path) -> None:
     assert np.array_equal(again.features.to_dense(), missing.to_dense(), equal_nan=True)
 
 
-def test_what_cannot_be_written_is_refused_or_said(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_refused_or_reported(tmp_path: Path) -> None:
     path = str(tmp_path / "x.jsonl")
     X = Dense(np.ones((2, 2)))
     two = np.array([0, 1, 2])

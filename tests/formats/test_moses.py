@@ -282,7 +282,7 @@ def test_texts_are_the_bytes_between_the_bars(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_lists_that_stand_apart_are_brought_together_and_said(tmp_path: Path) -> None:
+def test_lists_that_are_not_contiguous_are_brought_together_and_reported(tmp_path: Path) -> None:
     path = tmp_path / "set"
     path.write_bytes(
         b"".join(b"%s ||| %d ||| f= %d ||| 0\n" % (i, k, k) for k, i in enumerate([b"b", b"a", b"b"]))
@@ -383,7 +383,7 @@ def test_options(tmp_path: Path) -> None:
         read(tmp_path, many + b"0 ||| b ||| ||| 0\n" * 9, dtype="float32")
 
 
-def test_found_by_content_and_said(tmp_path: Path) -> None:
+def test_found_by_content_and_reported(tmp_path: Path) -> None:
     for name in ("dev.nbest", "dev.txt", "dev"):
         (tmp_path / name).write_bytes(LINE)
         with pytest.warns(DataNote, match=f"{name}: read as moses"):
@@ -506,7 +506,7 @@ def test_texts_near_the_bars_are_written(tmp_path: Path) -> None:
     assert again.texts == texts
 
 
-def test_what_is_left_out_is_said(tmp_path: Path) -> None:
+def test_what_is_left_out_is_reported(tmp_path: Path) -> None:
     lists = CandidateLists(np.array([0, 1]), Dense(np.ones((1, 1))), labels=np.ones(1))
     with pytest.warns(DataNote) as notes:
         Moses().write(lists, str(tmp_path / "out"))

@@ -66,7 +66,7 @@ def test_columns(tmp_path):
         TEXT.replace("-12.5", "  -12.50000000000000000000000000000000000000000000000000000"),
     ],
 )
-def test_the_same_lists_in_other_clothes(tmp_path, text):
+def test_the_same_lists_written_in_other_ways(tmp_path, text):
     lists, plain = read(tmp_path, text), read(tmp_path, TEXT)
     assert lists.offsets.tolist() == plain.offsets.tolist()
     assert lists.base_scores.tolist() == plain.base_scores.tolist()
@@ -104,7 +104,7 @@ def test_a_sentence_without_a_parse_is_left_out(tmp_path):
         read(tmp_path, "(A b)\n\n(C d)\n")
 
 
-def test_ids_stand_in_a_file_of_their_own(tmp_path):
+def test_ids_are_in_a_separate_file(tmp_path):
     ids = path_of(tmp_path, "wsj.1\nwsj.2\n", "ids")
     assert list(read(tmp_path, TEXT, ids=ids).list_ids) == ["wsj.1", "wsj.2"]
     more = path_of(tmp_path, "none\nwsj.1\nwsj.2\n", "ids")
@@ -121,7 +121,7 @@ def test_ids_stand_in_a_file_of_their_own(tmp_path):
             read(tmp_path, TEXT, ids=path_of(tmp_path, text, "ids"))
 
 
-def test_traces_and_function_tags_go_where_that_is_asked(tmp_path):
+def test_traces_and_function_tags_are_removed_on_request(tmp_path):
     gold = "( (S (NP-SBJ-1 (DT The) (NN dog)) (VP (VBZ barks) (NP (-NONE- *-1)))) )"
     text = f"{gold}\n-1\t(S (NP (DT The) (NN dog)) (VP (VBZ barks)))\n"
     lists = read(tmp_path, text)
@@ -198,7 +198,7 @@ def test_a_fault_is_one_line_that_names_the_line(fault, tmp_path):
         (TEXT, True),
         ("\n\n" + TEXT, True),
         ("-1.5\t(S (A b))\n", True),
-        ("(S (A b))\n\n(S (A b))\n-1\t(S (A b))\n", False),  # says too little at its start
+        ("(S (A b))\n\n(S (A b))\n-1\t(S (A b))\n", False),  # its start shows too little
         ("0 ||| (a) ||| lm= -1 ||| -1\n", False),
         ("1 qid:1 1:2 # (x)\n", False),
     ],
@@ -272,7 +272,7 @@ def test_round_trip(tmp_path_factory, lists):
     assert again.gold is None or again.gold == lists.gold
 
 
-def test_the_writer_gives_the_same_bytes_and_says_what_it_leaves_out(tmp_path):
+def test_the_writer_gives_the_same_bytes_and_reports_what_it_leaves_out(tmp_path):
     lists = read(tmp_path, TEXT)
     out = tmp_path / "out.parses"
     FORMATS.get("parses")().write(lists, str(out))

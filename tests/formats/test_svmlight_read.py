@@ -194,7 +194,7 @@ def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
 
 @given(st.binary(max_size=60))
 @settings(max_examples=300, deadline=None)
-def test_garbage_fails_where_the_slow_reader_fails(
+def test_garbage_fails_at_the_line_where_the_slow_reader_fails(
     tmp_path_factory: pytest.TempPathFactory, data: bytes
 ) -> None:
     assume(not data.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")))
@@ -240,8 +240,8 @@ def test_the_first_bad_line_is_named_whatever_the_threads(tmp_path: Path, layout
             assert caught.value.found == "no qid"
 
 
-def test_a_wrong_guess_of_the_width_is_mended(tmp_path: Path) -> None:
-    """The widest index stands in the middle of an unsorted line, so no line ends in it."""
+def test_a_wrong_guess_of_the_width_is_corrected(tmp_path: Path) -> None:
+    """The widest index is in the middle of an unsorted line, so no line ends in it."""
     data = b"1 1:1 2:2\n0 2:7 900:3 1:4\n1 5:1 3:2"
     check_any(tmp_path, data)
     check_any(tmp_path, data, layout="dense")
@@ -325,7 +325,7 @@ def test_no_feature_at_all(tmp_path: Path) -> None:
         assert lists.labels.tolist() == [1, 0]
 
 
-def test_lists_that_stand_apart_are_brought_together_and_said(tmp_path: Path) -> None:
+def test_lists_that_are_not_contiguous_are_brought_together_and_reported(tmp_path: Path) -> None:
     path = tmp_path / "apart.txt"
     path.write_bytes(b"# head\n1 qid:b 1:1 #x\n2 qid:a 1:2 #y\n3 qid:b 1:3 #z\n")
     with pytest.warns(DataNote, match=r"apart.txt: the lines of 1 list are not contiguous \(from line 4\)"):
@@ -418,7 +418,7 @@ def test_a_bad_line_is_named(tmp_path: Path, layout: str, line: bytes, found: st
         assert str(caught.value) == f"{tmp_path / 'set.txt'}:3: found {found}, expected {expected}"
 
 
-def test_a_qid_where_no_line_has_one(tmp_path: Path) -> None:
+def test_a_qid_if_no_other_line_has_one(tmp_path: Path) -> None:
     for data, found in (
         (b"1 1:2\n1 qid:4 1:2", "2: found 'qid:4', expected no qid, as on line 1"),
         (

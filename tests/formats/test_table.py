@@ -58,7 +58,7 @@ def test_columns_by_name(tmp_path: Path) -> None:
     assert lists.texts is None
 
 
-def test_what_is_guessed_is_said(tmp_path: Path) -> None:
+def test_what_is_guessed_is_reported(tmp_path: Path) -> None:
     text = "label,text,qid,id,x\n1,a,7,i,2\n"
     with pytest.warns(DataNote) as notes:
         lists = read(tmp_path, text)
@@ -295,7 +295,7 @@ def test_python_reads_what_is_written(tmp_path: Path) -> None:
         assert rows == [["list", "text", "1"], *(["1", t, repr(float(i))] for i, t in enumerate(texts))]
 
 
-def test_what_cannot_be_written_is_refused_or_said(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_refused_or_reported(tmp_path: Path) -> None:
     path = str(tmp_path / "x.csv")
     X, two = Dense(np.ones((2, 2))), np.array([0, 1, 2])
     for lists, message in (

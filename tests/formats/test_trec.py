@@ -136,8 +136,8 @@ def test_judgements(tmp_path: Path) -> None:
     assert np.array_equal(lists.labels, [np.nan, 2, 0, np.nan], equal_nan=True)
     with pytest.warns(DataNote) as notes:
         load(path, qrels=qrels)
-    said = [str(note.message).replace(f"{tmp_path}/", "") for note in notes]
-    assert said == [
+    printed = [str(note.message).replace(f"{tmp_path}/", "") for note in notes]
+    assert printed == [
         "qrels: judges nothing of 1 query of x.run",
         "qrels: 1 judged query not in x.run; left out (trec_eval -c counts each as 0)",
     ]
@@ -284,7 +284,7 @@ def test_what_is_written_reads_back(
     assert ranks.tolist() == [r + 1 for length in lengths for r in range(length)]
 
 
-def test_rows_are_written_where_they_were(tmp_path: Path) -> None:
+def test_rows_are_written_in_their_old_places(tmp_path: Path) -> None:
     text = "q Q0 a 1 3.0 rerank\np Q0 a 1 2.0 rerank\nq Q0 b 2 1.0 rerank\n"
     path = path_of(tmp_path, text)
     out = str(tmp_path / "out.run")
@@ -292,7 +292,7 @@ def test_rows_are_written_where_they_were(tmp_path: Path) -> None:
     assert Path(out).read_text() == text
 
 
-def test_what_cannot_be_written_is_refused_or_said(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_refused_or_reported(tmp_path: Path) -> None:
     path = str(tmp_path / "x.run")
     two, X = np.array([0, 1, 2]), Dense(np.ones((2, 1)))
     ids, scores = STRINGS(["a", "b"]), np.ones(2)

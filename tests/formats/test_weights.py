@@ -1,4 +1,4 @@
-"""Files of weights: TSV, the [weight] section of a moses.ini, BLLIP's by the registry."""
+"""Weight files: TSV, the [weight] section of a moses.ini, BLLIP's by the registry."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_values_that_are_not_finite_are_not_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "file: found no weights, expected lines"),
         ("a 1\n", "file:1: found 'a 1', expected name<TAB>weight"),
@@ -87,10 +87,10 @@ def test_values_that_are_not_finite_are_not_written(tmp_path):
         ("[weight]\n[feature]\nLM0\n", "file: found no weights, expected a section"),
     ],
 )
-def test_a_bad_file_is_told_with_its_line(tmp_path, text, said):
+def test_a_bad_file_is_reported_with_its_line(tmp_path, text, message):
     with pytest.raises(FormatError) as error:
         read_weights(written(tmp_path, text))
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_options_that_mean_nothing_are_refused(tmp_path):
@@ -132,9 +132,9 @@ def test_weights_without_a_place_and_places_without_a_weight_are_noted(tmp_path)
     old, new = written(tmp_path, INI), str(tmp_path / "new")
     with pytest.warns(DataNote) as notes:
         write_weights(new, [*NAMES, "WordPenalty0"], np.arange(5.0), "moses-ini", WeightOptions(ini=old))
-    said = [str(note.message) for note in notes]
-    assert said[0].endswith("the model has no UnknownWordPenalty0; its weight stays")
-    assert said[1].endswith("no place for WordPenalty0; added to [weight]")
+    messages = [str(note.message) for note in notes]
+    assert messages[0].endswith("the model has no UnknownWordPenalty0; its weight stays")
+    assert messages[1].endswith("no place for WordPenalty0; added to [weight]")
     lines = lines_of(new)
     at = lines.index("TranslationModel0= 1.0 2.0 3.0")
     assert lines[at - 2 : at + 2] == [
@@ -146,15 +146,15 @@ def test_weights_without_a_place_and_places_without_a_weight_are_noted(tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "message"),
     [
         (NAMES[:3], "TranslationModel0 has 3 weights, the model has no 'TranslationModel0_2'"),
         ([*NAMES, "TranslationModel0_3"], "TranslationModel0 has 3 weights, the model has more"),
     ],
 )
-def test_another_number_of_weights_is_refused(tmp_path, names, said):
+def test_another_number_of_weights_is_refused(tmp_path, names, message):
     old = written(tmp_path, INI.replace("UnknownWordPenalty0= 1\n", ""))
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         write_weights(str(tmp_path / "new"), names, np.ones(len(names)), "moses-ini", WeightOptions(ini=old))
 
 

@@ -42,7 +42,7 @@ def test_scores_fit_up_to_a_thousandth(noise, fits):
 
 
 @pytest.mark.parametrize(
-    ("scores", "said"),
+    ("scores", "expected"),
     [
         (None, "no first-stage scores"),
         (np.zeros(40), "all equal within their lists"),
@@ -50,9 +50,9 @@ def test_scores_fit_up_to_a_thousandth(noise, fits):
         (lambda X: X[:, 0] ** 2, "not a weighted sum of the features"),
     ],
 )
-def test_base_says_why_it_cannot_be(scores, said):
+def test_base_reports_why_it_is_impossible(scores, expected):
     lists = lists_with(scores)
-    with pytest.raises(FitError, match=f"some lists: init=base: .*{said}"):
+    with pytest.raises(FitError, match=f"some lists: init=base: .*{expected}"):
         initial_weights(lists, FitInputs(), "base")
     weights, how = initial_weights(lists, FitInputs(), "auto")
     assert how == "even"

@@ -34,7 +34,7 @@ def prepared(lists, metric="BLEU", weights=None):
 
 
 def searched(problem, start, direction, *, native=True, l2=0.0):
-    """What one search finds: objective, lower, upper; the point it stands for; the climb."""
+    """What one search finds: objective, lower, upper; the point that represents it; the climb."""
     climb = Climb(problem, start, l2=l2)
     climb.settle(start)
     rise = problem.towards(direction)
@@ -220,7 +220,7 @@ def test_the_penalty_is_that_of_the_point(l2):
         assert again == pytest.approx((objective, lower, upper), rel=1e-12)
 
 
-def test_the_climb_never_falls_and_says_the_truth():
+def test_the_climb_never_falls_and_reports_the_true_value():
     for seed in range(5):
         lists = drawn(seed, n_lists=20)
         problem = prepared(lists)

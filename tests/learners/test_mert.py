@@ -1,4 +1,4 @@
-"""The learner: what it keeps and says, lists that leave nothing to do, the same for any number of jobs."""
+"""The learner: what it keeps and reports, lists that leave nothing to do, the same for any number of jobs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def fitted(lists, metric="label@1", *, initial=None, list_weights=None, **settin
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("directions", ["coordinate", "random", "both"])
-def test_the_value_told_is_that_of_the_models_scores(metric, directions):
+def test_the_reported_value_is_that_of_the_models_scores(metric, directions):
     lists = drawn(3, n_lists=15)
     model = fitted(lists, metric, directions=directions)
     rounds = model.training.rounds
@@ -80,7 +80,7 @@ NOTHING = {
 
 @pytest.mark.parametrize("case", NOTHING)
 @pytest.mark.parametrize("sparse", [False, True])
-def test_where_nothing_can_be_gained_the_initial_weights_stay_and_it_is_said(case, sparse):
+def test_if_nothing_can_be_gained_the_initial_weights_stay_with_a_note(case, sparse):
     X, y, group = NOTHING[case]
     lists = CandidateLists.from_arrays(csr_array(X) if sparse else X, y, group=group)
     initial = np.array([0.3, -7.0])
@@ -183,7 +183,7 @@ def test_the_mean_of_the_best_restarts():
     for seed in range(16):
         lists = drawn(seed, n_lists=8)
         initial = np.array([1.0, 0.5, -0.5])
-        if seed % 2:  # from where one climb ends the mean is seldom better
+        if seed % 2:  # the mean is seldom better than the end of a climb
             initial = fitted(lists, "WER", initial=initial, restarts=0).weights
         judge = parse("WER").prepare(lists)
         problem = LineProblem(lists, judge, None)

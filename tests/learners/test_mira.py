@@ -1,4 +1,4 @@
-"""k-best batch MIRA against its slow twin; steps worked by hand; what it refuses and what it says."""
+"""k-best batch MIRA against its slow twin; steps worked by hand; what it refuses and what it reports."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_weights_and_updates_are_those_of_the_twin(metric, value, layout):
         )
         model = learner.fit(lists, judge=judge, initial=start)
         np.testing.assert_allclose(model.weights, means[-1], rtol=1e-10, atol=1e-12)
-        if learner.c < 1:  # after a whole step the loss is 0 but for rounding, whose sign is chance
+        if learner.c < 1:  # after a whole step the loss is 0 except for rounding, whose sign is chance
             assert [row["updates"] for row in model.curve] == [updates for updates, _ in history]
         losses = [loss / lists.n_lists for _, loss in history]
         np.testing.assert_allclose([row["loss"] for row in model.curve], losses, rtol=1e-9, atol=1e-12)
@@ -93,7 +93,7 @@ def test_one_visit_moves_as_far_as_the_loss_asks_but_no_further_than_c(c, step):
     np.testing.assert_allclose(model.weights, step * np.array([3.0, -4.0, 0.0]), rtol=1e-15)
 
 
-def test_with_a_margin_already_kept_nothing_moves_and_it_is_said():
+def test_with_a_margin_already_kept_nothing_moves_with_a_note():
     lists = two([3.0, 1.0], [[1, 0], [0, 0]])
     learner = make_learner("mira", {"value": "sentence", "rounds": 2})
     judge = parse("label@1").prepare(lists)
@@ -155,7 +155,7 @@ def test_candidates_all_the_same_are_refused(layout):
         fit(Mira(value="sentence"), lists, metric="BLEU")
 
 
-def test_what_has_no_worth_is_refused():
+def test_candidates_without_a_value_are_refused():
     lists = judged_lists(0)
     with pytest.raises(FitError, match=r"value=sentence needs labels \(--label sBLEU\)"):
         fit(Mira(value="sentence"), replace(lists, labels=None), metric="BLEU")

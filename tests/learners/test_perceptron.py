@@ -286,7 +286,7 @@ def test_lists_without_a_pair_are_counted():
 
 
 @pytest.mark.parametrize("engine", ["auto", "reference"])
-def test_labels_all_tied_is_an_error_that_says_so(engine):
+def test_labels_all_tied_is_an_error(engine):
     lists = CandidateLists.from_arrays(np.eye(4), np.ones(4), group=[2, 2])
     with pytest.raises(FitError, match="no list has a pair under pairs=ordinal"):
         Perceptron(engine=engine).fit(lists)

@@ -1,4 +1,4 @@
-"""PRO: its pairs and its minimum against slow twins; gradients; what it refuses and what it says."""
+"""PRO: its pairs and its minimum against slow twins; gradients; what it refuses and what it reports."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_the_weights_are_the_minimum_over_explicit_pairs(layout):
         assert model.training.data.pairs == len(rows) > 20
 
 
-def test_a_heavy_penalty_leaves_the_weights_where_they_were():
+def test_a_heavy_penalty_leaves_the_weights_unchanged():
     lists = some_lists(1)
     start = np.array([1.0, -2.0, 0.0, 3.0])
     model = Pro(l2=1e9).fit(lists, initial=start)
@@ -146,7 +146,7 @@ def test_the_seed_alone_decides_which_pairs_are_drawn():
     assert weights[0] == weights[1] != weights[2]
 
 
-def test_the_threshold_is_a_twentieth_of_the_labels_range_unless_said():
+def test_the_threshold_is_a_twentieth_of_the_labels_range_by_default():
     lists = some_lists(4)
     known = lists.labels[~np.isnan(lists.labels)]
     assert Pro().fit(lists).training.rounds.threshold == pytest.approx(0.05 * np.ptp(known))
@@ -178,19 +178,19 @@ def test_equal_features_are_refused():
         Pro().fit(huge)
 
 
-def test_pairs_that_contradict_each_other_are_said():
+def test_pairs_that_contradict_each_other_are_reported():
     X = np.array([[1.0], [0.0], [0.0], [1.0]])
     lists = CandidateLists.from_arrays(X, [1.0, 0.0, 1.0, 0.0], group=[2, 2], source="torn")
     with pytest.warns(DataNote, match="torn: pro learnt nothing, all weights are 0"):
         assert Pro(keep_pairs=3).fit(lists).weights.tolist() == [0.0]
 
 
-def test_a_search_that_is_cut_short_is_said():
+def test_a_search_that_is_cut_short_is_reported():
     with pytest.warns(DataNote, match="some lists: pro stopped after 1 iterations, before the minimum"):
         Pro(iterations=1).fit(some_lists(1))
 
 
-def test_texts_without_labels_are_told_where_labels_come_from():
+def test_the_error_for_texts_without_labels_names_the_option():
     lists = CandidateLists(
         np.array([0, 2]),
         features("dense", np.eye(2)),

@@ -141,8 +141,8 @@ def test_equal_to_sacrebleu(name, options, n_references):
         )
         assert corpus_value(judge, judge.of(chosen)) == pytest.approx(wanted.score, rel=1e-12)
         ours = [part for part in judge.signature.split("|")[1:] if not part.startswith("version")]
-        said = [part for part in str(theirs.get_signature()).split("|") if not part.startswith("version")]
-        assert ours == said
+        expected = [part for part in str(theirs.get_signature()).split("|") if not part.startswith("version")]
+        assert ours == expected
 
 
 def test_lower_case_is_pythons():
@@ -151,7 +151,7 @@ def test_lower_case_is_pythons():
         assert list(prepared(StringColumn.from_strings(part), lowercase=True)) == [t.lower() for t in part]
 
 
-def test_a_tokenizer_that_is_not_installed_is_one_clear_line(monkeypatch):
+def test_a_tokenizer_that_is_not_installed_is_a_clear_one_line_error(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "sacrebleu.metrics", None)
     with pytest.raises(
         ConfigError, match=r"tokenizer '13a' needs the package sacrebleu: pip install"
@@ -161,7 +161,7 @@ def test_a_tokenizer_that_is_not_installed_is_one_clear_line(monkeypatch):
     parse("BLEU(tok=none, lc=1)").prepare(some_lists())
 
 
-def test_what_a_tokenizer_itself_needs_is_one_clear_line(monkeypatch):
+def test_a_missing_requirement_of_a_tokenizer_is_a_clear_one_line_error(monkeypatch):
     metrics = pytest.importorskip("sacrebleu.metrics")
 
     def refuse(**options):
@@ -192,7 +192,7 @@ def test_names_print_back(typed, canonical):
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ("BLEU@4", "BLEU takes no cutoff"),
         ("BLEU(tok=13)", "expected 'none', '13a'"),
@@ -205,15 +205,15 @@ def test_names_print_back(typed, canonical):
         ("sBLEU@2", "no cutoff"),
     ],
 )
-def test_wrong_names_say_what_is_right(typed, said):
+def test_errors_for_wrong_names_state_what_is_expected(typed, message):
     with pytest.raises(ConfigError) as caught:
         parse(typed)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["BLEU", "BLEU(smooth=none)", "BLEU(smooth=floor)", "BLEU(smooth=add-k)"])
-def test_the_climb_ends_where_no_single_change_gains_and_near_the_best(name):
+def test_the_climb_ends_if_no_single_change_gains_and_near_the_best(name):
     reached = []
     for seed in range(8):
         lists = some_lists(seed, n_lists=5)
@@ -249,7 +249,7 @@ def test_both_metrics_share_one_count_and_saved_counts_are_enough():
         prepare_all(saved, ["BLEU(lc=1)"])
 
 
-def test_an_evaluation_of_bleu_beside_ranking_measures():
+def test_an_evaluation_of_bleu_and_ranking_measures():
     lists = some_lists(n_lists=40).with_first_best("input")
     lists = replace(lists, labels=np.random.default_rng(0).integers(0, 2, lists.n_items).astype(float))
     (judge,) = prepare_all(lists, ["sBLEU"])

@@ -35,7 +35,7 @@ def sacrebleu() -> ModuleType:
 # Saved counts, names, errors
 
 
-def test_saved_counts_stand_in_for_texts() -> None:
+def test_saved_counts_replace_texts() -> None:
     groups = drawn_groups(4, 8, 2)
     full = lists_of(groups)
     scores = np.random.default_rng(0).random(full.n_items)
@@ -53,7 +53,7 @@ def test_saved_counts_stand_in_for_texts() -> None:
     assert parse("BLEU(lc=1)").prepare(replace(bare, counts=lowered)).per_item is lowered["BLEU(lc=1)"]
 
 
-def test_absent_texts_and_wrong_counts_are_told() -> None:
+def test_absent_texts_and_wrong_counts_are_reported() -> None:
     full = lists_of(DEGENERATE["one token"])
     with pytest.raises(DataError, match="BLEU needs the candidates' texts or saved counts, found neither"):
         parse("BLEU").prepare(replace(full, texts=None))
@@ -149,7 +149,7 @@ def test_the_oracle_lies_between_its_starts_and_the_best_choice(smooth: str) -> 
 
 
 @pytest.mark.parametrize("smooth", ["none", "floor", "add-k", "exp"])
-def test_the_climb_takes_only_what_is_offered_and_ends_where_no_change_gains(smooth: str) -> None:
+def test_the_climb_takes_only_what_is_offered_and_ends_if_no_change_gains(smooth: str) -> None:
     for seed in range(100):
         judge = parse(f"BLEU(smooth={smooth})").prepare(small_lists(seed))
         rng = np.random.default_rng(seed)

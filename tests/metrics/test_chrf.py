@@ -78,7 +78,7 @@ def test_what_makes_no_sense_is_refused(name):
         parse(name)
 
 
-def test_without_sacrebleu_one_line_says_what_to_install(monkeypatch):
+def test_without_sacrebleu_the_error_names_what_to_install(monkeypatch):
     for name in ("sacrebleu", "sacrebleu.metrics", "sacrebleu.metrics.chrf"):
         monkeypatch.setitem(sys.modules, name, None)
     lists = text_lists([["a"]], ["a"])

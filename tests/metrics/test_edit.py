@@ -20,7 +20,7 @@ from rerank.metrics.base import FAMILIES, parse
 from rerank.metrics.edit import levenshtein, numbers
 
 KINDS = ("WER", "CER", "PER")
-# Blanks of Unicode, a blank that is none (U+200B), letters of one to four bytes, and words past 8 bytes.
+# Blanks of Unicode; U+200B, which is not a blank; letters of one to four bytes, and words past 8 bytes.
 ATOMS = ["a", "b", "ab", "é", "中", "😀", "incomprehensible", "incomprehensiblf", " ", "\t", "\u2003", "\x85"]
 ATOMS += ["\u3000", "\u200b", "\n", "\x1f", "  "]
 texts = st.lists(st.sampled_from(ATOMS), max_size=12).map("".join)
@@ -113,8 +113,8 @@ def test_every_length_of_utf_8_is_one_character(point):
     assert counted("CER", [["a" + chr(point), chr(point) * 2]], [chr(point)]).tolist() == [[1, 1], [1, 1]]
 
 
-def test_the_nearest_reference_counts_and_the_longest_of_equals():
-    # One edit from each: that of three words is kept, whichever file it stands in.
+def test_the_nearest_reference_counts_and_on_ties_the_longest():
+    # One edit from each: that of three words is kept, whichever file it is in.
     for files in ((["a"], ["a b c"]), (["a b c"], ["a"])):
         assert counted("WER", [["a b"]], *files).tolist() == [[1, 3]]
     assert counted("WER", [["a"]], ["a b c"], ["b"], ["x y"]).tolist() == [[1, 1]]
@@ -167,7 +167,7 @@ def test_the_oracle_is_no_worse_than_any_choice(drawn):
     assert judge.oracle() == reference.rate(best, sum(len(text.split()) for text in references[0]))
 
 
-def test_a_judge_says_what_it_counts():
+def test_a_judge_declares_what_it_counts():
     lists = text_lists([["a", "b"]], ["a"], ["b"])
     judge = parse("WER(lc=1)").prepare(lists)
     assert isinstance(judge, SelectingJudge)

@@ -112,17 +112,17 @@ def test_names_print_back(typed, canonical):
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ("label@5", "oracle5.label@1"),
         ("z(deviation=mean)@1", "expected 'population' or 'sample'"),
         ("label(deviation=sample)@1", "unknown parameter 'deviation'"),
     ],
 )
-def test_wrong_names_say_what_is_right(typed, said):
+def test_errors_for_wrong_names_state_what_is_expected(typed, message):
     with pytest.raises(ConfigError) as caught:
         parse(typed)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_lists_without_labels_are_refused():

@@ -55,7 +55,7 @@ def test_a_name_prints_back_as_the_canonical_one(typed: str, canonical: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ("AQ", "did you mean 'AP'"),
         ("ndgc@10", "did you mean 'nDCG'"),
@@ -81,10 +81,10 @@ def test_a_name_prints_back_as_the_canonical_one(typed: str, canonical: str) -> 
         ("AP 3", "cannot read"),
     ],
 )
-def test_a_wrong_name_says_what_is_right(typed: str, said: str) -> None:
+def test_the_error_for_a_wrong_name_states_what_is_expected(typed: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse(typed)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

@@ -36,7 +36,7 @@ def test_the_worked_list_of_the_thesis():
 def test_means_are_exact_over_the_first_items(inner, size):
     rng = np.random.default_rng(size)
     lists = lists_of(*(rng.integers(0, 9, rng.integers(1, 8)).astype(float) for _ in range(20)))
-    scores = rng.integers(0, 4, lists.n_items).astype(float)  # ties: the earlier item stands higher
+    scores = rng.integers(0, 4, lists.n_items).astype(float)  # ties: the earlier item ranks higher
     judge = parse(f"oracle{size}.{inner}").prepare(lists)
     own = parse(inner).prepare(lists)
     best = max if own.better > 0 else min
@@ -124,7 +124,7 @@ def test_names_print_back(typed, canonical):
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ("oracle.BLEU", "oracle2.sBLEU"),
         ("oracle0.BLEU", "a cutoff is at least 1"),
@@ -134,8 +134,8 @@ def test_names_print_back(typed, canonical):
         ("oracle5", "unknown metric"),
     ],
 )
-def test_wrong_names_say_what_is_right(typed, said):
+def test_errors_for_wrong_names_state_what_is_expected(typed, message):
     with pytest.raises(ConfigError) as caught:
         parse(typed)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -63,7 +63,7 @@ def test_counts_equal_the_twin(drawn):
 
 
 @given(reference_trees.trees(), reference_trees.trees())
-def test_counts_of_odd_trees_equal_the_twin_also_where_words_differ(gold, tree):
+def test_counts_of_odd_trees_equal_the_twin_even_if_words_differ(gold, tree):
     write = reference_trees.brackets
     try:
         expected = [reference.counts(gold, tree)]
@@ -95,7 +95,7 @@ def test_counts_of_odd_trees_equal_the_twin_also_where_words_differ(gold, tree):
         ("(S (NP (N a) (, ,)) (VP (V b)))", "(S (NP (N a)) (VP (, ,) (V b)))", [3, 3, 3, 0, 3]),
         ("(S (NP (N a) (, ,)) (VP (V b)))", "(S (NP (N a)) (VP (N ,) (V b)))", [3, 3, 3, 0, 3]),
         ("(S (NP (N a) (N ,)) (VP (V b)))", "(S (NP (N a)) (VP (, ,) (V b)))", [1, 3, 3, 1, 3]),
-        # A bracket that holds punctuation alone is none.
+        # A bracket with punctuation alone does not count.
         ("(S (NP (N a)) (X (. .)))", "(S (NP (N a)) (. .))", [2, 2, 2, 0, 2]),
         # Traces are no words, by each tree's own tags; length does not count them.
         ("(S (NP (-NONE- *)) (VP (V b)))", "(S (VP (V b)))", [2, 2, 2, 0, 1]),
@@ -108,9 +108,9 @@ def test_counts_of_odd_trees_equal_the_twin_also_where_words_differ(gold, tree):
         ("(S (NP (N a)) (VP (V b)))", "", [0, 3, 0, 0, 2]),
         ("(S1 (S (NP (N a))))", "(S1 (N a))", [0, 2, 0, 0, 1]),
         ("(S1 (N a))", "(S1 (N a))", [0, 0, 0, 0, 1]),
-        # An outer bracket without a label is none.
+        # An outer bracket without a label does not count.
         ("( (S (NP (N a))) (. .))", "(S1 (S (NP (N a)) (. .)))", [2, 2, 2, 0, 2]),
-        # Words beside brackets are words.
+        # Words next to brackets are words.
         ("(S a (NP b) (, ,) c)", "(S (X a (NP b)) d c)", [1, 1, 2, 0, 4]),
     ],
 )
@@ -152,7 +152,7 @@ def test_values_of_all_measures():
         assert judge.better == (-1 if judge.name == "PARSEVAL.CB" else 1)
 
 
-def test_only_short_sentences_count_where_that_is_asked():
+def test_only_short_sentences_count_on_request():
     lists = parse_lists(
         ("(S (A a) (, ,) (A a))", ["(S (A a) (, ,) (A a))"]),
         ("(S (A a) (-NONE- *) (A a))", ["(X (A a) (A a))"]),
@@ -207,7 +207,7 @@ def test_saved_counts_need_no_tree():
             parse(name).prepare(partly)
 
 
-def test_what_is_lacking_is_said():
+def test_what_is_missing_is_reported():
     lists = parse_lists(("(S (NP (N a)))", ["(S (NP (N a)))"]))
     for changes, message in (
         ({"trees": None}, "made: PARSEVAL needs the candidates' trees or saved counts"),

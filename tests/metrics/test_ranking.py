@@ -98,7 +98,7 @@ def test_expected_ties_are_the_mean_over_all_orders(items: list[tuple[float, flo
 @pytest.mark.parametrize("longest", [1, 12, 400])
 @pytest.mark.parametrize("grid", [None, 0.1, 0.5])
 @pytest.mark.parametrize("no_relevant", ["zero", "one"])
-def test_input_ties_fall_as_the_items_stand(longest: int, grid: float | None, no_relevant: str) -> None:
+def test_input_ties_are_in_the_order_of_the_items(longest: int, grid: float | None, no_relevant: str) -> None:
     lists, scores = random_lists(longest, longest, grid)
     assert lists.labels is not None
     judges = prepare_all(lists, NAMES, ties="input", no_relevant=no_relevant)
@@ -306,7 +306,7 @@ def test_judges_keep_to_the_protocol() -> None:
         assert judge.oracle() >= corpus_value(judge, per_list) - 1e-12
 
 
-def test_ties_default_to_trec_only_where_ids_tell_items_apart() -> None:
+def test_ties_default_to_trec_only_if_ids_are_unique() -> None:
     labels = [[1.0, 0.0], [0.0, 1.0]]
     assert Relevance(lists_of(labels)).ties == "expected"
     assert Relevance(lists_of(labels, ["a", "b", "a", "b"])).ties == "trec"
@@ -323,7 +323,7 @@ def test_ties_default_to_trec_only_where_ids_tell_items_apart() -> None:
         Relevance(lists_of(labels), "trek")
 
 
-def test_doubled_ids_are_found_wherever_they_stand() -> None:
+def test_repeated_ids_are_found_anywhere() -> None:
     rng = np.random.default_rng(5)
     for length in (2, 3, 9, 64, 1000):
         ids = [f"{'d' * (j % 9)}{j}" for j in rng.permutation(length)]
@@ -335,7 +335,7 @@ def test_doubled_ids_are_found_wherever_they_stand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scores", "said"),
+    ("scores", "message"),
     [
         ([1.0, NAN, 2.0], "score of item 1 is NaN"),
         ([1.0, 2.0], r"shape \(2,\), expected \(3,\)"),
@@ -343,8 +343,8 @@ def test_doubled_ids_are_found_wherever_they_stand() -> None:
     ],
 )
 @pytest.mark.parametrize("metric", ["AP", "PairAcc"])
-def test_scores_that_are_none_are_refused(scores: list[object], said: str, metric: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_scores_that_are_not_numbers_are_refused(scores: list[object], message: str, metric: str) -> None:
+    with pytest.raises(DataError, match=message):
         values(lists_of([[1.0, 0.0, 0.0]]), scores, [metric])
 
 

@@ -79,7 +79,7 @@ def all_choices(lists):
 
 
 @given(st.lists(st.lists(st.integers(-2, 2), min_size=1, max_size=6), min_size=1, max_size=6))
-def test_the_largest_score_is_chosen_and_the_earliest_of_equals(values):
+def test_the_largest_score_is_chosen_and_on_ties_the_earliest(values):
     offsets = offsets_of([len(part) for part in values])
     expected = [o + part.index(max(part)) for o, part in zip(offsets, values, strict=False)]
     flat = np.concatenate(values).astype(float)
@@ -154,7 +154,7 @@ def test_the_oracle_of_a_mean_is_exact_and_skips_lists_that_are_not_judged():
 
 
 @pytest.mark.parametrize("better", [1, -1])
-def test_a_climb_gains_on_its_start_and_ends_where_no_single_change_gains(better):
+def test_a_climb_gains_on_its_start_and_ends_if_no_single_change_gains(better):
     rng = np.random.default_rng(5)
     lists = plain((4,) * 8)
     judge = Product("P", "P", Selection(lists), rng.random((32, 2)), better=better)
@@ -208,7 +208,7 @@ def test_first_best_is_the_first_stages_choice():
     assert np.array_equal(judge.first_best(), judge.per_item[[0, 3, 4]])
 
 
-def test_saved_counts_stand_in_for_texts():
+def test_saved_counts_replace_texts():
     lists = with_texts(plain())
     counts = Lengths().of(lists)
     saved = replace(lists, texts=None, references=(), counts={"LEN": counts})
@@ -218,7 +218,7 @@ def test_saved_counts_stand_in_for_texts():
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"texts": None}, "LEN needs the candidates' texts or saved counts"),
         ({"references": ()}, "--refs FILE"),
@@ -226,10 +226,10 @@ def test_saved_counts_stand_in_for_texts():
         ({"counts": {"LEN": np.full((8, 2), np.nan)}}, "2 numbers per item"),
     ],
 )
-def test_what_is_missing_is_said_in_one_line(change, said):
+def test_what_is_missing_is_a_one_line_error(change, message):
     with pytest.raises(DataError) as caught:
         LengthRatio().prepare(replace(with_texts(plain()), **change))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

@@ -180,7 +180,7 @@ def test_statistics_and_values_equal_sacrebleus(options, files):
     scores = np.array([0.0, 1, 0, 0, 1, 0])
     value = theirs.corpus_score(chosen, [list(file) for file in REFERENCES[:files]]).score
     assert corpus_value(judge, judge.per_list(scores)) == value
-    # Everything that sacrebleu's signature says, ours says too, but for the version.
+    # Our signature has everything that sacrebleu's has, except the version.
     assert set(str(theirs.get_signature()).split("|")[:-1]) <= set(judge.signature.split("|"))
 
 
@@ -190,7 +190,7 @@ def test_what_makes_no_sense_is_refused(name):
         parse(name)
 
 
-def test_options_without_sacrebleu_say_what_to_install(monkeypatch):
+def test_the_error_for_options_without_sacrebleu_names_what_to_install(monkeypatch):
     for name in ("sacrebleu", "sacrebleu.tokenizers", "sacrebleu.tokenizers.tokenizer_ter"):
         monkeypatch.setitem(sys.modules, name, None)
     lists = text_lists([["a"]], ["a"])

@@ -69,7 +69,7 @@ def tuned_effect(lists, scores, metric="label@1"):
     return margin, margin_effect(lists, judge, np.asarray(scores, dtype=float), margin, tuned=True)
 
 
-def test_the_margin_stands_midway_between_two_leads():
+def test_the_margin_is_midway_between_two_leads():
     lists = labelled([0.0, 1.0, 1.0, 0.0, 0.0, 1.0])
     # leads 4, 1, 3: to switch the lists that gain, 1 < m < 3
     margin, found = tuned_effect(lists, [0, 4, 0, 1, 0, 3])
@@ -78,11 +78,11 @@ def test_the_margin_stands_midway_between_two_leads():
     assert (found.value, found.without, found.leading, found.lists) == (1.0, 2 / 3, 3, 3)
 
 
-def test_where_all_leads_gain_the_margin_is_half_the_smallest():
+def test_if_all_leads_gain_the_margin_is_half_the_smallest():
     assert tuned(labelled([0.0, 1.0, 0.0, 1.0]), [0, 4, 0, 1]) == 0.5
 
 
-def test_where_nothing_is_gained_every_first_best_is_kept():
+def test_if_nothing_is_gained_every_first_best_is_kept():
     margin, found = tuned_effect(labelled([1.0, 0.0, 1.0, 1.0]), [0, 4, 0, 1])
     assert margin == np.inf
     assert (found.switched, found.gained, found.lost) == (0, 0, 0)
@@ -100,14 +100,14 @@ def test_equal_leads_switch_together():
     assert tuned(labelled([0.0, 1.0, 1.0, 0.0, 0.0, 1.0]), [0, 2, 0, 2, 0, 2]) == 1.0
 
 
-def test_leads_next_to_each_other_are_told_apart():
+def test_leads_next_to_each_other_are_distinguished():
     low = 1.0
     high = np.nextafter(low, 2)
     assert low <= tuned(labelled([0.0, 1.0, 1.0, 0.0]), [0, high, 0, low]) < high
 
 
 @pytest.mark.parametrize("size", [1, 3])
-def test_lists_of_one_and_of_equals_switch_nothing(size):
+def test_lists_of_one_item_or_of_ties_switch_nothing(size):
     lists = CandidateLists.from_arrays(np.zeros((3 * size, 1)), np.zeros(3 * size), group=[size] * 3)
     margin, found = tuned_effect(lists.with_first_best("input"), np.zeros(3 * size))
     assert (margin, found.switched, found.leading) == (np.inf, 0, 0)
@@ -127,7 +127,7 @@ def test_a_metric_without_a_value_tunes_nothing():
 
 def test_margins_that_lose_the_value_are_not_chosen():
     class Picky:
-        """The sum of the values, none where it is even."""
+        """The sum of the values, none if it is even."""
 
         name, signature, better, sum_form = "picky", "picky", 1, None
         per_item = np.array([[1.0], [2.0], [0.0], [1.0]])
@@ -157,7 +157,7 @@ def test_a_lead_of_exactly_the_margin_switches_nothing():
     assert found.value == 0.0
 
 
-def test_a_switch_between_equals_neither_gains_nor_loses():
+def test_a_switch_between_ties_neither_gains_nor_loses():
     lists = labelled([1.0, 1.0, 0.0, 1.0])
     found = margin_effect(lists, parse("label@1").prepare(lists), np.array([0.0, 1.0, 0.0, 1.0]), 0.5)
     assert (found.switched, found.gained, found.lost, found.unvalued) == (2, 1, 0, 0)

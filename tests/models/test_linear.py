@@ -104,7 +104,7 @@ def test_the_command_line_prints_a_grade_for_each_line_in_their_order(files):
     assert result.stdout.splitlines() == ["2.5", "0", "1", "2.5"]
 
 
-def test_a_model_without_grades_says_so(files):
+def test_a_model_without_grades_raises_an_error(files):
     result = CliRunner().invoke(app, ["predict", files["perceptron"], files["data"], "--as", "grades"])
     assert result.exit_code == 2
     assert result.stdout == ""

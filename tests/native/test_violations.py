@@ -71,7 +71,7 @@ def test_engines_agree_with_the_pair_loop(relation, margin):
 
 
 @pytest.mark.parametrize("margin", [Margin(), Margin("label")], ids=str)
-def test_engines_are_identical_where_the_margins_are_whole_numbers(margin):
+def test_engines_are_identical_if_the_margins_are_whole_numbers(margin):
     rng = np.random.default_rng(4)
     for k in (2, 30, 500):
         pairs = make_pairs(one_list(rng.integers(0, 9, k).astype(float)), PairRelation(), margin)

@@ -51,7 +51,7 @@ def feature(token: bytes) -> tuple[int, float]:
 
 
 def read_sentence(line: bytes, out: Sentences) -> None:
-    """Add a line; ValueError where it is bad."""
+    """Add a line; ValueError if it is bad."""
     tokens = re.findall(rb"[^ \t\r,]+|,", line)
     gold, expected = whole(tokens.pop(0), b"G"), whole(tokens.pop(0) if tokens else b"", b"N")
     size = 0
@@ -76,7 +76,7 @@ def read_sentence(line: bytes, out: Sentences) -> None:
 
 
 def read(data: bytes) -> Sentences:
-    """All of a file; BadLineError at its first bad line, of None where the whole is wrong."""
+    """All of a file; BadLineError at its first bad line, of None if the whole is wrong."""
     out = Sentences()
     announced = None
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")

@@ -179,7 +179,7 @@ def read(data: bytes) -> Twin:
 
 
 def outcome(data: bytes) -> tuple[int | None, Twin | None]:
-    """What ``read`` makes, or None behind the number of the bad line."""
+    """What ``read`` makes, or None after the number of the bad line."""
     try:
         return None, read(data)
     except BadLineError as bad:
@@ -212,7 +212,7 @@ def one(twin: Twin, entry: dict[str, Any], shape: str, list_key: str | None, can
 
 
 def check_columns(twin: Twin) -> None:
-    """Texts and ids stand with all candidates or none."""
+    """Either all candidates have texts and ids, or none."""
     items = [item for candidates in twin.lists.values() for item in candidates]
     for role in ("text", "id"):
         need(len({role in item for item in items}) <= 1)

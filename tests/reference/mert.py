@@ -10,7 +10,7 @@ import numpy as np
 
 
 def chosen_at(gamma, scores, slopes, offsets):
-    """The item of each list that is highest at gamma, the earliest of equals."""
+    """The item of each list that is highest at gamma, the earliest on ties."""
     out = []
     for start, stop in pairwise(offsets):
         out.append(max(range(start, stop), key=lambda j: (scores[j] + gamma * slopes[j], -j)))
@@ -18,7 +18,7 @@ def chosen_at(gamma, scores, slopes, offsets):
 
 
 def intervals(scores, slopes, offsets, stats):
-    """(lower, upper, sums) of all intervals between crossings where the statistics change."""
+    """(lower, upper, sums) of all intervals between crossings at which the statistics change."""
     scores = [Fraction(float(s)) for s in scores]
     slopes = [Fraction(float(s)) for s in slopes]
     crossings = set()
@@ -52,7 +52,7 @@ def _inside(lower, upper):
 
 
 def best_interval(found, score_from_sums, better):
-    """(objective, lower, upper) of the best interval: nearest to 0, then widest, of equals."""
+    """(objective, lower, upper) of the best interval: on ties nearest to 0, then widest."""
     best = None
     for lower, upper, sums in found:
         value = better * float(score_from_sums(sums))

@@ -87,7 +87,7 @@ def number(token: bytes) -> float:
 
 
 def split(line: bytes) -> list[bytes]:
-    """Columns: the first "|||" ends the id, the others stand between blanks."""
+    """Columns: the first "|||" ends the id, the others are between blanks."""
     at = line.find(b"|||")
     if at < 0:
         return [line]
@@ -125,7 +125,7 @@ def kinds_of(columns: list[bytes]) -> tuple[set[int], int]:
 
 
 def features_of(columns: list[bytes]) -> dict[bytes, list[float]]:
-    """Blocks of values by name; ValueError where they are not well formed."""
+    """Blocks of values by name; ValueError if they are malformed."""
     blocks: dict[bytes, list[float]] = {}
     for column in columns:
         name: bytes | None = None  # whose values may follow
@@ -155,7 +155,7 @@ def features_of(columns: list[bytes]) -> dict[bytes, list[float]]:
 
 
 def read(content: bytes) -> Lines:
-    """All lines; BadLineError at the first one that is wrong by itself or beside those before it."""
+    """All lines; BadLineError at the first one that is wrong by itself or with those before it."""
     out = Lines()
     content = content.removeprefix(b"\xef\xbb\xbf")
     if not content:
@@ -188,7 +188,7 @@ def read(content: bytes) -> Lines:
 
 
 def _check_names(out: Lines) -> None:
-    """What only the whole file shows; the line to blame is not told."""
+    """What only the whole file shows; no line is blamed."""
     names = out.names()
     columns = out.columns() or []
     unnamed = b"" in names

@@ -13,7 +13,7 @@ from rerank.data.lists import CandidateLists
 
 
 def text_lists(candidates, *references, **columns):
-    """Lists of candidates (a list of strings each) with references (a string a list, for each file)."""
+    """Lists of candidates (a list of strings each) with references (one string per list, for each file)."""
     lengths = [len(of_list) for of_list in candidates]
     plain = CandidateLists.from_arrays(np.zeros((sum(lengths), 1)), group=lengths)
     return replace(

@@ -33,7 +33,7 @@ class Twin:
 
 
 def number(cell: str) -> float | None:
-    """A finite decimal number, None where the cell is another; NaN where it is empty."""
+    """A finite decimal number, None if the cell is anything else; NaN if it is empty."""
     if not cell.strip(BLANKS):
         return math.nan
     try:

@@ -37,7 +37,7 @@ class Node(NamedTuple):
     place: int
 
     def shown(self, closed):
-        """The label, with the head word in the second pass where that is of a closed class."""
+        """The label, with the head word in the second pass if that is of a closed class."""
         return f"{self.label}({self.word})" if self.tag in closed else self.label
 
 
@@ -47,7 +47,7 @@ def bare(label):
 
 
 def annotated(tree, heads, left_out, counter):
-    """The Node of a tree, None where nothing of it is left."""
+    """The Node of a tree, None if nothing of it remains."""
     if tree is None:
         return None
     label, below = (tree, [tree]) if isinstance(tree, str) else tree  # a word without a tag is its own
@@ -137,7 +137,7 @@ def distances(names, here, there):
 
 
 def argument_of(phrase):
-    """What stands right behind the preposition of a PP, None where there is no such thing."""
+    """What directly follows the preposition of a PP, None if nothing does."""
     if bare(phrase.label) != "PP" or phrase.head < 0 or phrase.children[phrase.head].head >= 0:
         return None
     rest = phrase.children[phrase.head + 1 :]

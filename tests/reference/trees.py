@@ -13,7 +13,7 @@ TOKEN = re.compile(r"[()]|[^() \t\n\v\f\r]+")
 
 
 def parse(text, strip=()):
-    """The tree of a text that holds one; raises ValueError where it does not."""
+    """The tree of a text that holds one; raises ValueError otherwise."""
     tokens = TOKEN.findall(text)
     if not tokens:
         return None
@@ -30,7 +30,7 @@ def parse(text, strip=()):
 
 
 def _element(tokens, strip):
-    """The first element (None where nothing is left of it) and the tokens behind it."""
+    """The first element (None if nothing of it remains) and the tokens after it."""
     if tokens[0] != "(":
         raise ValueError("no bracket")
     rest = tokens[1:]
@@ -102,7 +102,7 @@ _WORDS = ["a", "the", "dog", "été", "-LRB-", "1\\/2", "extraordinary", "eightl
 
 
 def trees(labels=_LABELS, tags=("NN", "DT", ",", ".", "``", "-NONE-", ":"), strings=_WORDS, max_leaves=20):
-    """Random trees: words under pre-terminals, now and then beside brackets."""
+    """Random trees: words under pre-terminals, now and then next to brackets."""
     word = st.sampled_from(list(strings))
     tagged = st.tuples(st.sampled_from(list(tags)), word.map(lambda w: [w]))
 

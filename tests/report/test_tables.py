@@ -1,4 +1,4 @@
-"""Tables of evaluations: what they show, aligned, within their width, plain where no terminal is."""
+"""Tables of evaluations: what they show, aligned, within their width, plain without a terminal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_three_metrics_stand_side_by_side_in_a_hundred_columns() -> None:
+def test_three_metrics_fit_side_by_side_in_a_hundred_columns() -> None:
     text = table_text(evaluated(3))
     grid, notes = text.split("\n\n")
     lines = grid.splitlines()
@@ -46,7 +46,7 @@ def test_three_metrics_stand_side_by_side_in_a_hundred_columns() -> None:
     assert all(f"{name}|" in notes for name in ("AP", "nDCG@10", "RR"))
 
 
-def test_numbers_stand_under_the_names_of_their_columns() -> None:
+def test_numbers_are_below_the_names_of_their_columns() -> None:
     head, *rows = table_text(evaluated(3)).splitlines()[1:9]
     end = head.index("value") + len("value")
     for row in (row for row in rows if not row.startswith("-")):

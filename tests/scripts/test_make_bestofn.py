@@ -1,4 +1,4 @@
-"""The best-of-N set in data/ is what its script makes, and holds what it says."""
+"""The best-of-N set in data/ is what its script makes, with the properties that it states."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_script_makes_the_committed_bytes(tmp_path: Path) -> None:
     assert sum(map(len, made.values())) < 200_000
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     script = ROOT / "scripts" / "make_bestofn.py"
     done = subprocess.run(
@@ -44,7 +44,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("part", SIZES)
-def test_an_answer_is_right_where_its_problem_is_solved(part: str) -> None:
+def test_an_answer_is_right_if_its_problem_is_solved(part: str) -> None:
     found = entries(part)
     assert len(found) == SIZES[part]
     for entry in found:
@@ -59,7 +59,7 @@ def test_an_answer_is_right_where_its_problem_is_solved(part: str) -> None:
             assert answer["n_tokens"] == len(re.findall(r"\w+|[^\w\s]", answer["text"]))
 
 
-def test_no_problem_stands_twice_and_some_have_no_right_answer() -> None:
+def test_no_problem_occurs_twice_and_some_have_no_right_answer() -> None:
     everything = [entry for part in SIZES for entry in entries(part)]
     assert len({entry["prompt"] for entry in everything}) == len(everything)
     solved = [sum(answer["correct"] for answer in entry["completions"]) for entry in everything]
@@ -67,7 +67,7 @@ def test_no_problem_stands_twice_and_some_have_no_right_answer() -> None:
     assert 0.25 < sum(solved) / (SAMPLES * len(solved)) < 0.6
 
 
-def test_scores_are_worth_what_the_script_says() -> None:
+def test_scores_are_as_informative_as_the_script_states() -> None:
     answers = [answer for entry in entries("train") for answer in entry["completions"]]
 
     def mean(key: str, chosen) -> float:

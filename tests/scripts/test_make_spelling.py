@@ -37,7 +37,7 @@ def rows(path: Path) -> list[tuple[int, str, list[float], str, str]]:
 
 
 @needs_extra
-def test_lists_stand_in_the_order_of_the_first_stage(made: Path) -> None:
+def test_lists_are_in_the_order_of_the_first_stage(made: Path) -> None:
     from rapidfuzz.distance import OSA
 
     names = (made / "features.txt").read_text().split()

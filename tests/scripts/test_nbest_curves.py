@@ -22,14 +22,14 @@ SETTINGS = ("best-rest, even", "split, uneven", "ordinal, uneven")
 def run(data: Path, out: Path, capsys: pytest.CaptureFixture[str], *more: str) -> str:
     asked = ["--data", str(data), "--out", str(out), "--rounds", str(ROUNDS), "--samples", "50", *more]
     assert nbest_curves.main(asked) == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    return said.out
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    return printed.out
 
 
-def rows_of(said: str, head: str) -> dict[str, list[str]]:
+def rows_of(printed: str, head: str) -> dict[str, list[str]]:
     """Cells by name of the rows below the line that begins with ``head``."""
-    lines = said[said.index(f"\n{head}") + 1 :].split("\n\n")[0].splitlines()[1:]
+    lines = printed[printed.index(f"\n{head}") + 1 :].split("\n\n")[0].splitlines()[1:]
     return {
         cells[0]: cells[1:]
         for cells in ([c.strip() for c in line.split("  ") if c.strip()] for line in lines)
@@ -68,18 +68,18 @@ def test_the_papers_ranks_are_scaled_to_the_lists():
     assert (tiny["split_top"], tiny["split_bottom"]) == (1, 2)
 
 
-def test_the_tables_say_pairs_and_values(text_sets, tmp_path, capsys):
-    said = run(text_sets, tmp_path, capsys, "--sets", "syscomb-wmt10")
+def test_the_tables_show_pairs_and_values(text_sets, tmp_path, capsys):
+    printed = run(text_sets, tmp_path, capsys, "--sets", "syscomb-wmt10")
     task = TASKS["syscomb-wmt10"]
     dev, test = (load_part(text_sets / task.name, part, task) for part in ("dev", "test"))
-    values = rows_of(said, "setting ")
+    values = rows_of(printed, "setting ")
     assert tuple(values) == SETTINGS
     for name, settings in nbest_curves.settings_for(10).items():
         relation = PairRelation(**{k: v for k, v in settings.items() if k != "margin"})
         assert int(values[name][0]) == make_pairs(dev, relation).n_pairs
         last = (tmp_path / f"{task.name}.{name.replace(', ', '-')}.tsv").read_text().splitlines()[-1]
         assert f"{float(last.split()[-1]):.2f}" in values[name]
-    schemes = rows_of(said, "pairs of labels ")
+    schemes = rows_of(printed, "pairs of labels ")
     assert int(schemes["all that differ"][0]) == make_pairs(dev, PairRelation("all")).n_pairs
     best = quantised(dev, Quantiser("best"))
     assert int(schemes["quantise=best"][0]) == make_pairs(best, PairRelation()).n_pairs
@@ -107,13 +107,13 @@ def test_the_same_run_prints_the_same(text_sets, tmp_path, capsys):
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
 
 
-def test_a_set_that_is_absent_is_told(tmp_path, capsys):
+def test_a_set_that_is_absent_is_reported(tmp_path, capsys):
     assert nbest_curves.main(["--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
     assert "dev.nbest.gz: no such file" in capsys.readouterr().err
 
 
 def test_the_real_lists(shared_data, tmp_path, capsys):
-    said = run(shared_data, tmp_path, capsys, "--sets", "moses-europarl")
-    assert "moses-europarl test: 50 lists of up to 100; BLEU(lc=1) 11.49 first-best" in said
-    pairs = {name: int(cells[0]) for name, cells in rows_of(said, "setting ").items()}
+    printed = run(shared_data, tmp_path, capsys, "--sets", "moses-europarl")
+    assert "moses-europarl test: 50 lists of up to 100; BLEU(lc=1) 11.49 first-best" in printed
+    pairs = {name: int(cells[0]) for name, cells in rows_of(printed, "setting ").items()}
     assert pairs == dict(zip(SETTINGS, (4748, 40743, 132480), strict=True))

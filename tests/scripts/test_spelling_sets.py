@@ -28,7 +28,7 @@ def entries() -> list[Entry]:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_no_first_letter_of_a_correction_stands_in_two_parts(seed: int) -> None:
+def test_no_first_letter_of_a_correction_is_in_two_parts(seed: int) -> None:
     parts, torn = split_entries(entries(), seed)
     letters = {part: {word[0] for entry in parts[part] for word in entry.corrections} for part in PARTS}
     assert all(letters.values())
@@ -45,7 +45,7 @@ def test_the_split_depends_on_the_seed_and_not_on_the_order_of_the_entries() -> 
     assert split_entries(entries(), 3)[0] != split_entries(entries(), 4)[0]
 
 
-def test_an_item_that_goes_leaves_the_order_of_the_others() -> None:
+def test_a_removed_item_leaves_the_order_of_the_others() -> None:
     order = seeded_order("abcdefgh", 1)
     assert [item for item in order if item != "d"] == seeded_order("abcefgh", 1)
     assert sorted(order) == list("abcdefgh")

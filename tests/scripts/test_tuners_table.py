@@ -19,14 +19,14 @@ NAMES = ("first-best", "oracle", "initial (base)", *tuners_table.SCALINGS, "mert
 
 def run(capsys, *asked: str, code: int = 0) -> str:
     assert tuners_table.main(asked) == code
-    said = capsys.readouterr()
-    assert code or said.err == ""
-    return said.err if code else said.out
+    printed = capsys.readouterr()
+    assert code or printed.err == ""
+    return printed.err if code else printed.out
 
 
-def rows_of(said: str) -> dict[str, str]:
+def rows_of(printed: str) -> dict[str, str]:
     """Lines of the table by name."""
-    return {name: line for line in said.splitlines() for name in NAMES if line.startswith(f"{name}  ")}
+    return {name: line for line in printed.splitlines() for name in NAMES if line.startswith(f"{name}  ")}
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +39,14 @@ def parts(text_sets):
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_values_are_means_over_seeds_of_what_train_and_eval_say(text_sets, parts, capsys, name):
-    said = run(capsys, "--data", str(text_sets), "--sets", name, "--seeds", "2", "--samples", "50")
-    found = rows_of(said)
+def test_values_are_means_over_seeds_of_what_train_and_eval_print(text_sets, parts, capsys, name):
+    printed = run(capsys, "--data", str(text_sets), "--sets", name, "--seeds", "2", "--samples", "50")
+    found = rows_of(printed)
     assert tuple(sorted(found)) == tuple(sorted(NAMES))
     metric, (dev, test) = TASKS[name].metric, parts[name]
-    assert f"{name}: {metric} (" in said
-    assert "means over 2 seeds" in said
-    assert "50 resamples of the test lists" in said
+    assert f"{name}: {metric} (" in printed
+    assert "means over 2 seeds" in printed
+    assert "50 resamples of the test lists" in printed
     for learner, scaling in tuners_table.SCALINGS.items():
         models = [rerank.train(dev, learner, metric=metric, scaling=scaling, seed=seed) for seed in (1, 2)]
         values = [
@@ -63,11 +63,11 @@ def test_values_are_means_over_seeds_of_what_train_and_eval_say(text_sets, parts
 
 
 def test_columns_end_at_the_same_place(text_sets, capsys):
-    said = run(capsys, "--data", str(text_sets), "--sets", "asr-pocketsphinx", "--seeds", "1")
-    head = next(line for line in said.splitlines() if line.startswith(" "))
+    printed = run(capsys, "--data", str(text_sets), "--sets", "asr-pocketsphinx", "--seeds", "1")
+    head = next(line for line in printed.splitlines() if line.startswith(" "))
     ends = [head.index(title) + len(title) for title in ("dev", "test", "95 % interval", "CPU s")]
     for name in tuners_table.SCALINGS:
-        line = rows_of(said)[name]
+        line = rows_of(printed)[name]
         assert all(line[end - 1].isdigit() and line[end] == " " for end in ends)
 
 
@@ -100,7 +100,7 @@ def test_tests_are_corrected_together(parts):
 
 
 @pytest.mark.parametrize("better", [1, -1])
-def test_the_sentence_says_which_way_and_how_sure(better):
+def test_the_sentence_states_direction_and_significance(better):
     def result(value: float, **p: float) -> Outcome:
         named = {key.replace("_", "-"): number for key, number in p.items()}
         return Outcome(better * value, None, np.zeros(1), named)
@@ -113,11 +113,12 @@ def test_the_sentence_says_which_way_and_how_sure(better):
     }
     assert claims(results, better) == (
         "On test, at 0.05, better than first-best: mert; worse than first-best: pro; "
-        "not told from first-best: mira; worse than mert: pro; not told from mert: mira."
+        "not significantly different from first-best: mira; "
+        "worse than mert: pro; not significantly different from mert: mira."
     )
 
 
-def test_what_is_wrong_is_told(tmp_path, capsys):
+def test_what_is_wrong_is_reported(tmp_path, capsys):
     assert "dev.nbest.gz: no such file" in run(capsys, "--data", str(tmp_path), code=2)
     with pytest.raises(SystemExit):
         tuners_table.main(["--data", str(tmp_path), "--seeds", "0"])

@@ -49,15 +49,15 @@ def tuned(text_sets: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pa
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_a_set_goes_from_its_files_to_its_table(tuned, text_sets, name):
-    out, said = tuned
+def test_a_set_from_its_files_to_its_table(tuned, text_sets, name):
+    out, messages = tuned
     folder, metric = text_sets / name, METRICS[name]
     test = rerank.load(folder / "test.nbest.gz", format="moses", refs=[str(folder / "test.ref.gz")])
     scores = np.loadtxt(out / name / "perceptron.scores")
     found = evaluate(test, {"scores": scores}, [metric])
     info, value = found.metrics[parse(metric).name], found.systems["scores"][parse(metric).name].value
     table = (out / name / "perceptron.txt").read_text()
-    assert table in said
+    assert table in messages
     for row, number in (("first-best", info.first_best), ("oracle", info.oracle)):
         assert re.search(rf"^{row} +{number:.2f}$", table, re.MULTILINE)
     assert f"  {value:.2f} " in table
@@ -80,9 +80,9 @@ def test_what_is_there_is_not_made_again_and_another_learner_is(tuned, text_sets
     out, _ = tuned
     asked = (f"RERANK_DATA={text_sets}", "SETS=asr-pocketsphinx")
     assert " train " not in make(out, *asked, "LEARNER=perceptron").stdout
-    said = make(out, *asked, "LEARNER=best-feature").stdout
-    assert " train " in said
-    assert " convert " not in said
+    messages = make(out, *asked, "LEARNER=best-feature").stdout
+    assert " train " in messages
+    assert " convert " not in messages
 
 
 def test_nothing_is_skipped_in_silence(text_sets, tmp_path):

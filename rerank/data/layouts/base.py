@@ -40,7 +40,7 @@ class Features(ABC):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of the values, float64 but for dense float32 features."""
+        """The type of the values, float64 except for dense float32 features."""
         return np.dtype(np.float64)
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Sparse features: compressed rows, and compressed rows beside a few dense columns."""
+"""Sparse features: compressed rows, and compressed rows with a few dense columns."""
 
 from __future__ import annotations
 
@@ -129,9 +129,9 @@ class Sparse(Features):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Mixed(Features):
-    """A few dense columns beside compressed rows, which may be indicators.
+    """A few dense columns and compressed rows, which may be indicators.
 
-    A column of real numbers among millions of ones costs 8 bytes an item, and the ones stay 4 bytes each.
+    A column of real numbers among millions of ones costs 8 bytes per item, and the ones stay 4 bytes each.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class Mixed(Features):
         if places.dtype != np.int32 or places.shape != values.shape[1:] or not places.flags.c_contiguous:
             raise DataError("mixed features: places must be contiguous int32, one for each dense column")
         if len(values) != self.n_items:
-            raise DataError(f"mixed features: {len(values)} dense rows beside {self.n_items} sparse ones")
+            raise DataError(f"mixed features: {len(values)} dense rows, but {self.n_items} sparse ones")
         if len(places) and (np.any(np.diff(places) <= 0) or places[0] < 0 or places[-1] >= self.n_features):
             raise DataError(f"mixed features: places must rise within 0..{self.n_features - 1}")
         for place in places.tolist():

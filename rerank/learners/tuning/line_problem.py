@@ -33,7 +33,8 @@ class LineProblem:
     """What line searches share. It never changes, so that several threads can search it.
 
     Lists whose items all have the same statistics add a constant and are not searched. Memory: 12 bytes
-    for each value of dense features that vary within their list; for sparse features as much as they have.
+    for each value of dense features that vary within their list; for sparse features, as much as the
+    features take themselves.
 
     Parameters
     ----------

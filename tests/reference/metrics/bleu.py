@@ -12,7 +12,7 @@ from reference.everything import chosen, mean, plain
 
 ORDERS = (1, 2, 3, 4)
 Row = list[int]
-# What a smoothing adds where nothing else is said.
+# What a smoothing adds by default.
 USUAL = {"none": 0.0, "floor": 0.1, "add-k": 1.0, "exp": 0.0}
 
 
@@ -66,7 +66,7 @@ def corpus_bleu(sums: Sequence[float], smooth: str = "exp", value: float = 0.0) 
 
 def bleu_plus_one(row: Row, first: int = 1) -> float:
     """BLEU+1 of one candidate, 0 to 100: orders from ``first`` on are smoothed, by one match more of one
-    n-gram more; 0 where an order that is not smoothed has no match."""
+    n-gram more; 0 if an order that is not smoothed has no match."""
     product = Fraction(1)
     for n, matches, total in zip(ORDERS, row[:4], row[4:8], strict=True):
         one = int(n >= first)

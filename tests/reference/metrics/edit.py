@@ -28,7 +28,7 @@ def tokens(text, kind):
 
 
 def statistics(kind, text, references):
-    """[edits, tokens of the reference] of WER, CER or PER: the fewest edits, the longest of equals."""
+    """[edits, tokens of the reference] of WER, CER or PER: the fewest edits, on ties the longest."""
     edits = bag_edits if kind == "PER" else distance
     candidate = tokens(text, kind)
     known = [tokens(reference, kind) for reference in references]

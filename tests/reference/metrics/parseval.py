@@ -29,11 +29,11 @@ def words(tree):
 
 
 def brackets(tree, kept):
-    """(label, first word, last word behind) of every bracket; ``kept`` says which words are counted."""
+    """(label, first word, end) of every bracket; ``kept`` marks the words that are counted."""
     found = []
 
     def walk(node, place):
-        """The place behind the node in words that are no traces."""
+        """The place after the node in words that are not traces."""
         if isinstance(node, str):
             return place + 1
         label, children = node
@@ -61,7 +61,7 @@ def cross(a, b):
 
 
 def counts(gold, parse):
-    """[matched, gold, test, crossing, length]; ValueError where the words are not as many."""
+    """[matched, gold, test, crossing, length]; ValueError if the numbers of words differ."""
     kept = [tag not in DELETED for tag, _ in words(gold)]
     if parse is not None and len(words(parse)) != len(kept):
         raise ValueError

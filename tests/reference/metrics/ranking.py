@@ -37,7 +37,7 @@ def dcg(measure: str, labels: Sequence[float], cutoff: int) -> float:
 
 
 def of_order(measure: str, cutoff: int | None, rel: float, none: float = 0.0) -> Measure:
-    """The measure as a function of the labels from the top down (NaN = unjudged); ``none`` where no item
+    """The measure as a function of the labels from the top down (NaN = unjudged); ``none`` if no item
     is relevant."""
 
     def value(labels: Sequence[float]) -> float:

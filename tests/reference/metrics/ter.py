@@ -33,7 +33,7 @@ def matrix(hypothesis, reference):
             if (i, j - 1) in cells:
                 ways.append((cells[i, j - 1][0] + 1, "reference"))
             if ways:
-                cells[i, j] = min(ways, key=lambda way: way[0])  # the first of equals
+                cells[i, j] = min(ways, key=lambda way: way[0])  # the first on ties
     return cells
 
 
@@ -73,7 +73,7 @@ def matches(hypothesis, reference):
 
 
 def shifted(words, start, length, target):
-    """The block put before the word that stands at ``target``; within itself it moves on by as much."""
+    """The block put before the word at ``target``; within itself it moves on by as much."""
     block, rest = words[start : start + length], words[:start] + words[start + length :]
     if target < start:
         at = target

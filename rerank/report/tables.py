@@ -132,7 +132,7 @@ def _notes(evaluation: Evaluation, switches: bool) -> list[str]:
     if any(info.first_best is not None for info in evaluation.metrics.values()) and evaluation.systems:
         notes.append("gap: share of the way from first-best to oracle")
     if switches:
-        notes.append("switched: lists whose choice is not first-best (for items with texts: not its text)")
+        notes.append("switched: lists whose choice differs from first-best (by text if items have texts)")
     if evaluation.systems:
         percent = f"{100 * evaluation.level:.6g}%"
         how = f"{evaluation.samples} resamples of the lists, seed {evaluation.seed}"

@@ -91,9 +91,9 @@ def levenshtein(
 ):
     """OUT out (n_items, 2): edits (insertions, deletions, substitutions) and tokens of the reference.
 
-    Of several references the one with the fewest edits counts, the longest of equals. IN as
-    ``_numbers`` writes it; WORK masks of zeros, more than the largest number; carry, as many as a list's
-    candidates have tokens. Rows of the matrix go 64 at a time (Myers 1999; Hyyrö 2003).
+    Of several references the one with the fewest edits counts, on ties the longest. IN as ``_numbers``
+    writes it; WORK masks of zeros, more than the largest number; carry, as many as a list's candidates have
+    tokens. The matrix is computed 64 rows at a time (Myers 1999; Hyyrö 2003).
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
     cdef Py_ssize_t i

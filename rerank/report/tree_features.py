@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from rerank.data.lists import CandidateLists
 from rerank.features.parse import TYPES, ParseFeatures, ParseSettings
 from rerank.report.table import drawn, table
 
@@ -34,11 +33,6 @@ def record_of(chosen: ParseFeatures, sets: list[dict[str, Any]]) -> dict[str, An
         "types": {name: {"seen": seen, "kept": kept} for name, (seen, kept) in chosen.by_type().items()},
         "sets": sets,
     }
-
-
-def set_record(lists: CandidateLists) -> dict[str, int]:
-    """Return the sizes of one set."""
-    return {"lists": lists.n_lists, "items": lists.n_items, "values": lists.features.n_values}
 
 
 def settings_of(settings: ParseSettings) -> dict[str, Any]:

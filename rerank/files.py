@@ -100,9 +100,9 @@ def read_bytes(path: str) -> Buffer:
     FormatError
         If an archive is damaged or cut off.
     """
-    if path == "-":
-        return _read_stream(sys.stdin.buffer, STDIN)
     try:
+        if path == "-":
+            return _read_stream(_stdin(), STDIN)
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             plain = _archive(file.peek(_MAGIC_LENGTH)) is None
@@ -110,7 +110,14 @@ def read_bytes(path: str) -> Buffer:
                 return _mapped(file)
             return _read_stream(file, path)
     except OSError as error:
-        raise os_error(path, error) from None
+        raise os_error(shown(path), error) from None
+
+
+def _stdin() -> IO[bytes]:
+    """Standard input; raises RerankError if the caller closed it."""
+    if sys.stdin is None:
+        raise RerankError(f"{STDIN}: is closed")
+    return sys.stdin.buffer
 
 
 def _mapped(file: IO[bytes]) -> mmap.mmap:
@@ -171,14 +178,14 @@ def _inflated(
 
 def read_blocks(path: str) -> Iterator[bytes]:
     """Yield the content of a file block by block, never all at once; raise as ``read_bytes``."""
-    if path == "-":
-        yield from _blocks(sys.stdin.buffer, STDIN)
-        return
     try:
+        if path == "-":
+            yield from _blocks(_stdin(), STDIN)
+            return
         with open(path, "rb") as file:
             yield from _blocks(file, path)
     except OSError as error:
-        raise os_error(path, error) from None
+        raise os_error(shown(path), error) from None
 
 
 def _blocks(stream: Any, path: str) -> Iterator[bytes]:
@@ -198,14 +205,14 @@ def read_head(path: str, size: int = 1 << 16) -> bytes:
 
     Standard input is not consumed. Raises RerankError as ``read_bytes``.
     """
-    if path == "-":
-        head = _peek(sys.stdin.buffer, size)
-    else:
-        try:
+    try:
+        if path == "-":
+            head = _peek(_stdin(), size)
+        else:
             with open(path, "rb") as file:
                 head = file.read(size)
-        except OSError as error:
-            raise os_error(path, error) from None
+    except OSError as error:
+        raise os_error(shown(path), error) from None
     archive = _archive(head)
     if archive is None:
         return head

@@ -6,17 +6,13 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli.common import say, verb
+from rerank.cli.common import Commands, say, verb
 
 Names = Annotated[
     str | None,
     typer.Option("--feature-names", metavar="FILE", help="File with the id of each feature (bllip)."),
 ]
-app = typer.Typer(
-    help="Linear models from and to other tools' weight files.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = Commands("Linear models from and to other tools' weight files.")
 
 
 @app.callback()

@@ -64,21 +64,21 @@ def root(
     """N-best reranking and learning to rank: learn to put the best candidate first."""
 
 
-app.command("train")(train.train)
-app.command("predict")(predict.predict)
-app.command("eval")(evaluate.evaluate)
-app.command("compare")(compare.compare)
-app.command("show")(show.show)
-app.command("validate")(validate.validate)
-app.command("pairs")(pairs.pairs)
-app.command("convert")(convert.convert)
-app.command("append")(append.append)
-app.command("split")(split.split)
-app.command("label")(label.label)
+app.add("train")(train.train)
+app.add("predict")(predict.predict)
+app.add("eval")(evaluate.evaluate)
+app.add("compare")(compare.compare)
+app.add("show")(show.show)
+app.add("validate")(validate.validate)
+app.add("pairs")(pairs.pairs)
+app.add("convert")(convert.convert)
+app.add("append")(append.append)
+app.add("split")(split.split)
+app.add("label")(label.label)
 app.add_typer(features.app, name="features")
 app.add_typer(weights.app, name="weights")
-app.command("list")(listing.list_)
-app.command("help")(help.help_)
+app.add("list")(listing.list_)
+app.add("help")(help.help_)
 
 
 def run() -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
 
 from rerank.errors import DataNote, RerankError, one_line
 
@@ -30,7 +30,7 @@ class Command(TyperCommand):
         """Parse the arguments after the check."""
         *_, given = self.make_parser(ctx).parse_args(args=list(args))
         for param in dict.fromkeys(given):
-            single = param.param_type_name == "option" and not (param.multiple or param.is_flag)
+            single = isinstance(param, TyperOption) and not (param.multiple or param.is_flag)
             if single and given.count(param) > 1:
                 ctx.fail(f"{param.opts[0]} is given twice, expected once")
         return super().parse_args(ctx, args)
@@ -42,9 +42,9 @@ class Commands(typer.Typer):
     def __init__(self, help: str, **settings: Any) -> None:
         super().__init__(help=help, no_args_is_help=True, rich_markup_mode=None, **settings)
 
-    def command(self, name: str | None = None, **settings: Any) -> Any:
+    def add(self, name: str) -> Callable[[F], F]:
         """Return a decorator that adds a command."""
-        return super().command(name, cls=Command, **settings)
+        return self.command(name, cls=Command)
 
 
 def say(text: str) -> None:

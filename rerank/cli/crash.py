@@ -7,17 +7,17 @@ import platform
 import sys
 import tempfile
 import traceback
+from contextvars import ContextVar
 
 from rerank._version import __version__
 from rerank.cli.common import EXIT_CRASH, say
 
-_debug = False
+_debug: ContextVar[bool] = ContextVar("debug", default=False)
 
 
 def set_debug(value: bool) -> bool:
     """Set whether tracebacks are printed; the callback of ``rerank --debug``."""
-    global _debug
-    _debug = value
+    _debug.set(value)
     return value
 
 
@@ -29,7 +29,7 @@ def report(error: BaseException) -> int:
     """
     lines = "".join(traceback.format_exception(error)).encode("utf-8", "backslashreplace").decode()
     problem = f"internal error ({type(error).__name__}: {error})"
-    if _debug:
+    if _debug.get():
         print(lines, end="", file=sys.stderr)
         say(problem)
         return EXIT_CRASH

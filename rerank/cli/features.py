@@ -19,7 +19,7 @@ def root() -> None:
     """Features computed from the candidates themselves."""
 
 
-@app.command("consensus")
+@app.add("consensus")
 @verb
 @reads
 def consensus(
@@ -51,7 +51,7 @@ def consensus(
     say(f"{items} with {count(len(by), 'further feature')} to {out} ({made.format})")
 
 
-@app.command("parse")
+@app.add("parse")
 @verb
 @reads
 def parse(

@@ -20,7 +20,7 @@ def root() -> None:
     """Linear models from and to other tools' weight files."""
 
 
-@app.command("import")
+@app.add("import")
 @verb
 def import_(
     weights: Annotated[str, typer.Argument(metavar="FILE", help="A weight file; - is standard input.")],
@@ -43,7 +43,7 @@ def import_(
     say(f"{count(len(model.weights), 'weight')} to {out}")
 
 
-@app.command("export")
+@app.add("export")
 @verb
 def export(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A linear model.")],

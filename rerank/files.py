@@ -310,7 +310,7 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
 
 
 def _no_folder(path: str) -> RerankError:
-    return RerankError(f"{path}: no folder {os.path.dirname(path)!r} to write to")
+    return RerankError(f"{path}: no folder {os.path.dirname(path)} to write to")
 
 
 def _opened(path: str, name: str, flags: int) -> IO[bytes]:

@@ -8,7 +8,6 @@ import gzip
 import lzma
 import mmap
 import os
-import secrets
 import stat
 import sys
 import zlib
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
 from rerank.errors import FormatError, RerankError
+from rerank.placing import placing
 
 Buffer = bytes | bytearray | mmap.mmap
 
@@ -237,8 +237,8 @@ def _peek(stream: Any, size: int) -> bytes:
 def atomic_write(path: str) -> Iterator[IO[bytes]]:
     """Yield a binary file that is at ``path`` once the block ends, and not at all if it raises.
 
-    The file is written next to the target and renamed; an existing target stays until then and keeps its
-    mode. The suffixes .gz, .bz2, .xz and .zst compress (the same content gives the same bytes). ``-`` is
+    The file is written next to the target and renamed, see rerank.placing; an existing target stays until
+    then and keeps its mode. The suffixes .gz, .bz2, .xz and .zst compress (the same content gives the same bytes). ``-`` is
     standard output; devices and pipes are written directly. Raises RerankError if the target cannot be
     written or the disk is full.
     """
@@ -282,23 +282,16 @@ def _target(path: str) -> Iterator[IO[bytes]]:
     if mode is not None and stat.S_ISDIR(mode):
         raise os_error(path, IsADirectoryError())
     if mode is not None and not stat.S_ISREG(mode):
-        with _opened(path, target, os.O_WRONLY) as raw, _compressed(raw, path) as file:
+        with open(target, "wb") as raw, _compressed(raw, path) as file:
             yield file
         return
-    temporary = os.path.join(
-        os.path.dirname(target), f".{os.path.basename(target)[:200]}.{secrets.token_hex(6)}.part"
-    )
-    try:
-        # 0o666 and the umask: the mode that open() would give.
-        with _opened(path, temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as raw:
-            with _compressed(raw, path) as file:
-                yield file
-            if mode is not None:
-                os.chmod(temporary, stat.S_IMODE(mode))
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    if not os.path.isdir(os.path.dirname(target)):
+        raise _no_folder(path)
+    with placing(target) as part:
+        with os.fdopen(os.dup(part.descriptor), "wb") as raw, _compressed(raw, path) as file:
+            yield file
+        if mode is not None:
+            os.fchmod(part.descriptor, stat.S_IMODE(mode))
 
 
 def write_lines(path: str, lines: Iterable[str]) -> None:
@@ -310,16 +303,8 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
 
 
 def _no_folder(path: str) -> RerankError:
-    return RerankError(f"{path}: no folder {os.path.dirname(path)} to write to")
-
-
-def _opened(path: str, name: str, flags: int) -> IO[bytes]:
-    try:
-        return os.fdopen(os.open(name, flags | getattr(os, "O_BINARY", 0), 0o666), "wb")
-    except FileNotFoundError:
-        raise _no_folder(path) from None
-    except OSError as error:
-        raise os_error(path, error) from None
+    folder = os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path)
+    return RerankError(f"{path}: no folder {folder} to write to")
 
 
 @contextmanager

@@ -79,7 +79,7 @@ def with_quantised(lists: CandidateLists, quantiser: Quantiser) -> CandidateList
     """
     chosen = None
     if quantiser.scheme == "model":
-        scores = predicted(load_model(quantiser.path), lists)
+        scores = lists.from_input_order(predicted(load_model(quantiser.path), lists))
         chosen = first_largest(scores, lists.offsets)
     return quantised(lists, quantiser, chosen)
 

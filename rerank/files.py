@@ -238,9 +238,9 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
     """Yield a binary file that is at ``path`` once the block ends, and not at all if it raises.
 
     The file is written next to the target and renamed, see rerank.placing; an existing target stays until
-    then and keeps its mode. The suffixes .gz, .bz2, .xz and .zst compress (the same content gives the same bytes). ``-`` is
-    standard output; devices and pipes are written directly. Raises RerankError if the target cannot be
-    written or the disk is full.
+    then and keeps its mode. The suffixes .gz, .bz2, .xz and .zst compress (the same content gives the same
+    bytes). ``-`` is standard output; devices and pipes are written directly. Raises RerankError if the target
+    cannot be written or the disk is full.
     """
     if path == "-":  # its errors are not translated: the command line reports them for everything printed
         yield sys.stdout.buffer
@@ -255,17 +255,19 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
         raise os_error(path, error) from None
 
 
-def check_target(path: str) -> None:
-    """Raise RerankError if ``atomic_write`` could not begin; for use before long work."""
+def check_target(path: str, *, folder: bool = False) -> None:
+    """Raise RerankError if writing a file, or a folder, could not begin; for use before long work."""
     if path == "-":
         return
     target = os.path.realpath(path)
-    folder = os.path.dirname(target)
-    if os.path.isdir(target):
+    above = os.path.dirname(target)
+    if not folder and (os.path.isdir(target) or path.endswith(os.sep)):
         raise os_error(path, IsADirectoryError())
-    if not os.path.isdir(folder):
+    if not os.path.isdir(above):
         raise _no_folder(path)
-    if not os.access(target if os.path.exists(target) else folder, os.W_OK):
+    there = os.path.exists(target)
+    placed = not there or folder or os.path.isfile(target)  # devices and pipes are written directly
+    if (there and not os.access(target, os.W_OK)) or (placed and not os.access(above, os.W_OK)):
         raise os_error(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
 

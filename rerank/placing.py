@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import hashlib
 import os
 import re
@@ -26,11 +27,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-
-try:
-    import fcntl
-except ImportError:  # Windows: nothing is locked, and leftovers stay
-    fcntl = None  # type: ignore[assignment, unused-ignore]
 
 _MOST_LOCKS = 200  # descriptors that a group of outputs keeps open
 _UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
@@ -64,13 +60,14 @@ class Part:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # another process was quicker
                     raise
         if not _exchanged(self.path, self.target):
-            old = f"{self.path.removesuffix('part')}old"
+            stem, kind = os.path.splitext(self.path)
+            other = f"{stem}{'.old' if kind == '.part' else '.part'}"
             if os.path.isdir(self.target):
-                _replace_folder(self.path, self.target, old)
+                _replace_folder(self.path, self.target, other)
             else:
-                os.link(self.target, old)
+                os.link(self.target, other)
                 os.replace(self.path, self.target)
-            os.rename(old, self.path)
+            self.path = other
 
     def close(self) -> None:
         """Give up the lock."""
@@ -173,7 +170,7 @@ def sync(descriptor: int) -> None:
 
 
 def recover(target: str, whole: Callable[[str], bool]) -> str | None:
-    """Put back an old folder that a killed process had renamed; return its hidden name, None if there is none.
+    """Put back an old folder that a killed process had renamed; return its hidden name, if there is one.
 
     Parameters
     ----------
@@ -297,13 +294,13 @@ def _exchanged(a: str, b: str) -> bool:
     raise OSError(number, os.strerror(number), b)
 
 
-def _replace_folder(part: str, target: str, old: str) -> None:
-    """Put ``part`` at ``target`` and what was there at ``old``; locked, so that no reader puts it back."""
+def _replace_folder(new: str, target: str, old: str) -> None:
+    """Put ``new`` at ``target`` and what was there at ``old``; locked, so that no reader puts it back."""
     lock = _lock(target)
     try:
         os.rename(target, old)
         try:
-            os.rename(part, target)
+            os.rename(new, target)
         except BaseException:
             os.rename(old, target)
             raise
@@ -327,8 +324,6 @@ def _lock(path: str, *, wait: bool = False) -> int | None:
 
 def _locked(descriptor: int, *, wait: bool = False) -> bool | None:
     """Whether a descriptor got the lock; None if the system or the file system has no locks."""
-    if fcntl is None:
-        return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

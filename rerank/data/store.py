@@ -52,7 +52,7 @@ def write_store(lists: CandidateLists, path: StrPath) -> None:
                 header = np.lib.format.header_data_from_array_1_0(values)
                 np.lib.format.write_array_header_1_0(file, header)
                 # Not ndarray.tofile, whose errors do not give the reason.
-                file.write(memoryview(values.reshape(-1).view(np.uint8)))
+                file.write(values.reshape(-1).view(np.uint8).data)
         with _new_file(part, META) as file:
             file.write(_meta_text(lists, arrays).encode("ascii"))
 

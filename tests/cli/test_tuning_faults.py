@@ -33,10 +33,19 @@ WRONG = [
     ),
     ((*MERT, *M, "--init", "archive"), "archive: found something else, or a damaged file, expected a model"),
     ((*MERT, *M, "--init", "voted"), "voted: found a model of kind voted, expected a linear one"),
-    ((*PRO, *M, "-s", "learner.name=perceptron", "--init", "huge"), "learner perceptron accepts no initial weights"),
+    (
+        (*PRO, *M, "-s", "learner.name=perceptron", "--init", "huge"),
+        "learner perceptron accepts no initial weights",
+    ),
     ((*PRO, *M, "--init", "huge"), "dev.nbest: the loss overflows; are the initial weights too large?"),
-    ((*PRO, *M, "-s", "data.label=WER", "-s", "data.train=equal.nbest"), "equal.nbest: no list has two different labels"),
-    ((*PRO, *M, "-s", "data.train=tiny.nbest"), "tiny.nbest: the features do not differ in any pair (or by less"),
+    (
+        (*PRO, *M, "-s", "data.label=WER", "-s", "data.train=equal.nbest"),
+        "equal.nbest: no list has two different labels",
+    ),
+    (
+        (*PRO, *M, "-s", "data.train=tiny.nbest"),
+        "tiny.nbest: the features do not differ in any pair (or by less",
+    ),
     ((*MERT, "--out", ""), "no model file to write"),
     ((*MERT, "--out", "dev.nbest"), "--out: dev.nbest is one of the input files"),
     ((*MERT, "--out", "./dev.ref"), "--out: dev.ref is one of the input files"),

@@ -110,8 +110,9 @@ class CandidateLists:
         if offsets.ndim != 1 or offsets.dtype != np.int64 or len(offsets) < 2 or offsets[0] != 0:
             raise DataError("offsets must be int64, start at 0 and bound one list at least")
         Column("positions", "list").check("offsets", offsets, len(offsets))
-        if np.any(np.diff(offsets) <= 0):
-            raise DataError(f"list {np.argmax(np.diff(offsets) <= 0)} is empty")
+        empty = offsets[1:] <= offsets[:-1]
+        if np.any(empty):
+            raise DataError(f"list {np.argmax(empty)} is empty")
         if offsets[-1] != self.features.n_items:
             raise DataError(f"the lists hold {offsets[-1]} items, the features {self.features.n_items}")
         lengths = {"item": self.n_items, "list": self.n_lists, "feature": self.n_features}

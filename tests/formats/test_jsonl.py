@@ -182,9 +182,12 @@ def test_prompts(tmp_path: Path) -> None:
     lines = [{"task_id": i // 2, "prompt": f"p{i // 2}", "completion": str(i)} for i in range(4)]
     lists = read(tmp_path, *lines)
     assert list(lists.prompts) == ["p0", "p1"]
+    with pytest.warns(DataNote, match=r"ignored keys: 'prompt' \(2\)"):
+        lists = read(tmp_path, *(line | {"task_id": 1} for line in lines))
+    assert list(lists.prompts) == ["p0"]
     with pytest.warns(DataNote, match="table holds no first_best, prompts; left out"):
         save(lists, str(tmp_path / "set.csv"))
-    for other in ({}, {"prompt": None}, {"prompt": ["chat"]}, {"prompt": "\ud800"}):
+    for other in ({}, {"prompt": None}, {"prompt": ["chat"]}):
         with pytest.warns(DataNote, match=rf"ignored keys: 'prompt' \({1 + any(other.values())}\)"):
             assert read(tmp_path, entry, {"candidates": ["a"], **other}).prompts is None
     assert read(tmp_path, *lines, list_column="prompt").prompts is not None
@@ -297,6 +300,23 @@ FAULTS = {
     "key twice": (['{"list":1,"text":"","text":"b"}'], 1, "key 'text' twice"),
     "feature twice": ([{"list": 1, "features": {"x": 1}, "x": 2}], 1, "at features.x"),
     "surrogate": (['{"list":1,"text":"a\\ud800"}'], 1, "a lone surrogate (\\ud800) at text"),
+    "surrogate of a feature": (
+        ['{"list":1,"text":"a"}', '{"list":1,"text":"a","features":{"\\uDFFF":1}}'],
+        2,
+        "a lone surrogate (\\udfff) at a key",
+    ),
+    "surrogate of a number": (['{"list":1,"l\\udc80":2}'], 1, "a lone surrogate (\\udc80) at a key"),
+    "surrogate of an id": (['{"id":"\\udc80","candidates":["a"]}'], 1, "a lone surrogate (\\udc80) at id"),
+    "surrogate of a candidate": (
+        ['{"id":"1","candidates":["\\udc80"]}'],
+        1,
+        "a lone surrogate (\\udc80) at a text of an array",
+    ),
+    "surrogate of an ignored key": (
+        ['{"list":1,"text":"a","meta":"\\udc80"}'],
+        1,
+        "a lone surrogate (\\udc80) at meta",
+    ),
     "text is a number": ([{"list": 1, "text": 5}], 1, "the number 5 at text, expected a string"),
     "label is text": ([{"list": 1, "label": "good"}], 1, "the string 'good' at label, expected a number or"),
     "score is an array": ([{"list": 1, "score": [1]}], 1, "an array of 1 at score"),

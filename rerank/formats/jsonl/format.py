@@ -13,7 +13,7 @@ The keys of the first line decide which. Keys of a list: its id ("id"; in a cand
 "list_id", "prompt_id", "query_id", "qid", "task_id", "request_id", or "id", which is then reported), the
 array of candidates ("candidates", vLLM's "outputs", OpenAI's "choices", "responses", "completions",
 "hypotheses", "nbest"), "references" (an array of the same length for every list) or "reference" (a string),
-and "prompt" (of the list's first candidate, if it is a string for every list).
+and "prompt" (of the list's first candidate, if it is a string for every list; a warning counts others).
 
 Keys of a candidate, which is an object or just its text:
 

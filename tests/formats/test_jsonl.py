@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -174,6 +175,31 @@ def test_samples_of_a_language_model_a_line_each(tmp_path: Path) -> None:
         "set.jsonl:2: found the string '-0.5' at logprob, expected a number, as candidates before have"
     )
     assert fault(tmp_path, {"prompt": 3, "completion": "x"}).endswith("and a text, label, score or feature")
+
+
+@pytest.mark.parametrize("text", ["0.5", "0,5", "-3", "1_000", "\u22121", "1e-3", "50%"])
+def test_a_number_in_quotes_is_an_error(tmp_path: Path, text: str) -> None:
+    assert f"the string {text!r} at lm, expected a number" in fault(
+        tmp_path, {"list": 1, "text": "a", "lm": text}, {"list": 1, "text": "b", "lm": text}
+    )
+    line = {"id": 1, "candidates": [{"text": "a"}, {"text": "b", "features": {"lm": text}}]}
+    assert f"the string {text!r} at candidates[1].features.lm" in fault(tmp_path, line)
+    with pytest.warns(
+        DataNote, match=r"ignored keys: 'sample_id' \(1\), 'seed' \(1\), 'date' \(1\), 'x' \(1\)$"
+    ):
+        read(tmp_path, {"list": 1, "text": "a", "sample_id": text, "seed": text, "date": text, "x": "word"})
+
+
+def test_keys_that_resemble_known_ones_are_reported(tmp_path: Path) -> None:
+    near = r"'lable' \(label\?\), 'em' \(a metric\?\), 'Score' \(score\?\), 'txet' \(text\?\)$"
+    for expected, line in (
+        (near, {"list": 1, "lable": 1, "em": True, "Score": 2, "x": 1, "txet": "a"}),
+        (r"'refrences' \(references\?\)", {"id": 1, "candidates": ["a"], "refrences": ["b"]}),
+    ):
+        with pytest.warns(DataNote) as notes:
+            read(tmp_path, line)
+        assert re.search(expected, str(notes[1].message))
+    assert list(read(tmp_path, {"list": 1, "docno": "d", "x": 1}).item_ids) == ["d"]
 
 
 def test_prompts(tmp_path: Path) -> None:

@@ -128,8 +128,8 @@ def _entries(lines: Sequence[bytes], source: str) -> list[_Entry]:
     found = [(name, entry.lines[0]) for entry in entries.values() for name in entry.features()]
     twice = first_repeated(name for name, _ in found)
     if twice is not None:
-        name, line = found[twice]
-        raise FormatError(source, line + 1, f"a second weight {name!r}", "weights of different names")
+        feature, at = found[twice]
+        raise FormatError(source, at + 1, f"a second weight {feature!r}", "weights of different names")
     return list(entries.values())
 
 

@@ -14,7 +14,7 @@ _OF_NUMBERS = b"0123456789+-.eE \t\r\n"
 
 
 def read_scores(path: str, lists: CandidateLists) -> Floats:
-    """Return scores (n_items) in the order of the items of ``lists``; ``-`` is standard input.
+    """Return scores (n_items) in the order of the lines; ``-`` is standard input.
 
     Raises FormatError, with the line, if a score is not a finite number, or if there are too few or many.
     """
@@ -37,4 +37,4 @@ def read_scores(path: str, lists: CandidateLists) -> Floats:
         raise FormatError(name, at + 1, found, "a score (a finite number)")
     if len(scores) != lists.n_items:
         raise FormatError(name, None, f"{len(scores)} scores", expected)
-    return lists.from_input_order(scores)
+    return scores

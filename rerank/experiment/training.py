@@ -260,13 +260,12 @@ def _check_config(config: TrainConfig, learner: Learner) -> None:
     data = config.data
     if not data.train:
         raise ConfigError("data.train: found none, expected a file of training lists (--data FILE)")
-    for part, paths in (("train", data.train), ("dev", data.dev)):
-        for name in (*PER_PART, "merge"):
-            if len(paths) > 1 and getattr(data.reading(part), name):
-                key = name if part == "train" else f"dev_{name}"
-                raise ConfigError(
-                    f"data.{key}: belongs to one file of lists, found {len(paths)} in data.{part}"
-                )
+    for part, prefix in (("train", ""), ("dev", "dev_")):
+        n = len(getattr(data, part))
+        keys = [f"{prefix}{key}" for key in PER_PART] + ["merge"] * (part == "train")
+        for key in keys:
+            if n > 1 and getattr(data, key):
+                raise ConfigError(f"data.{key}: belongs to one file of lists, found {n} in data.{part}")
     check_inputs(data.files())
     if data.init is not None and not learner.accepts_initial:
         raise ConfigError(f"learner {learner.name} accepts no initial weights (--init, data.init)")

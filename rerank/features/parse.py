@@ -17,8 +17,8 @@ Choices that the paper leaves open: a tag over its word is not a rule. The paren
 root has no two-level features. Bigrams run outwards from the head to STOP; a side without a modifier has
 none. Labels TOP and STOP of a tree are not distinguished from these. The argument of a PP is the constituent
 after its preposition; a PP whose head is a phrase has no argument. A distance is the number of words between
-two head words; x goes up to 9 in "distance <= x" as in the paper, and up to 255 in "distance >= x", for which the
-paper has no limit. Punctuation except comma and colon is left out, as by the paper's parser. A word is
+two head words; x goes up to 9 in "distance <= x" as in the paper, and up to 255 in "distance >= x", for which
+the paper has no limit. Punctuation except comma and colon is left out, as by the paper's parser. A word is
 closed-class by its tag. Words are not normalised.
 """
 

@@ -153,7 +153,7 @@ cdef class Counts:
 
 
 cdef class Columns:
-    """The features that have a column. IN keys uint64 (n, 2), all different, by column; most as for Counts."""
+    """The features that have a column. IN keys uint64 (n, 2), all different, by column; most as in Counts."""
 
     cdef Keys keys
     cdef long long most

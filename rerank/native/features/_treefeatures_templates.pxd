@@ -1,8 +1,8 @@
 """The eleven types of features of Collins & Koo (2005, section 5.2), written once for keys and for names.
 
 ``generate`` goes through the features of one rule in steps, each of bounded size however long the rule is. A
-feature is a type and a few parts; its key is hashed from them, its name is spelt from them, and its number among
-the rule's says which it is.
+feature is a type and a few parts; its key is hashed from them, its name is spelt from them, and its number
+among the rule's says which it is.
 """
 
 from libc.string cimport memcpy
@@ -27,7 +27,7 @@ cdef enum:
     LAST_LEXICALISED = TRIGRAM
     MOST_PARTS = 8
     FARTHEST = 9  # the largest distance x of a feature <= x
-    MOST_DISTANCE = 255  # the largest of a feature >= x: without a limit, their number is quadratic in a rule's words
+    MOST_DISTANCE = 255  # the largest x of a feature >= x; without a limit a long rule has very many
     MOST_FOUND = 320  # at most this many features in a step
 
 

@@ -148,7 +148,7 @@ cdef inline u64 key_of(const Tree* tree, const Room* room, const Bracket* b) noe
 
 
 cdef inline int enclose(const Tree* tree, Room* room, int p, int last, int depth) noexcept nogil:
-    """OUT the smallest gold bracket around each place from p to ``last``; return how many are left around it."""
+    """OUT the smallest gold bracket around each place from p to ``last``; return how many are around that."""
     cdef int end
     cdef int node
     while p <= last:

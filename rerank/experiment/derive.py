@@ -17,7 +17,6 @@ from rerank.features.consensus import consensus
 from rerank.metrics.base import parse
 from rerank.metrics.selecting import SelectingJudge
 from rerank.models.base import load_model
-from rerank.models.predicting import predicted
 
 
 def label(
@@ -79,7 +78,7 @@ def with_quantised(lists: CandidateLists, quantiser: Quantiser) -> CandidateList
     """
     chosen = None
     if quantiser.scheme == "model":
-        scores = predicted(load_model(quantiser.path), lists)
+        scores = load_model(quantiser.path).score(lists)
         chosen = first_largest(scores, lists.offsets)
     return quantised(lists, quantiser, chosen)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rerank.data.labels import parse_quantiser
@@ -17,7 +17,6 @@ from rerank.experiment.sources import Data, read_lists
 from rerank.files import write_lines
 from rerank.formats import format_of
 from rerank.models.base import Model, load_model
-from rerank.models.predicting import grader, predicted
 from rerank.reading import Reading
 from rerank.report import predictions
 from rerank.report.contents import Contents, describe
@@ -78,7 +77,8 @@ def predict_file(
     elif keep_margin is not None:
         scorer.keep_margin = margin_of(keep_margin)
     lists = read_lists(data, reading)
-    scores = predicted(scorer, lists, strict=reading.strict, grades=grades)
+    answer = grader(scorer) if grades else scorer.score
+    scores = answer(lists, strict=reading.strict)
     decides = scorer.keep_margin is not None and not grades
     found = Predicted(lists, scorer, scores, int(switched(lists, scores).sum()) if decides else None)
     if as_ == "nbest":
@@ -86,6 +86,14 @@ def predict_file(
     else:
         write_lines(out, writer(lists, scores, tag or "rerank"))
     return found
+
+
+def grader(model: Model) -> Callable[..., Floats]:
+    """Return the model's function from lists to predicted labels (n_items); ConfigError if it has none."""
+    grades: Callable[..., Floats] | None = getattr(model, "grades", None)
+    if grades is None:
+        raise ConfigError(f"--as grades: a model of kind {model.kind} predicts no grades")
+    return grades
 
 
 def validate_file(data: Data, *, reading: Reading | None = None) -> Contents:

@@ -22,6 +22,10 @@ class RandomModel(Model):
         super().__init__(feature_names)
         self.seed = seed
 
+    def raw_score(self, lists: CandidateLists, *, strict: bool = False) -> Floats:
+        """Return the scores, float64 (n_items); no feature matters."""
+        return self.score_aligned(lists)
+
     def score_aligned(self, lists: CandidateLists) -> Floats:
         return np.random.default_rng(self.seed).random(lists.n_items)
 

@@ -62,7 +62,7 @@ def aligned(
 
 
 def _absent(lists: CandidateLists, mine: Columns, theirs: Columns, found: Match) -> Index:
-    """The columns of ``theirs`` to report as absent from the lists: those of named features if rows are dense."""
+    """The columns of ``theirs`` to report as absent from the lists; see ``aligned``."""
     listed = isinstance(lists.features, Dense)
     if not listed and np.all(found.known):
         return np.empty(0, dtype=np.int64)

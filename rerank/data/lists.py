@@ -17,7 +17,7 @@ from rerank.data.columns.schema import Column, per_feature, per_item, per_list, 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.matrix import Features, as_features
 from rerank.data.names import Columns, match, numbered
-from rerank.data.types import Floats, Index, Mask
+from rerank.data.types import AnyArray, Floats, Index, Mask
 from rerank.errors import DataError
 from rerank.registry import did_you_mean
 
@@ -26,8 +26,13 @@ from rerank.registry import did_you_mean
 class CandidateLists:
     """Lists of candidates with their features and, for some, judgements.
 
-    Items of list i are the rows ``offsets[i]:offsets[i + 1]`` of every column of items. The invariants are
-    checked once, on construction; kernels check nothing.
+    Items of list i are the entries ``offsets[i]:offsets[i + 1]`` of every column of items: this is the order
+    of the items. The order of the caller's rows (the lines of a file, the rows of arrays) is another one if
+    the rows of a list were not contiguous. Scores are given and returned in the caller's order by
+    ``Model.score``, ``rerank.evaluate``, ``rerank.compare`` and score files; columns, judges and kernels have
+    the order of the items. ``input_order`` and ``from_input_order`` lead from one to the other.
+
+    The invariants are checked once, on construction; kernels check nothing.
 
     Attributes
     ----------
@@ -43,7 +48,8 @@ class CandidateLists:
         Its order (largest first, ties by position) is the first stage's ranking.
     list_ids, item_ids : StringColumn (n_lists) and (n_items), optional
     rows : int64 (n_items), optional
-        The line of each item among the input's item lines, from 0. None = as read.
+        The caller's row of each item, from 0: its line among the input's item lines. None = both orders are
+        the same.
     feature_names : sequence of str, optional
         None = "1", "2", ...
     texts : StringColumn (n_items), optional
@@ -132,25 +138,33 @@ class CandidateLists:
     ) -> CandidateLists:
         """Make lists from arrays, as other Python tools hold them.
 
+        Entries belong together by position: the index of a pandas Series does not count. The rows of a list
+        need not be contiguous; scores are given and returned in the order of these rows.
+
         Parameters
         ----------
-        X : array or scipy sparse matrix (n_items, n_features)
+        X : array, data frame or scipy sparse matrix (n_items, n_features)
         y : array (n_items), optional
             Labels, NaN = unjudged.
         group : array of int, optional
             Lengths of consecutive lists. Without ``group`` and ``qid`` all items are one list.
         qid : array (n_items), optional
-            A list id for each item, see ``regrouped``.
-        feature_names, item_ids : sequence of str, optional
+            A list id for each item, see ``regrouped``; 1.0 is the id "1".
+        feature_names : sequence of str, optional
+            None = the columns of a data frame, if they are strings.
+        item_ids : sequence of str, optional
         source : str
             Where the arrays came from, for messages.
 
         Raises
         ------
         DataError
-            If the arrays do not fit each other, or both ``group`` and ``qid`` are given.
+            If the arrays do not fit each other, an id is missing, or both ``group`` and ``qid`` are given.
         """
         features = as_features(X)
+        columns = [] if isinstance(X, Features) else list(getattr(X, "columns", ()))
+        if feature_names is None and columns and all(isinstance(name, str) for name in columns):
+            feature_names = columns
         n_items = features.n_items
         if n_items == 0:
             raise DataError(f"{source}: no items")
@@ -178,7 +192,10 @@ class CandidateLists:
         given = np.asarray(qid)
         if given.shape != (n_items,):
             raise DataError(f"{source}: qid has shape {given.shape}, expected ({n_items},)")
-        return lists.regrouped([i if isinstance(i, bytes) else str(i) for i in given.tolist()])
+        ids = [_id_text(value) for value in given.tolist()]
+        if None in ids:
+            raise DataError(f"{source}: the qid of row {ids.index(None) + 1} is missing")
+        return lists.regrouped([text for text in ids if text is not None])
 
     @property
     def n_lists(self) -> int:
@@ -236,9 +253,11 @@ class CandidateLists:
         return self.list_ids[i] if self.list_ids is not None else str(i + 1)
 
     def place_of(self, item: int) -> str:
-        """Return the list and the id of an item for messages, its number in the list if the set has no ids."""
+        """Return an item's list and its id for messages, its number in the list if there are no ids."""
         i = int(np.searchsorted(self.offsets, item, side="right")) - 1
-        name = repr(self.item_ids[item]) if self.item_ids is not None else str(item - int(self.offsets[i]) + 1)
+        name = (
+            repr(self.item_ids[item]) if self.item_ids is not None else str(item - int(self.offsets[i]) + 1)
+        )
         return f"list {self.list_id(i)!r}, item {name}"
 
     def judged_lists(self) -> Mask:
@@ -247,17 +266,29 @@ class CandidateLists:
             return np.zeros(self.n_lists, dtype=bool)
         return np.logical_or.reduceat(~np.isnan(self.labels), self.offsets[:-1])
 
-    def input_order(self, values: Floats) -> Floats:
-        """Return values of items (n_items, ...) in the order of the input's lines."""
+    def input_order(self, values: AnyArray) -> AnyArray:
+        """Return values of items (n_items, ...), such as ``labels``, in the order of the caller's rows.
+
+        Raises DataError if there are more or fewer.
+        """
+        self._check_length(values)
         if self.rows is None:
             return values
         out = np.empty_like(values)
         out[self.rows] = values
         return out
 
-    def from_input_order(self, values: Floats) -> Floats:
-        """Return values in the order of the input's lines (n_items, ...) in the order of the items."""
+    def from_input_order(self, values: AnyArray) -> AnyArray:
+        """Return values in the order of the caller's rows (n_items, ...), such as scores, by item.
+
+        Raises DataError if there are more or fewer.
+        """
+        self._check_length(values)
         return values if self.rows is None else values[self.rows]
+
+    def _check_length(self, values: AnyArray) -> None:
+        if values.shape[:1] != (self.n_items,):
+            raise DataError(f"values have shape {values.shape}, expected ({self.n_items}, ...)")
 
     def with_first_best(self, how: str) -> CandidateLists:
         """Return the same lists with a first-best: "input", or the name of a feature (larger first)."""
@@ -285,7 +316,7 @@ class CandidateLists:
         return match(self.columns(), Columns(names, len(names))).places
 
     def with_added(self, columns: Mapping[str, Floats]) -> CandidateLists:
-        """Return the same lists with further features, name to values (n_items).
+        """Return the same lists with further features, name to values (n_items) in the order of the items.
 
         Raises DataError if a name exists already or a shape is wrong.
         """
@@ -303,7 +334,7 @@ class CandidateLists:
         return replace(self, features=features, feature_names=feature_names)
 
     def replace_labels(self, labels: Floats | None) -> CandidateLists:
-        """Return the same lists with other labels (n_items); None = nothing is judged."""
+        """Return the same lists with other labels (n_items) in the order of the items; None = none judged."""
         return replace(self, labels=labels)
 
     def regrouped(self, ids: Sequence[str | bytes]) -> CandidateLists:
@@ -328,8 +359,9 @@ class CandidateLists:
     def subset(self, chosen: npt.ArrayLike) -> CandidateLists:
         """Return the lists at ``chosen`` (indices or a mask over lists), in that order.
 
-        ``rows`` count the lines of these lists alone. Raises DataError if nothing is chosen, or a list that
-        is not there.
+        The caller's rows of the subset are those of its lists, in the order that they have here, renumbered;
+        if ``rows`` is None, they are the items in the order chosen. Raises DataError if nothing is chosen, or
+        a list that is not there.
         """
         which = np.asarray(chosen)
         if which.dtype == bool and which.shape == (self.n_lists,):
@@ -348,7 +380,7 @@ class CandidateLists:
     def kept(self, which: Mask) -> CandidateLists:
         """Return the same lists with only the items of the mask (n_items); DataError if a list loses all.
 
-        ``rows`` count the lines that are kept.
+        The caller's rows are those that are kept, renumbered.
         """
         items = np.flatnonzero(which)
         sizes = np.add.reduceat(which, self.offsets[:-1], dtype=np.int64)
@@ -391,6 +423,16 @@ class CandidateLists:
             digest.update(b"none" if array is None else np.ascontiguousarray(array).data)
         digest.update("\0".join(self.names()).encode("utf-8", "surrogateescape"))
         return digest.hexdigest()
+
+
+def _id_text(value: Any) -> str | bytes | None:
+    """A list's id as text, None for what arrays and data frames hold where there is no value."""
+    if isinstance(value, str | bytes):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    text = str(value)
+    return None if text in ("None", "nan", "NaT", "<NA>") else text
 
 
 def _vector(values: Any, name: str, length: int) -> Floats:

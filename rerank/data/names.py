@@ -22,16 +22,17 @@ def numbered(n: int) -> list[str]:
 
 
 def numbers_in(names: Sequence[str]) -> Index | None:
-    """Return the columns, from 0, that names stand for if all of them are rising indices, otherwise None.
+    """Return the columns, from 0, that names stand for if all of them are different indices, otherwise None.
 
-    Indices count from 1 as in SVMlight's files, or from 0 as BLLIP's ids if the first one is 0: int64 (n).
+    Indices count from 1 as in SVMlight's files, or from 0 as BLLIP's ids if one of them is 0: int64 (n).
     """
     if not names or not (_is_index(names[0]) and _is_index(names[-1])) or not all(map(_is_index, names)):
         return None
     numbers = np.fromiter(map(int, names), np.int64, len(names))
-    if numbers[-1] > _LARGEST or np.any(numbers[1:] <= numbers[:-1]):
+    ordered = numbers if np.all(numbers[1:] > numbers[:-1]) else np.sort(numbers)
+    if ordered[-1] > _LARGEST or np.any(ordered[1:] == ordered[:-1]):
         return None
-    return numbers - min(int(numbers[0]), 1)
+    return numbers - min(int(ordered[0]), 1)
 
 
 def _is_index(name: str) -> bool:
@@ -55,7 +56,14 @@ class Columns:
         """Whether the names are "1", "2", ... without a gap."""
         if self.names is None or not self.n:
             return True
-        return self.names[0] == "1" and self.numbers is not None and int(self.numbers[-1]) == self.n - 1
+        if self.names[0] != "1" or self.numbers is None:
+            return False
+        return np.array_equal(self.numbers, np.arange(self.n))
+
+    @property
+    def from_0(self) -> bool:
+        """Whether the names are indices that count from 0."""
+        return self.numbers is not None and self.names is not None and "0" in self.names
 
     def at(self, columns: Index) -> list[str]:
         """Return the names of some columns."""
@@ -89,8 +97,8 @@ def match(mine: Columns, theirs: Columns) -> Match:
     """
     if mine.numbers is not None and theirs.numbers is not None:
         places = _places_among(mine.numbers, theirs.numbers)
-        largest = int(theirs.numbers[-1]) if theirs.n else -1
-        return Match(places, mine.numbers <= largest, _starts_at_0(mine) != _starts_at_0(theirs))
+        largest = theirs.numbers.max(initial=-1)
+        return Match(places, mine.numbers <= largest, mine.from_0 != theirs.from_0)
     if mine.unnamed or theirs.unnamed:
         places = np.arange(mine.n, dtype=np.int64)
         places[theirs.n :] = -1
@@ -100,12 +108,10 @@ def match(mine: Columns, theirs: Columns) -> Match:
     return Match(places, places >= 0, by_position=False)
 
 
-def _starts_at_0(columns: Columns) -> bool:
-    return bool(columns.names) and columns.names is not None and columns.names[0] == "0"
-
-
 def _places_among(mine: Index, theirs: Index) -> Index:
-    """The place of each number among rising numbers, -1 if it is not there."""
-    places = np.searchsorted(theirs, mine)
-    places[places == len(theirs)] = 0
-    return np.where(theirs[places] == mine, places, -1) if len(theirs) else np.full(len(mine), -1)
+    """The place of each number among those of the other side, -1 if it is not there."""
+    if not len(theirs):
+        return np.full(len(mine), -1, dtype=np.int64)
+    order = np.argsort(theirs, kind="stable")
+    at = order[np.minimum(np.searchsorted(theirs[order], mine), len(theirs) - 1)]
+    return np.where(theirs[at] == mine, at, -1)

@@ -70,7 +70,10 @@ class Model(ABC):
 
     @abstractmethod
     def score_aligned(self, lists: CandidateLists) -> Floats:
-        """Return the scores, float64 (n_items), of lists with the model's columns and scaled features."""
+        """Return the scores of lists with the model's columns and scaled features.
+
+        They are float64 (n_items) in the order of the items of ``lists``, list by list.
+        """
 
     @abstractmethod
     def arrays(self) -> Arrays:
@@ -92,7 +95,10 @@ class Model(ABC):
         """Return (feature, weight) rows for ``rerank show``, largest magnitude first."""
 
     def score(self, lists: CandidateLists, *, strict: bool = False) -> Floats:
-        """Return a score for each item, float64 (n_items), in the order of the items of ``lists``.
+        """Return a score for each item, float64 (n_items), in the order of the caller's rows.
+
+        These are the lines of the file, or the rows given to ``CandidateLists.from_arrays``, whatever their
+        grouping into lists; see ``CandidateLists.input_order``. ``rerank.evaluate`` takes scores in it.
 
         Parameters
         ----------
@@ -107,21 +113,32 @@ class Model(ABC):
             If the lists have no feature of the model, a score is not finite, or the model has a keep margin
             and the lists have no first-best.
         """
-        return self.with_keep_margin(lists, self.raw_score(lists, strict=strict))
+        return lists.input_order(self.score_items(lists, strict=strict))
+
+    def score_items(self, lists: CandidateLists, *, strict: bool = False) -> Floats:
+        """Return ``score`` in the order of the items of ``lists``, list by list, as judges take it."""
+        return self.with_keep_margin(lists, self._raw(lists, strict))
 
     def with_keep_margin(self, lists: CandidateLists, scores: Floats) -> Floats:
-        """Return raw ``scores`` (n_items) changed by the model's keep margin, if it has one."""
+        """Return raw ``scores`` changed by the model's keep margin, if it has one.
+
+        Both are float64 (n_items) in the order of the items of ``lists``.
+        """
         return scores if self.keep_margin is None else with_margin(lists, scores, self.keep_margin)
 
     def raw_score(self, lists: CandidateLists, *, strict: bool = False) -> Floats:
-        """Return the scores, float64 (n_items), without the keep margin; the rest is as for ``score``."""
+        """Return ``score`` without the keep margin, float64 (n_items), in the order of the caller's rows."""
+        return lists.input_order(self._raw(lists, strict))
+
+    def _raw(self, lists: CandidateLists, strict: bool) -> Floats:
+        """The scores in the order of the items, without the keep margin."""
         ready = aligned(lists, self.feature_names, strict=strict)
         if self.scaling is not None:
             ready = self.scaling.apply(ready)
         scores = self.score_aligned(ready)
         if not np.all(np.isfinite(scores)):
             item = int(np.argmin(np.isfinite(scores)))
-            cause = self._cause(ready.features.take([item]).to_dense()[0])
+            cause = self._cause(ready.features.take(slice(item, item + 1)).to_dense()[0])
             found = f"the score of {lists.place_of(item)} is {scores[item]}"
             raise DataError(f"{lists.source}: {found}: {cause}")
         return scores

@@ -22,8 +22,8 @@ class RandomModel(Model):
         super().__init__(feature_names)
         self.seed = seed
 
-    def raw_score(self, lists: CandidateLists, *, strict: bool = False) -> Floats:
-        """Return the scores, float64 (n_items); no feature matters."""
+    def _raw(self, lists: CandidateLists, strict: bool) -> Floats:
+        """The scores of any features: none matters."""
         return self.score_aligned(lists)
 
     def score_aligned(self, lists: CandidateLists) -> Floats:

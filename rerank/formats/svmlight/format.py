@@ -70,10 +70,12 @@ class SVMLight(Format):
         return read_lists(open_source(read_bytes(path), shown(path), options), names)
 
     def _write(self, lists: CandidateLists, path: str) -> None:
-        labels, features = lists.labels, lists.features
+        labels = lists.labels
         if labels is None or np.any(np.isnan(labels)):
             raise DataError(f"{path}: svmlight cannot hold items without a label; {STORE}")
         check_missing(lists, "svmlight", path)
+        lists = _rising(lists)
+        features = lists.features
         # Readers take the largest index for the number of features, so the last one must be named.
         if lists.has_missing and np.all(np.isnan(features.column(-1))):
             raise DataError(
@@ -105,11 +107,21 @@ def _indices(lists: CandidateLists) -> Index:
     names = lists.feature_names
     if names is None or not names[:1] or not names[0].isdecimal():
         return indices
-    numbers = numbers_in(names[: 1 + max((j for j in range(n) if names[j].isdecimal()), default=-1)])
-    if numbers is not None and is_wide(int(numbers[-1]) + 1, n):
-        indices[: len(numbers)] = numbers + 1
-        indices[len(numbers) :] = np.arange(numbers[-1] + 2, numbers[-1] + 2 + n - len(numbers))
+    last = max(j for j, name in enumerate(names) if name.isdecimal())
+    numbers = numbers_in(names[: last + 1])
+    if numbers is not None and is_wide(int(numbers.max()) + 1, n):
+        indices[: last + 1] = numbers + 1
+        indices[last + 1 :] = np.arange(n - last - 1) + numbers.max() + 2
     return indices
+
+
+def _rising(lists: CandidateLists) -> CandidateLists:
+    """The same lists with their columns in the order of their indices in the file."""
+    order = np.argsort(_indices(lists), kind="stable")
+    if np.all(order[1:] > order[:-1]):
+        return lists
+    names = lists.names()
+    return lists.with_columns([names[j] for j in order.tolist()])
 
 
 def _list_ids(lists: CandidateLists, path: str) -> StringColumn | None:

@@ -88,8 +88,9 @@ def write_svmlight(
     """Write the lines start to stop, ``label qid:ID index:value ... # id``; returns the number of bytes.
 
     Zeros of sparse and mixed rows are left out, but the first line of all names column ``last`` unless it is
-    -1. IN indices (n_features), of the columns in the file; labels and lists (n_items), lists = the list of each item; items (n_lines), the item of each line;
-    qids and ids as bytes with bounds (n + 1), or None; OUT out, large enough.
+    -1. IN indices (n_features), of the columns in the file; labels and lists (n_items), lists = the list of
+    each item; items (n_lines), the item of each line; qids and ids as bytes with bounds (n + 1), or None; OUT
+    out, large enough.
     """
     cdef unsigned char* p = &out[0]
     cdef bint zeros = matrix.rows.indptr == NULL

@@ -75,12 +75,18 @@ class TrainConfig(Settings):
         "without them the median run; {seed} in MODEL writes every run",
         ge=1,
     )
+    _path: str | None = pydantic.PrivateAttr(None)
+
     jobs: int = setting(
         1,
         "workers; 0 = one per core; the model is the same for any number",
         flags=("--jobs", "-j"),
         ge=0,
     )
+
+    def files(self) -> list[str]:
+        """Return the paths of all input files, also that of the configuration itself."""
+        return [*self.data.files(), *([] if self._path is None else [self._path])]
 
 
 # Keys that belong to other verbs: a file that train would use only in part is a mistake.
@@ -135,7 +141,9 @@ def read_config(
         learner.setdefault("name", DEFAULT_LEARNER)
         _move_metric(learner, values)
     _refuse_others(values, path or "settings")
-    return TrainConfig.checked(values, path or "settings")
+    config = TrainConfig.checked(values, path or "settings")
+    config._path = path
+    return config
 
 
 def _refuse_others(values: Mapping[str, Any], where: str) -> None:

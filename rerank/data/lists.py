@@ -46,6 +46,9 @@ class CandidateLists:
         Scores of the first stage: numbers, never an order.
     first_best : float64 (n_items), optional
         Its order (largest first, ties by position) is the first stage's ranking.
+    run_scores : float64 (n_items), optional
+        Scores of the TREC run that ``first_best`` ranks, NaN for items that it did not return. With ties=trec
+        ranking metrics break its ties as trec_eval does; items that it did not return are as if absent.
     list_ids, item_ids : StringColumn (n_lists) and (n_items), optional
     rows : int64 (n_items), optional
         The caller's row of each item, from 0: its line among the input's item lines. None = both orders are
@@ -80,6 +83,7 @@ class CandidateLists:
     labels: Floats | None = field(default=None, metadata=per_item("numbers"))
     base_scores: Floats | None = field(default=None, metadata=per_item("numbers"))
     first_best: Floats | None = field(default=None, metadata=per_item("numbers"))
+    run_scores: Floats | None = field(default=None, metadata=per_item("numbers"))
     list_ids: StringColumn | None = field(default=None, metadata=per_list("strings"))
     item_ids: StringColumn | None = field(default=None, metadata=per_item("strings"))
     rows: Index | None = field(default=None, metadata=per_item("positions"))
@@ -107,8 +111,9 @@ class CandidateLists:
         if offsets.ndim != 1 or offsets.dtype != np.int64 or len(offsets) < 2 or offsets[0] != 0:
             raise DataError("offsets must be int64, start at 0 and bound one list at least")
         Column("positions", "list").check("offsets", offsets, len(offsets))
-        if np.any(np.diff(offsets) <= 0):
-            raise DataError(f"list {np.argmax(np.diff(offsets) <= 0)} is empty")
+        empty = offsets[1:] <= offsets[:-1]
+        if np.any(empty):
+            raise DataError(f"list {np.argmax(empty)} is empty")
         if offsets[-1] != self.features.n_items:
             raise DataError(f"the lists hold {offsets[-1]} items, the features {self.features.n_items}")
         lengths = {"item": self.n_items, "list": self.n_lists, "feature": self.n_features}
@@ -296,7 +301,7 @@ class CandidateLists:
             first_best = -(np.arange(self.n_items) if self.rows is None else self.rows).astype(np.float64)
         else:
             first_best = self.features.column(self.column_of(how))
-        return replace(self, first_best=first_best)
+        return replace(self, first_best=first_best, run_scores=None)
 
     def with_columns(self, names: Sequence[str]) -> CandidateLists:
         """Return the same lists with the feature columns ``names``, in that order.

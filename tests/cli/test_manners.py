@@ -19,7 +19,7 @@ WRONG = [
     (("train", "--out", "m"), "data.train: found none"),
     (("train", "--data", "absent", "--out", "m"), "absent: no such file or folder"),
     (("train", "--data", "empty", "-f", "letor", "--out", "m"), "empty: found an empty file"),
-    (("train", "--data", "train.letor", "--out", "nowhere/m"), "nowhere/m: no folder 'nowhere'"),
+    (("train", "--data", "train.letor", "--out", "nowhere/m"), "nowhere/m: no folder nowhere"),
     ((*LEARN, "-l", "percepton"), "did you mean 'perceptron'"),
     ((*LEARN, "-s", "tua=1"), "did you mean 'tau'"),
     ((*LEARN, "-s", "tau"), "found no KEY=VALUE"),

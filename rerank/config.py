@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pydantic
 
@@ -16,6 +16,7 @@ from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.files import os_error
 from rerank.reading import DataSection, paths_of
 from rerank.settings import Settings, setting
+from rerank.text import number
 
 ScalingName = Literal["none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank"]
 
@@ -35,7 +36,7 @@ class SelectSection(Settings):
     keep: Literal["last", "best", "train"] | None = setting(
         None, "keep the last round, the best on the development lists, or the best on the training lists"
     )
-    keep_margin: float | Literal["auto", "none"] = setting(
+    keep_margin: Annotated[float, pydantic.AllowInfNan()] | Literal["auto", "none"] = setting(
         "none",
         "the first-best stays unless another item leads by more than this; auto = tuned on the development "
         "lists",
@@ -47,11 +48,8 @@ class SelectSection(Settings):
     def _margin(cls, value: Any) -> Any:
         if value in ("auto", "none"):
             return value
-        try:
-            margin = math.nan if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError):
-            margin = math.nan
-        if not margin >= 0:
+        margin = math.inf if value in ("inf", math.inf) else number(str(value))
+        if margin is None or margin < 0:
             expected = "auto, none, inf or a number of at least 0"
             raise ValueError(f"select.keep_margin: found {value!r}, expected {expected}")
         return margin

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Index
 from rerank.errors import ConfigError, DataError
+from rerank.text import number
 
 Key = Sequence[Hashable] | npt.NDArray[np.generic]
 
@@ -128,10 +129,7 @@ def shares_of(parts: Sequence[str]) -> dict[str, float]:
     shares: dict[str, float] = {}
     for text in parts:
         name, equals, share = text.partition("=")
-        try:
-            value = float(share)
-        except ValueError:
-            value = float("nan")
+        value = number(share) or 0.0
         if not name or not equals or not 0 < value <= 1 or os.sep in name or name in shares:
             raise ConfigError(f"--part {text}: expected NAME=SHARE, each name once, a share of 0 to 1")
         shares[name] = value

@@ -66,7 +66,7 @@ WRONG = [
     (("predict", "model", "wide", "-f", "svmlight", "--strict"), "wide: 1 feature that the model does not"),
     (("eval", "test.letor", "short"), "short: found 1 scores, expected 72 scores"),
     (("eval", "test.letor", "words"), "words:2: found 'two', expected a score"),
-    (("eval", "test.letor", "nans"), "nans:1: found NaN"),
+    (("eval", "test.letor", "nans"), "nans:1: found 'nan', expected a score"),
     (("eval", "test.letor", "words", "words"), "given twice"),
     (("eval", "test.letor", "--ties", "random"), "unknown ties 'random'"),
     (("eval", "test.letor", "--first-best", "distnace"), "no feature 'distnace'"),

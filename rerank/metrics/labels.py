@@ -15,11 +15,13 @@ import numpy as np
 
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
-from rerank.errors import ConfigError
+from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.judges import labels_of, signed
 from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection
 from rerank.settings import setting
+
+_MOST = 1e140
 
 
 class Labels:
@@ -36,11 +38,14 @@ class Labels:
     Raises
     ------
     DataError
-        If the lists have no labels.
+        If the lists have no labels, or one whose square could overflow a sum.
     """
 
     def __init__(self, lists: CandidateLists) -> None:
         labels = labels_of(lists)
+        largest = np.fmax.reduce(np.abs(labels))
+        if largest > _MOST:
+            raise DataError(f"{lists.source}: label {largest:g} is too large for a mean of labels")
         starts = lists.offsets[:-1]
         known = ~np.isnan(labels)
         self.judged: Mask = lists.judged_lists()

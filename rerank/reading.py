@@ -68,6 +68,14 @@ class ReadOptions(Settings):
         fields = ReadOptions.model_fields.items()
         return [name for name, field in fields if name != "threads" and getattr(self, name) != field.default]
 
+    def files(self) -> list[str]:
+        """Return the paths of all files that the options name."""
+        paths: list[str] = []
+        for name in paths_of(type(self)):
+            value = getattr(self, name)
+            paths += [value] if isinstance(value, str) else value or ()
+        return paths
+
     def n_threads(self) -> int:
         """Return ``threads``, or the number of cores this process may use, 4 at most."""
         if self.threads:
@@ -126,12 +134,9 @@ class DataSection(Reading):
         return Reading(**values)
 
     def files(self) -> list[str]:
-        """Return the paths of all input files."""
-        paths: list[str] = []
-        for name in paths_of(type(self)):
-            value = getattr(self, name)
-            paths += [value] if isinstance(value, str) else value or ()
-        return paths
+        """Return the paths of all input files, also that of a model whose choices become labels."""
+        scheme, _, path = (self.quantise or "").partition("=")
+        return [*super().files(), *([path] if scheme == "model" else [])]
 
 
 def paths_of(owner: type[Settings]) -> list[str]:

@@ -16,8 +16,9 @@ from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataNote
 from rerank.experiment.derive import labelled, with_quantised
 from rerank.experiment.fitting import Margin, Runs, fit_seeds, prepare
-from rerank.experiment.outputs import check_outputs, timing_of
-from rerank.files import os_error, write_lines
+from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
+from rerank.experiment.sources import check_inputs
+from rerank.files import write_lines
 from rerank.formats import load
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse
@@ -199,13 +200,23 @@ def train_files(config: TrainConfig, out: str, curve: str | None = None) -> Trai
         raise ConfigError("--out: {seed} is for several runs: give --seeds N, 2 or more")
     if curve is not None and "{seed}" in curve:
         raise ConfigError("--curve: {seed} is for --out alone; the curve is that of the run that is kept")
-    outputs = {"--out": out} | ({} if curve is None else {"--curve": curve})
-    check_outputs(outputs, config.data.files())
+    check_outputs(
+        {"--out": _models(config, out)} | ({} if curve is None else {"--curve": curve}), config.files()
+    )
     result = train_from(config)
-    if curve is not None:
-        write_curve(result, curve)
-    save_models(result, out)
+    with all_or_none():
+        if curve is not None:
+            write_curve(result, curve)
+        save_models(result, out)
     return result
+
+
+def _models(config: TrainConfig, path: str) -> list[str]:
+    """The path of every model that ``save_models`` writes."""
+    first = learner_of(config).get_params().get("seed")
+    if "{seed}" not in path or first is None:  # fit_seeds refuses a learner without a seed
+        return [path]
+    return [path.replace("{seed}", str(first + k)) for k in range(config.seeds)]
 
 
 def save_models(result: TrainResult, path: str) -> None:
@@ -248,9 +259,7 @@ def _check_config(config: TrainConfig, learner: Learner) -> str:
     data = config.data
     if data.train is None:
         raise ConfigError("data.train: found none, expected a file of training lists (--data FILE)")
-    for path in data.files():
-        if path != "-" and not os.path.exists(path):
-            raise os_error(path, FileNotFoundError())
+    check_inputs(data.files())
     if data.init is not None and not learner.accepts_initial:
         raise ConfigError(f"learner {learner.name} accepts no initial weights (--init, data.init)")
     for name in (config.select.metric, data.label):

@@ -16,6 +16,7 @@ from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataNote
 from rerank.experiment.derive import labelled, with_quantised
 from rerank.experiment.fitting import Margin, Runs, fit_seeds, prepare
+from rerank.experiment.notes import note_training
 from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
 from rerank.experiment.sources import check_inputs
 from rerank.files import write_lines
@@ -162,8 +163,9 @@ def train_from(config: TrainConfig) -> TrainResult:
         lists = with_quantised(lists, quantiser)
     dev = None
     if data.dev is not None:
-        _note_same_file(data.dev, train_path)
         dev = _load(config, "dev", data.dev)
+    same_file = data.dev is not None and _note_same_file(data.dev, train_path)
+    note_training(lists, None if same_file else dev)
     loaded = time.perf_counter()
     metric, margin = config.select.metric, config.select.keep_margin
     initial = None if data.init is None else load_weights(data.init)
@@ -268,10 +270,12 @@ def _check_config(config: TrainConfig, learner: Learner) -> str:
     return data.train
 
 
-def _note_same_file(dev: str, train: str) -> None:
-    """Warn if the development lists are the training lists."""
-    if dev != "-" and os.path.realpath(dev) == os.path.realpath(train):
+def _note_same_file(dev: str, train: str) -> bool:
+    """Warn if the development lists are the training lists, and return whether they are."""
+    same = dev != "-" and os.path.realpath(dev) == os.path.realpath(train)
+    if same:
         warnings.warn(f"dev and train are the same file, {dev}", DataNote, stacklevel=3)
+    return same
 
 
 def _load(config: TrainConfig, part: Part, path: str) -> CandidateLists:

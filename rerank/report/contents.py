@@ -48,7 +48,7 @@ def describe(lists: CandidateLists) -> Contents:
         facts.append(("scores", f"{lists.base_scores.min():.6g} to {lists.base_scores.max():.6g}"))
     found = (_scattered(lists), *_judgements(lists), _constant(lists), _twins(lists), *_odd_texts(lists))
     oddities = [text for text in found if text]
-    return Contents(facts, oddities, _doubled_ids(lists))
+    return Contents(facts, oddities, doubled_ids(lists))
 
 
 def _features(lists: CandidateLists) -> str:
@@ -184,7 +184,7 @@ def _twins(lists: CandidateLists) -> str | None:
     return text
 
 
-def _doubled_ids(lists: CandidateLists) -> list[str]:
+def doubled_ids(lists: CandidateLists) -> list[str]:
     """One line with the first repeated item id, if there is one."""
     if lists.item_ids is None:
         return []

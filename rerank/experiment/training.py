@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rerank.config import TrainConfig, learner_settings
+from rerank.data.joining import joined
 from rerank.data.judge import Metric
 from rerank.data.labels import parse_quantiser
 from rerank.data.lists import CandidateLists
@@ -27,7 +28,7 @@ from rerank.models.base import Model
 from rerank.models.training import RestartsRecord
 from rerank.models.weights import NamedWeights, load_weights
 from rerank.parallel import using
-from rerank.reading import Part
+from rerank.reading import PER_PART, DataSection, Part
 from rerank.report.training import seed_lines, training_lines
 
 
@@ -154,18 +155,17 @@ def train_from(config: TrainConfig) -> TrainResult:
         is read; otherwise the errors of files, lists and learners.
     """
     learner = learner_of(config)
-    train_path = _check_config(config, learner)
+    _check_config(config, learner)
     started = time.perf_counter()
     data = config.data
     quantiser = None if data.quantise is None else parse_quantiser(data.quantise)
-    lists = _load(config, "train", train_path)
+    lists = _load(config, "train")
     if quantiser is not None:
         lists = with_quantised(lists, quantiser)
     dev = None
-    if data.dev is not None:
-        dev = _load(config, "dev", data.dev)
-    same_file = data.dev is not None and _note_same_file(data.dev, train_path)
-    note_training(lists, None if same_file else dev)
+    if data.dev:
+        dev = _load(config, "dev")
+    note_training(lists, None if _note_same_file(data) else dev)
     loaded = time.perf_counter()
     metric, margin = config.select.metric, config.select.keep_margin
     initial = None if data.init is None else load_weights(data.init)
@@ -256,32 +256,39 @@ def _cell(value: float | None) -> str:
     return str(int(value)) if isinstance(value, int) or float(value).is_integer() else repr(float(value))
 
 
-def _check_config(config: TrainConfig, learner: Learner) -> str:
-    """Check what can be checked before anything is read; return the path of the training lists."""
+def _check_config(config: TrainConfig, learner: Learner) -> None:
+    """Check what can be checked before anything is read."""
     data = config.data
-    if data.train is None:
+    if not data.train:
         raise ConfigError("data.train: found none, expected a file of training lists (--data FILE)")
+    for part, prefix in (("train", ""), ("dev", "dev_")):
+        n = len(getattr(data, part))
+        keys = [f"{prefix}{key}" for key in PER_PART] + ["merge"] * (part == "train")
+        for key in keys:
+            if n > 1 and getattr(data, key):
+                raise ConfigError(f"data.{key}: belongs to one file of lists, found {n} in data.{part}")
     check_inputs(data.files())
     if data.init is not None and not learner.accepts_initial:
         raise ConfigError(f"learner {learner.name} accepts no initial weights (--init, data.init)")
     for name in (config.select.metric, data.label):
         if name is not None:
             parse(name)
-    return data.train
 
 
-def _note_same_file(dev: str, train: str) -> bool:
-    """Warn if the development lists are the training lists, and return whether they are."""
-    same = dev != "-" and os.path.realpath(dev) == os.path.realpath(train)
-    if same:
+def _note_same_file(data: DataSection) -> bool:
+    """Warn if a file of development lists is one of training lists, and return whether one is."""
+    train = {os.path.realpath(path) for path in data.train if path != "-"}
+    same = [dev for dev in data.dev if os.path.realpath(dev) in train]
+    for dev in same:
         warnings.warn(f"dev and train are the same file, {dev}", DataNote, stacklevel=3)
-    return same
+    return bool(same)
 
 
-def _load(config: TrainConfig, part: Part, path: str) -> CandidateLists:
-    """The lists of one part."""
+def _load(config: TrainConfig, part: Part) -> CandidateLists:
+    """The lists of one part, those of several files joined."""
     data = config.data
-    lists = load(path, options=data.reading(part))
+    reading = data.reading(part)
+    lists = joined([load(path, options=reading) for path in getattr(data, part)])
     bare = lists.labels is None and not lists.references and not lists.counts
     if data.refs and bare and lists.texts is not None:  # or the metric would ask for --refs, which is given
         raise ConfigError(f"{lists.source}: no references of the dev lists; give them with --dev-refs FILE")

@@ -50,7 +50,7 @@ def describe(lists: CandidateLists) -> Contents:
     found = (_scattered(lists), *_judgements(lists), _constant(lists), _twins(lists), *_odd_texts(lists))
     copies = [f"feature {name!r} is the label, perhaps scaled" for name in label_copies(lists)]
     oddities = [text for text in (*found, *copies) if text]
-    return Contents(facts, oddities, _doubled_ids(lists))
+    return Contents(facts, oddities, doubled_ids(lists))
 
 
 def _features(lists: CandidateLists) -> str:
@@ -186,7 +186,7 @@ def _twins(lists: CandidateLists) -> str | None:
     return text
 
 
-def _doubled_ids(lists: CandidateLists) -> list[str]:
+def doubled_ids(lists: CandidateLists) -> list[str]:
     """One line with the first repeated item id, if there is one."""
     if lists.item_ids is None:
         return []

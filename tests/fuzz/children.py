@@ -106,16 +106,15 @@ def watch(hit_at: int, hit: Hit | None) -> None:
         if event in AUDITED or (event == "open" and isinstance(arguments[2], int) and arguments[2] & 0o3):
             called()
 
-    def after(function: Callable[..., object]) -> Callable[..., object]:
-        def both(*arguments: object) -> object:
+    def counted(function: Callable[..., object]) -> Callable[..., object]:
+        def call(*arguments: object) -> object:
             called()
-            result = function(*arguments)
-            called()
-            return result
+            return function(*arguments)
 
-        return both
+        return call
 
-    os.fsync, placing._exchanged = after(lambda _: None), after(placing._exchanged)  # type: ignore[assignment]
+    # Nothing is forced to the disk here: the machine stays up.
+    os.fsync, placing._exchanged = counted(lambda _: None), counted(placing._exchanged)  # type: ignore[assignment]
     sys.addaudithook(audit)
 
 

@@ -98,7 +98,7 @@ class ModelArchive:
             raise
         except Exception as error:  # zipfile and zlib have many, none of which the file may choose
             damaged = "something else, or a damaged file" if member is None else "damaged data"
-            detail = f" ({error})" if str(error) else ""
+            detail = f" ({error})" if str(error) and not isinstance(error, zipfile.BadZipFile) else ""
             raise self.fault(member, f"{damaged}{detail}") from None
 
     def meta(self) -> Any:

@@ -45,6 +45,9 @@ class CandidateLists:
         Scores of the first stage: numbers, never an order.
     first_best : float64 (n_items), optional
         Its order (largest first, ties by position) is the first stage's ranking.
+    run_scores : float64 (n_items), optional
+        Scores of the TREC run that ``first_best`` ranks, NaN for items that it did not return. With ties=trec
+        ranking metrics break its ties as trec_eval does; items that it did not return are as if absent.
     list_ids, item_ids : StringColumn (n_lists) and (n_items), optional
     rows : int64 (n_items), optional
         The caller's row of each item, from 0: its line among the input's item lines. None = both orders are
@@ -79,6 +82,7 @@ class CandidateLists:
     labels: Floats | None = field(default=None, metadata=per_item("numbers"))
     base_scores: Floats | None = field(default=None, metadata=per_item("numbers"))
     first_best: Floats | None = field(default=None, metadata=per_item("numbers"))
+    run_scores: Floats | None = field(default=None, metadata=per_item("numbers"))
     list_ids: StringColumn | None = field(default=None, metadata=per_list("strings"))
     item_ids: StringColumn | None = field(default=None, metadata=per_item("strings"))
     rows: Index | None = field(default=None, metadata=per_item("positions"))
@@ -284,7 +288,7 @@ class CandidateLists:
             first_best = -(np.arange(self.n_items) if self.rows is None else self.rows).astype(np.float64)
         else:
             first_best = self.features.column(self.column_of(how))
-        return replace(self, first_best=first_best)
+        return replace(self, first_best=first_best, run_scores=None)
 
     def with_columns(self, names: Sequence[str]) -> CandidateLists:
         """Return the same lists with the feature columns ``names``, in that order.

@@ -176,8 +176,13 @@ def checked_scores(scores: npt.ArrayLike, n_items: int) -> Scores:
 
 
 def untied(lists: CandidateLists, values: Floats) -> Floats:
-    """Return scores that rank each list as ``values`` do, ties in input order: float64 (n_items)."""
+    """Return scores that rank each list as ``values`` do, ties in input order: float64 (n_items).
+
+    Items that a TREC run did not return are tied below the others.
+    """
     down = np.lexsort((-values, lists.list_index))  # stable
     scores = np.empty(lists.n_items)
     scores[down] = -np.arange(lists.n_items, dtype=np.float64)
+    if lists.run_scores is not None:
+        scores[np.isnan(lists.run_scores)] = -float(lists.n_items)
     return scores

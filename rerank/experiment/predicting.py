@@ -13,7 +13,8 @@ from rerank.data.pairs import PairRelation
 from rerank.data.types import Floats
 from rerank.errors import ConfigError
 from rerank.experiment.derive import with_quantised
-from rerank.experiment.sources import Data, read_lists
+from rerank.experiment.outputs import check_outputs
+from rerank.experiment.sources import Data, inputs_of, read_lists
 from rerank.files import write_lines
 from rerank.formats import format_of
 from rerank.models.base import Model, load_model
@@ -75,6 +76,7 @@ def predict_file(
     if as_ == "nbest" and isinstance(data, CandidateLists) and reading.format is None:
         raise ConfigError("--as nbest: found lists without a file, expected reading.format")
     format = reading.format or ("store" if isinstance(data, CandidateLists) else format_of(os.fspath(data)))
+    check_outputs({"--out": out}, inputs_of(data, reading, model if isinstance(model, str) else None))
     scorer = load_model(model) if isinstance(model, str) else model
     if grades:
         grader(scorer)  # refuses models without grades before the data is read

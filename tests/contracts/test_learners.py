@@ -30,6 +30,16 @@ NAMES = LEARNERS.names()
 pytestmark = pytest.mark.parametrize("name", NAMES)
 
 
+def test_lists_without_features_are_refused_unless_none_is_used(name: str) -> None:
+    lists = CandidateLists.from_arrays(np.empty((4, 0)), [1, 0, 0, 1], group=[2, 2], source="set")
+    kind = LEARNERS.get(name)
+    if kind.needs_features:
+        with pytest.raises(FitError, match=f"set: no features; learner {name} learns from features"):
+            kind().fit(lists, judge=parse("label@1").prepare(lists))
+    else:
+        assert kind().fit(lists).score(lists).shape == (4,)
+
+
 def some_lists(
     seed: int = 1, *, layout: str = "dense", indicators: bool = False, missing: bool = False
 ) -> CandidateLists:

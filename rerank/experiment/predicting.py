@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rerank.data.labels import parse_quantiser
@@ -18,7 +18,6 @@ from rerank.experiment.sources import Data, inputs_of, read_lists
 from rerank.files import write_lines
 from rerank.formats import format_of
 from rerank.models.base import Model, load_model
-from rerank.models.predicting import grader, predicted
 from rerank.reading import Reading
 from rerank.report import predictions
 from rerank.report.contents import Contents, describe
@@ -83,7 +82,8 @@ def predict_file(
     elif keep_margin is not None:
         scorer.keep_margin = margin_of(keep_margin)
     lists = read_lists(data, reading)
-    scores = predicted(scorer, lists, strict=reading.strict, grades=grades)
+    answer = grader(scorer) if grades else scorer.score
+    scores = answer(lists, strict=reading.strict)
     decides = scorer.keep_margin is not None and not grades
     items = lists.from_input_order(scores)
     found = Predicted(lists, scorer, scores, int(switched(lists, items).sum()) if decides else None)
@@ -92,6 +92,14 @@ def predict_file(
     else:
         write_lines(out, writer(lists, items, tag or "rerank"))
     return found
+
+
+def grader(model: Model) -> Callable[..., Floats]:
+    """Return the model's function from lists to predicted labels (n_items); ConfigError if it has none."""
+    grades: Callable[..., Floats] | None = getattr(model, "grades", None)
+    if grades is None:
+        raise ConfigError(f"--as grades: a model of kind {model.kind} predicts no grades")
+    return grades
 
 
 def validate_file(data: Data, *, reading: Reading | None = None) -> Contents:

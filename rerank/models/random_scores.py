@@ -26,6 +26,10 @@ class RandomModel(Model):
             raise DataError(f"seed {seed} is below 0")
         self.seed = seed
 
+    def _raw(self, lists: CandidateLists, strict: bool) -> Floats:
+        """The scores of any features: none matters."""
+        return self.score_aligned(lists)
+
     def score_aligned(self, lists: CandidateLists) -> Floats:
         return np.random.default_rng(self.seed).random(lists.n_items)
 

@@ -86,7 +86,7 @@ def files(work, rerank):
     for name, text in {
         "empty": "",
         "tied": "1 qid:1 1:1\n1 qid:1 1:2\n",
-        "wide": "1 qid:1 99:1\n",
+        "wide": "1 qid:1 1:0 99:1\n",
         "short": "1\n",
         "words": "1\ntwo\n",
         "tens": "10\n" * 72,

@@ -124,6 +124,7 @@ def read_config(
     _drop_settings_of_another(values, (base or {}).get("learner.name"), path)
     for key, value in (base or {}).items():
         _put(values, key.split("."), value, "option")
+    given: dict[tuple[str, ...], str] = {}
     for text in overrides:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
@@ -133,6 +134,8 @@ def read_config(
         parts = key.strip().split(".")
         if len(parts) == 1 and parts[0] not in TrainConfig.model_fields:
             parts = ["select" if parts[0] in _OF_SELECT else "learner", *parts]
+        if given.setdefault(tuple(parts), text) != text:
+            raise ConfigError(f"--set {text}: the key is given twice, also by --set {given[tuple(parts)]}")
         _put(values, parts, _parse_value(value, text), f"--set {text}")
     learner = values.setdefault("learner", {})
     if isinstance(learner, dict):

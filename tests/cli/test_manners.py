@@ -22,6 +22,10 @@ WRONG = [
     (("train", "--data", "train.letor", "--out", "nowhere/m"), "nowhere/m: no folder nowhere"),
     ((*LEARN, "-l", "percepton"), "did you mean 'perceptron'"),
     ((*LEARN, "-s", "tua=1"), "did you mean 'tau'"),
+    (
+        (*LEARN, "-s", "tau=1", "-s", "learner.tau=2"),
+        "--set learner.tau=2: the key is given twice, also by --set tau=1",
+    ),
     ((*LEARN, "-s", "tau"), "found no KEY=VALUE"),
     ((*LEARN, "-s", "tau=[1"), "--set tau=[1"),
     ((*LEARN, "-s", "data.trian=x"), "did you mean 'train'"),

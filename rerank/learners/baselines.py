@@ -22,6 +22,7 @@ class RandomRanker(Learner):
     name = "random"
     summary = "random scores, the least that any result must beat"
     needs_labels = False
+    scale_invariant = True
     accepts_nan = True
 
     seed: int = setting(1, "seed of the scores", ge=0)
@@ -40,6 +41,7 @@ class BestFeature(Learner):
     name = "best-feature"
     summary = "the one feature and sign that is best by the metric on the training lists"
     needs_judge = True
+    scale_invariant = True
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         judge = inputs.judge

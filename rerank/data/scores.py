@@ -11,7 +11,7 @@ from rerank.files import read_bytes, shown
 
 
 def read_scores(path: str, lists: CandidateLists) -> Floats:
-    """Return scores (n_items) in the order of the items of ``lists``; ``-`` is standard input.
+    """Return scores (n_items) in the order of the lines; ``-`` is standard input.
 
     Raises FormatError, with the line, if a score is not a number or is NaN, or if there are too few or many.
     """
@@ -31,7 +31,7 @@ def read_scores(path: str, lists: CandidateLists) -> Floats:
         raise FormatError(name, int(np.argmax(np.isnan(scores))) + 1, "NaN", "a score (a number)")
     if len(scores) != lists.n_items:
         raise FormatError(name, None, f"{len(scores)} scores", expected)
-    return lists.from_input_order(scores)
+    return scores
 
 
 def _is_number(line: bytes) -> bool:

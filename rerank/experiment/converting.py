@@ -85,7 +85,7 @@ def append_file(
     """
     target = to or base.format_for(out)
     lists = read_lists(data, reading)
-    added = {name: read_scores(path, lists) for name, path in columns.items()}
+    added = {name: lists.from_input_order(read_scores(path, lists)) for name, path in columns.items()}
     return written(lists.with_added(added), out, target)
 
 

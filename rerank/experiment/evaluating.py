@@ -46,12 +46,13 @@ def evaluate(
     ----------
     data : CandidateLists; or plain sequences, the labels or the texts of all items: a sequence for each list,
         or flat with ``group`` or ``qid``.
-    scores : larger is better; in the shape of ``data``, or flat in the order of its items.
+    scores : larger is better; in the shape of ``data``, or flat in the order of the caller's rows, as
+        ``Model.score`` returns them: the lines of the file, or the rows given with ``qid``.
     metrics : names as in ``rerank list metrics``; None = PARSEVAL, BLEU or AP, RR and nDCG@10, whatever the
         lists have the columns for.
     group : lengths of the lists, for flat sequences.
     qid : id of each item's list, for flat sequences.
-    refs : for each list, its reference or several.
+    refs : for each list, its reference or several; lists come in the order of their first rows.
     ties : "trec", "expected" or "input"; None = trec if items have ids, otherwise expected.
     no_relevant : value of a list without a relevant item: "zero", "one", or "skip" to leave it out.
 
@@ -86,7 +87,7 @@ def evaluate(
     {'WER': 0.0}
     """
     lists = as_lists(data, group=group, qid=qid, refs=refs)
-    ranking = scores_of(scores, lists, data)
+    ranking = scores_of(scores, lists)
     chosen = default_metrics(lists) if metrics is None else metrics
     return evaluation.values(lists, ranking, chosen, ties=ties, no_relevant=no_relevant)
 
@@ -131,7 +132,7 @@ def compare(
     ('a', 'b', 1.0, 0.667, (1, 2, 0))
     """
     lists = as_lists(data, group=group, qid=qid, refs=refs)
-    ranked = {name: scores_of(scores, lists, data) for name, scores in systems.items()}
+    ranked = {name: scores_of(scores, lists) for name, scores in systems.items()}
     return compare_all(lists, ranked, default_metrics(lists) if metrics is None else metrics, **options)
 
 

@@ -26,7 +26,10 @@ from rerank.report.pair_counts import Scheme, parse_relation, standard_quantiser
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """Lists, the model, and the scores or predicted labels (n_items) of their items."""
+    """Lists, the model, and the scores or predicted labels of their items.
+
+    ``scores`` are float64 (n_items) in the order of the caller's rows, as ``Model.score`` returns them.
+    """
 
     lists: CandidateLists
     model: Model
@@ -80,11 +83,12 @@ def predict_file(
     lists = read_lists(data, reading)
     scores = predicted(scorer, lists, strict=reading.strict, grades=grades)
     decides = scorer.keep_margin is not None and not grades
-    found = Predicted(lists, scorer, scores, int(switched(lists, scores).sum()) if decides else None)
+    items = lists.from_input_order(scores)
+    found = Predicted(lists, scorer, scores, int(switched(lists, items).sum()) if decides else None)
     if as_ == "nbest":
-        predictions.write_reordered(lists, scores, format, out)
+        predictions.write_reordered(lists, items, format, out)
     else:
-        write_lines(out, writer(lists, scores, tag or "rerank"))
+        write_lines(out, writer(lists, items, tag or "rerank"))
     return found
 
 

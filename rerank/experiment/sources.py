@@ -64,10 +64,10 @@ def as_lists(
     return lists if refs is None else replace(lists, references=_references(refs, lists))
 
 
-def scores_of(scores: Any, lists: CandidateLists, data: Any) -> Floats:
-    """Return scores float64 (n_items) in the order of ``lists``, which ``as_lists`` made of ``data``.
+def scores_of(scores: Any, lists: CandidateLists) -> Floats:
+    """Return scores float64 (n_items) in the order of the caller's rows, as ``Model.score`` returns them.
 
-    Nested scores are a sequence for each list; flat ones follow the items of ``data``.
+    Nested scores are a sequence for each of ``lists``; flat ones are in that order already.
 
     Raises
     ------
@@ -81,11 +81,8 @@ def scores_of(scores: Any, lists: CandidateLists, data: Any) -> Floats:
             if bad is None:
                 raise DataError(f"found scores of {len(found)} lists, expected {len(expected)}")
             raise DataError(f"list {bad + 1}: found {found[bad]} scores, expected {expected[bad]}")
-        return _numbers(list(chain.from_iterable(scores)))
-    values = _numbers(scores)
-    if data is lists or values.shape != (lists.n_items,):  # a wrong length is reported by the metrics
-        return values
-    return lists.from_input_order(values)
+        return lists.input_order(_numbers(list(chain.from_iterable(scores))))
+    return _numbers(scores)
 
 
 def _numbers(scores: Any) -> Floats:
@@ -97,7 +94,8 @@ def _numbers(scores: Any) -> Floats:
 
 def _is_nested(data: Any) -> bool:
     """Whether it is a sequence of sequences, one for each list."""
-    return len(data) > 0 and not isinstance(data[0], str) and np.ndim(data[0]) > 0
+    first = next(iter(data), 0.0)  # data[0] of a pandas Series is the row with the label 0
+    return not isinstance(first, str) and np.ndim(first) > 0
 
 
 def _references(refs: Sequence[Any], lists: CandidateLists) -> tuple[StringColumn, ...]:

@@ -18,8 +18,9 @@ from rerank.reading import Reading
 from rerank.reading import ReadOptions as ReadOptions  # formats import it from here
 from rerank.registry import Registry
 
-# What a set may have that a file could lose.
-COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in ("offsets", "source", "has_missing")]
+# What a set may have that a file could lose; run_scores belong to first_best.
+_OTHERS = ("offsets", "run_scores", "source", "has_missing")
+COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in _OTHERS]
 
 
 class Format(ABC):

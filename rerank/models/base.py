@@ -74,7 +74,10 @@ class Model(ABC):
 
     @abstractmethod
     def score_aligned(self, lists: CandidateLists) -> Floats:
-        """Return the scores, float64 (n_items), of lists with the model's columns and scaled features."""
+        """Return the scores of lists with the model's columns and scaled features.
+
+        They are float64 (n_items) in the order of the items of ``lists``, list by list.
+        """
 
     @abstractmethod
     def arrays(self) -> Arrays:
@@ -104,21 +107,35 @@ class Model(ABC):
         return [names[j] for j in unknown]
 
     def score(self, lists: CandidateLists) -> Floats:
-        """Return a score for each item, float64 (n_items), in the order of the items of ``lists``.
+        """Return a score for each item, float64 (n_items), in the order of the caller's rows.
+
+        These are the lines of the file, or the rows given to ``CandidateLists.from_arrays``, whatever their
+        grouping into lists; see ``CandidateLists.input_order``. ``rerank.evaluate`` takes scores in it.
 
         Raises
         ------
         DataError
             If the model has a keep margin and the lists have no first-best.
         """
-        return self.with_keep_margin(lists, self.raw_score(lists))
+        return lists.input_order(self.score_items(lists))
+
+    def score_items(self, lists: CandidateLists) -> Floats:
+        """Return ``score`` in the order of the items of ``lists``, list by list, as judges take it."""
+        return self.with_keep_margin(lists, self._raw(lists))
 
     def with_keep_margin(self, lists: CandidateLists, scores: Floats) -> Floats:
-        """Return raw ``scores`` (n_items) changed by the model's keep margin, if it has one."""
+        """Return raw ``scores`` changed by the model's keep margin, if it has one.
+
+        Both are float64 (n_items) in the order of the items of ``lists``.
+        """
         return scores if self.keep_margin is None else with_margin(lists, scores, self.keep_margin)
 
     def raw_score(self, lists: CandidateLists) -> Floats:
-        """Return the scores, float64 (n_items), without the keep margin."""
+        """Return ``score`` without the keep margin, float64 (n_items), in the order of the caller's rows."""
+        return lists.input_order(self._raw(lists))
+
+    def _raw(self, lists: CandidateLists) -> Floats:
+        """The scores in the order of the items, without the keep margin."""
         lists = lists.with_columns(self.feature_names)
         if self.scaling is not None:
             lists = self.scaling.apply(lists)

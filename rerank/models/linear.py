@@ -79,9 +79,9 @@ class ThresholdModel(_Weighted):
         self.labels = labels
 
     def grades(self, lists: CandidateLists) -> Floats:
-        """Return the predicted label of each item, float64 (n_items).
+        """Return the predicted label of each item, float64 (n_items), in the order of the caller's rows.
 
-        Columns and scaling are as for ``score``. A keep margin changes choices, not grades.
+        Order, columns and scaling are as for ``score``. A keep margin changes choices, not grades.
         """
         return self.labels[np.searchsorted(self.thresholds, self.raw_score(lists), side="right")]
 

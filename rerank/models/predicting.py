@@ -13,7 +13,7 @@ from rerank.text import count, some
 
 
 def grader(model: Model) -> Callable[[CandidateLists], Floats]:
-    """Return the function from lists to predicted labels (n_items).
+    """Return the function from lists to predicted labels (n_items), in the order of the caller's rows.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def grader(model: Model) -> Callable[[CandidateLists], Floats]:
 
 
 def predicted(model: Model, lists: CandidateLists, *, strict: bool = False, grades: bool = False) -> Floats:
-    """Return the scores of the items, or the labels that the model predicts.
+    """Return the scores of the items, or the predicted labels, in the order of the caller's rows.
 
     Parameters
     ----------

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from reference.make import features
 
+import rerank
 from rerank import parallel
 from rerank.data.leads import first_largest, leads_of
 from rerank.data.lists import CandidateLists
@@ -324,3 +325,31 @@ def test_a_learner_describes_itself(name):
     assert "\n" not in kind.summary
     assert "__doc__" in vars(kind), f"{name}: no docstring, which `rerank list learners {name}` prints"
     assert learner_lines(name)[0].startswith(f"{name}: ")
+
+
+def test_scores_follow_the_callers_rows(name):
+    """Rows of a list need not be contiguous; each row has the score that it has in contiguous lists."""
+    grouped = some_lists()
+    rng = np.random.default_rng(5)
+    qid = rng.permutation(grouped.list_index)
+    codes = np.unique(qid, return_index=True)[1].argsort().argsort()[qid]  # by order of first appearance
+    order = np.argsort(codes, kind="stable")
+    X, y = grouped.features.to_dense(), grouped.labels
+    scattered = CandidateLists.from_arrays(X, y, qid=qid).with_first_best("1")
+    contiguous = CandidateLists.from_arrays(X[order], y[order], qid=qid[order]).with_first_best("1")
+    model = fitted(name, contiguous)
+    metric, selecting = "nDCG@5", "label@1"
+    for margin in (None, 0.5):
+        model.keep_margin = margin
+        scores, expected = model.score(scattered), model.score(contiguous)
+        np.testing.assert_array_equal(scores[order], expected)
+        np.testing.assert_array_equal(model.raw_score(scattered)[order], model.raw_score(contiguous))
+        np.testing.assert_array_equal(scattered.from_input_order(scores), model.score_items(scattered))
+        for one in (metric, selecting):
+            assert rerank.evaluate(scattered, scores, [one]) == rerank.evaluate(contiguous, expected, [one])
+    if hasattr(model, "grades"):
+        np.testing.assert_array_equal(model.grades(scattered)[order], model.grades(contiguous))
+    part = [0, 1, 2]
+    np.testing.assert_array_equal(
+        model.score(scattered.subset(part)), model.score(scattered)[np.isin(codes, part)]
+    )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.offsets import are_bounds, offsets_of
 from rerank.data.types import AnyArray, Bytes, Index, Mask
 from rerank.errors import DataError
 from rerank.native.data import _strings
@@ -35,7 +35,7 @@ class StringColumn(Sequence[str]):
     def __init__(self, data: Bytes, offsets: Index) -> None:
         if data.ndim != 1 or data.dtype != np.uint8 or offsets.ndim != 1 or offsets.dtype != np.int64:
             raise DataError("string column: expected a uint8 vector and an int64 vector")
-        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(data) or np.any(np.diff(offsets) < 0):
+        if not are_bounds(offsets, len(data)):
             raise DataError("string column: offsets must rise from 0 to the number of bytes")
         self.data = data
         self.offsets = offsets

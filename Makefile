@@ -41,7 +41,8 @@ $(DEMO)/model: $(DEMO)/data/train.letor configs/spelling.yaml
 	$(BIN)/rerank train configs/spelling.yaml --out $@
 
 $(DEMO)/scores.txt: $(DEMO)/model
-	$(BIN)/rerank predict $(DEMO)/model $(DEMO)/data/test.letor --out $@
+	$(BIN)/rerank predict $(DEMO)/model $(DEMO)/data/test.letor \
+		--feature-names $(DEMO)/data/features.txt --out $@
 
 $(DEMO)/report.json: $(DEMO)/scores.txt
 	@$(BIN)/rerank eval $(DEMO)/data/test.letor $(DEMO)/scores.txt --first-best input \

@@ -16,6 +16,7 @@ from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.schema import Column, per_feature, per_item, per_list, present, taken
 from rerank.data.columns.strings import StringColumn
 from rerank.data.matrix import Features, as_features
+from rerank.data.names import Columns, match, numbered
 from rerank.data.types import AnyArray, Floats, Index, Mask
 from rerank.errors import DataError
 from rerank.registry import did_you_mean
@@ -239,7 +240,11 @@ class CandidateLists:
         """Return the feature names by column, "1", "2", ... if the set has none."""
         if self.feature_names is not None:
             return list(self.feature_names)
-        return _numbered(self.n_features)
+        return numbered(self.n_features)
+
+    def columns(self) -> Columns:
+        """Return the columns as ``data.names`` matches them."""
+        return Columns(self.feature_names, self.n_features)
 
     def column_of(self, name: str) -> int:
         """Return the column of the feature ``name``; raise DataError, with the nearest name, if unknown."""
@@ -251,6 +256,14 @@ class CandidateLists:
     def list_id(self, i: int) -> str:
         """Return the id of list ``i``, its number from 1 if the set has no ids."""
         return self.list_ids[i] if self.list_ids is not None else str(i + 1)
+
+    def place_of(self, item: int) -> str:
+        """Return an item's list and its id for messages, its number in the list if there are no ids."""
+        i = int(np.searchsorted(self.offsets, item, side="right")) - 1
+        name = (
+            repr(self.item_ids[item]) if self.item_ids is not None else str(item - int(self.offsets[i]) + 1)
+        )
+        return f"list {self.list_id(i)!r}, item {name}"
 
     def judged_lists(self) -> Mask:
         """Return whether each list has a judged item, bool (n_lists)."""
@@ -303,15 +316,9 @@ class CandidateLists:
     def places_in(self, names: Sequence[str]) -> Index:
         """Return the place of each feature column among ``names``, -1 if it has none: int64 (n_features).
 
-        Columns are matched by name, or by position if either side has no names of its own.
+        Columns are matched by name, or by position if only one side has names; see ``data.names``.
         """
-        mine = self.names()
-        if mine == _numbered(len(mine)) or list(names) == _numbered(len(names)):
-            places = np.arange(len(mine), dtype=np.int64)
-            places[len(names) :] = -1
-            return places
-        place = {name: j for j, name in enumerate(names)}
-        return np.array([place.get(name, -1) for name in mine], dtype=np.int64)
+        return match(self.columns(), Columns(names, len(names))).places
 
     def with_added(self, columns: Mapping[str, Floats]) -> CandidateLists:
         """Return the same lists with further features, name to values (n_items) in the order of the items.
@@ -421,11 +428,6 @@ class CandidateLists:
             digest.update(b"none" if array is None else np.ascontiguousarray(array).data)
         digest.update("\0".join(self.names()).encode("utf-8", "surrogateescape"))
         return digest.hexdigest()
-
-
-def _numbered(n: int) -> list[str]:
-    """The names of columns that have no names: "1", "2", ..."""
-    return [str(j + 1) for j in range(n)]
 
 
 def _id_text(value: Any) -> str | bytes | None:

@@ -17,7 +17,6 @@ from rerank.features.consensus import consensus
 from rerank.metrics.base import parse
 from rerank.metrics.selecting import SelectingJudge
 from rerank.models.base import load_model
-from rerank.models.predicting import predicted
 
 
 def label(
@@ -80,7 +79,7 @@ def with_quantised(lists: CandidateLists, quantiser: Quantiser) -> CandidateList
     """
     chosen = None
     if quantiser.scheme == "model":
-        scores = lists.from_input_order(predicted(load_model(quantiser.path), lists))
+        scores = load_model(quantiser.path).score_items(lists)
         chosen = first_largest(scores, lists.offsets)
     return quantised(lists, quantiser, chosen)
 

@@ -12,8 +12,11 @@ from rerank.errors import ConfigError
 from rerank.evaluation import evaluate as evaluation
 from rerank.evaluation.compare import Comparisons, compare_all
 from rerank.evaluation.evaluate import Evaluation
-from rerank.experiment.sources import Data, as_lists, read_lists, scores_of
+from rerank.experiment.outputs import check_outputs
+from rerank.experiment.sources import Data, as_lists, inputs_of, read_lists, scores_of
+from rerank.files import write_lines
 from rerank.reading import Reading
+from rerank.report import record
 
 
 def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
@@ -142,6 +145,7 @@ def evaluate_files(
     metrics: Sequence[str] | None = None,
     *,
     baseline: str | None = None,
+    per_list: str | None = None,
     reading: Reading | None = None,
     **options: Any,
 ) -> Evaluation:
@@ -153,17 +157,23 @@ def evaluate_files(
     paths : score files, one number per item line; a system's name is its path as typed.
     metrics : names; None = ``default_metrics``.
     baseline : the score file that the others are tested against; it need not be among ``paths``.
+    per_list : file for the values of each list (TSV), "-" = standard output.
     reading : how the file is read.
     options : of ``rerank.evaluation.evaluate.evaluate``.
     """
+    if per_list is not None:
+        check_outputs({"--per-list": per_list}, inputs_of(data, reading, *paths, baseline))
     lists = read_lists(data, reading)
     names = list(paths)
     if baseline is not None and baseline not in names:
         names.insert(0, baseline)
     systems = _read_systems(names, lists)
-    return evaluation.evaluate(
+    found = evaluation.evaluate(
         lists, systems, metrics or default_metrics(lists), baseline=baseline, **options
     )
+    if per_list is not None:
+        write_lines(per_list, (line.rstrip("\n") for line in record.per_list_tsv(found.per_list())))
+    return found
 
 
 def compare_files(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -12,8 +12,10 @@ import numpy as np
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
+from rerank.data.store import restore
 from rerank.data.types import Floats
 from rerank.errors import DataError
+from rerank.files import os_error
 from rerank.formats import load
 from rerank.reading import Reading
 
@@ -23,6 +25,22 @@ Data = str | os.PathLike[str] | CandidateLists
 def read_lists(data: Data, reading: Reading | None = None) -> CandidateLists:
     """Return the lists of a file ("-" = standard input), read according to ``reading``; lists are kept."""
     return data if isinstance(data, CandidateLists) else load(data, options=reading)
+
+
+def inputs_of(data: Data, reading: Reading | None = None, *more: str | None) -> list[str]:
+    """Return the paths of all files that are read: those of ``data``, of options of reading, and ``more``."""
+    own = [] if isinstance(data, CandidateLists) else [os.fspath(data)]
+    options = [] if reading is None else reading.files()
+    return [*own, *options, *(path for path in more if path is not None)]
+
+
+def check_inputs(paths: Iterable[str]) -> None:
+    """Raise RerankError if a file or store does not exist; an interrupted replacement is completed first."""
+    for path in paths:
+        if path != "-":
+            restore(path)
+            if not os.path.exists(path):
+                raise os_error(path, FileNotFoundError())
 
 
 def as_lists(

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.data.lists import CandidateLists
+from rerank.data.store import restore
 from rerank.errors import ConfigError, DataNote
 from rerank.files import plain_suffix, read_head, shown
 from rerank.formats.texts import attach_references, drop_duplicates
@@ -196,6 +197,8 @@ def load(
         In one line: a fault of the file, an unknown option or one that the format does not honour.
     """
     path = os.fspath(path)
+    if path != "-":
+        restore(path)
     given = options.get_params() if options is not None else {}
     reading = Reading(**{**given, **({} if format is None else {"format": format}), **changes})
     lists = FORMATS.get(reading.format or format_of(path))().read(path, reading)

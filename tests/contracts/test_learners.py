@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import warnings
 
@@ -31,6 +32,16 @@ NAMES = LEARNERS.names()
 pytestmark = pytest.mark.parametrize("name", NAMES)
 
 
+def test_lists_without_features_are_refused_unless_none_is_used(name: str) -> None:
+    lists = CandidateLists.from_arrays(np.empty((4, 0)), [1, 0, 0, 1], group=[2, 2], source="set")
+    kind = LEARNERS.get(name)
+    if kind.needs_features:
+        with pytest.raises(FitError, match=f"set: no features; learner {name} learns from features"):
+            kind().fit(lists, judge=parse("label@1").prepare(lists))
+    else:
+        assert kind().fit(lists).score(lists).shape == (4,)
+
+
 def some_lists(
     seed: int = 1, *, layout: str = "dense", indicators: bool = False, missing: bool = False
 ) -> CandidateLists:
@@ -53,6 +64,11 @@ def some_lists(
         feature_names=[f"f{j}" for j in range(6)],
         source="some lists",
     )
+
+
+def note_of(model, pattern):
+    """Expect a note about columns, but of a model that uses no feature."""
+    return contextlib.nullcontext() if model.kind == "random" else pytest.warns(DataNote, match=pattern)
 
 
 def settings_of(name: str) -> dict[str, int]:
@@ -202,8 +218,9 @@ def test_columns_are_matched_by_name(name):
     names = [f"f{j}" for j in order] + ["unknown"]
     X = np.column_stack([lists.features.to_dense()[:, order], np.full(lists.n_items, 9.0)])
     moved = CandidateLists.from_arrays(X, lists.labels, group=lists.lengths, feature_names=names)
-    np.testing.assert_allclose(model.score(moved), model.score(lists), rtol=1e-12)
-    assert model.unknown_features(moved) == ["unknown"]
+    with note_of(model, r"1 feature that the model does not know \(unknown\), ignored$"):
+        moved_scores = model.score(moved)
+    np.testing.assert_allclose(moved_scores, model.score(lists), rtol=1e-12)
 
 
 def test_columns_are_matched_by_position_if_the_data_has_no_names(name):
@@ -211,8 +228,9 @@ def test_columns_are_matched_by_position_if_the_data_has_no_names(name):
     model = fitted(name, lists)
     X = np.column_stack([lists.features.to_dense(), np.full(lists.n_items, 9.0)])
     bare = CandidateLists.from_arrays(X, group=lists.lengths)
-    np.testing.assert_array_equal(model.score(bare), model.score(lists))
-    assert model.unknown_features(bare) == ["7"]
+    with note_of(model, r"by position, 7 to 6, as only the model names them; 1 feature .* \(7\), ignored$"):
+        bare_scores = model.score(bare)
+    np.testing.assert_array_equal(bare_scores, model.score(lists))
 
 
 def test_fewer_columns_than_the_model_knows_are_zeros(name):
@@ -221,7 +239,20 @@ def test_fewer_columns_than_the_model_knows_are_zeros(name):
     X = lists.features.to_dense().copy()
     fewer = with_features(X[:, :4].copy(), lists)
     X[:, 4:] = 0
-    np.testing.assert_array_equal(model.score(fewer), model.score(with_features(X, lists)))
+    with note_of(model, "2 of 6 features of the model are absent .*, taken as 0"):
+        scores = model.score(fewer)
+    np.testing.assert_array_equal(scores, model.score(with_features(X, lists)))
+
+
+def test_features_of_which_the_model_knows_none_are_an_error(name):
+    lists = some_lists()
+    model = fitted(name, lists)
+    other = dataclasses.replace(lists, feature_names=list("abcdef"))
+    expected = pytest.raises(
+        RerankError, match=r"found features a, b, c, \.\.\., expected those of the model"
+    )
+    with contextlib.nullcontext() if model.kind == "random" else expected:
+        model.score(other)
 
 
 def test_read_only_features_are_enough(name):

@@ -13,6 +13,15 @@ from rerank.errors import DataError
 from rerank.native.data import _strings
 
 
+def utf8(string: str) -> bytes:
+    """Return a string as UTF-8, bytes that were not UTF-8 as they were; raises DataError if it has none."""
+    try:
+        return string.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        found = f"a lone surrogate (\\u{ord(string[error.start]):04x})"
+        raise DataError(f"found {found}, expected text that UTF-8 can hold") from None
+
+
 class StringColumn(Sequence[str]):
     """Strings kept as UTF-8 bytes and int64 offsets.
 
@@ -42,8 +51,8 @@ class StringColumn(Sequence[str]):
 
     @classmethod
     def from_strings(cls, strings: Iterable[str | bytes]) -> StringColumn:
-        """Return the column of ``strings``, in their order."""
-        parts = [s if isinstance(s, bytes) else s.encode("utf-8", "surrogateescape") for s in strings]
+        """Return the column of ``strings``, in their order; raises DataError at a lone surrogate."""
+        parts = [s if isinstance(s, bytes) else utf8(s) for s in strings]
         offsets = np.zeros(len(parts) + 1, dtype=np.int64)
         np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), out=offsets[1:])
         return cls(np.frombuffer(b"".join(parts), dtype=np.uint8), offsets)

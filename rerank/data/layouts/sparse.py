@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.data.columns.offsets import are_bounds, offsets_of, places_of
-from rerank.data.layouts.base import Features
+from rerank.data.layouts.base import Features, require_dense
 from rerank.data.types import AnyArray, Floats, Index, Ints
 from rerank.errors import DataError
 from rerank.native.data import _matrix
 
+_FLOAT64 = np.dtype(np.float64)
 MAX_FEATURES = int(np.iinfo(np.int32).max)
 
 
@@ -111,8 +112,10 @@ class Sparse(Features):
             return float(self.n_values > 0)
         return max(float(self.data.max(initial=0)), -float(self.data.min(initial=0)))
 
-    def to_dense(self) -> Floats:
-        out = np.zeros((self.n_items, self.n_features))
+    def to_dense(self, dtype: np.dtype[Any] = _FLOAT64, absent: float = 0.0) -> AnyArray:
+        """Return the features as an array (n_items, n_features); what is not stored is ``absent``."""
+        require_dense(self.n_items, self.n_features, dtype)
+        out = np.full((self.n_items, self.n_features), absent, dtype=dtype)
         rows = np.repeat(np.arange(self.n_items), np.diff(self.indptr))
         out[rows, self.indices] = 1.0 if self.data is None else self.data
         return out
@@ -225,7 +228,7 @@ class Mixed(Features):
         own = max(float(self.values.max(initial=0)), -float(self.values.min(initial=0)))
         return max(own, self.rows.largest())
 
-    def to_dense(self) -> Floats:
+    def to_dense(self) -> AnyArray:
         out = self.rows.to_dense()
         out[:, self.places] = self.values
         return out

@@ -116,7 +116,7 @@ def test_the_default_scaling_is_of_dense_features_only(name, layout):
     expected = kind.default_scaling if layout in ("dense", "float32") else "none"
     model = fitted(name, lists)
     assert model.scaling_name == expected
-    assert f"features, scaling {expected}" in training_lines(model, lists, None)[0]
+    assert f", scaling {expected}" in training_lines(model, lists, None)[0]
     np.testing.assert_array_equal(model.score(lists), fitted(name, lists, scaling=expected).score(lists))
 
 

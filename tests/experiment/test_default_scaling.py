@@ -25,7 +25,7 @@ def uneven(factor: float = 1e7) -> CandidateLists:
     rng = np.random.default_rng(3)
     good, noise = rng.permuted(np.tile(np.arange(5.0), (40, 1)), axis=1).ravel(), rng.random(200)
     noise[:5] = 0, 1, 0.5, 0.5, 0.5
-    X = np.column_stack([noise * 0.005 * factor, good * 0.00025])
+    X = np.column_stack([noise * 0.005 * factor, np.where(good == 2, 1.9, good) * 0.00025])
     return CandidateLists.from_arrays(X, good, group=[5] * 40, source="uneven.letor")
 
 

@@ -31,6 +31,7 @@ import numpy as np
 from rerank.data.columns.offsets import are_bounds
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Mixed, Sparse
+from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.native.data import _scaling
@@ -50,7 +51,7 @@ MAX_KNOTS = 1001
 ROUNDINGS = 8.0
 
 # The arrays of each fitted scaling; shift only if the lists were dense.
-_ARRAYS = {
+_ARRAYS: dict[str, dict[str, str]] = {
     "minmax": {"shift": "f8", "divisor": "f8"},
     "zscore": {"shift": "f8", "divisor": "f8"},
     "rank": {"bounds": "i8", "knots": "f8", "levels": "f8"},
@@ -170,9 +171,10 @@ class Scaling:
         name, n_features, shifts = (meta.get(key) for key in ("name", "n_features", "shifts"))
         if name not in SCALINGS or type(n_features) is not int or n_features < 0 or type(shifts) is not bool:
             raise DataError(f"not the description of a scaling: {dict(meta)}")
-        wanted = _ARRAYS.get(name, {"places": "i8"} if "places" in arrays and not shifts else {})
-        if not shifts:
-            wanted = {key: kind for key, kind in wanted.items() if key != "shift"}
+        left_out = "shift" if not shifts else "places"
+        wanted = {key: kind for key, kind in _members(name).items() if key != left_out}
+        if name not in _ARRAYS and "places" not in arrays:
+            wanted = {}
         if set(arrays) != set(wanted):
             raise DataError(f"scaling {name}: found {sorted(arrays)}, expected {sorted(wanted)}")
         values = {key: np.ascontiguousarray(arrays[key]) for key in wanted}
@@ -181,7 +183,20 @@ class Scaling:
                 raise DataError(f"scaling {name}: {key} is {array.ndim}-dimensional {array.dtype}")
         if not _fits(values, n_features):
             raise DataError(f"scaling {name}: arrays do not fit {n_features} features")
+        if not _sound(values):
+            raise DataError(f"scaling {name}: found numbers that no fit gives")
         return cls(name, n_features, shifts, values)
+
+
+def array_forms(name: str, n_features: int) -> dict[str, ArrayForm]:
+    """Return the form of every array that a saved scaling may have, by name."""
+    lengths = {"shift": n_features, "divisor": n_features, "bounds": n_features + 1}
+    return {key: ArrayForm(f"<{kind}", (lengths.get(key),)) for key, kind in _members(name).items()}
+
+
+def _members(name: str) -> dict[str, str]:
+    """The types of all arrays that a saved scaling may have, by name."""
+    return _ARRAYS.get(name, {"places": "i8"} if name in ("list-minmax", "list-zscore") else {})
 
 
 def fit_scaling(name: str, lists: CandidateLists) -> Scaling:
@@ -278,6 +293,24 @@ def _fits(values: Mapping[str, AnyArray], n_features: int) -> bool:
         len(bounds) == n_features + 1
         and are_bounds(bounds, len(knots), empty=False)
         and len(knots) == len(levels)
+    )
+
+
+def _sound(values: Mapping[str, AnyArray]) -> bool:
+    """Whether the numbers of fitted arrays that fit each other can be a scaling."""
+    if "bounds" not in values:
+        return bool(
+            np.all(values.get("divisor", np.ones(1)) > 0) and np.all(np.isfinite(values.get("shift", 0)))
+        )
+    bounds, knots, levels = values["bounds"], values["knots"], values["levels"]
+    first = np.zeros(len(knots), dtype=bool)
+    first[bounds[:-1]] = True
+    alone = np.repeat(np.diff(bounds) == 1, np.diff(bounds))  # NaN: a constant column
+    rising = first[1:] | ((knots[1:] > knots[:-1]) & (levels[1:] >= levels[:-1]))
+    return bool(
+        np.all(np.isfinite(knots) | (np.isnan(knots) & alone))
+        and np.all(rising)
+        and np.all((levels >= 0) & (levels <= 1))
     )
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import rerank
 from rerank.config import read_config
 from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Mixed, as_features
 from rerank.errors import DataNote
 from rerank.experiment import train_from
 
@@ -71,10 +74,20 @@ def test_a_named_scaling_wins(asked, found, tmp_path):
 
 def test_sparse_features_are_not_scaled_and_warned_of():
     lists = uneven()
-    from scipy.sparse import csr_array
-
     sparse = CandidateLists.from_arrays(
         csr_array(lists.features.values), lists.labels, group=[5] * 40, source="uneven.letor"
     )
     with pytest.warns(DataNote, match=re.escape(NOTE)):
         assert rerank.train(sparse).scaling_name == "none"
+
+
+@pytest.mark.parametrize("scaling", ["minmax", "zscore", "list-minmax", "list-zscore"])
+def test_a_model_of_scaled_columns_beside_indicators_is_saved(scaling, tmp_path):
+    rng = np.random.default_rng(1)
+    rows = as_features(csr_array(np.pad(rng.integers(0, 2, (40, 3)), ((0, 0), (1, 0)))))
+    mixed = Mixed(rng.normal(-50, 9, (40, 1)), np.array([0], dtype=np.int32), replace(rows, data=None))
+    lists = CandidateLists.from_arrays(mixed, rng.integers(0, 3, 40), group=[5] * 8)
+    model = rerank.train(lists, scaling=scaling, rounds=3)
+    model.save(str(tmp_path / "model"))
+    again = rerank.load_model(str(tmp_path / "model"))
+    np.testing.assert_array_equal(again.score(lists), model.score(lists))

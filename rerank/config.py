@@ -73,15 +73,16 @@ class TrainConfig(Settings):
         "train with this many consecutive seeds and keep the run that is best on the development lists, or "
         "without them the median run; {seed} in MODEL writes every run",
         ge=1,
+        le=10_000,
     )
-    _path: str | None = pydantic.PrivateAttr(None)
-
     jobs: int = setting(
         1,
         "workers; 0 = one per core; the model is the same for any number",
         flags=("--jobs", "-j"),
         ge=0,
     )
+
+    _path: str | None = pydantic.PrivateAttr(None)
 
     def files(self) -> list[str]:
         """Return the paths of all input files, also that of the configuration itself."""

@@ -58,6 +58,7 @@ WRONG = [
     ((*LEARN, "--keep-margin", "auto", "--dev", "dev.letor", "-m", "label@1"), "give --first-best"),
     ((*LEARN, "--seeds", "2"), "compared by a metric"),
     ((*LEARN, "--seeds", "0"), "seeds: found 0"),
+    ((*LEARN, "--seeds", "1000000000", "-m", "RR"), "seeds: found 1000000000, expected 10000 or less"),
     ((*LEARN, "--seeds", "2", "-m", "RR", "-l", "best-feature"), "best-feature draws nothing"),
     (("train", "--data", "train.letor", "--out", "m.{seed}"), "give --seeds N"),
     (("predict", "model", "test.letor", "--keep-margin", "auto"), "keep margin: found 'auto'"),

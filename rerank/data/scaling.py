@@ -27,9 +27,10 @@ from typing import Any
 
 import numpy as np
 
+from rerank import memory
 from rerank.data.columns.offsets import are_bounds
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Features, Sparse
+from rerank.data.matrix import Dense, Features, Sparse, require_dense
 from rerank.data.types import AnyArray, Floats
 from rerank.errors import ConfigError, DataError
 from rerank.native.data import _scaling
@@ -107,7 +108,7 @@ class Scaling:
             out = np.empty(features.n_values)
             _scaling.csr_apply(features.indices, _data_of(features), self.values["divisor"], out)
             return replace(features, data=out)
-        new = np.empty_like(features.values)
+        new = _like(features)
         if self.name == "rank":
             bounds, knots, levels = (self.values[key] for key in ("bounds", "knots", "levels"))
             for j in range(self.n_features):
@@ -132,7 +133,7 @@ class Scaling:
             )
             _check_size(lists, column, self.name)
             return replace(features, data=out)
-        new = np.empty_like(features.values)
+        new = _like(features)
         if self.name == "list-rank":
             longest = int(lists.lengths.max())
             rows, order, spare = np.empty((3, longest), dtype=np.int32)
@@ -197,6 +198,7 @@ def fit_scaling(name: str, lists: CandidateLists) -> Scaling:
         return Scaling(name, d, dense)
     if isinstance(features, Dense) and name == "rank":
         return Scaling(name, d, dense, _fit_ranks(lists, features))
+    memory.require(8 * 7 * d, f"the statistics of {d:,} features", "fewer features need less")
     divisor = np.full(d, np.inf)
     work = np.empty((5, d))
     values: dict[str, AnyArray] = {"divisor": divisor}
@@ -271,6 +273,12 @@ def _fits(values: Mapping[str, AnyArray], n_features: int) -> bool:
 def _tolerance(features: Features) -> float:
     """The relative range up to which a column counts as constant."""
     return ROUNDINGS * float(np.finfo(features.dtype).eps)
+
+
+def _like(features: Dense) -> AnyArray:
+    """An uninitialised array of the same shape (n_items, n_features) and type."""
+    require_dense(features.n_items, features.n_features, features.dtype)
+    return np.empty_like(features.values)
 
 
 def _data_of(features: Sparse) -> Floats:

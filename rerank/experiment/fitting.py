@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from rerank import parallel
+from rerank import memory, parallel
 from rerank.data.alignment import aligned
 from rerank.data.judge import Judge, Metric, SelectingJudge, corpus_value
 from rerank.data.leads import checked_margin, first_best_items
@@ -26,6 +26,7 @@ from rerank.models.keep_margin import margin_effect, tune_margin
 from rerank.models.training import SeedsRecord
 from rerank.models.weights import NamedWeights, initial_for
 
+_RUN_BYTES = 4096  # of a model beside its weights
 Margin = float | Literal["auto"] | None
 
 
@@ -253,6 +254,8 @@ def fit_seeds(prepared: Prepared, learner: Learner, n: int, keep_margin: Margin 
         raise ConfigError("seeds: runs are compared by a metric: give one (--metric, metric=)")
     if n < 2:
         raise ConfigError(f"seeds: found {n}, expected 2 or more")
+    size = 8 * part.lists.n_features + 24 * part.lists.n_lists + _RUN_BYTES
+    memory.require(n * size, f"{n:,} runs", "fewer runs need less (--seeds)")
     seeds = [settings["seed"] + k for k in range(n)]
     learners = [(type(learner)(**{**settings, "seed": seed}), keep_margin) for seed in seeds]
     models = parallel.each(prepared.fit, learners, threads=True)

@@ -17,6 +17,7 @@ from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataNote
 from rerank.experiment.derive import labelled, with_quantised
 from rerank.experiment.fitting import Margin, Runs, fit_seeds, prepare
+from rerank.experiment.notes import note_training
 from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
 from rerank.experiment.sources import check_inputs
 from rerank.files import write_lines
@@ -163,8 +164,8 @@ def train_from(config: TrainConfig) -> TrainResult:
         lists = with_quantised(lists, quantiser)
     dev = None
     if data.dev:
-        _note_same_file(data)
         dev = _load(config, "dev")
+    note_training(lists, None if _note_same_file(data) else dev)
     loaded = time.perf_counter()
     metric, margin = config.select.metric, config.select.keep_margin
     initial = None if data.init is None else load_weights(data.init)
@@ -274,12 +275,13 @@ def _check_config(config: TrainConfig, learner: Learner) -> None:
             parse(name)
 
 
-def _note_same_file(data: DataSection) -> None:
-    """Warn if a file of development lists is one of training lists."""
+def _note_same_file(data: DataSection) -> bool:
+    """Warn if a file of development lists is one of training lists, and return whether one is."""
     train = {os.path.realpath(path) for path in data.train if path != "-"}
-    for dev in data.dev:
-        if os.path.realpath(dev) in train:
-            warnings.warn(f"dev and train are the same file, {dev}", DataNote, stacklevel=3)
+    same = [dev for dev in data.dev if os.path.realpath(dev) in train]
+    for dev in same:
+        warnings.warn(f"dev and train are the same file, {dev}", DataNote, stacklevel=3)
+    return bool(same)
 
 
 def _load(config: TrainConfig, part: Part) -> CandidateLists:

@@ -14,6 +14,7 @@ from rerank.text import count
 _SAMPLE = 300  # lists whose texts are compared with references
 _LOOKED_AT = 1 << 20  # bytes of texts in which upper case is looked for
 _LOG_PROBABILITY = re.compile(r"(?<![A-Za-z])log_?p(rob)?", re.IGNORECASE)
+_ODD_ID = re.compile(rb"[\s\x00-\x1f]|\.0|\xef\xbb\xbf")
 _ABOVE_ZERO = 1e-3  # more than rounding
 
 
@@ -29,12 +30,11 @@ def note_oddities(lists: CandidateLists) -> None:
 
 
 def _note_near_ids(ids: StringColumn, source: str) -> None:
-    """Warn if two list ids differ only in blanks around them or a final .0, as spreadsheets add it."""
-    data = ids.data.tobytes()
-    if not any(mark in data for mark in (b" ", b"\t", b"\r", b".0")):
+    """Warn if two list ids differ only in blanks around them, a byte order mark or a final .0."""
+    if not _ODD_ID.search(ids.data.tobytes()):
         return
     names = set(ids)
-    plain = {name: re.sub(r"(?<=[0-9])\.0+$", "", name.strip()) for name in ids}
+    plain = {name: re.sub(r"(?<=[0-9])\.0+$", "", name.strip().removeprefix("\ufeff")) for name in ids}
     odd = [(name, short) for name, short in plain.items() if name != short and short in names]
     if odd:
         name, short = odd[0]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from rerank.data.lists import CandidateLists
+from rerank.data.overlap import overlap, sketch
 from rerank.data.types import Floats, Index, Mask
 from rerank.errors import DataNote
 from rerank.evaluation.evaluate import Evaluation
@@ -16,12 +17,10 @@ from rerank.metrics.base import parse
 from rerank.report.contents import doubled_ids
 from rerank.text import count, some
 
-# Tests of fewer lists can hardly be significant: Wilcoxon's least p-value for five is .0625.
-_FEW_LISTS = 6
+# Tests of fewer lists show little: Wilcoxon's least p-value for four is .125.
+_FEW_LISTS = 5
 # A copied label is no coincidence from so many judged items on.
 _ENOUGH = 20
-# Lists of other sentences may have the same features: 6 % of syscomb-wmt10's have.
-_SHARE = 0.1
 
 
 def note(text: str) -> None:
@@ -110,11 +109,8 @@ def note_training(lists: CandidateLists, dev: CandidateLists | None) -> None:
     if copies:
         what = count(len(copies), "feature")
         note(f"{lists.source}: {what} ({some(copies)}) with one value per label: known at prediction?")
-    if dev is None:
-        return
-    same = _shared(lists, dev.with_columns(lists.names()))
-    if same:
-        note(f"{dev.source}: {same} of {count(dev.n_lists, 'list')} have the features of training lists")
+    if dev is not None:
+        note_trained_on(sketch(lists), lists.names(), dev, "training lists")
 
 
 def copied_labels(lists: CandidateLists) -> list[str]:
@@ -156,20 +152,11 @@ def _copies(lists: CandidateLists, j: int, items: Index, steps: Mask) -> bool:
     return one_way and np.array_equal(changes != 0, steps)
 
 
-def _shared(lists: CandidateLists, dev: CandidateLists) -> int:
-    """Return how many dev lists have the features of training lists, 0 if so few that it may be chance."""
-    if np.array_equal(lists.offsets, dev.offsets):
-        fingerprints = {one.replace_labels(None).fingerprint() for one in (lists, dev)}
-        if len(fingerprints) == 1:
-            return dev.n_lists
-    known = set(_hashes(lists))
-    same = sum(one in known for one in _hashes(dev))
-    return same if same >= _SHARE * dev.n_lists else 0
+def note_trained_on(known: str, names: Sequence[str], lists: CandidateLists, what: str) -> None:
+    """Warn if many lists have the features of training lists; parameters are those of ``overlap``.
 
-
-def _hashes(lists: CandidateLists) -> Iterator[bytes]:
-    """The features of each list as a hash; lists without three different rows are too poor to recognise."""
-    w = np.random.Generator(np.random.PCG64(0)).random(lists.n_features)
-    for row in np.split(lists.features.scores(w), lists.offsets[1:-1]):
-        if not np.isnan(row).any() and len(np.unique(row)) > 2:
-            yield row.tobytes()
+    ``what`` is what the note calls the training lists.
+    """
+    share = overlap(known, names, lists)
+    if share:
+        note(f"{lists.source}: {share:.0%} of the lists have the features of {what}")

@@ -30,6 +30,7 @@ import numpy as np
 from rerank.data.columns.offsets import are_bounds
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
+from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats
 from rerank.errors import ConfigError, DataError
 from rerank.native.data import _scaling
@@ -171,7 +172,15 @@ class Scaling:
                 raise DataError(f"scaling {name}: {key} is {array.ndim}-dimensional {array.dtype}")
         if not _fits(values, n_features):
             raise DataError(f"scaling {name}: arrays do not fit {n_features} features")
+        if not _sound(values):
+            raise DataError(f"scaling {name}: found numbers that no fit gives")
         return cls(name, n_features, shifts, values)
+
+
+def array_forms(name: str, n_features: int) -> dict[str, ArrayForm]:
+    """Return the form of every array that a saved scaling may have, by name."""
+    lengths = {"shift": n_features, "divisor": n_features, "bounds": n_features + 1}
+    return {key: ArrayForm(f"<{kind}", (lengths.get(key),)) for key, kind in _ARRAYS.get(name, {}).items()}
 
 
 def fit_scaling(name: str, lists: CandidateLists) -> Scaling:
@@ -265,6 +274,24 @@ def _fits(values: Mapping[str, AnyArray], n_features: int) -> bool:
         len(bounds) == n_features + 1
         and are_bounds(bounds, len(knots), empty=False)
         and len(knots) == len(levels)
+    )
+
+
+def _sound(values: Mapping[str, AnyArray]) -> bool:
+    """Whether the numbers of fitted arrays that fit each other can be a scaling."""
+    if "bounds" not in values:
+        return bool(
+            np.all(values.get("divisor", np.ones(1)) > 0) and np.all(np.isfinite(values.get("shift", 0)))
+        )
+    bounds, knots, levels = values["bounds"], values["knots"], values["levels"]
+    first = np.zeros(len(knots), dtype=bool)
+    first[bounds[:-1]] = True
+    alone = np.repeat(np.diff(bounds) == 1, np.diff(bounds))  # NaN: a constant column
+    rising = first[1:] | ((knots[1:] > knots[:-1]) & (levels[1:] >= levels[:-1]))
+    return bool(
+        np.all(np.isfinite(knots) | (np.isnan(knots) & alone))
+        and np.all(rising)
+        and np.all((levels >= 0) & (levels <= 1))
     )
 
 

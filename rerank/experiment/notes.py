@@ -9,18 +9,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rerank.data.lists import CandidateLists
-from rerank.data.overlap import overlap, sketch
-from rerank.data.types import Floats, Index, Mask
+from rerank.data.overlap import overlap
+from rerank.data.types import Floats
 from rerank.errors import DataNote
 from rerank.evaluation.evaluate import Evaluation
 from rerank.metrics.base import parse
 from rerank.report.contents import doubled_ids
-from rerank.text import count, some
+from rerank.text import count
 
 # Tests of fewer lists show little: Wilcoxon's least p-value for four is .125.
 _FEW_LISTS = 5
-# A copied label is no coincidence from so many judged items on.
-_ENOUGH = 20
 
 
 def note(text: str) -> None:
@@ -101,55 +99,6 @@ def _ranking(lists: CandidateLists, values: Floats) -> bytes:
     tied = ranked[1:] == ranked[:-1]
     # Among tied items the order is that of the input, so equal ties give equal orders.
     return hashlib.blake2b(order.tobytes() + np.packbits(tied).tobytes()).digest()
-
-
-def note_training(lists: CandidateLists, dev: CandidateLists | None) -> None:
-    """Warn about features that are copies of the label, and about dev lists that are training lists."""
-    copies = copied_labels(lists)
-    if copies:
-        what = count(len(copies), "feature")
-        note(f"{lists.source}: {what} ({some(copies)}) with one value per label: known at prediction?")
-    if dev is not None:
-        note_trained_on(sketch(lists), lists.names(), dev, "training lists")
-
-
-def copied_labels(lists: CandidateLists) -> list[str]:
-    """Return the names of features that are a strictly monotone function of the label on all judged items.
-
-    Few items or a single label tell nothing, and give none. Unjudged items do not count.
-    """
-    if lists.labels is None:
-        return []
-    judged = np.flatnonzero(~np.isnan(lists.labels))
-    if len(judged) < _ENOUGH:
-        return []
-    items = judged[np.argsort(lists.labels[judged], kind="stable")]
-    steps = np.diff(lists.labels[items]) > 0
-    if not steps.any():
-        return []
-    names = lists.names()
-    return [names[j] for j in _candidates(lists, items, steps) if _copies(lists, j, items, steps)]
-
-
-def _candidates(lists: CandidateLists, items: Index, steps: Mask) -> list[int]:
-    """Columns that could be copies: they are on a few items, some around the first steps."""
-    at = np.flatnonzero(steps)[:8]
-    few = np.unique(np.concatenate([at, at + 1, [0, len(items) - 1]]))
-    features = lists.features.take(items[few])
-    columns = features.occurring()
-    places = np.full(lists.n_features, -1, dtype=np.int64)
-    places[columns] = np.arange(len(columns))
-    changes = np.diff(features.select(places, len(columns)).to_dense(), axis=0)
-    expected = np.add.reduceat(steps, few[:-1], dtype=np.int64) > 0
-    fits = ((changes != 0) == expected[:, None]).all(axis=0)
-    return [int(j) for j in columns[fits]]
-
-
-def _copies(lists: CandidateLists, j: int, items: Index, steps: Mask) -> bool:
-    """Whether column j changes exactly where the label does, always in one direction."""
-    changes = np.diff(lists.features.column(j)[items])
-    one_way = bool((changes >= 0).all() or (changes <= 0).all())
-    return one_way and np.array_equal(changes != 0, steps)
 
 
 def note_trained_on(known: str, names: Sequence[str], lists: CandidateLists, what: str) -> None:

@@ -15,6 +15,7 @@ from rerank.data.judge import Judge, Metric, SelectingJudge, corpus_value
 from rerank.data.labels import label_copies
 from rerank.data.leads import checked_margin, first_best_items
 from rerank.data.lists import CandidateLists
+from rerank.data.overlap import sketch
 from rerank.data.ranges import uneven_columns
 from rerank.data.scaling import AUTO, Scaling, fit_scaling
 from rerank.data.types import Floats
@@ -74,7 +75,9 @@ class Prepared:
         model.training.learner = learner.name
         model.training.settings = learner.get_params()
         size = {"lists": self.source.n_lists, "items": self.source.n_items}
-        data = model.training.data.model_copy(update={"fingerprint": self.fingerprint, **size})
+        data = model.training.data.model_copy(
+            update={"fingerprint": self.fingerprint, "sketch": self.sketch, **size}
+        )
         model.training.data = data
         if self.train.judge is not None:
             metric = {"metric": self.train.judge.name}
@@ -91,6 +94,11 @@ class Prepared:
     def fingerprint(self) -> str:
         """The fingerprint of the training lists as given, which every model records."""
         return self.source.fingerprint()
+
+    @cached_property
+    def sketch(self) -> str:
+        """Hashes of single training lists as given, which every model records."""
+        return sketch(self.source)
 
     @cached_property
     def dev_is_train(self) -> bool:

@@ -10,7 +10,7 @@ DEMO := demo
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build lint types unit fuzz bench wheel clean
+.PHONY: help demo test build lint types unit fuzz sanitize bench wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,7 +41,8 @@ $(DEMO)/model: $(DEMO)/data/train.letor configs/spelling.yaml
 	$(BIN)/rerank train configs/spelling.yaml --out $@
 
 $(DEMO)/scores.txt: $(DEMO)/model
-	$(BIN)/rerank predict $(DEMO)/model $(DEMO)/data/test.letor --out $@
+	$(BIN)/rerank predict $(DEMO)/model $(DEMO)/data/test.letor \
+		--feature-names $(DEMO)/data/features.txt --out $@
 
 $(DEMO)/report.json: $(DEMO)/scores.txt
 	@$(BIN)/rerank eval $(DEMO)/data/test.letor $(DEMO)/scores.txt --first-best input \
@@ -65,6 +66,9 @@ unit: build ## Run the test suite alone, on all cores
 
 fuzz: build ## Try the property tests on new random cases for MINUTES=5
 	@$(BIN)/python tests/fuzz/explore.py --minutes $(MINUTES)
+
+sanitize: $(VENV)/.dev ## Run the kernels' tests with sanitizers and with index checks
+	@$(BIN)/python tests/fuzz/sanitize.py
 
 bench: $(VENV)/.bench build ## Run the benchmarks, each with its peers in one run
 	@for bench in $(filter-out %/common.py,$(wildcard scripts/bench/*.py)); do echo; $(BIN)/python $$bench || exit 1; done

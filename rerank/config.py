@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pydantic
 
@@ -16,6 +16,7 @@ from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.files import os_error
 from rerank.reading import DataSection, paths_of
 from rerank.settings import Settings, setting
+from rerank.text import number
 
 ScalingName = Literal["none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank"]
 
@@ -35,7 +36,7 @@ class SelectSection(Settings):
     keep: Literal["last", "best", "train"] | None = setting(
         None, "keep the last round, the best on the development lists, or the best on the training lists"
     )
-    keep_margin: float | Literal["auto", "none"] = setting(
+    keep_margin: Annotated[float, pydantic.AllowInfNan()] | Literal["auto", "none"] = setting(
         "none",
         "the first-best stays unless another item leads by more than this; auto = tuned on the development "
         "lists",
@@ -47,11 +48,8 @@ class SelectSection(Settings):
     def _margin(cls, value: Any) -> Any:
         if value in ("auto", "none"):
             return value
-        try:
-            margin = math.nan if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError):
-            margin = math.nan
-        if not margin >= 0:
+        margin = math.inf if value in ("inf", math.inf) else number(str(value))
+        if margin is None or margin < 0:
             expected = "auto, none, inf or a number of at least 0"
             raise ValueError(f"select.keep_margin: found {value!r}, expected {expected}")
         return margin
@@ -75,12 +73,18 @@ class TrainConfig(Settings):
         "without them the median run; {seed} in MODEL writes every run",
         ge=1,
     )
+    _path: str | None = pydantic.PrivateAttr(None)
+
     jobs: int = setting(
         1,
         "workers; 0 = one per core; the model is the same for any number",
         flags=("--jobs", "-j"),
         ge=0,
     )
+
+    def files(self) -> list[str]:
+        """Return the paths of all input files, also that of the configuration itself."""
+        return [*self.data.files(), *([] if self._path is None else [self._path])]
 
 
 # Keys that belong to other verbs: a file that train would use only in part is a mistake.
@@ -135,7 +139,9 @@ def read_config(
         learner.setdefault("name", DEFAULT_LEARNER)
         _move_metric(learner, values)
     _refuse_others(values, path or "settings")
-    return TrainConfig.checked(values, path or "settings")
+    config = TrainConfig.checked(values, path or "settings")
+    config._path = path
+    return config
 
 
 def _refuse_others(values: Mapping[str, Any], where: str) -> None:

@@ -2,9 +2,49 @@
 
 from __future__ import annotations
 
+import re
+
+LONGEST_LINE = 300
+LONGEST_QUOTE = 60
+_LONGEST_TEXT = 10_000
+_QUOTED = re.compile(r"(?<!\w)(['\"])((?:\\.|(?!\1)[^\\])+)\1(?!\w)")
+_WORD = re.compile(r"\S+")
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` as one line of at most 300 characters that is safe to print.
+
+    What cannot be printed (control characters, also those of terminals and of bidirectional text, lone
+    surrogates) is escaped as in Python; a quoted text is cut to 60 characters. If the line is still too
+    long, its longest words are cut in the middle. A line that this function returned stays as it is.
+    """
+    if len(text) <= LONGEST_QUOTE and text.isprintable():
+        return text
+    text = _cut(text, _LONGEST_TEXT)
+    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    line = _QUOTED.sub(lambda match: match[1] + _cut(match[2], LONGEST_QUOTE) + match[1], line)
+    while len(line) > LONGEST_LINE:
+        longest = max(_WORD.finditer(line), key=lambda match: len(match[0]))
+        room = max(LONGEST_QUOTE, len(longest[0]) - (len(line) - LONGEST_LINE))
+        if len(longest[0]) <= room:
+            return _cut(line, LONGEST_LINE)
+        line = line[: longest.start()] + _cut(longest[0], room) + line[longest.end() :]
+    return line
+
+
+def _cut(text: str, room: int) -> str:
+    """``text`` in at most ``room`` characters: its two ends with an ellipsis between them."""
+    if len(text) <= room:
+        return text
+    tail = room // 3
+    return f"{text[: room - tail - 3].rstrip(chr(92))}...{text[-tail:]}"
+
 
 class RerankError(Exception):
-    """Base class of every error that this package raises on purpose."""
+    """Base class of every error that this package raises on purpose; its message is one line."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(one_line(message))
 
 
 class FormatError(RerankError):
@@ -49,3 +89,6 @@ class DataNote(UserWarning):
 
     Issued by ``warnings.warn``; the command line prints each as one line on standard error.
     """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(one_line(message))

@@ -8,7 +8,6 @@ import gzip
 import lzma
 import mmap
 import os
-import secrets
 import stat
 import sys
 import zlib
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
 from rerank.errors import FormatError, RerankError
+from rerank.placing import placing
 
 Buffer = bytes | bytearray | mmap.mmap
 
@@ -100,9 +100,9 @@ def read_bytes(path: str) -> Buffer:
     FormatError
         If an archive is damaged or cut off.
     """
-    if path == "-":
-        return _read_stream(sys.stdin.buffer, STDIN)
     try:
+        if path == "-":
+            return _read_stream(_stdin(), STDIN)
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             plain = _archive(file.peek(_MAGIC_LENGTH)) is None
@@ -110,7 +110,14 @@ def read_bytes(path: str) -> Buffer:
                 return _mapped(file)
             return _read_stream(file, path)
     except OSError as error:
-        raise os_error(path, error) from None
+        raise os_error(shown(path), error) from None
+
+
+def _stdin() -> IO[bytes]:
+    """Standard input; raises RerankError if the caller closed it."""
+    if sys.stdin is None:
+        raise RerankError(f"{STDIN}: is closed")
+    return sys.stdin.buffer
 
 
 def _mapped(file: IO[bytes]) -> mmap.mmap:
@@ -171,14 +178,14 @@ def _inflated(
 
 def read_blocks(path: str) -> Iterator[bytes]:
     """Yield the content of a file block by block, never all at once; raise as ``read_bytes``."""
-    if path == "-":
-        yield from _blocks(sys.stdin.buffer, STDIN)
-        return
     try:
+        if path == "-":
+            yield from _blocks(_stdin(), STDIN)
+            return
         with open(path, "rb") as file:
             yield from _blocks(file, path)
     except OSError as error:
-        raise os_error(path, error) from None
+        raise os_error(shown(path), error) from None
 
 
 def _blocks(stream: Any, path: str) -> Iterator[bytes]:
@@ -198,14 +205,14 @@ def read_head(path: str, size: int = 1 << 16) -> bytes:
 
     Standard input is not consumed. Raises RerankError as ``read_bytes``.
     """
-    if path == "-":
-        head = _peek(sys.stdin.buffer, size)
-    else:
-        try:
+    try:
+        if path == "-":
+            head = _peek(_stdin(), size)
+        else:
             with open(path, "rb") as file:
                 head = file.read(size)
-        except OSError as error:
-            raise os_error(path, error) from None
+    except OSError as error:
+        raise os_error(shown(path), error) from None
     archive = _archive(head)
     if archive is None:
         return head
@@ -230,10 +237,10 @@ def _peek(stream: Any, size: int) -> bytes:
 def atomic_write(path: str) -> Iterator[IO[bytes]]:
     """Yield a binary file that is at ``path`` once the block ends, and not at all if it raises.
 
-    The file is written next to the target and renamed; an existing target stays until then and keeps its
-    mode. The suffixes .gz, .bz2, .xz and .zst compress (the same content gives the same bytes). ``-`` is
-    standard output; devices and pipes are written directly. Raises RerankError if the target cannot be
-    written or the disk is full.
+    The file is written next to the target and renamed, see rerank.placing; an existing target stays until
+    then and keeps its mode. The suffixes .gz, .bz2, .xz and .zst compress (the same content gives the same
+    bytes). ``-`` is standard output; devices and pipes are written directly. Raises RerankError if the target
+    cannot be written or the disk is full.
     """
     if path == "-":  # its errors are not translated: the command line reports them for everything printed
         yield sys.stdout.buffer
@@ -248,17 +255,19 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
         raise os_error(path, error) from None
 
 
-def check_target(path: str) -> None:
-    """Raise RerankError if ``atomic_write`` could not begin; for use before long work."""
+def check_target(path: str, *, folder: bool = False) -> None:
+    """Raise RerankError if writing a file, or a folder, could not begin; for use before long work."""
     if path == "-":
         return
     target = os.path.realpath(path)
-    folder = os.path.dirname(target)
-    if os.path.isdir(target):
+    above = os.path.dirname(target)
+    if not folder and (os.path.isdir(target) or path.endswith(os.sep)):
         raise os_error(path, IsADirectoryError())
-    if not os.path.isdir(folder):
+    if not os.path.isdir(above):
         raise _no_folder(path)
-    if not os.access(target if os.path.exists(target) else folder, os.W_OK):
+    there = os.path.exists(target)
+    placed = not there or folder or os.path.isfile(target)  # devices and pipes are written directly
+    if (there and not os.access(target, os.W_OK)) or (placed and not os.access(above, os.W_OK)):
         raise os_error(path, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
 
@@ -275,23 +284,16 @@ def _target(path: str) -> Iterator[IO[bytes]]:
     if mode is not None and stat.S_ISDIR(mode):
         raise os_error(path, IsADirectoryError())
     if mode is not None and not stat.S_ISREG(mode):
-        with _opened(path, target, os.O_WRONLY) as raw, _compressed(raw, path) as file:
+        with open(target, "wb") as raw, _compressed(raw, path) as file:
             yield file
         return
-    temporary = os.path.join(
-        os.path.dirname(target), f".{os.path.basename(target)[:200]}.{secrets.token_hex(6)}.part"
-    )
-    try:
-        # 0o666 and the umask: the mode that open() would give.
-        with _opened(path, temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL) as raw:
-            with _compressed(raw, path) as file:
-                yield file
-            if mode is not None:
-                os.chmod(temporary, stat.S_IMODE(mode))
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    if not os.path.isdir(os.path.dirname(target)):
+        raise _no_folder(path)
+    with placing(target) as part:
+        with os.fdopen(os.dup(part.descriptor), "wb") as raw, _compressed(raw, path) as file:
+            yield file
+        if mode is not None:
+            os.fchmod(part.descriptor, stat.S_IMODE(mode))
 
 
 def write_lines(path: str, lines: Iterable[str]) -> None:
@@ -303,16 +305,8 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
 
 
 def _no_folder(path: str) -> RerankError:
-    return RerankError(f"{path}: no folder {os.path.dirname(path)!r} to write to")
-
-
-def _opened(path: str, name: str, flags: int) -> IO[bytes]:
-    try:
-        return os.fdopen(os.open(name, flags | getattr(os, "O_BINARY", 0), 0o666), "wb")
-    except FileNotFoundError:
-        raise _no_folder(path) from None
-    except OSError as error:
-        raise os_error(path, error) from None
+    folder = os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path)
+    return RerankError(f"{path}: no folder {folder} to write to")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from rerank.errors import ConfigError
+from rerank.errors import ConfigError, RerankError
 
 T = TypeVar("T")
 
@@ -52,6 +52,8 @@ def cores() -> int:
 def each(function: Callable[..., T], tasks: Iterable[tuple[Any, ...]], *, threads: bool = False) -> list[T]:
     """Return ``function(*task)`` of every task, in order; the first error is raised as is.
 
+    Raises RerankError if a worker process was killed, for example because memory ran out.
+
     Parameters
     ----------
     function
@@ -65,7 +67,12 @@ def each(function: Callable[..., T], tasks: Iterable[tuple[Any, ...]], *, thread
     workers = min(jobs(), len(todo))
     if workers <= 1:
         return [function(*task) for task in todo]
+    from concurrent.futures.process import BrokenProcessPool
+
     from joblib import Parallel, delayed
 
-    with Parallel(n_jobs=workers, prefer="threads" if threads else "processes") as pool:
-        return list(pool(delayed(function)(*task) for task in todo))
+    try:
+        with Parallel(n_jobs=workers, prefer="threads" if threads else "processes") as pool:
+            return list(pool(delayed(function)(*task) for task in todo))
+    except BrokenProcessPool:
+        raise RerankError(f"one of {workers} worker processes was killed; try fewer (--jobs)") from None

@@ -68,6 +68,14 @@ class ReadOptions(Settings):
         fields = ReadOptions.model_fields.items()
         return [name for name, field in fields if name != "threads" and getattr(self, name) != field.default]
 
+    def files(self) -> list[str]:
+        """Return the paths of all files that the options name."""
+        paths: list[str] = []
+        for name in paths_of(type(self)):
+            value = getattr(self, name)
+            paths += [value] if isinstance(value, str) else value or ()
+        return paths
+
     def n_threads(self) -> int:
         """Return ``threads``, or the number of cores this process may use, 4 at most."""
         if self.threads:
@@ -96,8 +104,10 @@ PER_PART = [name for name, field in Reading.model_fields.items() if usage_of(fie
 class DataSection(Reading):
     """Where the lists are and how to read them."""
 
-    train: OptionalPath = setting(None, "training lists", flags=("--data", "-d"), path=True)
-    dev: OptionalPath = setting(None, "development lists, watched by the metric", path=True)
+    train: Paths = setting(
+        (), "training lists; several files are joined, features by name", flags=("--data", "-d"), path=True
+    )
+    dev: Paths = setting((), "development lists, watched by the metric; several files are joined", path=True)
     dev_refs: Paths = setting((), "references of the development lists", path=True)
     dev_ids: OptionalPath = setting(None, "ids of the development lists", path=True)
     init: OptionalPath = setting(None, "weights to start from: a linear model or a weight file", path=True)
@@ -114,7 +124,7 @@ class DataSection(Reading):
     @model_validator(mode="after")
     def _dev_is_given(self) -> DataSection:
         for name in ("dev_refs", "dev_ids"):
-            if getattr(self, name) and self.dev is None:
+            if getattr(self, name) and not self.dev:
                 raise ValueError(f"data.{name}: not used without development lists (data.dev)")
         return self
 
@@ -126,12 +136,9 @@ class DataSection(Reading):
         return Reading(**values)
 
     def files(self) -> list[str]:
-        """Return the paths of all input files."""
-        paths: list[str] = []
-        for name in paths_of(type(self)):
-            value = getattr(self, name)
-            paths += [value] if isinstance(value, str) else value or ()
-        return paths
+        """Return the paths of all input files, also that of a model whose choices become labels."""
+        scheme, _, path = (self.quantise or "").partition("=")
+        return [*super().files(), *([path] if scheme == "model" else [])]
 
 
 def paths_of(owner: type[Settings]) -> list[str]:

@@ -39,13 +39,10 @@ class Settings(BaseModel):
     The word 'none' means None if the setting accepts None and is not text.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, allow_inf_nan=False)
 
     def __init__(self, **settings: Any) -> None:
-        given = {
-            name: None if isinstance(value, str) and value == "none" and self._takes_none(name) else value
-            for name, value in settings.items()
-        }
+        given = {name: self._meant(name, value) for name, value in settings.items()}
         try:
             super().__init__(**given)
         except ValidationError as error:
@@ -73,11 +70,15 @@ class Settings(BaseModel):
             raise ConfigError(f"{where}: {error}") from None
 
     @classmethod
-    def _takes_none(cls, name: str) -> bool:
-        """Whether the setting accepts None and is not text."""
+    def _meant(cls, name: str, value: Any) -> Any:
+        """The value, None for the word none if the setting accepts it; raises ConfigError for 1_000."""
         field = cls.model_fields.get(name)
-        types = () if field is None else get_args(field.annotation)
-        return type(None) in types and str not in types
+        types = () if field is None else get_args(field.annotation) or (field.annotation,)
+        if not isinstance(value, str) or str in types:
+            return value
+        if ("_" in value or not value.isascii()) and {int, float} & set(types):  # pydantic takes them
+            raise ConfigError(f"{name}: found {value!r}, expected a number")
+        return None if value == "none" and type(None) in types else value
 
     def get_params(self) -> dict[str, Any]:
         """Return every setting by name, as scikit-learn's estimators do."""

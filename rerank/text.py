@@ -1,8 +1,21 @@
-"""Numbers and lists of names in messages."""
+"""Numbers in texts that users type, numbers and lists of names in messages."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
+
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+
+
+def number(text: str) -> float | None:
+    """Return the finite decimal number that the whole of ``text`` spells, as the readers of files do.
+
+    None for anything else that Python takes for a number: 1_000, inf, nan, 1e999, digits of other scripts.
+    """
+    value = float(text) if _NUMBER.fullmatch(text) else math.inf
+    return value if math.isfinite(value) else None
 
 
 def count(n: int, noun: str, plural: str | None = None) -> str:

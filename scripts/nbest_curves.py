@@ -154,7 +154,7 @@ def schemes(
     rows += [(f"quantise={way}", with_quantised(dev, way), PairRelation()) for way in ways]
     chooser = rerank.train(dev, asked.chooser, metric=task.metric)
     above = Quantiser("model", path=asked.chooser)
-    few = quantised(dev, above, first_largest(chooser.score(dev), dev.offsets))
+    few = quantised(dev, above, first_largest(chooser.score_items(dev), dev.offsets))
     return [*rows, (f"quantise={above}", few, PairRelation())]
 
 
@@ -168,7 +168,7 @@ def quantising(task: Task, dev: CandidateLists, test: CandidateLists, asked: arg
         if pairs:
             given = {"pairs": relation.pairs, "label_gap": relation.label_gap, "average": "average"}
             model = learner_for(asked, **given, dimension=0.0).fit(few)
-            rows = [j.per_list(model.score(part)) for j, part in zip(judges, (dev, test), strict=True)]
+            rows = [j.per_list(model.score_items(part)) for j, part in zip(judges, (dev, test), strict=True)]
             values = [float(j.score_from_sums(r.sum(axis=0))) for j, r in zip(judges, rows, strict=True)]
             resampled = np.asarray(judges[1].score_from_sums(bootstrap_sums(rows[1], asked.samples, 12345)))
             cells = (f"{values[0]:.2f}", f"{values[1]:.2f}", spread(resampled))

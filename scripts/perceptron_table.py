@@ -55,7 +55,7 @@ def per_list(folds: list[Triple], metric: str, scaling: str, **settings: Any) ->
     rows = []
     for train, dev, test in folds:
         model = rerank.train(train, dev=dev, metric="AP", scaling=scaling, keep="best", **settings)
-        rows.append(parse(metric).prepare(test).per_list(model.score(test)))
+        rows.append(parse(metric).prepare(test).per_list(model.score_items(test)))
     return np.concatenate(rows)
 
 

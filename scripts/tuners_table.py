@@ -73,7 +73,7 @@ def with_margin(lists: CandidateLists, metric: str, seed: int) -> Model:
     rest = lists.subset(places[1::2])
     judge = parse(metric).prepare(rest)
     assert isinstance(judge, SelectingJudge)
-    model.keep_margin = tune_margin(rest, judge, model.score(rest))
+    model.keep_margin = tune_margin(rest, judge, model.score_items(rest))
     return model
 
 
@@ -83,7 +83,7 @@ def rows_of(task: Task, dev: CandidateLists, test: CandidateLists, seeds: int) -
 
     def judged(models: Sequence[Model], seconds: float | None = None) -> Row:
         on_dev, on_test = (
-            [judge.per_list(model.score(part)) for model in models]
+            [judge.per_list(model.score_items(part)) for model in models]
             for judge, part in zip(judges, (dev, test), strict=True)
         )
         return Row([corpus_value(judges[0], rows) for rows in on_dev], on_test, seconds)

@@ -81,3 +81,11 @@ def golden(request):
         assert text == path.read_text(encoding="utf-8"), f"{path} differs; if that is meant: pytest --regold"
 
     return compare
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _writes_stay_in_memory():
+    """No write is forced to the disk, which takes longer than most tests."""
+    real, os.fsync = os.fsync, lambda _: None
+    yield
+    os.fsync = real

@@ -1,11 +1,12 @@
 """Tasks over workers: the order and the errors are those of one worker."""
 
+import os
 import threading
 
 import pytest
 
 from rerank import parallel
-from rerank.errors import ConfigError, DataError
+from rerank.errors import ConfigError, DataError, RerankError
 
 
 def power(base, exponent):
@@ -59,3 +60,8 @@ def test_a_negative_number_is_refused():
         parallel.using(-1),
     ):
         pass
+
+
+def test_a_worker_that_is_killed_is_a_one_line_error():
+    with parallel.using(2), pytest.raises(RerankError, match="one of 2 worker processes was killed"):
+        parallel.each(os._exit, [(3,), (3,)])

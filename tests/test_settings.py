@@ -21,7 +21,7 @@ class Example(Settings):
 
     whole: int = setting(1, "a count", ge=1, le=9)
     share: float = setting(0.5, "a share", gt=0, lt=1)
-    wide: float | None = setting(None, "a width", ge=0, allow_inf_nan=False)
+    wide: float | None = setting(None, "a width", ge=0)
     way: Literal["up", "down"] = setting("up", "a way")
     flag: bool = setting(False, "a flag")
     files: list[str] = setting([], "files")
@@ -39,6 +39,11 @@ class Example(Settings):
         ("whole", "none", "found 'none', expected a whole number"),
         ("share", 0, "found 0, expected more than 0"),
         ("share", 1.0, "found 1.0, expected less than 1"),
+        ("whole", "1_0", "found '1_0', expected a number"),
+        ("share", "0.1_0", "found '0.1_0', expected a number"),
+        ("share", "\u0660.5", "found '\u0660.5', expected a number"),
+        ("share", float("nan"), "found nan, expected a finite number"),
+        ("wide", "1e999", "found '1e999', expected a finite number"),
         ("wide", "x", "found 'x', expected a number"),
         ("wide", float("inf"), "found inf, expected a finite number"),
         ("way", "left", "found 'left', expected 'up' or 'down'"),

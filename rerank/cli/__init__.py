@@ -10,9 +10,10 @@ from typing import NoReturn
 def main() -> NoReturn:
     """Run ``rerank``.
 
-    Exit codes: 0 done, 1 a file has faults, 2 wrong usage or input, 130 Ctrl-C, 141 closed pipe.
+    Exit codes: 0 done, 1 a file has faults, 2 wrong usage or input, 70 internal error, 130 Ctrl-C, 141
+    closed pipe.
     """
-    _replace_closed_streams()
+    _prepare_streams()
     # Products are small here: threads of BLAS cost more than they gain, and change the last bits.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
@@ -21,12 +22,21 @@ def main() -> NoReturn:
         code = run()
     except KeyboardInterrupt:
         code = 130
+    except Exception as error:
+        from rerank.cli.crash import report
+
+        code = report(error)
     sys.exit(code)
 
 
-def _replace_closed_streams() -> None:
-    """Replace streams that the caller closed: printing fails, messages are dropped."""
+def _prepare_streams() -> None:
+    """Replace streams that the caller closed: printing fails, messages are dropped.
+
+    Text that standard output cannot encode is escaped.
+    """
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     if sys.stderr is None:  # print(file=None) would mix notes into the results
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")

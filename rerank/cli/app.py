@@ -12,6 +12,7 @@ from rerank.cli import (
     append,
     compare,
     convert,
+    crash,
     evaluate,
     features,
     help,
@@ -25,14 +26,14 @@ from rerank.cli import (
     validate,
     weights,
 )
-from rerank.cli.common import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_USAGE, output_error, say
+from rerank.cli.common import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_USAGE, Commands, output_error, say
 
-app = typer.Typer(
+app = Commands(
+    "N-best reranking and learning to rank: learn to put the best candidate first.",
+    epilog="Exit codes: 0 done, 1 the answer is no, 2 wrong usage or input, 70 internal error, 130 Ctrl-C, "
+    "141 closed pipe.",
     name="rerank",
-    help="N-best reranking and learning to rank: learn to put the best candidate first.",
-    no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -49,25 +50,35 @@ def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug",
+            callback=crash.set_debug,
+            is_eager=True,
+            envvar="RERANK_DEBUG",
+            help="Print the traceback of an internal error.",
+        ),
+    ] = False,
 ) -> None:
     """N-best reranking and learning to rank: learn to put the best candidate first."""
 
 
-app.command("train")(train.train)
-app.command("predict")(predict.predict)
-app.command("eval")(evaluate.evaluate)
-app.command("compare")(compare.compare)
-app.command("show")(show.show)
-app.command("validate")(validate.validate)
-app.command("pairs")(pairs.pairs)
-app.command("convert")(convert.convert)
-app.command("append")(append.append)
-app.command("split")(split.split)
-app.command("label")(label.label)
+app.add("train")(train.train)
+app.add("predict")(predict.predict)
+app.add("eval")(evaluate.evaluate)
+app.add("compare")(compare.compare)
+app.add("show")(show.show)
+app.add("validate")(validate.validate)
+app.add("pairs")(pairs.pairs)
+app.add("convert")(convert.convert)
+app.add("append")(append.append)
+app.add("split")(split.split)
+app.add("label")(label.label)
 app.add_typer(features.app, name="features")
 app.add_typer(weights.app, name="weights")
-app.command("list")(listing.list_)
-app.command("help")(help.help_)
+app.add("list")(listing.list_)
+app.add("help")(help.help_)
 
 
 def run() -> int:

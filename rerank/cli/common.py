@@ -1,4 +1,4 @@
-"""What verbs share: exit codes, messages on standard error, failed writes."""
+"""What verbs share: options that are given once, exit codes, messages on standard error, failed writes."""
 
 from __future__ import annotations
 
@@ -10,29 +10,61 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
-from rerank.errors import DataNote, RerankError
+from rerank.errors import DataNote, RerankError, one_line
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 EXIT_NO = 1
 EXIT_USAGE = 2
+EXIT_CRASH = 70
 EXIT_INTERRUPTED = 130
 EXIT_PIPE = 141
 
 
+class Command(TyperCommand):
+    """A command that refuses an option given twice if it takes one value: the last would win silently."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments after the check."""
+        *_, given = self.make_parser(ctx).parse_args(args=list(args))
+        for param in dict.fromkeys(given):
+            single = isinstance(param, TyperOption) and not (param.multiple or param.is_flag)
+            if single and given.count(param) > 1:
+                ctx.fail(f"{param.opts[0]} is given twice, expected once")
+        return super().parse_args(ctx, args)
+
+
+class Commands(typer.Typer):
+    """A group of commands with the settings that all groups share."""
+
+    def __init__(self, help: str, **settings: Any) -> None:
+        super().__init__(help=help, no_args_is_help=True, rich_markup_mode=None, **settings)
+
+    def add(self, name: str) -> Callable[[F], F]:
+        """Return a decorator that adds a command."""
+        return self.command(name, cls=Command)
+
+
 def say(text: str) -> None:
-    """Print one line on standard error."""
-    print(f"rerank: {text}", file=sys.stderr)
+    """Print one line on standard error; it is dropped if nothing can be written there."""
+    try:
+        print(f"rerank: {one_line(text)}", file=sys.stderr, flush=True)
+    except OSError:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (what is buffered would fail again at exit)
 
 
 def output_error(error: OSError) -> int:
     """Report why writing to standard output failed, unless a pipe was closed; return the exit code.
 
-    Buffered output is discarded: a second error at exit would be noise.
+    Buffered output is discarded: a second error at exit would be noise. An error that names a file or has no
+    number is not about standard output and is raised again.
     """
     from rerank.files import STDOUT, os_error
 
+    if error.errno is None or error.filename is not None:
+        raise error
     closed = isinstance(error, BrokenPipeError)
     if not closed:
         say(str(os_error(STDOUT, error)))
@@ -52,12 +84,12 @@ def verb(function: F) -> F:
                 function(*args, **kwargs)
             sys.stdout.flush()
         except RerankError as error:
-            say(str(error).replace("\n", " "))
+            say(str(error))
             raise typer.Exit(EXIT_USAGE) from None
         except OSError as error:  # files have errors of their own: this one is about standard output
             raise typer.Exit(output_error(error)) from None
-        except MemoryError:
-            say("out of memory")
+        except MemoryError as error:
+            say(": ".join(filter(None, ("out of memory", str(error)))))
             raise typer.Exit(EXIT_USAGE) from None
         except KeyboardInterrupt:
             raise typer.Exit(EXIT_INTERRUPTED) from None
@@ -71,4 +103,4 @@ def _show(
     if issubclass(category, DataNote):
         say(f"note: {message}")
     else:
-        sys.stderr.write(warnings.formatwarning(str(message), category, filename, lineno))
+        say(f"{category.__name__}: {message} ({filename}:{lineno})")

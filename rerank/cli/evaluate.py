@@ -76,7 +76,6 @@ def evaluate(
     import sys
 
     from rerank.experiment import evaluate_files
-    from rerank.files import write_lines
     from rerank.report import record, tables
 
     result = evaluate_files(
@@ -84,6 +83,7 @@ def evaluate(
         scores or [],
         metric,
         baseline=baseline,
+        per_list=per_list,
         reading=reading,
         ties=ties,
         no_relevant=no_relevant,
@@ -91,8 +91,6 @@ def evaluate(
         seed=seed,
         replicas=replicas,
     )
-    if per_list is not None:
-        write_lines(per_list, (line.rstrip("\n") for line in record.per_list_tsv(result.per_list())))
     if json:
         sys.stdout.write(record.to_json(result.as_json()))
     else:

@@ -6,14 +6,12 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli.common import say, verb
+from rerank.cli.common import Commands, say, verb
 from rerank.cli.convert import To
 from rerank.cli.options import reads
 from rerank.reading import Reading
 
-app = typer.Typer(
-    help="Features computed from the candidates themselves.", no_args_is_help=True, rich_markup_mode=None
-)
+app = Commands("Features computed from the candidates themselves.")
 
 
 @app.callback()
@@ -21,7 +19,7 @@ def root() -> None:
     """Features computed from the candidates themselves."""
 
 
-@app.command("consensus")
+@app.add("consensus")
 @verb
 @reads
 def consensus(
@@ -53,7 +51,7 @@ def consensus(
     say(f"{items} with {count(len(by), 'further feature')} to {out} ({made.format})")
 
 
-@app.command("parse")
+@app.add("parse")
 @verb
 @reads
 def parse(

@@ -6,17 +6,13 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli.common import say, verb
+from rerank.cli.common import Commands, say, verb
 
 Names = Annotated[
     str | None,
     typer.Option("--feature-names", metavar="FILE", help="File with the id of each feature (bllip)."),
 ]
-app = typer.Typer(
-    help="Linear models from and to other tools' weight files.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = Commands("Linear models from and to other tools' weight files.")
 
 
 @app.callback()
@@ -24,7 +20,7 @@ def root() -> None:
     """Linear models from and to other tools' weight files."""
 
 
-@app.command("import")
+@app.add("import")
 @verb
 def import_(
     weights: Annotated[str, typer.Argument(metavar="FILE", help="A weight file; - is standard input.")],
@@ -47,7 +43,7 @@ def import_(
     say(f"{count(len(model.weights), 'weight')} to {out}")
 
 
-@app.command("export")
+@app.add("export")
 @verb
 def export(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A linear model.")],

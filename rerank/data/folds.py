@@ -16,6 +16,7 @@ import numpy.typing as npt
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Index
 from rerank.errors import ConfigError, DataError
+from rerank.text import number
 
 Key = Sequence[Hashable] | npt.NDArray[np.generic]
 
@@ -117,26 +118,36 @@ def parts_of(lists: CandidateLists, parts: Sequence[str], seed: int) -> Iterator
     DataError
         If a part gets no list.
     """
-    shares: dict[str, float] = {}
-    for text in parts:
-        name, equals, share = text.partition("=")
-        try:
-            value = float(share)
-        except ValueError:
-            value = float("nan")
-        if not name or not equals or not 0 < value <= 1 or os.sep in name or name in shares:
-            raise ConfigError(f"--part {text}: expected NAME=SHARE, each name once, a share of 0 to 1")
-        shares[name] = value
+    shares = shares_of(parts)
     chosen = split(lists, list(shares.values()), seed)
     for name, index in zip(shares, chosen, strict=True):
         yield name, lists.subset(index)
 
 
+def shares_of(parts: Sequence[str]) -> dict[str, float]:
+    """Return the share of each part by name; raise ConfigError for one that is malformed or given twice."""
+    shares: dict[str, float] = {}
+    for text in parts:
+        name, equals, share = text.partition("=")
+        value = number(share) or 0.0
+        if not name or not equals or not 0 < value <= 1 or os.sep in name or name in shares:
+            raise ConfigError(f"--part {text}: expected NAME=SHARE, each name once, a share of 0 to 1")
+        shares[name] = value
+    return shares
+
+
 def folds_of(lists: CandidateLists, n_folds: int, seed: int) -> Iterator[tuple[str, CandidateLists]]:
-    """Yield (name, lists) of fold1/train, fold1/test, fold2/train, ...; raise ConfigError as ``folds``."""
-    for i, fold in enumerate(folds(lists, n_folds, seed), 1):
-        yield f"fold{i}/train", lists.subset(fold.train)
-        yield f"fold{i}/test", lists.subset(fold.test)
+    """Yield (name, lists) of each of ``fold_names``; raise ConfigError as ``folds``."""
+    parts = (part for fold in folds(lists, n_folds, seed) for part in fold)
+    for name, part in zip(fold_names(n_folds), parts, strict=True):
+        yield name, lists.subset(part)
+
+
+def fold_names(n_folds: int) -> Iterator[str]:
+    """Yield fold1/train, fold1/test, fold2/train, ..."""
+    for i in range(1, n_folds + 1):
+        yield f"fold{i}/train"
+        yield f"fold{i}/test"
 
 
 def _groups(lists: CandidateLists | int, key: Key | None) -> tuple[int, Index]:

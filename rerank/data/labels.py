@@ -6,7 +6,6 @@ learnt from. The alternative, pairs whose labels differ by more than a threshold
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -19,6 +18,7 @@ from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
 from rerank.native.data import _kmeans, _pairs
 from rerank.registry import did_you_mean
+from rerank.text import number
 
 Scheme = Literal["best", "above", "model", "top", "kmeans", "list-kmeans"]
 
@@ -44,8 +44,8 @@ class Quantiser:
             return "best"
         if self.scheme == "model":
             return f"model={self.path}"
-        number = int(self.value) if self.value.is_integer() else self.value
-        return f"{self.scheme}={number}" + ("%" if self.scheme == "top" else "")
+        value = int(self.value) if self.value.is_integer() else self.value
+        return f"{self.scheme}={value}" + ("%" if self.scheme == "top" else "")
 
 
 def parse_quantiser(text: str) -> Quantiser:
@@ -70,18 +70,16 @@ def parse_quantiser(text: str) -> Quantiser:
         return Quantiser("best") if name == "best" else Quantiser("model", path=value)
     if name == "top" and not value.endswith("%"):
         raise error
-    try:
-        number = float(value.removesuffix("%") if name == "top" else value)
-    except ValueError:
-        raise error from None
-    fits = math.isfinite(number)
+    threshold = number(value.removesuffix("%") if name == "top" else value)
+    if threshold is None:
+        raise error
     if name == "top":
-        fits = 0 < number < 100
-    elif name != "above":
-        fits = fits and number.is_integer() and 2 <= number < 2**31
+        fits = 0 < threshold < 100
+    else:
+        fits = name == "above" or (threshold.is_integer() and 2 <= threshold < 2**31)
     if not fits:
         raise error
-    return Quantiser(name, number)  # type: ignore[arg-type]  # one of Scheme, checked above
+    return Quantiser(name, threshold)  # type: ignore[arg-type]  # one of Scheme, checked above
 
 
 def quantised(lists: CandidateLists, quantiser: Quantiser, chosen: Index | None = None) -> CandidateLists:

@@ -6,6 +6,7 @@ m. An item that leads by exactly m does not replace it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Mask
 from rerank.errors import ConfigError, DataError
+from rerank.text import number
 
 _LARGEST = np.finfo(np.float64).max
 
@@ -117,10 +119,10 @@ def margin_of(text: str) -> float | None:
     """Return a margin as typed, None for "none"; raise ConfigError if it is anything else."""
     if text == "none":
         return None
-    try:
-        return checked_margin(float(text))
-    except ValueError:
-        raise _no_margin(text) from None
+    margin = math.inf if text == "inf" else number(text)
+    if margin is None:
+        raise _no_margin(text)
+    return checked_margin(margin)
 
 
 def with_margin(lists: CandidateLists, scores: Floats, margin: float) -> Floats:

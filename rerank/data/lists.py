@@ -16,7 +16,8 @@ from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.schema import Column, per_feature, per_item, per_list, present, taken
 from rerank.data.columns.strings import StringColumn
 from rerank.data.matrix import Features, as_features
-from rerank.data.types import Floats, Index, Mask
+from rerank.data.names import Columns, match, numbered
+from rerank.data.types import AnyArray, Floats, Index, Mask
 from rerank.errors import DataError
 from rerank.registry import did_you_mean
 
@@ -25,8 +26,13 @@ from rerank.registry import did_you_mean
 class CandidateLists:
     """Lists of candidates with their features and, for some, judgements.
 
-    Items of list i are the rows ``offsets[i]:offsets[i + 1]`` of every column of items. The invariants are
-    checked once, on construction; kernels check nothing.
+    Items of list i are the entries ``offsets[i]:offsets[i + 1]`` of every column of items: this is the order
+    of the items. The order of the caller's rows (the lines of a file, the rows of arrays) is another one if
+    the rows of a list were not contiguous. Scores are given and returned in the caller's order by
+    ``Model.score``, ``rerank.evaluate``, ``rerank.compare`` and score files; columns, judges and kernels have
+    the order of the items. ``input_order`` and ``from_input_order`` lead from one to the other.
+
+    The invariants are checked once, on construction; kernels check nothing.
 
     Attributes
     ----------
@@ -40,9 +46,13 @@ class CandidateLists:
         Scores of the first stage: numbers, never an order.
     first_best : float64 (n_items), optional
         Its order (largest first, ties by position) is the first stage's ranking.
+    run_scores : float64 (n_items), optional
+        Scores of the TREC run that ``first_best`` ranks, NaN for items that it did not return. With ties=trec
+        ranking metrics break its ties as trec_eval does; items that it did not return are as if absent.
     list_ids, item_ids : StringColumn (n_lists) and (n_items), optional
     rows : int64 (n_items), optional
-        The line of each item among the input's item lines, from 0. None = as read.
+        The caller's row of each item, from 0: its line among the input's item lines. None = both orders are
+        the same.
     feature_names : sequence of str, optional
         None = "1", "2", ...
     texts : StringColumn (n_items), optional
@@ -73,6 +83,7 @@ class CandidateLists:
     labels: Floats | None = field(default=None, metadata=per_item("numbers"))
     base_scores: Floats | None = field(default=None, metadata=per_item("numbers"))
     first_best: Floats | None = field(default=None, metadata=per_item("numbers"))
+    run_scores: Floats | None = field(default=None, metadata=per_item("numbers"))
     list_ids: StringColumn | None = field(default=None, metadata=per_list("strings"))
     item_ids: StringColumn | None = field(default=None, metadata=per_item("strings"))
     rows: Index | None = field(default=None, metadata=per_item("positions"))
@@ -100,8 +111,9 @@ class CandidateLists:
         if offsets.ndim != 1 or offsets.dtype != np.int64 or len(offsets) < 2 or offsets[0] != 0:
             raise DataError("offsets must be int64, start at 0 and bound one list at least")
         Column("positions", "list").check("offsets", offsets, len(offsets))
-        if np.any(np.diff(offsets) <= 0):
-            raise DataError(f"list {np.argmax(np.diff(offsets) <= 0)} is empty")
+        empty = offsets[1:] <= offsets[:-1]
+        if np.any(empty):
+            raise DataError(f"list {np.argmax(empty)} is empty")
         if offsets[-1] != self.features.n_items:
             raise DataError(f"the lists hold {offsets[-1]} items, the features {self.features.n_items}")
         lengths = {"item": self.n_items, "list": self.n_lists, "feature": self.n_features}
@@ -131,25 +143,33 @@ class CandidateLists:
     ) -> CandidateLists:
         """Make lists from arrays, as other Python tools hold them.
 
+        Entries belong together by position: the index of a pandas Series does not count. The rows of a list
+        need not be contiguous; scores are given and returned in the order of these rows.
+
         Parameters
         ----------
-        X : array or scipy sparse matrix (n_items, n_features)
+        X : array, data frame or scipy sparse matrix (n_items, n_features)
         y : array (n_items), optional
             Labels, NaN = unjudged.
         group : array of int, optional
             Lengths of consecutive lists. Without ``group`` and ``qid`` all items are one list.
         qid : array (n_items), optional
-            A list id for each item, see ``regrouped``.
-        feature_names, item_ids : sequence of str, optional
+            A list id for each item, see ``regrouped``; 1.0 is the id "1".
+        feature_names : sequence of str, optional
+            None = the columns of a data frame, if they are strings.
+        item_ids : sequence of str, optional
         source : str
             Where the arrays came from, for messages.
 
         Raises
         ------
         DataError
-            If the arrays do not fit each other, or both ``group`` and ``qid`` are given.
+            If the arrays do not fit each other, an id is missing, or both ``group`` and ``qid`` are given.
         """
         features = as_features(X)
+        columns = [] if isinstance(X, Features) else list(getattr(X, "columns", ()))
+        if feature_names is None and columns and all(isinstance(name, str) for name in columns):
+            feature_names = columns
         n_items = features.n_items
         if n_items == 0:
             raise DataError(f"{source}: no items")
@@ -177,7 +197,10 @@ class CandidateLists:
         given = np.asarray(qid)
         if given.shape != (n_items,):
             raise DataError(f"{source}: qid has shape {given.shape}, expected ({n_items},)")
-        return lists.regrouped([i if isinstance(i, bytes) else str(i) for i in given.tolist()])
+        ids = [_id_text(value) for value in given.tolist()]
+        if None in ids:
+            raise DataError(f"{source}: the qid of row {ids.index(None) + 1} is missing")
+        return lists.regrouped([text for text in ids if text is not None])
 
     @property
     def n_lists(self) -> int:
@@ -217,7 +240,11 @@ class CandidateLists:
         """Return the feature names by column, "1", "2", ... if the set has none."""
         if self.feature_names is not None:
             return list(self.feature_names)
-        return _numbered(self.n_features)
+        return numbered(self.n_features)
+
+    def columns(self) -> Columns:
+        """Return the columns as ``data.names`` matches them."""
+        return Columns(self.feature_names, self.n_features)
 
     def column_of(self, name: str) -> int:
         """Return the column of the feature ``name``; raise DataError, with the nearest name, if unknown."""
@@ -230,23 +257,43 @@ class CandidateLists:
         """Return the id of list ``i``, its number from 1 if the set has no ids."""
         return self.list_ids[i] if self.list_ids is not None else str(i + 1)
 
+    def place_of(self, item: int) -> str:
+        """Return an item's list and its id for messages, its number in the list if there are no ids."""
+        i = int(np.searchsorted(self.offsets, item, side="right")) - 1
+        name = (
+            repr(self.item_ids[item]) if self.item_ids is not None else str(item - int(self.offsets[i]) + 1)
+        )
+        return f"list {self.list_id(i)!r}, item {name}"
+
     def judged_lists(self) -> Mask:
         """Return whether each list has a judged item, bool (n_lists)."""
         if self.labels is None:
             return np.zeros(self.n_lists, dtype=bool)
         return np.logical_or.reduceat(~np.isnan(self.labels), self.offsets[:-1])
 
-    def input_order(self, values: Floats) -> Floats:
-        """Return values of items (n_items, ...) in the order of the input's lines."""
+    def input_order(self, values: AnyArray) -> AnyArray:
+        """Return values of items (n_items, ...), such as ``labels``, in the order of the caller's rows.
+
+        Raises DataError if there are more or fewer.
+        """
+        self._check_length(values)
         if self.rows is None:
             return values
         out = np.empty_like(values)
         out[self.rows] = values
         return out
 
-    def from_input_order(self, values: Floats) -> Floats:
-        """Return values in the order of the input's lines (n_items, ...) in the order of the items."""
+    def from_input_order(self, values: AnyArray) -> AnyArray:
+        """Return values in the order of the caller's rows (n_items, ...), such as scores, by item.
+
+        Raises DataError if there are more or fewer.
+        """
+        self._check_length(values)
         return values if self.rows is None else values[self.rows]
+
+    def _check_length(self, values: AnyArray) -> None:
+        if values.shape[:1] != (self.n_items,):
+            raise DataError(f"values have shape {values.shape}, expected ({self.n_items}, ...)")
 
     def with_first_best(self, how: str) -> CandidateLists:
         """Return the same lists with a first-best: "input", or the name of a feature (larger first)."""
@@ -254,7 +301,7 @@ class CandidateLists:
             first_best = -(np.arange(self.n_items) if self.rows is None else self.rows).astype(np.float64)
         else:
             first_best = self.features.column(self.column_of(how))
-        return replace(self, first_best=first_best)
+        return replace(self, first_best=first_best, run_scores=None)
 
     def with_columns(self, names: Sequence[str]) -> CandidateLists:
         """Return the same lists with the feature columns ``names``, in that order.
@@ -269,18 +316,12 @@ class CandidateLists:
     def places_in(self, names: Sequence[str]) -> Index:
         """Return the place of each feature column among ``names``, -1 if it has none: int64 (n_features).
 
-        Columns are matched by name, or by position if either side has no names of its own.
+        Columns are matched by name, or by position if only one side has names; see ``data.names``.
         """
-        mine = self.names()
-        if mine == _numbered(len(mine)) or list(names) == _numbered(len(names)):
-            places = np.arange(len(mine), dtype=np.int64)
-            places[len(names) :] = -1
-            return places
-        place = {name: j for j, name in enumerate(names)}
-        return np.array([place.get(name, -1) for name in mine], dtype=np.int64)
+        return match(self.columns(), Columns(names, len(names))).places
 
     def with_added(self, columns: Mapping[str, Floats]) -> CandidateLists:
-        """Return the same lists with further features, name to values (n_items).
+        """Return the same lists with further features, name to values (n_items) in the order of the items.
 
         Raises DataError if a name exists already or a shape is wrong.
         """
@@ -298,7 +339,7 @@ class CandidateLists:
         return replace(self, features=features, feature_names=feature_names)
 
     def replace_labels(self, labels: Floats | None) -> CandidateLists:
-        """Return the same lists with other labels (n_items); None = nothing is judged."""
+        """Return the same lists with other labels (n_items) in the order of the items; None = none judged."""
         return replace(self, labels=labels)
 
     def regrouped(self, ids: Sequence[str | bytes]) -> CandidateLists:
@@ -323,8 +364,9 @@ class CandidateLists:
     def subset(self, chosen: npt.ArrayLike) -> CandidateLists:
         """Return the lists at ``chosen`` (indices or a mask over lists), in that order.
 
-        ``rows`` count the lines of these lists alone. Raises DataError if nothing is chosen, or a list that
-        is not there.
+        The caller's rows of the subset are those of its lists, in the order that they have here, renumbered;
+        if ``rows`` is None, they are the items in the order chosen. Raises DataError if nothing is chosen, or
+        a list that is not there.
         """
         which = np.asarray(chosen)
         if which.dtype == bool and which.shape == (self.n_lists,):
@@ -343,7 +385,7 @@ class CandidateLists:
     def kept(self, which: Mask) -> CandidateLists:
         """Return the same lists with only the items of the mask (n_items); DataError if a list loses all.
 
-        ``rows`` count the lines that are kept.
+        The caller's rows are those that are kept, renumbered.
         """
         items = np.flatnonzero(which)
         sizes = np.add.reduceat(which, self.offsets[:-1], dtype=np.int64)
@@ -388,9 +430,14 @@ class CandidateLists:
         return digest.hexdigest()
 
 
-def _numbered(n: int) -> list[str]:
-    """The names of columns that have no names: "1", "2", ..."""
-    return [str(j + 1) for j in range(n)]
+def _id_text(value: Any) -> str | bytes | None:
+    """A list's id as text, None for what arrays and data frames hold where there is no value."""
+    if isinstance(value, str | bytes):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    text = str(value)
+    return None if text in ("None", "nan", "NaT", "<NA>") else text
 
 
 def _vector(values: Any, name: str, length: int) -> Floats:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from rerank.data.layouts.base import Features
+from rerank.data.layouts.base import Features, require_dense
 from rerank.data.layouts.dense import Dense
 from rerank.data.layouts.sparse import Mixed, Sparse
 from rerank.errors import DataError
 
-__all__ = ["Dense", "Features", "Mixed", "Sparse", "as_features"]
+__all__ = ["Dense", "Features", "Mixed", "Sparse", "as_features", "require_dense"]
 
 
 def as_features(X: Any) -> Features:

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from rerank.data.columns.offsets import are_bounds
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.types import AnyArray, Floats
@@ -262,9 +263,8 @@ def _fits(values: Mapping[str, AnyArray], n_features: int) -> bool:
     bounds, knots, levels = values["bounds"], values["knots"], values["levels"]
     return (
         len(bounds) == n_features + 1
-        and bounds[0] == 0
-        and bool(np.all(np.diff(bounds) > 0))
-        and bounds[-1] == len(knots) == len(levels)
+        and are_bounds(bounds, len(knots), empty=False)
+        and len(knots) == len(levels)
     )
 
 

@@ -2,19 +2,18 @@
 
 ``meta.json`` records the version of the format, the sizes, and the dtype and shape of every array. String
 columns are two arrays each, ``NAME.bytes`` and ``NAME.offsets``. The same lists give the same bytes.
-A store is written next to its destination and moved there whole.
+A store is written next to its destination and moved there whole, see rerank/placing.py.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import secrets
-import shutil
+import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -23,16 +22,15 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.store_reader import FORMAT, META, VERSION, StrPath, entries, is_store, read_meta, read_store
 from rerank.data.types import AnyArray
-from rerank.errors import ConfigError, FormatError
-from rerank.files import os_error
+from rerank.errors import DataNote, FormatError, RerankError
+from rerank.placing import Part, placing, recover, sync
 
 __all__ = [
     "arrays_of",
     "check_place",
     "is_store",
-    "move_store",
-    "placed_together",
     "read_store",
+    "restore",
     "write_store",
 ]
 
@@ -43,18 +41,20 @@ def write_store(lists: CandidateLists, path: StrPath) -> None:
     Readers that have the old one open keep it. Raises FormatError if ``path`` exists and is not a store,
     or contains a file that is not the store's own, and OSError if the place cannot be written.
     """
-    place = Path(os.path.realpath(path))
+    place = os.path.realpath(path)
+    restore(place)
     check_place(place)
     arrays = dict(arrays_of(lists))
-    part = place.with_name(f".{place.name}.{secrets.token_hex(6)}.part")
-    part.mkdir()
-    try:
+    with placing(place, folder=True) as part:
         for name, array in arrays.items():
-            np.save(part / f"{name}.npy", np.ascontiguousarray(array), allow_pickle=False)
-        (part / META).write_text(_meta_text(lists, arrays), encoding="ascii")
-        _move(part, place)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+            with _new_file(part, f"{name}.npy") as file:
+                values = np.ascontiguousarray(array)
+                header = np.lib.format.header_data_from_array_1_0(values)
+                np.lib.format.write_array_header_1_0(file, header)
+                # Not ndarray.tofile, whose errors do not give the reason.
+                file.write(values.reshape(-1).view(np.uint8).data)
+        with _new_file(part, META) as file:
+            file.write(_meta_text(lists, arrays).encode("ascii"))
 
 
 def check_place(path: StrPath) -> None:
@@ -64,10 +64,42 @@ def check_place(path: StrPath) -> None:
         _check_replaceable(place)
 
 
-def move_store(store: StrPath, path: StrPath) -> None:
-    """Move a store to ``path`` on the same file system; a store that is there is replaced."""
-    check_place(path)
-    _move(Path(store), Path(os.path.realpath(path)))
+def restore(path: StrPath) -> None:
+    """Put back a store that a killed process was replacing at ``path``, with a note.
+
+    Raises
+    ------
+    RerankError
+        If there is such a store and it cannot be renamed.
+    """
+    place = os.path.realpath(path)
+    try:
+        old = recover(place, _is_whole)
+    except OSError as error:
+        raise RerankError(
+            f"{path}: an interrupted replacement left the store as {error.filename}: rename it"
+        ) from None
+    if old is not None:
+        text = f"{path}: restored from {os.path.basename(old)}, which an interrupted replacement had left"
+        warnings.warn(text, DataNote, stacklevel=3)
+
+
+def _is_whole(path: str) -> bool:
+    """Whether a store can be read."""
+    try:
+        read_store(path)
+    except (FormatError, OSError):
+        return False
+    return True
+
+
+@contextmanager
+def _new_file(part: Part, name: str) -> Iterator[BinaryIO]:
+    """A file of a store that is being prepared; on the disk when the block ends."""
+    with open(os.path.join(part.path, name), "xb") as file:
+        yield file
+        file.flush()
+        sync(file.fileno())
 
 
 def arrays_of(lists: CandidateLists) -> Iterator[tuple[str, AnyArray]]:
@@ -119,50 +151,3 @@ def _check_replaceable(place: Path) -> None:
         raise FormatError(
             str(place), None, f"{foreign[0]!r} inside the store", "only its own files if it is to be replaced"
         )
-
-
-def _move(part: Path, place: Path) -> None:
-    """Put ``part`` at ``place``; the old store is deleted once the new one is there."""
-    if not place.exists():
-        os.rename(part, place)
-        return
-    old = part.with_suffix(".old")
-    os.rename(place, old)
-    try:
-        os.rename(part, place)
-    except BaseException:
-        os.rename(old, place)
-        raise
-    shutil.rmtree(old)
-
-
-@contextmanager
-def placed_together(folder: str) -> Iterator[str]:
-    """Yield a folder whose stores and files move to ``folder`` when the block ends, none if it raises.
-
-    ``folder`` is made if it does not exist. Raises RerankError if it cannot be made or a file not written.
-    """
-    if not folder:
-        raise ConfigError("out: found no name, expected that of a folder")
-    there = os.path.isdir(folder)
-    stage = os.path.join(folder, f".{secrets.token_hex(6)}.part")
-    try:
-        os.makedirs(stage)
-    except OSError as error:
-        raise os_error(folder, error) from None
-    try:
-        yield stage
-        # Files first: only they can be refused here, stores were checked before.
-        for name in sorted(os.listdir(stage), key=lambda name: (name.endswith(".store"), name)):
-            source, target = os.path.join(stage, name), os.path.join(folder, name)
-            if os.path.isdir(source):
-                move_store(source, target)
-            else:
-                os.replace(source, target)
-    except OSError as error:  # a full disk, a folder in a file's place
-        raise os_error(folder, error) from None
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
-        if not there:
-            with suppress(OSError):  # files placed in it stay
-                os.rmdir(folder)

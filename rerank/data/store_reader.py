@@ -3,63 +3,88 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-import re
+import stat
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 
 from rerank.data.columns.forests import Forest
+from rerank.data.columns.offsets import fresh_array
 from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.schema import ARRAYS, Column, declared
 from rerank.data.columns.strings import StringColumn
+from rerank.data.layouts.sparse import MAX_FEATURES
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Mixed, Sparse
+from rerank.data.npy import Header, read_header
 from rerank.data.types import AnyArray
 from rerank.errors import DataError, FormatError
+from rerank.memory import require
 
 FORMAT = "rerank-store"
 VERSION = 1
 META = "meta.json"
 StrPath = str | os.PathLike[str]
 
-_HEADER = re.compile(
-    rb"\{'descr': '([<>][fiu][248]|[|][iub]1)', 'fortran_order': (False|True), "
-    rb"'shape': \(((?:[0-9]{1,18},|(?:[0-9]{1,18}, )*[0-9]{1,18})?)\), \} *\n"
-)
+# How often a store is opened that is replaced while it is read.
+TRIES = 10
+# Bounds, indices and places are copied before they are checked, so that no change of the file can lead a
+# kernel out of its arrays. Only 4-byte ones (indices, nodes of trees) of more bytes stay mapped.
+COPIED = 1 << 28
+_LONGEST_META = 1 << 24
+_NAME_BYTES = 64  # of a short string as an object, its place in a list included
 
 
 def read_store(path: StrPath) -> CandidateLists:
-    """Return the lists stored in the directory ``path``; their arrays are mapped read-only, not copied.
+    """Return the lists stored in the directory ``path``; values and text are mapped read-only, not copied.
+
+    The directory is opened once: a store that is replaced meanwhile is read whole, the old one or the new.
 
     Raises FormatError for a directory that is not a store, for another version, and for arrays that are
     missing, cut off, of another dtype or shape, or do not fit each other.
     """
-    return _Reader(Path(path)).lists()
+    for left in reversed(range(TRIES)):
+        with Folder(path) as folder:
+            try:
+                return _Reader(folder).lists()
+            except FormatError:
+                if not (left and folder.is_replaced()):
+                    raise
+    raise AssertionError  # the last turn returns or raises
 
 
 def is_store(path: StrPath) -> bool:
     """Return whether ``path`` is a directory whose meta.json names it a store, of any version."""
     try:
-        return read_meta(Path(path)).get("format") == FORMAT
+        return read_meta(path).get("format") == FORMAT
     except (FormatError, OSError):
         return False
 
 
-def read_meta(path: Path) -> dict[str, Any]:
+def read_meta(path: StrPath) -> dict[str, Any]:
     """Return the object in meta.json; raise FormatError if there is none."""
-    file = path / META
+    with Folder(path) as folder:
+        return _meta(folder)
+
+
+def _meta(folder: Folder) -> dict[str, Any]:
+    """The object in meta.json of an open directory."""
+    file = str(folder.path / META)
     try:
-        meta = json.loads(file.read_text(encoding="ascii"))
-    except (FileNotFoundError, NotADirectoryError):
-        found = f"no {META}" if path.is_dir() else "a file" if path.exists() else "no such directory"
-        raise FormatError(str(path), None, found, "a store") from None
+        with folder.open(META) as handle:
+            text = handle.read(_LONGEST_META + 1)
+    except FileNotFoundError:
+        raise FormatError(str(folder.path), None, f"no {META}", "a store") from None
+    if len(text) > _LONGEST_META:
+        raise FormatError(file, None, f"more than {_LONGEST_META} bytes", "a store's meta")
+    try:
+        meta = json.loads(text.decode("ascii"))
     except (ValueError, RecursionError) as error:  # also UnicodeDecodeError, JSONDecodeError
-        raise FormatError(str(file), getattr(error, "lineno", None), "no JSON", "a store's meta") from None
+        raise FormatError(file, getattr(error, "lineno", None), "no JSON", "a store's meta") from None
     if not isinstance(meta, dict):
-        raise FormatError(str(file), None, f"a JSON {type(meta).__name__}", "an object")
+        raise FormatError(file, None, f"a JSON {type(meta).__name__}", "an object")
     return meta
 
 
@@ -69,51 +94,94 @@ def entries(meta: dict[str, Any], key: str, kind: type) -> Any:
     return value if isinstance(value, kind) else kind()
 
 
+class Folder:
+    """A directory that is opened once; its files are found through its descriptor, whatever its path becomes.
+
+    Raises FormatError if there is no directory.
+    """
+
+    def __init__(self, path: StrPath) -> None:
+        self.path = Path(path)
+        try:
+            self._fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        except (FileNotFoundError, NotADirectoryError):
+            found = "a file" if self.path.exists() else "no such directory"
+            raise FormatError(str(path), None, found, "a store") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
+
+    def open(self, name: str) -> BinaryIO:
+        """Open a file of the directory to read; raise FormatError if it is no plain file."""
+        fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK, dir_fd=self._fd)  # a pipe must not wait
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            os.close(fd)
+            raise FormatError(str(self.path / name), None, "a folder, pipe or device", "a file")
+        return open(fd, "rb")
+
+    def is_replaced(self) -> bool:
+        """Return whether the path now leads elsewhere, or nowhere."""
+        try:
+            return not os.path.samestat(os.stat(self.path), os.fstat(self._fd))
+        except OSError:
+            return True
+
+
 class _Reader:
     """Reads one store; every fault is a FormatError."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.meta = read_meta(path)
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self.path = folder.path
+        self.meta = _meta(folder)
         if self.meta.get("format") != FORMAT:
-            raise self.fault(META, f"format {self.meta.get('format')!r}", repr(FORMAT))
+            raise self.fault(META, f"format {_brief(self.meta.get('format'))}", repr(FORMAT))
         if self.meta.get("version") != VERSION:
-            raise self.fault(META, f"version {self.meta.get('version')!r}", f"version {VERSION}")
+            raise self.fault(META, f"version {_brief(self.meta.get('version'))}", f"version {VERSION}")
         self.arrays = entries(self.meta, "arrays", dict)
-        sizes = [self.size(key) for key in ("n_lists", "n_items", "n_features")]
-        self.n_lists, self.n_items, self.n_features = sizes
+        self.n_lists, self.n_items = (self.size(key, 2**62) for key in ("n_lists", "n_items"))
+        self.n_features = self.size("n_features", MAX_FEATURES)
 
     def fault(self, file: str, found: str, expected: str) -> FormatError:
         return FormatError(str(self.path / file), None, found, expected)
 
-    def size(self, key: str) -> int:
+    def size(self, key: str, most: int) -> int:
         value = self.meta.get(key)
-        if type(value) is not int or value < 0:
-            raise self.fault(META, f"{key} {value!r}", "a whole number")
+        if type(value) is not int or not 0 <= value <= most:
+            raise self.fault(META, f"{key} {_brief(value)}", f"a whole number up to {most}")
         return value
 
     def array(self, name: str, dtype: str | tuple[str, ...], *shape: int | None) -> AnyArray:
-        """One array, mapped; ``dtype`` is the type or types it may have, None in ``shape`` any length."""
+        """One array; ``dtype`` is the type or types it may have, None in ``shape`` any length."""
         file = f"{name}.npy"
         wanted = (dtype,) if isinstance(dtype, str) else dtype
         try:
-            with (self.path / file).open("rb") as handle:
-                array = _map(handle)
+            with self.folder.open(file) as handle:
+                header = read_header(handle)
+                size = os.fstat(handle.fileno()).st_size - handle.tell()
+                if size != header.n_bytes:
+                    raise ValueError(f"{size} bytes of data, but its header says {header.n_bytes}")
+                self._check_header(name, header, wanted, shape)
+                return _taken(handle, header, str(self.path / file))
         except FileNotFoundError:
             raise self.fault(file, "no such file", f"the array {name} that {META} names") from None
         except ValueError as error:
             raise self.fault(file, str(error), "a whole .npy file") from None
-        if array.dtype.str not in wanted:
-            raise self.fault(file, f"dtype {array.dtype.str}", f"dtype {' or '.join(wanted)}")
-        fits = len(shape) == array.ndim and all(
-            s in (None, n) for s, n in zip(shape, array.shape, strict=True)
-        )
-        if not fits:
+
+    def _check_header(
+        self, name: str, header: Header, dtypes: tuple[str, ...], shape: tuple[int | None, ...]
+    ) -> None:
+        file, found = f"{name}.npy", header.shape
+        if header.dtype.str not in dtypes:
+            raise self.fault(file, f"dtype {header.dtype.str}", f"dtype {' or '.join(dtypes)}")
+        if len(shape) != len(found) or any(s not in (None, n) for s, n in zip(shape, found, strict=True)):
             expected = ", ".join("any" if s is None else str(s) for s in shape)
-            raise self.fault(file, f"shape {array.shape}", f"shape ({expected})")
-        if self.arrays.get(name) != {"dtype": array.dtype.str, "shape": list(array.shape)}:
-            raise self.fault(file, f"{array.dtype.str} of shape {array.shape}", f"as in {META}")
-        return array
+            raise self.fault(file, f"shape {found}", f"shape ({expected})")
+        if self.arrays.get(name) != {"dtype": header.dtype.str, "shape": list(found)}:
+            raise self.fault(file, str(header), f"as in {META}")
 
     def strings(self, name: str, length: int | None) -> StringColumn | None:
         if f"{name}.bytes" not in self.arrays and f"{name}.offsets" not in self.arrays:
@@ -152,7 +220,7 @@ class _Reader:
             return self.forest(name, length)
         if column.kind in ("strings", "names"):
             strings = self.strings(name, length)
-            return list(strings) if strings is not None and column.kind == "names" else strings
+            return _names(strings) if strings is not None and column.kind == "names" else strings
         if name not in self.arrays and not column.several:
             return None
         if column.kind == "ragged":
@@ -164,14 +232,14 @@ class _Reader:
         """What the field ``name`` of CandidateLists holds."""
         if not column.several:
             return self.column(name, column)
-        keys = self.meta.get(name)
         if column.kind != "statistics":
-            values = [self.column(f"{name}.{k}", column) for k in range(self.size(name))]
+            values = [self.column(f"{name}.{k}", column) for k in range(self.size(name, len(self.arrays)))]
             if None in values:
                 raise self.fault(META, f"no array {name}.{values.index(None)}", f"one for each of its {name}")
             return tuple(values)
-        if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
-            raise self.fault(META, f"{name} {keys!r}", "a list of names")
+        keys = self.meta.get(name)
+        if not isinstance(keys, list) or not _are_names(keys):
+            raise self.fault(META, f"{name} {_brief(keys)}", "a list of names")
         return {key: self.column(f"{name}.{k}", column) for k, key in enumerate(keys)}
 
     def lists(self) -> CandidateLists:
@@ -185,29 +253,39 @@ class _Reader:
             raise FormatError(str(self.path), None, message, "columns that fit each other") from None
 
 
-def _map(handle: BinaryIO) -> AnyArray:
-    """The array of an open .npy file, mapped read-only; ValueError if it is cut off or malformed.
-
-    The header is matched as numpy.save writes it (version 1.0). That gives plainer errors than numpy's own
-    reader of headers, which also evaluates and repairs them.
-    """
-    start = handle.read(10)
-    length = int.from_bytes(start[8:], "little")
-    header = handle.read(length)
-    match = _HEADER.fullmatch(header)
-    if start[:8] != b"\x93NUMPY\x01\x00" or len(header) != length or match is None:
-        raise ValueError("no header of a numeric array")
-    if match[2] != b"False":
-        raise ValueError("an array in Fortran order")
-    shape = tuple(int(n) for n in match[3].split(b",") if n.strip())
-    try:
-        dtype = np.dtype(match[1].decode("ascii"))
-    except TypeError:
-        raise ValueError(f"dtype {match[1].decode('ascii')}") from None
-    size = os.fstat(handle.fileno()).st_size - handle.tell()
-    wanted = dtype.itemsize * math.prod(shape)
-    if size != wanted:
-        raise ValueError(f"{size} bytes of data, but its header says {wanted}")
-    if wanted == 0:
+def _taken(handle: BinaryIO, header: Header, file: str) -> AnyArray:
+    """The array whose data ``handle`` is at: a copy of whole numbers, see COPIED, else mapped read-only."""
+    dtype, shape = header.dtype, header.shape
+    if header.n_bytes == 0:
         return np.empty(shape, dtype=dtype)
-    return np.asarray(np.memmap(handle, dtype=dtype, mode="r", offset=handle.tell(), shape=shape))
+    if dtype.kind != "i" or (dtype.itemsize < 8 and header.n_bytes > COPIED):
+        return np.asarray(np.memmap(handle, dtype=dtype, mode="r", offset=handle.tell(), shape=shape))
+    require(header.n_bytes, f"the numbers of {file}")
+    array = fresh_array(shape, dtype)
+    if handle.readinto(array.data.cast("B")) != header.n_bytes:  # type: ignore[attr-defined]
+        raise ValueError("less data than when it was opened")
+    array.flags.writeable = False
+    return array
+
+
+def _names(strings: StringColumn) -> list[str]:
+    """The names of features as objects."""
+    require(_NAME_BYTES * len(strings) + len(strings.data), f"{len(strings):,} feature names")
+    return list(strings)
+
+
+def _brief(value: Any) -> str:
+    """A value of meta.json in a message."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _are_names(values: list[Any]) -> bool:
+    """Whether these are different strings that a file can hold."""
+    if not all(isinstance(value, str) for value in values):
+        return False
+    try:
+        "".join(values).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return len(set(values)) == len(values)

@@ -27,7 +27,7 @@ from rerank.evaluation.significance import (
     wins_ties_losses,
 )
 from rerank.metrics.base import parse_all, prepare_all
-from rerank.metrics.judges import ReportJudge, statistics
+from rerank.metrics.judges import ReportJudge, by_item, statistics
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def compare_all(
     ----------
     lists : CandidateLists
     systems : mapping of str to array_like (n_items)
-        Scores by name, in the order of the items; larger is better.
+        Scores by name, in the order of the caller's rows (see ``Model.score``); larger is better.
     metrics : sequence of str
     ties, no_relevant : str, optional
         See ``Preparation``.
@@ -137,7 +137,7 @@ def compare_all(
     judged = np.logical_or.reduce([judge.judged for judge in judges])
     if not judged.any():
         raise DataError(f"{lists.source}: no list has a judged item")
-    rows = {name: statistics(judges, scores) for name, scores in systems.items()}
+    rows = {name: statistics(judges, scores) for name, scores in by_item(lists, systems).items()}
     pairs = {
         judge.name: _pairs_of(
             judge, {name: row[m][judged] for name, row in rows.items()}, samples, level, seed

@@ -18,7 +18,7 @@ from rerank.evaluation.resampling import Resampled
 from rerank.evaluation.significance import SEED
 from rerank.evaluation.variance import Variance
 from rerank.metrics.base import Metric, parse_all, prepare_all
-from rerank.metrics.judges import ReportJudge, statistics
+from rerank.metrics.judges import ReportJudge, Scores, by_item, checked_scores, statistics
 from rerank.metrics.selecting import Selection
 from rerank.registry import did_you_mean
 
@@ -190,7 +190,7 @@ def evaluate(
     ----------
     lists : CandidateLists
     systems : mapping of str to array_like (n_items)
-        Scores by name, in the order of the items; larger is better.
+        Scores by name, in the order of the caller's rows (see ``Model.score``); larger is better.
     metrics : sequence of str
     baseline : str, optional
         The system that the others are tested against; by default the first stage's ranking if there is one.
@@ -220,7 +220,8 @@ def evaluate(
     judged = np.logical_or.reduce([judge.judged for judge in judges])
     if not judged.any():
         raise DataError(f"{lists.source}: no list has a judged item")
-    rows = {name: _statistics(judges, name, scores) for name, scores in systems.items()}
+    ranked = by_item(lists, systems)
+    rows = {name: statistics(judges, scores) for name, scores in ranked.items()}
     firsts = [first for judge in judges if (first := judge.first_best()) is not None]
     if len(firsts) == len(judges):
         rows[FIRST_BEST] = firsts
@@ -239,7 +240,7 @@ def evaluate(
                 )
                 for m, info in enumerate(infos.values())
             }
-            for name, scores in systems.items()
+            for name, scores in ranked.items()
         },
         baseline=against,
         samples=samples,
@@ -271,7 +272,7 @@ def values(
     ----------
     lists : CandidateLists
     scores : array_like (n_items)
-        In the order of the items; larger is better.
+        In the order of the caller's rows (see ``Model.score``); larger is better.
     metrics : sequence of str
     ties, no_relevant : str, optional
         See ``Preparation``.
@@ -285,7 +286,7 @@ def values(
     """
     typed: dict[str, Metric] = parse_all(metrics)
     judges = prepare_all(lists, typed.values(), ties=ties, no_relevant=no_relevant)
-    found = statistics(judges, scores)
+    found = statistics(judges, lists.from_input_order(checked_scores(scores, lists.n_items)))
     return {
         text: corpus_value(judge, per_list)
         for text, judge, per_list in zip(typed, judges, found, strict=True)
@@ -300,19 +301,12 @@ def _result(
     return MetricResult(value, table.interval(name, m, level), _gap(value, info), **tests)
 
 
-def _switched(judge: ReportJudge, scores: npt.ArrayLike) -> int | None:
+def _switched(judge: ReportJudge, scores: Scores) -> int | None:
     """Judged lists whose choice is not the first stage's; None if the metric chooses no item."""
     stage = judge.stage
     if not isinstance(stage, Selection) or stage.first_best is None:
         return None
     return int(np.count_nonzero(differ(stage.lists, stage.place(scores), stage.first_best) & judge.judged))
-
-
-def _statistics(judges: Sequence[ReportJudge], name: str, scores: npt.ArrayLike) -> list[Floats]:
-    try:
-        return statistics(judges, scores)
-    except DataError as error:
-        raise DataError(f"{name}: {error}") from None
 
 
 def _info(judge: ReportJudge, typed: str) -> MetricInfo:

@@ -6,17 +6,17 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rerank.data.folds import folds_of, parts_of
+from rerank.data.folds import fold_names, folds_of, parts_of, shares_of
 from rerank.data.scores import read_scores
 from rerank.errors import ConfigError
 from rerank.experiment.derive import labelled
-from rerank.experiment.outputs import Written, written
-from rerank.experiment.sources import Data, as_lists, read_lists
-from rerank.files import os_error
+from rerank.experiment.outputs import Written, all_or_none, check_outputs, checked_format, written
+from rerank.experiment.sources import Data, as_lists, inputs_of, read_lists
 from rerank.formats import base
 from rerank.formats.weights import WeightOptions, read_weights, write_weights
 from rerank.models.linear import LinearModel
 from rerank.models.weights import load_linear, weights_of
+from rerank.placing import make_folder
 from rerank.reading import Reading
 
 
@@ -64,7 +64,7 @@ def convert_file(data: Data, out: str, to: str | None = None, *, reading: Readin
     to : name of the format to write; None = by the suffix of ``out``.
     reading : how the file is read.
     """
-    target = to or base.format_for(out)
+    target = checked_format(out, to, data, reading)
     return written(read_lists(data, reading), out, target)
 
 
@@ -83,9 +83,9 @@ def append_file(
     data, out, to, reading : as for ``convert_file``.
     columns : the feature's name to the file of its values.
     """
-    target = to or base.format_for(out)
+    target = checked_format(out, to, data, reading, *columns.values())
     lists = read_lists(data, reading)
-    added = {name: read_scores(path, lists) for name, path in columns.items()}
+    added = {name: lists.from_input_order(read_scores(path, lists)) for name, path in columns.items()}
     return written(lists.with_added(added), out, target)
 
 
@@ -99,7 +99,7 @@ def label_file(
     data, out, to, reading : as for ``convert_file``.
     metric : a metric of single candidates, such as sBLEU.
     """
-    target = to or base.format_for(out)
+    target = checked_format(out, to, data, reading)
     return written(labelled(read_lists(data, reading), metric), out, target)
 
 
@@ -118,7 +118,7 @@ def split_file(
     Parameters
     ----------
     data, reading : as for ``convert_file``.
-    folder : where the files go.
+    folder : where the files go, together or not at all.
     parts : ``NAME=SHARE``, such as ``dev=0.1``.
     folds : number of folds of train and test, in place of parts.
     seed : of the drawing.
@@ -127,22 +127,23 @@ def split_file(
     Raises
     ------
     RerankError
-        If both or neither of parts and folds are given, shares sum to more than 1, or the suffix is unknown.
+        If both or neither of parts and folds are given, shares sum to more than 1, the suffix is unknown, or
+        a file cannot be written or is an input, which is checked first.
     """
     if bool(parts) == (folds is not None):
         raise ConfigError("give parts (--part NAME=SHARE, twice or more) or --folds K")
+    if os.path.basename(suffix) != suffix:
+        raise ConfigError(f"--suffix: found {suffix!r}, expected one that names no folder, such as .letor")
     target = base.format_for(f"part{suffix}")
-    lists = read_lists(data, reading)
-    drawn = parts_of(lists, parts, seed) if folds is None else folds_of(lists, folds, seed)
-    made = []
-    for name, some in drawn:
-        path = os.path.join(folder, f"{name}{suffix}")
-        try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-        except OSError as error:
-            raise os_error(folder, error) from None
-        made.append(written(some, path, target))
-    return made
+    names = shares_of(parts) if folds is None else fold_names(folds)
+    paths = {name: os.path.join(folder, f"{name}{suffix}") for name in names}
+    with all_or_none():
+        for path in paths.values():
+            make_folder(os.path.dirname(path))
+        check_outputs({"--out": list(paths.values())}, inputs_of(data, reading), store=target == "store")
+        lists = read_lists(data, reading)
+        drawn = parts_of(lists, parts, seed) if folds is None else folds_of(lists, folds, seed)
+        return [written(some, paths[name], target) for name, some in drawn]
 
 
 def import_weights(
@@ -157,6 +158,7 @@ def import_weights(
     format : tsv, moses-ini or bllip; None = by content.
     feature_names : file with the id of each feature (bllip).
     """
+    check_outputs({"--out": out}, inputs_of(path, None, feature_names))
     names, values = read_weights(path, format, WeightOptions(feature_names))
     model = LinearModel(names, values)
     model.save(out)
@@ -176,6 +178,7 @@ def export_weights(
     ini : a moses.ini whose other content is kept.
     feature_names : as for ``import_weights``.
     """
+    check_outputs({"--out": out}, inputs_of(path, None, ini, feature_names))
     model = load_linear(path)
     named = weights_of(model, path)
     write_weights(out, named.names, named.weights, format, WeightOptions(feature_names, ini))

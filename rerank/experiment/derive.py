@@ -17,7 +17,6 @@ from rerank.features.consensus import consensus
 from rerank.metrics.base import parse
 from rerank.metrics.selecting import SelectingJudge
 from rerank.models.base import load_model
-from rerank.models.predicting import predicted
 
 
 def label(
@@ -28,7 +27,8 @@ def label(
     Parameters
     ----------
     data, group, qid, refs : CandidateLists with references or gold trees, or plain sequences of texts, as
-        for ``rerank.evaluate``.
+        for ``rerank.evaluate``. If rows of a list are not contiguous, ``lists.labels`` are in the order of
+        the items, ``lists.input_order(lists.labels)`` in that of the rows.
     metric : a metric of single candidates, such as sBLEU; measures of errors (WER, TER) are negated, so that
         a larger label is always better.
 
@@ -79,7 +79,7 @@ def with_quantised(lists: CandidateLists, quantiser: Quantiser) -> CandidateList
     """
     chosen = None
     if quantiser.scheme == "model":
-        scores = predicted(load_model(quantiser.path), lists)
+        scores = load_model(quantiser.path).score_items(lists)
         chosen = first_largest(scores, lists.offsets)
     return quantised(lists, quantiser, chosen)
 

@@ -12,8 +12,11 @@ from rerank.errors import ConfigError
 from rerank.evaluation import evaluate as evaluation
 from rerank.evaluation.compare import Comparisons, compare_all
 from rerank.evaluation.evaluate import Evaluation
-from rerank.experiment.sources import Data, as_lists, read_lists, scores_of
+from rerank.experiment.outputs import check_outputs
+from rerank.experiment.sources import Data, as_lists, inputs_of, read_lists, scores_of
+from rerank.files import write_lines
 from rerank.reading import Reading
+from rerank.report import record
 
 
 def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
@@ -46,12 +49,13 @@ def evaluate(
     ----------
     data : CandidateLists; or plain sequences, the labels or the texts of all items: a sequence for each list,
         or flat with ``group`` or ``qid``.
-    scores : larger is better; in the shape of ``data``, or flat in the order of its items.
+    scores : larger is better; in the shape of ``data``, or flat in the order of the caller's rows, as
+        ``Model.score`` returns them: the lines of the file, or the rows given with ``qid``.
     metrics : names as in ``rerank list metrics``; None = PARSEVAL, BLEU or AP, RR and nDCG@10, whatever the
         lists have the columns for.
     group : lengths of the lists, for flat sequences.
     qid : id of each item's list, for flat sequences.
-    refs : for each list, its reference or several.
+    refs : for each list, its reference or several; lists come in the order of their first rows.
     ties : "trec", "expected" or "input"; None = trec if items have ids, otherwise expected.
     no_relevant : value of a list without a relevant item: "zero", "one", or "skip" to leave it out.
 
@@ -86,7 +90,7 @@ def evaluate(
     {'WER': 0.0}
     """
     lists = as_lists(data, group=group, qid=qid, refs=refs)
-    ranking = scores_of(scores, lists, data)
+    ranking = scores_of(scores, lists)
     chosen = default_metrics(lists) if metrics is None else metrics
     return evaluation.values(lists, ranking, chosen, ties=ties, no_relevant=no_relevant)
 
@@ -131,7 +135,7 @@ def compare(
     ('a', 'b', 1.0, 0.667, (1, 2, 0))
     """
     lists = as_lists(data, group=group, qid=qid, refs=refs)
-    ranked = {name: scores_of(scores, lists, data) for name, scores in systems.items()}
+    ranked = {name: scores_of(scores, lists) for name, scores in systems.items()}
     return compare_all(lists, ranked, default_metrics(lists) if metrics is None else metrics, **options)
 
 
@@ -141,6 +145,7 @@ def evaluate_files(
     metrics: Sequence[str] | None = None,
     *,
     baseline: str | None = None,
+    per_list: str | None = None,
     reading: Reading | None = None,
     **options: Any,
 ) -> Evaluation:
@@ -152,17 +157,23 @@ def evaluate_files(
     paths : score files, one number per item line; a system's name is its path as typed.
     metrics : names; None = ``default_metrics``.
     baseline : the score file that the others are tested against; it need not be among ``paths``.
+    per_list : file for the values of each list (TSV), "-" = standard output.
     reading : how the file is read.
     options : of ``rerank.evaluation.evaluate.evaluate``.
     """
+    if per_list is not None:
+        check_outputs({"--per-list": per_list}, inputs_of(data, reading, *paths, baseline))
     lists = read_lists(data, reading)
     names = list(paths)
     if baseline is not None and baseline not in names:
         names.insert(0, baseline)
     systems = _read_systems(names, lists)
-    return evaluation.evaluate(
+    found = evaluation.evaluate(
         lists, systems, metrics or default_metrics(lists), baseline=baseline, **options
     )
+    if per_list is not None:
+        write_lines(per_list, (line.rstrip("\n") for line in record.per_list_tsv(found.per_list())))
+    return found
 
 
 def compare_files(

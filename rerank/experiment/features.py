@@ -14,16 +14,15 @@ import numpy as np
 from rerank import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.store import check_place, placed_together, write_store
 from rerank.errors import ConfigError
 from rerank.experiment.derive import labelled, with_consensus
-from rerank.experiment.outputs import Written, written
-from rerank.experiment.sources import Data, read_lists
+from rerank.experiment.outputs import Written, all_or_none, check_outputs, checked_format, written
+from rerank.experiment.sources import Data, check_inputs, read_lists
 from rerank.features.heads import default_heads, read_heads
 from rerank.features.parse import ParseFeatures, ParseSettings, choose
-from rerank.files import COMPRESSED_SUFFIXES, os_error, write_lines
+from rerank.files import COMPRESSED_SUFFIXES, write_lines
 from rerank.formats import load
-from rerank.formats.base import format_for
+from rerank.placing import make_folder
 from rerank.reading import Reading
 from rerank.report import record, tree_features
 
@@ -48,7 +47,7 @@ def consensus_file(
     statistic : "mean" or "median" over the other candidates.
     reading : how the file is read.
     """
-    target = to or format_for(out)
+    target = checked_format(out, to, data, reading)
     return written(with_consensus(read_lists(data, reading), by, statistic), out, target)
 
 
@@ -103,29 +102,33 @@ def parse_files(
         If a file is missing or a folder is in a store's place, which is checked before anything is read; or
         if a file cannot be read or a store cannot be written.
     """
+    if not folder:
+        raise ConfigError("out: found no name, expected that of a folder")
     table = default_heads() if heads is None else read_heads(heads)
     checked = ParseSettings.checked({"heads": table, **(settings or {})}, "parse")
     places = store_paths(paths, folder)
-    for path, store in places.items():
-        if path != "-" and not os.path.exists(path):
-            raise os_error(path, FileNotFoundError())
-        check_place(store)
+    check_inputs(paths)
+    sources = [*paths, *([] if reading is None else reading.files()), *([] if heads is None else [heads])]
+    summary = os.path.join(folder, "features.json")
 
     def read(path: str) -> CandidateLists:
         return load(path, options=reading)
 
     made: list[ParseStore] = []
-    with parallel.using(jobs), placed_together(folder) as stage:
+    with parallel.using(jobs), all_or_none():
+        make_folder(folder)
+        check_outputs({"--out": list(places.values())}, sources, store=True)
+        check_outputs({"--out": summary}, sources)
         for one in with_parse_features(list(places), read, checked, keep_trees=keep_trees, alone=alone):
             lists, store = one.lists, places[one.path]
-            write_store(lists, os.path.join(stage, os.path.basename(store)))
+            written(lists, store, "store")
             sizes = (lists.n_lists, lists.n_items, lists.features.n_values)
             made.append(ParseStore(one.path, store, *sizes, one.known, one.unknown))
             chosen = one.chosen
             del one, lists
         sets = [dataclasses.asdict(one) | {"store": os.path.basename(one.store)} for one in made]
         text = record.to_json(tree_features.record_of(chosen, sets))
-        write_lines(os.path.join(stage, "features.json"), text.splitlines())
+        write_lines(summary, text.splitlines())
     return ParseStores(chosen, made)
 
 

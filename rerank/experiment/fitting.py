@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from rerank import parallel
+from rerank.data.alignment import aligned
 from rerank.data.judge import Judge, Metric, SelectingJudge, corpus_value
 from rerank.data.leads import checked_margin, first_best_items
 from rerank.data.lists import CandidateLists
@@ -134,7 +135,7 @@ def prepare(
         return Part(name, ready, None if chosen is None else chosen.prepare(ready))
 
     train = part("train", lists)
-    watched = None if dev is None else part("dev", dev.with_columns(lists.names()))
+    watched = None if dev is None else part("dev", aligned(dev, lists.names(), "the training lists"))
     start = None if initial is None else initial_for(initial, lists, fitted)
     return Prepared(lists, train, watched, fitted, start)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rerank.data.labels import parse_quantiser
@@ -13,11 +13,11 @@ from rerank.data.pairs import PairRelation
 from rerank.data.types import Floats
 from rerank.errors import ConfigError
 from rerank.experiment.derive import with_quantised
-from rerank.experiment.sources import Data, read_lists
+from rerank.experiment.outputs import check_outputs
+from rerank.experiment.sources import Data, inputs_of, read_lists
 from rerank.files import write_lines
 from rerank.formats import format_of
 from rerank.models.base import Model, load_model
-from rerank.models.predicting import grader, predicted
 from rerank.reading import Reading
 from rerank.report import predictions
 from rerank.report.contents import Contents, describe
@@ -26,7 +26,10 @@ from rerank.report.pair_counts import Scheme, parse_relation, standard_quantiser
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """Lists, the model, and the scores or predicted labels (n_items) of their items."""
+    """Lists, the model, and the scores or predicted labels of their items.
+
+    ``scores`` are float64 (n_items) in the order of the caller's rows, as ``Model.score`` returns them.
+    """
 
     lists: CandidateLists
     model: Model
@@ -72,20 +75,31 @@ def predict_file(
     if as_ == "nbest" and isinstance(data, CandidateLists) and reading.format is None:
         raise ConfigError("--as nbest: found lists without a file, expected reading.format")
     format = reading.format or ("store" if isinstance(data, CandidateLists) else format_of(os.fspath(data)))
+    check_outputs({"--out": out}, inputs_of(data, reading, model if isinstance(model, str) else None))
     scorer = load_model(model) if isinstance(model, str) else model
     if grades:
         grader(scorer)  # refuses models without grades before the data is read
     elif keep_margin is not None:
         scorer.keep_margin = margin_of(keep_margin)
     lists = read_lists(data, reading)
-    scores = predicted(scorer, lists, strict=reading.strict, grades=grades)
+    answer = grader(scorer) if grades else scorer.score
+    scores = answer(lists, strict=reading.strict)
     decides = scorer.keep_margin is not None and not grades
-    found = Predicted(lists, scorer, scores, int(switched(lists, scores).sum()) if decides else None)
+    items = lists.from_input_order(scores)
+    found = Predicted(lists, scorer, scores, int(switched(lists, items).sum()) if decides else None)
     if as_ == "nbest":
-        predictions.write_reordered(lists, scores, format, out)
+        predictions.write_reordered(lists, items, format, out)
     else:
-        write_lines(out, writer(lists, scores, tag or "rerank"))
+        write_lines(out, writer(lists, items, tag or "rerank"))
     return found
+
+
+def grader(model: Model) -> Callable[..., Floats]:
+    """Return the model's function from lists to predicted labels (n_items); ConfigError if it has none."""
+    grades: Callable[..., Floats] | None = getattr(model, "grades", None)
+    if grades is None:
+        raise ConfigError(f"--as grades: a model of kind {model.kind} predicts no grades")
+    return grades
 
 
 def validate_file(data: Data, *, reading: Reading | None = None) -> Contents:

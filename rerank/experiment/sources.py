@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -12,8 +12,10 @@ import numpy as np
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
+from rerank.data.store import restore
 from rerank.data.types import Floats
 from rerank.errors import DataError
+from rerank.files import os_error
 from rerank.formats import load
 from rerank.reading import Reading
 
@@ -23,6 +25,22 @@ Data = str | os.PathLike[str] | CandidateLists
 def read_lists(data: Data, reading: Reading | None = None) -> CandidateLists:
     """Return the lists of a file ("-" = standard input), read according to ``reading``; lists are kept."""
     return data if isinstance(data, CandidateLists) else load(data, options=reading)
+
+
+def inputs_of(data: Data, reading: Reading | None = None, *more: str | None) -> list[str]:
+    """Return the paths of all files that are read: those of ``data``, of options of reading, and ``more``."""
+    own = [] if isinstance(data, CandidateLists) else [os.fspath(data)]
+    options = [] if reading is None else reading.files()
+    return [*own, *options, *(path for path in more if path is not None)]
+
+
+def check_inputs(paths: Iterable[str]) -> None:
+    """Raise RerankError if a file or store does not exist; an interrupted replacement is completed first."""
+    for path in paths:
+        if path != "-":
+            restore(path)
+            if not os.path.exists(path):
+                raise os_error(path, FileNotFoundError())
 
 
 def as_lists(
@@ -64,10 +82,10 @@ def as_lists(
     return lists if refs is None else replace(lists, references=_references(refs, lists))
 
 
-def scores_of(scores: Any, lists: CandidateLists, data: Any) -> Floats:
-    """Return scores float64 (n_items) in the order of ``lists``, which ``as_lists`` made of ``data``.
+def scores_of(scores: Any, lists: CandidateLists) -> Floats:
+    """Return scores float64 (n_items) in the order of the caller's rows, as ``Model.score`` returns them.
 
-    Nested scores are a sequence for each list; flat ones follow the items of ``data``.
+    Nested scores are a sequence for each of ``lists``; flat ones are in that order already.
 
     Raises
     ------
@@ -81,11 +99,8 @@ def scores_of(scores: Any, lists: CandidateLists, data: Any) -> Floats:
             if bad is None:
                 raise DataError(f"found scores of {len(found)} lists, expected {len(expected)}")
             raise DataError(f"list {bad + 1}: found {found[bad]} scores, expected {expected[bad]}")
-        return _numbers(list(chain.from_iterable(scores)))
-    values = _numbers(scores)
-    if data is lists or values.shape != (lists.n_items,):  # a wrong length is reported by the metrics
-        return values
-    return lists.from_input_order(values)
+        return lists.input_order(_numbers(list(chain.from_iterable(scores))))
+    return _numbers(scores)
 
 
 def _numbers(scores: Any) -> Floats:
@@ -97,7 +112,8 @@ def _numbers(scores: Any) -> Floats:
 
 def _is_nested(data: Any) -> bool:
     """Whether it is a sequence of sequences, one for each list."""
-    return len(data) > 0 and not isinstance(data[0], str) and np.ndim(data[0]) > 0
+    first = next(iter(data), 0.0)  # data[0] of a pandas Series is the row with the label 0
+    return not isinstance(first, str) and np.ndim(first) > 0
 
 
 def _references(refs: Sequence[Any], lists: CandidateLists) -> tuple[StringColumn, ...]:

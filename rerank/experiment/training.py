@@ -10,14 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rerank.config import TrainConfig, learner_settings
+from rerank.data.joining import joined
 from rerank.data.judge import Metric
 from rerank.data.labels import parse_quantiser
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataNote
 from rerank.experiment.derive import labelled, with_quantised
 from rerank.experiment.fitting import Margin, Runs, fit_seeds, prepare
-from rerank.experiment.outputs import check_outputs, timing_of
-from rerank.files import os_error, write_lines
+from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
+from rerank.experiment.sources import check_inputs
+from rerank.files import write_lines
 from rerank.formats import load
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse
@@ -25,7 +27,7 @@ from rerank.models.base import Model
 from rerank.models.training import RestartsRecord
 from rerank.models.weights import NamedWeights, load_weights
 from rerank.parallel import using
-from rerank.reading import Part
+from rerank.reading import PER_PART, DataSection, Part
 from rerank.report.training import seed_lines, training_lines
 
 
@@ -152,17 +154,17 @@ def train_from(config: TrainConfig) -> TrainResult:
         is read; otherwise the errors of files, lists and learners.
     """
     learner = learner_of(config)
-    train_path = _check_config(config, learner)
+    _check_config(config, learner)
     started = time.perf_counter()
     data = config.data
     quantiser = None if data.quantise is None else parse_quantiser(data.quantise)
-    lists = _load(config, "train", train_path)
+    lists = _load(config, "train")
     if quantiser is not None:
         lists = with_quantised(lists, quantiser)
     dev = None
-    if data.dev is not None:
-        _note_same_file(data.dev, train_path)
-        dev = _load(config, "dev", data.dev)
+    if data.dev:
+        _note_same_file(data)
+        dev = _load(config, "dev")
     loaded = time.perf_counter()
     metric, margin = config.select.metric, config.select.keep_margin
     initial = None if data.init is None else load_weights(data.init)
@@ -199,13 +201,23 @@ def train_files(config: TrainConfig, out: str, curve: str | None = None) -> Trai
         raise ConfigError("--out: {seed} is for several runs: give --seeds N, 2 or more")
     if curve is not None and "{seed}" in curve:
         raise ConfigError("--curve: {seed} is for --out alone; the curve is that of the run that is kept")
-    outputs = {"--out": out} | ({} if curve is None else {"--curve": curve})
-    check_outputs(outputs, config.data.files())
+    check_outputs(
+        {"--out": _models(config, out)} | ({} if curve is None else {"--curve": curve}), config.files()
+    )
     result = train_from(config)
-    if curve is not None:
-        write_curve(result, curve)
-    save_models(result, out)
+    with all_or_none():
+        if curve is not None:
+            write_curve(result, curve)
+        save_models(result, out)
     return result
+
+
+def _models(config: TrainConfig, path: str) -> list[str]:
+    """The path of every model that ``save_models`` writes."""
+    first = learner_of(config).get_params().get("seed")
+    if "{seed}" not in path or first is None:  # fit_seeds refuses a learner without a seed
+        return [path]
+    return [path.replace("{seed}", str(first + k)) for k in range(config.seeds)]
 
 
 def save_models(result: TrainResult, path: str) -> None:
@@ -243,32 +255,38 @@ def _cell(value: float | None) -> str:
     return str(int(value)) if isinstance(value, int) or float(value).is_integer() else repr(float(value))
 
 
-def _check_config(config: TrainConfig, learner: Learner) -> str:
-    """Check what can be checked before anything is read; return the path of the training lists."""
+def _check_config(config: TrainConfig, learner: Learner) -> None:
+    """Check what can be checked before anything is read."""
     data = config.data
-    if data.train is None:
+    if not data.train:
         raise ConfigError("data.train: found none, expected a file of training lists (--data FILE)")
-    for path in data.files():
-        if path != "-" and not os.path.exists(path):
-            raise os_error(path, FileNotFoundError())
+    for part, prefix in (("train", ""), ("dev", "dev_")):
+        n = len(getattr(data, part))
+        keys = [f"{prefix}{key}" for key in PER_PART] + ["merge"] * (part == "train")
+        for key in keys:
+            if n > 1 and getattr(data, key):
+                raise ConfigError(f"data.{key}: belongs to one file of lists, found {n} in data.{part}")
+    check_inputs(data.files())
     if data.init is not None and not learner.accepts_initial:
         raise ConfigError(f"learner {learner.name} accepts no initial weights (--init, data.init)")
     for name in (config.select.metric, data.label):
         if name is not None:
             parse(name)
-    return data.train
 
 
-def _note_same_file(dev: str, train: str) -> None:
-    """Warn if the development lists are the training lists."""
-    if dev != "-" and os.path.realpath(dev) == os.path.realpath(train):
-        warnings.warn(f"dev and train are the same file, {dev}", DataNote, stacklevel=3)
+def _note_same_file(data: DataSection) -> None:
+    """Warn if a file of development lists is one of training lists."""
+    train = {os.path.realpath(path) for path in data.train if path != "-"}
+    for dev in data.dev:
+        if os.path.realpath(dev) in train:
+            warnings.warn(f"dev and train are the same file, {dev}", DataNote, stacklevel=3)
 
 
-def _load(config: TrainConfig, part: Part, path: str) -> CandidateLists:
-    """The lists of one part."""
+def _load(config: TrainConfig, part: Part) -> CandidateLists:
+    """The lists of one part, those of several files joined."""
     data = config.data
-    lists = load(path, options=data.reading(part))
+    reading = data.reading(part)
+    lists = joined([load(path, options=reading) for path in getattr(data, part)])
     bare = lists.labels is None and not lists.references and not lists.counts
     if data.refs and bare and lists.texts is not None:  # or the metric would ask for --refs, which is given
         raise ConfigError(f"{lists.source}: no references of the dev lists; give them with --dev-refs FILE")

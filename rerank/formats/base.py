@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.data.lists import CandidateLists
+from rerank.data.store import restore
 from rerank.errors import ConfigError, DataNote
 from rerank.files import plain_suffix, read_head, shown
 from rerank.formats.texts import attach_references, drop_duplicates
@@ -18,8 +19,9 @@ from rerank.reading import Reading
 from rerank.reading import ReadOptions as ReadOptions  # formats import it from here
 from rerank.registry import Registry
 
-# What a set may have that a file could lose.
-COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in ("offsets", "source", "has_missing")]
+# What a set may have that a file could lose; run_scores belong to first_best.
+_OTHERS = ("offsets", "run_scores", "source", "has_missing")
+COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in _OTHERS]
 
 
 class Format(ABC):
@@ -195,6 +197,8 @@ def load(
         In one line: a fault of the file, an unknown option or one that the format does not honour.
     """
     path = os.fspath(path)
+    if path != "-":
+        restore(path)
     given = options.get_params() if options is not None else {}
     reading = Reading(**{**given, **({} if format is None else {"format": format}), **changes})
     lists = FORMATS.get(reading.format or format_of(path))().read(path, reading)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from rerank.data.columns.offsets import fresh_array, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Features
+from rerank.data.matrix import Features, require_dense
 from rerank.data.types import Bytes, Floats, Index
 from rerank.errors import DataError, DataNote, FormatError
 from rerank.formats.base import ReadOptions
@@ -103,7 +103,8 @@ def wants_dense(options: ReadOptions, n_values: int, n_cells: int, source: str) 
 
 
 def empty_dense(n_items: int, n_features: int, dtype: str, source: str) -> npt.NDArray[Any]:
-    """Return an uninitialised array (n_items, n_features); raises DataError if memory does not suffice."""
+    """Return an uninitialised array (n_items, n_features); raises RerankError if memory does not suffice."""
+    require_dense(n_items, n_features, np.dtype(dtype))
     try:
         return fresh_array((n_items, n_features), dtype)
     except (MemoryError, ValueError, OverflowError, OSError):

@@ -66,7 +66,7 @@ def _lists(output: _Output, source: str) -> CandidateLists:
     features = np.array([_features(h, with_positions) for h in items])
     references: tuple[StringColumn, ...] = ()
     if output.references:
-        references = (StringColumn.from_strings(output.references[n] for n in unique.tolist()),)
+        references = (StringColumn.from_strings(output.references[n][0] for n in unique.tolist()),)
     names = ["score", "P_sum", "P_mean", "P_min", "length"]
     return CandidateLists(
         offsets,
@@ -104,10 +104,11 @@ class _Hypothesis:
 
 @dataclass
 class _Output:
-    """Hypotheses in the order of the file, T lines by number."""
+    """Hypotheses in the order of the file; text and line of the first S and T line, by number."""
 
     hypotheses: list[_Hypothesis] = field(default_factory=list)
-    references: dict[int, bytes] = field(default_factory=dict)
+    sources: dict[int, tuple[bytes, int]] = field(default_factory=dict)
+    references: dict[int, tuple[bytes, int]] = field(default_factory=dict)
 
 
 def _output(path: str, strict: bool) -> _Output:
@@ -118,7 +119,6 @@ def _output(path: str, strict: bool) -> _Output:
     name = shown(path)
     output = _Output()
     number = 0
-    sources: dict[int, bytes] = {}
     for number, line in enumerate(each_line(path), start=1):
         match = _TAGGED.match(line)
         if match is None:
@@ -131,8 +131,8 @@ def _output(path: str, strict: bool) -> _Output:
             expected = _FORMS.get(tag, f"lines {', '.join(sorted(t.decode() for t in _FORMS))}-ID")
             raise FormatError(name, number, quoted(line), expected)
         if tag in b"ST":
-            known = sources if tag == b"S" else output.references
-            if known.setdefault(sentence, fields[1]) != fields[1]:
+            known = output.sources if tag == b"S" else output.references
+            if known.setdefault(sentence, (fields[1], number))[0] != fields[1]:
                 what = f"another {match[0].decode()}"
                 raise FormatError(name, number, what, "one source and one reference per sentence")
         elif tag == b"H":
@@ -166,6 +166,11 @@ def _complete(path: str, line: int, tag: bytes, sentence: int, fields: list[byte
 def _check(path: str, output: _Output, strict: bool) -> None:
     """Check that all hypotheses have the same lines and that those of a list are contiguous."""
     first = output.hypotheses[0]
+    numbers = {h.number for h in output.hypotheses}
+    for tag, known in (("S", output.sources), ("T", output.references)):
+        for n, (_, line) in known.items():
+            if n not in numbers:
+                raise FormatError(path, line, f"{tag}-{n} without a hypothesis", f"H-{n} after it")
     for h in output.hypotheses:
         for tag, mine, its in (
             ("D", h.detokenised, first.detokenised),

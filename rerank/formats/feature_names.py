@@ -3,27 +3,57 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
+
+from rerank.data.types import Index
 from rerank.errors import DataError, FormatError
 from rerank.files import read_bytes, shown
 from rerank.formats.common import quoted
 
-_LARGEST_INDEX = 100_000_000  # every column up to the largest index gets a name too
+_LARGEST_INDEX = 2**31 - 1
 _INDEX_AND_NAME = re.compile(r"([0-9]{1,18})\t")
 
 
-def read_feature_names(path: str, first: int = 1) -> list[str]:
+@dataclass(frozen=True)
+class ColumnNames:
+    """Names by column; a column without one is named by its index, which counts from ``first``."""
+
+    path: str
+    names: dict[int, str]
+    first: int
+
+    @cached_property
+    def n_columns(self) -> int:
+        """The number of columns up to the last one with a name."""
+        return max(self.names, default=-1) + 1
+
+    @cached_property
+    def columns(self) -> Index:
+        """The columns with a name, rising."""
+        return np.array(sorted(self.names), dtype=np.int64)
+
+    def at(self, columns: Iterable[int]) -> list[str]:
+        """Return the names of some columns."""
+        return [self.names.get(column, str(column + self.first)) for column in columns]
+
+    def check(self, n_features: int, source: str) -> None:
+        """Raise DataError if there are fewer names than ``source`` has features."""
+        if self.n_columns < n_features:
+            found = f"found {self.n_columns} feature names, expected {n_features}"
+            raise DataError(f"{self.path}: {found}, as {source} has")
+
+
+def read_feature_names(path: str, first: int = 1) -> ColumnNames:
     """Return the names of the columns that a file of names gives.
 
     Parameters
     ----------
     path : lines are names in the order of the columns, or, if the first one has that form, "index<TAB>name".
     first : the index of column 0.
-
-    Returns
-    -------
-    Names by column. Columns that an "index<TAB>name" file does not mention are named by their index.
 
     Raises
     ------
@@ -53,13 +83,12 @@ def read_feature_names(path: str, first: int = 1) -> list[str]:
             raise FormatError(source, number, found, "each feature name once")
         names[column] = name
         lines_of[name] = number
-    return _by_column(source, names, first)
-
-
-def check_names(names: Sequence[str] | None, path: str | None, n_features: int, source: str) -> None:
-    """Raise DataError if a file of names (``path``) has fewer names than ``source`` has features."""
-    if names is not None and len(names) < n_features:
-        raise DataError(f"{path}: found {len(names)} feature names, expected {n_features}, as {source} has")
+    out = ColumnNames(path, names, first)
+    for name in names.values():
+        column = int(name) - first if name.isdecimal() and name.isascii() and len(name) < 12 else -1
+        if str(column + first) == name and 0 <= column < out.n_columns and column not in names:
+            raise DataError(f"{source}: feature {name} has no name, and another one is named {name!r}")
+    return out
 
 
 def _column_and_name(path: str, number: int, line: str, first: int) -> tuple[int, str]:
@@ -70,13 +99,3 @@ def _column_and_name(path: str, number: int, line: str, first: int) -> tuple[int
     if not first <= index <= _LARGEST_INDEX:
         raise FormatError(path, number, f"index {index}", f"an index from {first} to {_LARGEST_INDEX}")
     return index - first, line[match.end() :]
-
-
-def _by_column(path: str, names: dict[int, str], first: int) -> list[str]:
-    """All names; those of columns without one are their indices."""
-    known = set(names.values())
-    out = [names.get(column, str(column + first)) for column in range(max(names) + 1)]
-    for column, name in enumerate(out):
-        if column not in names and name in known:
-            raise DataError(f"{path}: feature {name} has no name, and another one is named {name!r}")
-    return out

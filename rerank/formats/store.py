@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
+import numpy as np
+
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense
+from rerank.data.matrix import Dense, Sparse
 from rerank.data.store import read_store, write_store
+from rerank.data.width import columns_to_keep, narrowed
 from rerank.errors import ConfigError
 from rerank.files import os_error
 from rerank.formats.base import COLUMNS, FORMATS, Format, ReadOptions
@@ -33,7 +36,7 @@ class Store(Format):
             lists = read_store(path)
         except OSError as error:
             raise os_error(path, error) from None
-        return _in_layout(lists, options.layout)
+        return _in_layout(_narrowed(lists), options.layout)
 
     def _write(self, lists: CandidateLists, path: str) -> None:
         if path == "-":
@@ -42,6 +45,17 @@ class Store(Format):
             write_store(lists, path)
         except OSError as error:
             raise os_error(path, error) from None
+
+
+def _narrowed(lists: CandidateLists) -> CandidateLists:
+    """The same lists; of unnamed columns far apart, only those present, named by their indices."""
+    features = lists.features
+    if lists.feature_names is not None or not isinstance(features, Sparse):
+        return lists
+    kept = columns_to_keep(features, np.empty(0, dtype=np.int64), zeros=False)
+    if kept is None:
+        return lists
+    return lists.with_features(narrowed(features, kept), [str(j + 1) for j in kept.tolist()])
 
 
 def _in_layout(lists: CandidateLists, layout: str) -> CandidateLists:

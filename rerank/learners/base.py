@@ -39,6 +39,8 @@ class Learner(Settings):
     ----------
     name, summary, source
         The name in the registry, one line for ``rerank list learners``, and the paper.
+    needs_features
+        It refuses lists without features.
     needs_labels
         It learns from labels.
     needs_judge
@@ -58,6 +60,7 @@ class Learner(Settings):
     name: ClassVar[str]
     summary: ClassVar[str]
     source: ClassVar[str] = ""
+    needs_features: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = True
     needs_judge: ClassVar[bool] = False
     needs_selecting: ClassVar[bool] = False
@@ -114,6 +117,8 @@ class Learner(Settings):
         ):
             if weights is not None and not accepted:
                 raise FitError(f"learner {self.name} accepts no {what}")
+        if self.needs_features and lists.n_features == 0:
+            raise FitError(f"{lists.source}: no features; learner {self.name} learns from features")
         if self.needs_labels and not lists.judged_lists().any():
             hint = " (--label sBLEU makes them from the references)" if lists.references else ""
             raise FitError(f"{lists.source}: no judged item; learner {self.name} learns from labels{hint}")

@@ -21,6 +21,7 @@ class RandomRanker(Learner):
 
     name = "random"
     summary = "random scores, the least that any result must beat"
+    needs_features = False
     needs_labels = False
     accepts_nan = True
 
@@ -51,8 +52,7 @@ class BestFeature(Learner):
                 if value > best_value:
                     best_value, best_feature, best_sign = value, j, sign
         if best_value == -np.inf:
-            lacking = f"{judge.name} has no value" if lists.n_features else "no features"
-            raise FitError(f"{lists.source}: {lacking}, so no feature is the best")
+            raise FitError(f"{lists.source}: {judge.name} has no value, so no feature is the best")
         weights = np.zeros(lists.n_features)
         weights[best_feature] = best_sign
         model = LinearModel(lists.names(), weights)

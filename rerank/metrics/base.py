@@ -26,6 +26,7 @@ from rerank.errors import ConfigError
 from rerank.metrics.judges import ReportJudge
 from rerank.registry import Registry, did_you_mean
 from rerank.settings import Settings
+from rerank.text import number
 
 T = TypeVar("T")
 M = TypeVar("M", bound="type[Metric]")
@@ -35,9 +36,9 @@ FAMILIES: Registry[type[Metric]] = Registry("metric", "rerank.metrics")
 
 _NAME = re.compile(
     r"\s*(?P<name>[A-Za-z][A-Za-z0-9.+-]*?(?:_cut|_rank)?)"
-    r"\s*(?:\((?P<parameters>[^()]*)\))?\s*(?:[@_](?P<cutoff>\d+))?\s*"
+    r"\s*(?:\((?P<parameters>[^()]*)\))?\s*(?:[@_](?P<cutoff>[0-9]{1,9}))?\s*"
 )
-_PREFIX = re.compile(r"\s*(?P<name>[A-Za-z]+)(?P<number>\d*)\.(?P<inner>.+)", re.DOTALL)
+_PREFIX = re.compile(r"\s*(?P<name>[A-Za-z]+)(?P<number>[0-9]{0,9})\.(?P<inner>.+)", re.DOTALL)
 _PARTS = ("cutoff", "inner")  # fields of a metric that a name does not give in brackets
 
 
@@ -204,8 +205,8 @@ def parse(text: str) -> Metric:
     """
     prefixed = _PREFIX.fullmatch(text)
     if prefixed and (prefix := _known(f"{prefixed['name']}.")):
-        number = prefixed["number"]
-        return _make(text, prefix, {}, int(number) if number else None, parse(prefixed["inner"]))
+        cutoff = int(prefixed["number"]) if prefixed["number"] else None
+        return _make(text, prefix, {}, cutoff, parse(prefixed["inner"]))
     match = _NAME.fullmatch(text)
     if match is None:
         raise ConfigError(f"cannot read the metric {text!r}; expected NAME, NAME@k or NAME(key=value)@k")
@@ -266,12 +267,8 @@ def _parameters(text: str, metric: str) -> dict[str, str | float]:
         if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
             out[key] = value[1:-1]
             continue
-        try:
-            number = float(value)
-        except ValueError:
-            out[key] = value
-        else:
-            out[key] = int(number) if number.is_integer() else number
+        amount = number(value)
+        out[key] = value if amount is None else int(amount) if amount.is_integer() else amount
     return out
 
 

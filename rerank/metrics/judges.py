@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,8 @@ from rerank._version import __version__
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
 from rerank.errors import DataError
+
+Scores: TypeAlias = Floats | npt.NDArray[np.float32]
 
 
 class Stage(ABC):
@@ -134,7 +136,24 @@ def mean_from_sums(sums: Floats) -> Floats | float:
     return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
 
 
-def checked_scores(scores: npt.ArrayLike, n_items: int) -> Floats | npt.NDArray[np.float32]:
+def by_item(lists: CandidateLists, systems: Mapping[str, npt.ArrayLike]) -> dict[str, Scores]:
+    """Return scores by system in the order of the items, from those in the order of the caller's rows.
+
+    Raises
+    ------
+    DataError
+        With the system's name, as ``checked_scores``.
+    """
+    out = {}
+    for name, scores in systems.items():
+        try:
+            out[name] = lists.from_input_order(checked_scores(scores, lists.n_items))
+        except DataError as error:
+            raise DataError(f"{name}: {error}") from None
+    return out
+
+
+def checked_scores(scores: npt.ArrayLike, n_items: int) -> Scores:
     """Return scores as a contiguous float vector (n_items).
 
     Raises
@@ -157,8 +176,13 @@ def checked_scores(scores: npt.ArrayLike, n_items: int) -> Floats | npt.NDArray[
 
 
 def untied(lists: CandidateLists, values: Floats) -> Floats:
-    """Return scores that rank each list as ``values`` do, ties in input order: float64 (n_items)."""
+    """Return scores that rank each list as ``values`` do, ties in input order: float64 (n_items).
+
+    Items that a TREC run did not return are tied below the others.
+    """
     down = np.lexsort((-values, lists.list_index))  # stable
     scores = np.empty(lists.n_items)
     scores[down] = -np.arange(lists.n_items, dtype=np.float64)
+    if lists.run_scores is not None:
+        scores[np.isnan(lists.run_scores)] = -float(lists.n_items)
     return scores

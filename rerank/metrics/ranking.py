@@ -221,6 +221,7 @@ class RankingJudge(ReportJudge):
     ) -> None:
         policy = (f"ties:{relevance.ties}", f"no_relevant:{no_relevant}", "unjudged:not-relevant")
         super().__init__(metric.name, signed(metric.name, *formula, *policy), relevance)
+        self.metric = metric
         self.no_relevant = no_relevant
         longest = int(relevance.lists.lengths.max())
         self.cutoff = longest if metric.depth is None else min(metric.depth, longest)
@@ -228,8 +229,26 @@ class RankingJudge(ReportJudge):
 
     def of(self, placed: _placement.Placement) -> Floats:
         """Return [value, 1] of each list that counts, else [0, 0], from a placement of this judge's stage."""
+        return self._statistics(self._values(placed))
+
+    def first_best(self) -> Floats | None:
+        """Return ``per_list`` of the first stage's ranking; None if the lists have none.
+
+        A TREC run has the values that it has alone, 0 for lists of which it returned nothing.
+        """
+        if self.stage.returned is None:
+            return super().first_best()
+        alone, which = self.stage.returned
+        of_run = self.metric.judge(alone, self.no_relevant).first_best()
+        if of_run is None:
+            return None
+        values = np.zeros(self.stage.lists.n_lists)
+        values[which] = of_run[:, 0]
+        return self._statistics(values)
+
+    def _statistics(self, value: Floats) -> Floats:
+        """Statistics of lists from the measure of each (n_lists), which is changed."""
         out = np.empty((len(self.possible), 2))
-        value = self._values(placed)
         if not self.possible.all():
             value[~self.possible] = 1.0 if self.no_relevant == "one" else 0.0
         np.multiply(value, self.counted, out=out[:, 0])
@@ -263,10 +282,11 @@ class RankingJudge(ReportJudge):
 class BinaryJudge(RankingJudge):
     """AP, RR, P@k, R@k, Success@k, pass@k."""
 
+    metric: _Binary
+
     def __init__(self, metric: _Binary, relevance: Relevance, no_relevant: str) -> None:
         rel = value_text(metric.rel) if metric.rel else ">0"
         super().__init__(metric, relevance, no_relevant, [f"rel:{rel}"])
-        self.metric = metric
 
     @cached_property
     def _good(self) -> Bytes:
@@ -290,10 +310,11 @@ class BinaryJudge(RankingJudge):
 class GainJudge(RankingJudge):
     """nDCG and other sums of gains over places."""
 
+    metric: GainMetric
+
     def __init__(self, metric: GainMetric, relevance: Relevance, no_relevant: str) -> None:
         formula = [f"gain:{metric.gain}", f"discount:{metric.discount}"]
         super().__init__(metric, relevance, no_relevant, formula)
-        self.metric = metric
         known = relevance.known
         most = int(max(relevance.lists.lengths.max(), known.lengths.max()))
         places = np.arange(1, most + 1, dtype=np.float64)

@@ -5,13 +5,16 @@ All measures of retrieval share one ``Relevance`` of the lists and one ``Placeme
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.ragged import Ragged
 from rerank.data.lists import CandidateLists
+from rerank.data.matrix import as_features
 from rerank.data.types import Floats, Index, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.judges import Stage, checked_scores, labels_of
@@ -95,10 +98,57 @@ class Relevance(Stage):
 
     @cached_property
     def first_best(self) -> _placement.Placement | None:
-        """The first stage's own order, ties in input order; None if the lists have none."""
-        if self.lists.first_best is None:
+        """The first stage's own order, ties in input order; None if the lists have none.
+
+        A TREC run is ordered as trec_eval does if ties are broken so.
+        """
+        first, run = self.lists.first_best, self.lists.run_scores
+        if first is None:
             return None
-        return self.place(self.lists.first_best, "input")
+        if run is None or self.ties != "trec":
+            return self.place(first, "input")
+        return self.place(_as_trec_eval(self.lists, first, run))
+
+    @cached_property
+    def returned(self) -> tuple[Relevance, Index] | None:
+        """What the run of ``first_best`` returned, as if alone, and its lists; None if that is everything.
+
+        Relevant items that it did not return are among the unretrieved ones.
+        """
+        lists = self.lists
+        if lists.run_scores is None or not np.isnan(lists.run_scores).any():
+            return None
+        absent = np.isnan(lists.run_scores)
+        gone = self.items[absent[self.items]]
+        more = np.bincount(lists.list_index[gone], minlength=lists.n_lists)
+        old = lists.unretrieved or Ragged(np.empty(0), np.zeros(lists.n_lists + 1, dtype=np.int64))
+        values = np.insert(old.values, np.repeat(old.offsets[1:], more), self.labels[gone])
+        missed = Ragged(values, old.offsets + offsets_of(more)) if len(values) else None
+        bare = lists.with_features(as_features(np.empty((lists.n_items, 0))), None)
+        which = np.flatnonzero(np.logical_or.reduceat(~absent, lists.offsets[:-1]))
+        own = replace(bare, unretrieved=missed).subset(which)
+        assert own.run_scores is not None
+        return Relevance(own.kept(~np.isnan(own.run_scores)), self.ties), which
+
+
+def _as_trec_eval(lists: CandidateLists, first: Floats, run: Floats) -> Floats:
+    """Return scores that order a run as trec_eval does, or as its ranks in lists where they contradict that.
+
+    trec_eval reads scores as float32 and ignores ranks.
+    """
+    index = lists.list_index
+    with np.errstate(over="ignore"):
+        scores = run.astype(np.float32).astype(np.float64)
+    by_rank = np.lexsort((-scores, -first, index))
+    ranked = scores[by_rank]
+    rises = (ranked[1:] > ranked[:-1]) & (np.diff(index) == 0)
+    contradicted = np.zeros(lists.n_lists, dtype=bool)
+    contradicted[index[1:][rises]] = True
+    if not contradicted.any():
+        return scores
+    places = np.empty(lists.n_items)
+    places[np.lexsort((-first, index))] = np.arange(lists.n_items) - lists.offsets[:-1][index]
+    return np.where(contradicted[index], -places, scores)
 
 
 def resolve_ties(lists: CandidateLists, ties: str | None) -> str:

@@ -166,6 +166,16 @@ class SelectingJudge(ReportJudge):
         """Return the statistics of the chosen items ``placed`` (n_lists)."""
         return self.per_item[placed]
 
+    def first_best(self) -> Floats | None:
+        """Return ``per_list`` of the first stage's choice, the worst item if it is a run without the list."""
+        rows, lists = super().first_best(), self.stage.lists
+        if rows is None or lists.run_scores is None:
+            return rows
+        without = np.logical_and.reduceat(np.isnan(lists.run_scores), lists.offsets[:-1])
+        badness = np.nan_to_num(-self.better * self.item_values(), nan=np.inf)
+        worst = first_largest(badness, lists.offsets)
+        return np.where(without[:, None], self.per_item[worst], rows)
+
     def item_values(self) -> Floats:
         """Return the metric of each item on its own, float64 (n_items); NaN if it has none."""
         return np.asarray(self.score_from_sums(self.per_item), dtype=np.float64)

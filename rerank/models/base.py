@@ -20,6 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from rerank._version import __version__
+from rerank.data.alignment import aligned
 from rerank.data.leads import with_margin
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import Scaling
@@ -43,7 +44,7 @@ class Model(ABC):
     ----------
     feature_names : list of str
         The model's columns. Data with other columns is brought into that order by name, or by position if
-        either has no names; absent features are 0.
+        only one side has names; absent features are 0 (see data.alignment).
     scaling : Scaling or None
         Applied to features before they are scored.
     keep_margin : float or None
@@ -69,7 +70,10 @@ class Model(ABC):
 
     @abstractmethod
     def score_aligned(self, lists: CandidateLists) -> Floats:
-        """Return the scores, float64 (n_items), of lists with the model's columns and scaled features."""
+        """Return the scores of lists with the model's columns and scaled features.
+
+        They are float64 (n_items) in the order of the items of ``lists``, list by list.
+        """
 
     @abstractmethod
     def arrays(self) -> Arrays:
@@ -90,34 +94,64 @@ class Model(ABC):
     def explain(self) -> list[tuple[str, float]]:
         """Return (feature, weight) rows for ``rerank show``, largest magnitude first."""
 
-    def unknown_features(self, lists: CandidateLists) -> list[str]:
-        """Return the names of features that occur in the data but not in the model, which ignores them."""
-        unknown = np.flatnonzero(lists.places_in(self.feature_names) < 0)
-        if len(unknown):
-            unknown = np.intersect1d(unknown, lists.features.occurring())
-        names = lists.names()
-        return [names[j] for j in unknown]
+    def score(self, lists: CandidateLists, *, strict: bool = False) -> Floats:
+        """Return a score for each item, float64 (n_items), in the order of the caller's rows.
 
-    def score(self, lists: CandidateLists) -> Floats:
-        """Return a score for each item, float64 (n_items), in the order of the items of ``lists``.
+        These are the lines of the file, or the rows given to ``CandidateLists.from_arrays``, whatever their
+        grouping into lists; see ``CandidateLists.input_order``. ``rerank.evaluate`` takes scores in it.
+
+        Parameters
+        ----------
+        lists
+            Features are matched by name; what does not match is reported (data.alignment).
+        strict
+            Raise an error instead of a note.
 
         Raises
         ------
         DataError
-            If the model has a keep margin and the lists have no first-best.
+            If the lists have no feature of the model, a score is not finite, or the model has a keep margin
+            and the lists have no first-best.
         """
-        return self.with_keep_margin(lists, self.raw_score(lists))
+        return lists.input_order(self.score_items(lists, strict=strict))
+
+    def score_items(self, lists: CandidateLists, *, strict: bool = False) -> Floats:
+        """Return ``score`` in the order of the items of ``lists``, list by list, as judges take it."""
+        return self.with_keep_margin(lists, self._raw(lists, strict))
 
     def with_keep_margin(self, lists: CandidateLists, scores: Floats) -> Floats:
-        """Return raw ``scores`` (n_items) changed by the model's keep margin, if it has one."""
+        """Return raw ``scores`` changed by the model's keep margin, if it has one.
+
+        Both are float64 (n_items) in the order of the items of ``lists``.
+        """
         return scores if self.keep_margin is None else with_margin(lists, scores, self.keep_margin)
 
-    def raw_score(self, lists: CandidateLists) -> Floats:
-        """Return the scores, float64 (n_items), without the keep margin."""
-        lists = lists.with_columns(self.feature_names)
+    def raw_score(self, lists: CandidateLists, *, strict: bool = False) -> Floats:
+        """Return ``score`` without the keep margin, float64 (n_items), in the order of the caller's rows."""
+        return lists.input_order(self._raw(lists, strict))
+
+    def _raw(self, lists: CandidateLists, strict: bool) -> Floats:
+        """The scores in the order of the items, without the keep margin."""
+        ready = aligned(lists, self.feature_names, strict=strict)
         if self.scaling is not None:
-            lists = self.scaling.apply(lists)
-        return self.score_aligned(lists)
+            ready = self.scaling.apply(ready)
+        scores = self.score_aligned(ready)
+        if not np.all(np.isfinite(scores)):
+            item = int(np.argmin(np.isfinite(scores)))
+            cause = self._cause(ready.features.take(slice(item, item + 1)).to_dense()[0])
+            found = f"the score of {lists.place_of(item)} is {scores[item]}"
+            raise DataError(f"{lists.source}: {found}: {cause}")
+        return scores
+
+    def _cause(self, row: Floats) -> str:
+        """Return why the score of an item with the features ``row`` (n_features) is not a number."""
+        weights = getattr(self, "weights", np.ones(len(row)))
+        missing = np.isnan(row) & (weights != 0)
+        if np.any(missing):
+            return f"its feature {self.feature_names[int(np.argmax(missing))]!r} is missing (NaN)"
+        with np.errstate(over="ignore"):
+            j = int(np.argmax(np.abs(row * weights)))
+        return f"its feature {self.feature_names[j]!r} is {row[j]:g} and has the weight {weights[j]:g}"
 
     def save(self, path: str) -> None:
         """Write the model file at ``path``, whole or not at all."""

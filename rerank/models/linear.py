@@ -78,12 +78,13 @@ class ThresholdModel(_Weighted):
         self.thresholds = thresholds
         self.labels = labels
 
-    def grades(self, lists: CandidateLists) -> Floats:
-        """Return the predicted label of each item, float64 (n_items).
+    def grades(self, lists: CandidateLists, *, strict: bool = False) -> Floats:
+        """Return the predicted label of each item, float64 (n_items), in the order of the caller's rows.
 
-        Columns and scaling are as for ``score``. A keep margin changes choices, not grades.
+        Order, columns and scaling are as for ``score``. A keep margin changes choices, not grades.
         """
-        return self.labels[np.searchsorted(self.thresholds, self.raw_score(lists), side="right")]
+        scores = self.raw_score(lists, strict=strict)
+        return self.labels[np.searchsorted(self.thresholds, scores, side="right")]
 
     def arrays(self) -> Arrays:
         return {"weights": self.weights, "thresholds": self.thresholds, "labels": self.labels}

@@ -29,11 +29,12 @@ class Votes:
     def add(self, weights: Floats, survived: float) -> None:
         """Count the votes of one vector, float64 (n_features)."""
         scores = self.lists.features.scores(weights)
+        self.mean += survived * scores
+        scores[np.isnan(scores)] = -np.inf
         begin = self.lists.offsets[:-1]
         top = scores == np.repeat(np.maximum.reduceat(scores, begin), self.sizes)
         first = np.minimum.reduceat(np.where(top, np.arange(len(scores)), len(scores)), begin)
         self.votes[first] += survived
-        self.mean += survived * scores
 
     def copy(self) -> Votes:
         """Return an independent copy."""
@@ -42,11 +43,15 @@ class Votes:
         return other
 
     def scores(self) -> Floats:
-        """Return votes plus a fraction below 1 by the rank of the mean score, float64 (n_items)."""
+        """Return votes plus a fraction below 1 by the rank of the mean score, float64 (n_items).
+
+        If the mean score of an item is not finite, neither is the score returned.
+        """
         order = np.lexsort((-self.mean, self.lists.list_index))
         place = np.empty(len(order))
         place[order] = np.arange(len(order)) - np.repeat(self.lists.offsets[:-1], self.sizes)
-        return self.votes + (1.0 - (place + 1.0) / (np.repeat(self.sizes, self.sizes) + 1.0))
+        scores = self.votes + (1.0 - (place + 1.0) / (np.repeat(self.sizes, self.sizes) + 1.0))
+        return np.where(np.isfinite(self.mean), scores, self.mean)
 
 
 @MODELS.register("voted")

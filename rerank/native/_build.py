@@ -30,6 +30,15 @@ DIRECTIVES: dict[str, Any] = {
 # No -march=native and no -ffast-math: the same bytes on every machine of one architecture.
 # -ffp-contract=off keeps a fused multiply-add from giving another last bit on arm64.
 UNIX_FLAGS = ["-O3", "-fno-math-errno", "-ffp-contract=off"]
+
+# RERANK_BUILD=sanitize and RERANK_BUILD=checked are the two builds of `make sanitize`, made in a copy of the
+# package. Python's own flags contain -fwrapv, which would hide signed overflow from the sanitizer.
+BUILD = os.environ.get("RERANK_BUILD", "")
+SANITIZERS = ["-fsanitize=address,undefined,float-cast-overflow"]
+SANITIZE_FLAGS = ["-O1", "-g", *SANITIZERS, "-fno-sanitize-recover=all", "-fno-wrapv", "-ffp-contract=off"]
+CHECKED = {"boundscheck": True, "initializedcheck": True}
+CHECKED_FLAGS = ["-O1", "-ffp-contract=off"]
+FLAGS = {"": UNIX_FLAGS, "sanitize": SANITIZE_FLAGS, "checked": CHECKED_FLAGS}
 SHARED_UTILITY = "rerank.native._cyutility"
 
 
@@ -56,7 +65,9 @@ class BuildKernels(build_ext):  # type: ignore[misc]
     def build_extensions(self) -> None:
         if self.compiler.compiler_type == "unix":
             for extension in self.extensions:
-                extension.extra_compile_args = [*extension.extra_compile_args, *UNIX_FLAGS]
+                extension.extra_compile_args = [*extension.extra_compile_args, *FLAGS[BUILD]]
+                if BUILD == "sanitize":
+                    extension.extra_link_args = [*extension.extra_link_args, *SANITIZERS]
         super().build_extensions()
 
     def run(self) -> None:
@@ -65,7 +76,7 @@ class BuildKernels(build_ext):  # type: ignore[misc]
         translated = cythonize(  # type: ignore[no-untyped-call]
             self.extensions,
             build_dir=str(Path(self.build_temp) / "cython"),
-            compiler_directives=DIRECTIVES,
+            compiler_directives=DIRECTIVES | (CHECKED if BUILD == "checked" else {}),
             shared_utility_qualified_name=SHARED_UTILITY,
             force=bool(self.force),
             nthreads=self.parallel,

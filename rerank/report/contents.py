@@ -10,7 +10,10 @@ from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.report.table import facts
-from rerank.text import count
+from rerank.text import count, some
+
+_MOST_NAMES = 6
+_LONGEST_NAME = 40
 
 
 @dataclass
@@ -52,10 +55,16 @@ def _features(lists: CandidateLists) -> str:
     features = lists.features
     text = f"{features.n_features}, {features.describe()}"
     if lists.feature_names is not None:
-        text += ", named"
+        text += ", named" + feature_names(lists, _MOST_NAMES)
     if lists.has_missing:
         text += ", some missing (NaN)"
     return text
+
+
+def feature_names(lists: CandidateLists, most: int) -> str:
+    """Return the first names of features in brackets, empty if the set has none."""
+    names = lists.feature_names or ()
+    return f" ({some([name[:_LONGEST_NAME] for name in names], most)})" if len(names) else ""
 
 
 def _labels(lists: CandidateLists) -> str:

@@ -15,6 +15,7 @@ from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.registry import did_you_mean
 from rerank.report.table import drawn, table
+from rerank.text import number
 
 FEW_LABELS = 10  # at most so many values are grades; more are real numbers
 
@@ -85,10 +86,9 @@ def parse_relation(text: str) -> PairRelation:
 
 
 def _number(text: str, whole: str) -> float | int:
-    try:
-        value = float(text)
-    except ValueError:
-        raise ConfigError(f"relation {whole!r}: found {text!r}, expected a number") from None
+    value = number(text)
+    if value is None:
+        raise ConfigError(f"relation {whole!r}: found {text!r}, expected a number")
     return int(value) if value.is_integer() else value
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
+from rerank.metrics.relevance import resolve_ties
 from rerank.registry import did_you_mean
 
 Writer = Callable[[CandidateLists, Floats, str], Iterator[str]]
@@ -32,15 +33,16 @@ def grade_lines(lists: CandidateLists, grades: Floats, tag: str) -> Iterator[str
 
 def table_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
     """Yield ``list \\t item \\t rank \\t score``, each list from its best item down."""
-    for list_id, item, rank, score in _ranked(lists, scores):
+    for list_id, item, rank, score in _ranked(lists, scores, ranking(lists, scores)):
         yield f"{list_id}\t{item}\t{rank}\t{score!r}"
 
 
 def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
     """Yield a TREC run: ``list Q0 item rank score tag``, ranks from 1.
 
-    trec_eval sorts by score as float32 and breaks ties by id, so a score that is not below the one
-    before it as float32 is written as the next float32 below: the order read is the order written.
+    The order is that of ``rerank eval`` with ties=trec, and of trec_eval: by score as float32, on ties the
+    larger id comes first. If items have no unique ids, ties are in input order, and a score that is not
+    below the one before it as float32 is written as the next float32 below.
 
     Parameters
     ----------
@@ -61,7 +63,9 @@ def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
     if any(char.isspace() for char in tag) or not tag:
         raise ConfigError(f"--tag: found {tag!r}, expected a word without blanks")
     last = np.float32(np.inf)
-    for list_id, item, rank, score in _ranked(lists, scores):
+    by_id = resolve_ties(lists, None) == "trec"
+    order = _trec_ranking(lists, scores) if by_id else ranking(lists, scores)
+    for list_id, item, rank, score in _ranked(lists, scores, order):
         for what, text in (("list", list_id), ("item", item)):
             if not text or any(char.isspace() for char in text):
                 raise DataError(
@@ -69,7 +73,7 @@ def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
                     "whose columns are split at blanks; use --as table"
                 )
         value: Any = score
-        if rank > 1 and not np.float32(score) < last:
+        if not by_id and rank > 1 and not np.float32(score) < last:
             value = float(np.nextafter(last, np.float32(-np.inf)))
         last = np.float32(value)
         yield f"{list_id} Q0 {item} {rank} {value!r} {tag}"
@@ -84,8 +88,17 @@ def best_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]
         yield column[int(item)]
 
 
-def _ranked(lists: CandidateLists, scores: Floats) -> Iterator[tuple[str, str, int, float]]:
-    order = ranking(lists, scores)
+def _trec_ranking(lists: CandidateLists, scores: Floats) -> Index:
+    """Items (n_items) list by list as trec_eval orders them; their ids are unique in each list."""
+    assert lists.item_ids is not None
+    with np.errstate(over="ignore"):  # beyond float32 is infinite for trec_eval too
+        low = scores.astype(np.float32)
+    places = np.empty(lists.n_items, dtype=np.int64)
+    places[sorted(range(lists.n_items), key=lists.item_ids.bytes_at, reverse=True)] = np.arange(lists.n_items)
+    return np.lexsort((places, -low, lists.list_index)).astype(np.int64)
+
+
+def _ranked(lists: CandidateLists, scores: Floats, order: Index) -> Iterator[tuple[str, str, int, float]]:
     values = scores[order].tolist()
     ids = lists.item_ids
     for i in range(lists.n_lists):

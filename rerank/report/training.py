@@ -8,9 +8,11 @@ from rerank.data.lists import CandidateLists
 from rerank.evaluation.gains import Gain
 from rerank.models.base import Model
 from rerank.models.training import FitRecord, MinimumRecord, RestartsRecord, RoundsRecord, SeedsRecord
+from rerank.report.contents import feature_names
 from rerank.report.runs import restart_lines, sparkline, variance_lines
 from rerank.text import count
 
+_MOST_NAMES = 3
 _USES = {"fit": " (fitted to them)", "choice": " (chosen on them)", "none": ""}
 
 
@@ -84,6 +86,7 @@ def _size_line(model: Model, lists: CandidateLists) -> str:
     """Learner, lists, items, features and pairs."""
     training, data = model.training, model.training.data
     size = f"{count(lists.n_lists, 'list')}, {lists.n_items} items, {count(lists.n_features, 'feature')}"
+    size += feature_names(lists, _MOST_NAMES)
     if data.pairs is not None:
         size += f", {count(data.pairs, 'pair')}"
         if data.lists_without_pair:

@@ -76,7 +76,7 @@ def ours(
     started = time.process_time()
     model = Mert(restarts=RESTARTS, seed=seed, average=average).fit(sets[0], judge=dev)
     took = time.process_time() - started
-    scores = [model.score(lists) for lists in sets]
+    scores = [model.score_items(lists) for lists in sets]
     return _value(dev, scores[0]), _value(test, scores[1]), took
 
 

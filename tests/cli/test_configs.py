@@ -59,7 +59,7 @@ def test_a_configuration_trains(path, rerank, tmp_path, monkeypatch):
         long_lists = tmp_path / "long.letor"
         write_long_lists(long_lists, graded=config.learner["name"] != "perceptron")
         given += ["--data", long_lists]
-    if config.data.dev is not None:
+    if config.data.dev:
         given += ["--dev", long_lists]
     if config.data.feature_names is not None:
         names = tmp_path / "names"

@@ -175,3 +175,23 @@ def test_flags_of_a_verb_are_accepted_with_every_value_that_help_names(verb, rer
             if (flag, value) == ("--as", "grades"):
                 also = ""
             accepted(rerank, *base, flag, *([value] if value else []), *also.split())
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_a_single_valued_option_given_twice_is_refused(verb, rerank, files):
+    command = dict(commands())[verb]
+    checked = 0
+    for parameter in command.params:
+        if parameter.param_type_name != "option" or parameter.multiple or parameter.is_flag:
+            continue
+        checked += 1
+        base = [*verb.split(), *VERBS[verb].format(data=SETS["svmlight"][0]).split()]
+        twice = [word for flag in (parameter.opts[0], parameter.opts[-1]) for word in (flag, "1")]
+        err = rerank(*base, *twice, code=2).err
+        assert f"{parameter.opts[0]} is given twice, expected once" in err
+        assert err.count("\n") == 1
+    assert checked or verb == "list"
+
+
+def test_a_flag_may_be_repeated(rerank, files):
+    rerank("show", "model", "--json", "--json")

@@ -1,6 +1,8 @@
 """``rerank features parse``: parses to stores, and the errors of wrong usage."""
 
+import errno
 import json
+import os
 
 import numpy as np
 import pytest
@@ -32,7 +34,8 @@ def parses(tmp_path, monkeypatch):
 
 
 def features(rerank, *more, code=0):
-    return rerank("features", "parse", "train.nbest", "--format", "parses", "--out", "out", *more, code=code)
+    out = () if "--out" in more else ("--out", "out")
+    return rerank("features", "parse", "train.nbest", "--format", "parses", *out, *more, code=code)
 
 
 def test_parses_to_stores(rerank, parses):
@@ -181,21 +184,22 @@ def test_an_interrupted_run_leaves_nothing(rerank, parses, monkeypatch):
 
 
 def test_what_cannot_be_written_is_a_one_line_error(rerank, parses, monkeypatch):
-    """A full disk; numpy's error has no number and names no file."""
-
     def full(*_):
-        raise OSError("18 requested and 8 written")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("rerank.experiment.features.write_store", full)
+    monkeypatch.setattr("rerank.data.store.sync", full)
     result = features(rerank, "--cutoff", 1, code=2)
-    assert result.err == "rerank: out: 18 requested and 8 written\n"
+    assert result.err == "rerank: out/train.store: no space left on device\n"
     assert not (parses / "out").exists()
 
 
 def test_a_folder_in_the_place_of_the_record_is_reported(rerank, parses):
     (parses / "out" / "features.json").mkdir(parents=True)
     (parses / "a.nbest").write_text(NEW)
-    assert "rerank: out: " in features(rerank, "--cutoff", 1, "--apply", "a.nbest", code=2).err
+    assert (
+        "rerank: out/features.json: is a folder"
+        in features(rerank, "--cutoff", 1, "--apply", "a.nbest", code=2).err
+    )
     assert [p.name for p in (parses / "out").iterdir()] == ["features.json"]
 
 

@@ -82,13 +82,15 @@ def test_a_feature_with_the_metrics_name_is_reported(rerank, nbest):
 
 
 def test_consensus_features_are_added_by_name(rerank, nbest):
-    similarities = ("--by", "ngram1", "--by", "lm", "--statistic", "median")
-    asked = ("features", "consensus", *DEV, *similarities, "-o", "c.store")
-    assert rerank(*asked).err == "rerank: 7 items with 2 further features to c.store (store)\n"
+    asked = ("features", "consensus", *DEV, "--by", "ngram1", "--by", "lm", "--statistic")
+    assert (
+        rerank(*asked, "median", "-o", "c.store").err
+        == "rerank: 7 items with 2 further features to c.store (store)\n"
+    )
     lists = load("c.store")
     assert lists.names()[-2:] == ["consensus.ngram1.median", "consensus.lm.median"]
     np.testing.assert_allclose(lists.features.column(2)[:3], [(1 + 1 / 3) / 2, (3 / 4 + 1 / 4) / 2, 1 / 2])
-    assert "did you mean 'median'" in rerank(*asked[:-1], "x.store", "--statistic", "medan", code=2).err
+    assert "did you mean 'median'" in rerank(*asked, "medan", "-o", "x.store", code=2).err
 
 
 @pytest.mark.parametrize(

@@ -33,16 +33,25 @@ WRONG = [
     ),
     ((*MERT, *M, "--init", "archive"), "archive: found something else, or a damaged file, expected a model"),
     ((*MERT, *M, "--init", "voted"), "voted: found a model of kind voted, expected a linear one"),
-    ((*PRO, *M, "-l", "perceptron", "--init", "huge"), "learner perceptron accepts no initial weights"),
+    (
+        (*PRO, *M, "-s", "learner.name=perceptron", "--init", "huge"),
+        "learner perceptron accepts no initial weights",
+    ),
     ((*PRO, *M, "--init", "huge"), "dev.nbest: the loss overflows; are the initial weights too large?"),
-    ((*PRO, *M, "--label", "WER", "--data", "equal.nbest"), "equal.nbest: no list has two different labels"),
-    ((*PRO, *M, "--data", "tiny.nbest"), "tiny.nbest: the features do not differ in any pair (or by less"),
+    (
+        (*PRO, *M, "-s", "data.label=WER", "-s", "data.train=equal.nbest"),
+        "equal.nbest: no list has two different labels",
+    ),
+    (
+        (*PRO, *M, "-s", "data.train=tiny.nbest"),
+        "tiny.nbest: the features do not differ in any pair (or by less",
+    ),
     ((*MERT, "--out", ""), "no model file to write"),
     ((*MERT, "--out", "dev.nbest"), "--out: dev.nbest is one of the input files"),
     ((*MERT, "--out", "./dev.ref"), "--out: dev.ref is one of the input files"),
     ((*MERT, "--out", "folder"), "folder: is a folder, expected a file"),
-    ((*MERT, "--out", "nowhere/m", "--curve", "c"), "nowhere/m: no folder 'nowhere' to write to"),
-    ((*MERT, *M, "--curve", "nowhere/c"), "nowhere/c: no folder 'nowhere' to write to"),
+    ((*MERT, "--out", "nowhere/m", "--curve", "c"), "nowhere/m: no folder nowhere to write to"),
+    ((*MERT, *M, "--curve", "nowhere/c"), "nowhere/c: no folder nowhere to write to"),
     ((*MERT, *M, "--curve", "./m"), "--curve: m is the output of --out"),
     ((*MERT, "--out", "timing.c", "--curve", "c"), "--curve: timing.c is the output of --out"),
     ((*MERT, "--out", "-", "--curve", "-"), "--curve: - is the output of --out"),
@@ -69,7 +78,7 @@ def files(nbest, rerank):
     }.items():
         (nbest / name).write_text(text)
     (nbest / "folder").mkdir()
-    rerank(*PRO, "-l", "perceptron", "-s", "average=voted", "--out", "voted")
+    rerank(*PRO, "-s", "learner.name=perceptron", "-s", "average=voted", "--out", "voted")
     rerank(*MERT, "--keep-margin", "0.5", "--out", "kept")
     return nbest
 
@@ -120,12 +129,13 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
 
 def test_models_are_written_and_read_as_archives_and_through_pipes(rerank, files):
     expected = rerank("predict", "voted", "dev.nbest", "-f", "moses").out
-    rerank(*PRO, "-l", "perceptron", "-s", "average=voted", "--out", "voted.gz")
+    rerank(*PRO, "-s", "learner.name=perceptron", "-s", "average=voted", "--out", "voted.gz")
     assert (files / "voted.gz").read_bytes()[:2] == b"\x1f\x8b"
     assert rerank("predict", "voted.gz", "dev.nbest", "-f", "moses").out == expected
-    done = shell(f"rerank {' '.join(PRO)} -l perceptron -s average=voted --out - > piped", files)
+    done = shell(f"rerank {' '.join(PRO)} -s learner.name=perceptron -s average=voted --out - > piped", files)
     assert (files / "piped").read_bytes() == (files / "voted").read_bytes(), done.stderr
-    done = shell(f"rerank {' '.join(PRO)} -d - -l perceptron -s average=voted -o - <dev.nbest >both", files)
+    given = " ".join(PRO).replace("--data dev.nbest", "--data -")
+    done = shell(f"rerank {given} -s learner.name=perceptron -s average=voted -o - <dev.nbest >both", files)
     assert load_model("both").explain() == load_model("voted").explain(), done.stderr
     done = shell("rerank predict - dev.nbest -f moses < voted", files)
     assert done.stdout.decode() == expected

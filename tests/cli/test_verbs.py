@@ -128,14 +128,35 @@ def test_scores_keep_the_order_of_the_lines_when_lists_were_regrouped(rerank, tr
     assert "apart.letor:" in refused.err
 
 
-def test_a_run_is_strictly_ordered_even_if_scores_are_tied(rerank, work):
-    (work / "tied").write_text("".join(f"{i % 2} qid:1 1:1 # d{i}\n" for i in range(5)))
+def test_a_run_and_scores_have_the_same_numbers(rerank, work):
+    """Also if scores are tied, and whatever the mode of ties but input, whose order a run changes."""
+    rng = np.random.default_rng(0)
+    rows = [(i, q) for q in "ab" for i in range(12)]
+    (work / "tied").write_text("".join(f"{i % 3 % 2} qid:{q} 1:{rng.integers(3)} # d{i}\n" for i, q in rows))
+    (work / "qrels").write_text("".join(f"{q} 0 d{i} {i % 3 % 2}\n" for i, q in rows))
+    rerank("train", "--data", "tied", "--set", "rounds=2", "--out", "model", "--format", "svmlight")
+    rerank("predict", "model", "tied", "-f", "svmlight", "--out", "scores")
+    rerank("predict", "model", "tied", "-f", "svmlight", "--as", "run", "--out", "x.run")
+    for ties in ("trec", "expected"):
+        metrics = ["--ties", ties, "--json", "-m", "AP", "-m", "RR", "-m", "nDCG@3", "-m", "P@2"]
+        of_scores = json.loads(rerank("eval", "tied", "scores", "-f", "svmlight", *metrics).out)
+        lines = (work / "x.run").read_text().splitlines()
+        (work / "run.scores").write_text("".join(f"{line.split()[4]}\n" for line in lines))
+        of_run = json.loads(rerank("eval", "x.run", "run.scores", "--qrels", "qrels", *metrics).out)
+        for name, result in of_scores["systems"][0]["metrics"].items():
+            assert of_run["systems"][0]["metrics"][name]["value"] == result["value"]
+            if ties == "trec":
+                assert of_run["metrics"][name]["first_best"] == result["value"]
+
+
+def test_a_run_of_items_without_ids_is_strictly_ordered(rerank, work):
+    (work / "tied").write_text("".join(f"{i % 2} qid:1 1:1\n" for i in range(5)))
     rerank("train", "--data", "tied", "--set", "rounds=2", "--out", "model", "--format", "svmlight")
     lines = rerank(
         "predict", "model", "tied", "-f", "svmlight", "--as", "run", "--tag", "me"
     ).out.splitlines()
     fields = [line.split() for line in lines]
-    assert [f[2] for f in fields] == ["d0", "d1", "d2", "d3", "d4"]
+    assert [f[2] for f in fields] == ["1", "2", "3", "4", "5"]
     assert [f[3] for f in fields] == ["1", "2", "3", "4", "5"]
     scores = np.array([float(f[4]) for f in fields], dtype=np.float32)
     assert np.all(np.diff(scores) < 0)

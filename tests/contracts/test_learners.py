@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import warnings
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from reference.make import features
 
+import rerank
 from rerank import parallel
 from rerank.data.leads import first_largest, leads_of
 from rerank.data.lists import CandidateLists
@@ -27,6 +29,16 @@ from rerank.settings import describe
 
 NAMES = LEARNERS.names()
 pytestmark = pytest.mark.parametrize("name", NAMES)
+
+
+def test_lists_without_features_are_refused_unless_none_is_used(name: str) -> None:
+    lists = CandidateLists.from_arrays(np.empty((4, 0)), [1, 0, 0, 1], group=[2, 2], source="set")
+    kind = LEARNERS.get(name)
+    if kind.needs_features:
+        with pytest.raises(FitError, match=f"set: no features; learner {name} learns from features"):
+            kind().fit(lists, judge=parse("label@1").prepare(lists))
+    else:
+        assert kind().fit(lists).score(lists).shape == (4,)
 
 
 def some_lists(
@@ -51,6 +63,11 @@ def some_lists(
         feature_names=[f"f{j}" for j in range(6)],
         source="some lists",
     )
+
+
+def note_of(model, pattern):
+    """Expect a note about columns, but of a model that uses no feature."""
+    return contextlib.nullcontext() if model.kind == "random" else pytest.warns(DataNote, match=pattern)
 
 
 def settings_of(name: str) -> dict[str, int]:
@@ -164,8 +181,9 @@ def test_columns_are_matched_by_name(name):
     names = [f"f{j}" for j in order] + ["unknown"]
     X = np.column_stack([lists.features.to_dense()[:, order], np.full(lists.n_items, 9.0)])
     moved = CandidateLists.from_arrays(X, lists.labels, group=lists.lengths, feature_names=names)
-    np.testing.assert_allclose(model.score(moved), model.score(lists), rtol=1e-12)
-    assert model.unknown_features(moved) == ["unknown"]
+    with note_of(model, r"1 feature that the model does not know \(unknown\), ignored$"):
+        moved_scores = model.score(moved)
+    np.testing.assert_allclose(moved_scores, model.score(lists), rtol=1e-12)
 
 
 def test_columns_are_matched_by_position_if_the_data_has_no_names(name):
@@ -173,8 +191,9 @@ def test_columns_are_matched_by_position_if_the_data_has_no_names(name):
     model = fitted(name, lists)
     X = np.column_stack([lists.features.to_dense(), np.full(lists.n_items, 9.0)])
     bare = CandidateLists.from_arrays(X, group=lists.lengths)
-    np.testing.assert_array_equal(model.score(bare), model.score(lists))
-    assert model.unknown_features(bare) == ["7"]
+    with note_of(model, r"by position, 7 to 6, as only the model names them; 1 feature .* \(7\), ignored$"):
+        bare_scores = model.score(bare)
+    np.testing.assert_array_equal(bare_scores, model.score(lists))
 
 
 def test_fewer_columns_than_the_model_knows_are_zeros(name):
@@ -183,7 +202,20 @@ def test_fewer_columns_than_the_model_knows_are_zeros(name):
     X = lists.features.to_dense().copy()
     fewer = with_features(X[:, :4].copy(), lists)
     X[:, 4:] = 0
-    np.testing.assert_array_equal(model.score(fewer), model.score(with_features(X, lists)))
+    with note_of(model, "2 of 6 features of the model are absent .*, taken as 0"):
+        scores = model.score(fewer)
+    np.testing.assert_array_equal(scores, model.score(with_features(X, lists)))
+
+
+def test_features_of_which_the_model_knows_none_are_an_error(name):
+    lists = some_lists()
+    model = fitted(name, lists)
+    other = dataclasses.replace(lists, feature_names=list("abcdef"))
+    expected = pytest.raises(
+        RerankError, match=r"found features a, b, c, \.\.\., expected those of the model"
+    )
+    with contextlib.nullcontext() if model.kind == "random" else expected:
+        model.score(other)
 
 
 def test_read_only_features_are_enough(name):
@@ -324,3 +356,31 @@ def test_a_learner_describes_itself(name):
     assert "\n" not in kind.summary
     assert "__doc__" in vars(kind), f"{name}: no docstring, which `rerank list learners {name}` prints"
     assert learner_lines(name)[0].startswith(f"{name}: ")
+
+
+def test_scores_follow_the_callers_rows(name):
+    """Rows of a list need not be contiguous; each row has the score that it has in contiguous lists."""
+    grouped = some_lists()
+    rng = np.random.default_rng(5)
+    qid = rng.permutation(grouped.list_index)
+    codes = np.unique(qid, return_index=True)[1].argsort().argsort()[qid]  # by order of first appearance
+    order = np.argsort(codes, kind="stable")
+    X, y = grouped.features.to_dense(), grouped.labels
+    scattered = CandidateLists.from_arrays(X, y, qid=qid).with_first_best("1")
+    contiguous = CandidateLists.from_arrays(X[order], y[order], qid=qid[order]).with_first_best("1")
+    model = fitted(name, contiguous)
+    metric, selecting = "nDCG@5", "label@1"
+    for margin in (None, 0.5):
+        model.keep_margin = margin
+        scores, expected = model.score(scattered), model.score(contiguous)
+        np.testing.assert_array_equal(scores[order], expected)
+        np.testing.assert_array_equal(model.raw_score(scattered)[order], model.raw_score(contiguous))
+        np.testing.assert_array_equal(scattered.from_input_order(scores), model.score_items(scattered))
+        for one in (metric, selecting):
+            assert rerank.evaluate(scattered, scores, [one]) == rerank.evaluate(contiguous, expected, [one])
+    if hasattr(model, "grades"):
+        np.testing.assert_array_equal(model.grades(scattered)[order], model.grades(contiguous))
+    part = [0, 1, 2]
+    np.testing.assert_array_equal(
+        model.score(scattered.subset(part)), model.score(scattered)[np.isin(codes, part)]
+    )

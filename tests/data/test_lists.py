@@ -299,3 +299,45 @@ def test_features_without_a_value_have_a_fingerprint():
     a = CandidateLists(np.array([0, 2]), empty)
     b = CandidateLists(np.array([0, 1, 2]), empty)
     assert a.fingerprint() != b.fingerprint()
+
+
+class Frame(np.lib.mixins.NDArrayOperatorsMixin):
+    """Behaves as a pandas DataFrame or Series with an index of its own: entries are taken by label."""
+
+    def __init__(self, values, columns=()):
+        self.values, self.columns = np.asarray(values), columns
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values.astype(dtype) if dtype else self.values
+
+    def __len__(self):
+        return len(self.values)
+
+    def __iter__(self):
+        return iter(self.values.tolist())
+
+    def __getitem__(self, label):
+        raise KeyError(label)
+
+
+def test_columns_of_a_data_frame_are_the_features_names():
+    X, y, qid = Frame([[1, 2], [3, 4], [5, 6]], ["a", "b"]), Frame([0, None, 1]), Frame([2.0, 1.0, 2.0])
+    lists = CandidateLists.from_arrays(X, y, qid=qid)
+    assert lists.names() == ["a", "b"]
+    assert list(lists.list_ids) == ["2", "1"]
+    assert np.array_equal(lists.input_order(lists.labels), [0, np.nan, 1], equal_nan=True)
+    assert CandidateLists.from_arrays(X, feature_names=["c", "d"]).names() == ["c", "d"]
+    assert CandidateLists.from_arrays(Frame(np.eye(2), range(2))).feature_names is None
+
+
+@pytest.mark.parametrize("qid", [[1.0, np.nan], ["a", None], np.array(["2026-01-01", "NaT"], "M8[D]")])
+def test_a_missing_qid_is_refused(qid):
+    with pytest.raises(DataError, match=r"^made: the qid of row 2 is missing$"):
+        CandidateLists.from_arrays(np.ones((2, 1)), qid=qid, source="made")
+
+
+def test_values_of_another_length_have_no_order():
+    lists = full_lists()
+    for change in (lists.input_order, lists.from_input_order, replace(lists, rows=None).from_input_order):
+        with pytest.raises(DataError, match=r"^values have shape \(11,\), expected \(10, ...\)$"):
+            change(np.ones(11))

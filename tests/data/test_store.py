@@ -119,26 +119,6 @@ def test_a_store_with_a_foreign_file_is_not_replaced(tmp_path):
     assert same(read_store(tmp_path / "s"), full_lists())
 
 
-@pytest.mark.parametrize("failing", [1, 2])
-def test_a_failed_write_leaves_the_old_store_and_nothing_else(failing, tmp_path, monkeypatch):
-    write_store(full_lists(), tmp_path / "s")
-    before = tree(tmp_path / "s")
-    calls = []
-    rename = os.rename
-
-    def break_off(source, target):
-        calls.append(source)
-        if len(calls) == failing:
-            raise OSError("disk gone")
-        rename(source, target)
-
-    monkeypatch.setattr(os, "rename", break_off)
-    with pytest.raises(OSError, match="disk gone"):
-        write_store(full_lists(seed=1), tmp_path / "s")
-    assert tree(tmp_path / "s") == before
-    assert os.listdir(tmp_path) == ["s"]
-
-
 def test_a_broken_store_can_be_replaced(tmp_path):
     write_store(full_lists(), tmp_path / "s")
     (tmp_path / "s" / "labels.npy").unlink()

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rerank.data.columns.strings import StringColumn
+from rerank.data.lists import CandidateLists
 from rerank.errors import DataError
 
 
@@ -88,3 +89,11 @@ def test_strings_that_occurred_earlier_in_their_list(seed: int) -> None:
 def test_take_refuses_numbers_below_zero() -> None:
     with pytest.raises(DataError, match="below 0"):
         StringColumn.from_strings("ab").take(np.array([0, -1]))
+
+
+def test_a_lone_surrogate_is_refused_and_other_bytes_are_kept():
+    assert StringColumn.from_strings(["\udcff"]).bytes_at(0) == b"\xff"
+    with pytest.raises(DataError, match=r"found a lone surrogate \(\\ud800\), expected text"):
+        StringColumn.from_strings(["a", "b\ud800"])
+    with pytest.raises(DataError, match="a lone surrogate"):
+        CandidateLists.from_arrays([[1.0]], feature_names=["\ud800"])

@@ -10,8 +10,11 @@ import pytest
 
 import rerank
 from rerank import CandidateLists, DataError
+from rerank.evaluation.evaluate import evaluate as evaluation
+from rerank.evaluation.evaluate import values
 from rerank.report.comparisons import comparison_text
 
+NAN = float("nan")
 LABELS = [[1, 0, 2], [0, 1], [1, 1, 0, 0]]
 SCORES = [[0.1, 0.2, 0.9], [0.8, 0.3], [1.0, 3.0, 2.0, 0.0]]
 TEXTS = [["the cat sat", "a cat"], ["it rains", "it is raining", "rain"]]
@@ -113,3 +116,38 @@ def test_sequences_that_do_not_fit_are_one_line(data, scores, options, message):
         rerank.evaluate(data, scores, ["RR"] if data is not TEXTS else ["WER"], **options)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+SCATTERED = CandidateLists.from_arrays(np.eye(6), [1, 0, 0, 1, 0, 1], qid=["a", "b", "a", "b", "a", "b"])
+
+
+def test_scores_are_in_the_order_of_the_callers_rows(tmp_path):
+    """Row by row, however the rows are grouped: in evaluate, compare and the evaluation beneath."""
+    labels = SCATTERED.input_order(SCATTERED.labels)
+    best, worst = labels.tolist(), (-labels).tolist()
+    assert rerank.evaluate(SCATTERED, best, ["AP"]) == {"AP": 1.0}
+    assert rerank.evaluate(SCATTERED, worst, ["RR"])["RR"] == pytest.approx((1 / 3 + 1 / 2) / 2)
+    nested = [[1, 0, 0], [0, 1, 1]]
+    assert rerank.evaluate(SCATTERED, nested, ["AP"]) == {"AP": 1.0}
+    pair = rerank.compare(SCATTERED, {"a": best, "b": worst}, ["AP"]).pairs["AP"][0]
+    assert (pair.value_a, pair.wins) == (1.0, 2)
+    found = evaluation(SCATTERED, {"a": best}, ["AP"])
+    assert found.systems["a"]["AP"].value == values(SCATTERED, best, ["AP"])["AP"] == 1.0
+    rerank.save(SCATTERED, str(tmp_path / "set.store"))
+    assert rerank.evaluate(rerank.load(tmp_path / "set.store"), best, ["AP"]) == {"AP": 1.0}
+    with pytest.raises(DataError, match=r"^a: the score of item 1 is NaN \(1 in all\)$"):
+        rerank.compare(SCATTERED, {"a": [1, NAN, 2, 3, 4, 5], "b": best}, ["AP"])
+
+
+def test_series_are_taken_by_position():
+    """A filtered frame's index does not begin with 0."""
+
+    class Series(list):
+        def __getitem__(self, label):
+            raise KeyError(label)
+
+    labels, scores, qid = Series([1.0, 0.0, 0.0]), Series([0.5, 0.1, 0.2]), Series(["x", "y", "x"])
+    assert rerank.evaluate(labels, scores, ["RR"], qid=qid) == {"RR": 0.5}
+    assert rerank.evaluate(LISTS, Series(FLAT_SCORES), METRICS) == rerank.evaluate(
+        LISTS, FLAT_SCORES, METRICS
+    )

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.errors import DataError, FormatError
+from rerank.errors import DataError, DataNote, FormatError
 from rerank.formats import load
 from rerank.formats import weights as formats
 from rerank.formats.weights import WeightOptions
@@ -122,4 +122,5 @@ def test_a_model_of_weights_scores_lists(tmp_path: Path) -> None:
     """Ids of weights and of features are the same columns, even if neither has a feature 0."""
     lists = load(file(tmp_path, "set.bllip", "S=1\nG=2 N=2 P=2 W=2 1=5 2, P=2 W=1 3=7,\n"))
     model = LinearModel(*read_weights(file(tmp_path, "weights", "1=10\n2=1\n")))
-    assert model.score(lists).tolist() == [51.0, 0.0]
+    with pytest.warns(DataNote, match=r"1 feature that the model does not know \(3\), ignored"):
+        assert model.score(lists).tolist() == [51.0, 0.0]

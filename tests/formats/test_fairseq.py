@@ -145,3 +145,19 @@ def test_is_read_only(tmp_path: Path) -> None:
         Fairseq().write(lists, str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
     assert np.array_equal(lists.lengths, [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "found"),
+    [
+        ("S-0\ts\nT-0\tr\nH-3\t-1\tz\n", 1, "S-0 without a hypothesis"),
+        ("T-0\tr\nH-3\t-1\tz\n", 1, "T-0 without a hypothesis"),
+        ("T-3\tr\nH-3\t-1\tz\nS-5\ts\n", 3, "S-5 without a hypothesis"),
+    ],
+)
+def test_a_sentence_without_a_hypothesis(tmp_path, content, line, found):
+    path = tmp_path / "out"
+    path.write_text(content)
+    with pytest.raises(FormatError) as caught:
+        load(path, format="fairseq")
+    assert (caught.value.line, caught.value.found) == (line, found)

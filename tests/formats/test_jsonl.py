@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -176,15 +177,43 @@ def test_samples_of_a_language_model_a_line_each(tmp_path: Path) -> None:
     assert fault(tmp_path, {"prompt": 3, "completion": "x"}).endswith("and a text, label, score or feature")
 
 
+@pytest.mark.parametrize("text", ["0.5", "0,5", "-3", "1_000", "\u22121", "1e-3", "50%"])
+def test_a_number_in_quotes_is_an_error(tmp_path: Path, text: str) -> None:
+    assert f"the string {text!r} at lm, expected a number" in fault(
+        tmp_path, {"list": 1, "text": "a", "lm": text}, {"list": 1, "text": "b", "lm": text}
+    )
+    line = {"id": 1, "candidates": [{"text": "a"}, {"text": "b", "features": {"lm": text}}]}
+    assert f"the string {text!r} at candidates[1].features.lm" in fault(tmp_path, line)
+    with pytest.warns(
+        DataNote, match=r"ignored keys: 'sample_id' \(1\), 'seed' \(1\), 'date' \(1\), 'x' \(1\)$"
+    ):
+        read(tmp_path, {"list": 1, "text": "a", "sample_id": text, "seed": text, "date": text, "x": "word"})
+
+
+def test_keys_that_resemble_known_ones_are_reported(tmp_path: Path) -> None:
+    near = r"'lable' \(label\?\), 'em' \(a metric\?\), 'Score' \(score\?\), 'txet' \(text\?\)$"
+    for expected, line in (
+        (near, {"list": 1, "lable": 1, "em": True, "Score": 2, "x": 1, "txet": "a"}),
+        (r"'refrences' \(references\?\)", {"id": 1, "candidates": ["a"], "refrences": ["b"]}),
+    ):
+        with pytest.warns(DataNote) as notes:
+            read(tmp_path, line)
+        assert re.search(expected, str(notes[1].message))
+    assert list(read(tmp_path, {"list": 1, "docno": "d", "x": 1}).item_ids) == ["d"]
+
+
 def test_prompts(tmp_path: Path) -> None:
     entry = {"prompt": "2+2?", "candidates": ["4"]}
     assert list(quietly(tmp_path, entry, {**entry, "prompt": ""}).prompts) == ["2+2?", ""]
     lines = [{"task_id": i // 2, "prompt": f"p{i // 2}", "completion": str(i)} for i in range(4)]
     lists = read(tmp_path, *lines)
     assert list(lists.prompts) == ["p0", "p1"]
+    with pytest.warns(DataNote, match=r"ignored keys: 'prompt' \(2\)"):
+        lists = read(tmp_path, *(line | {"task_id": 1} for line in lines))
+    assert list(lists.prompts) == ["p0"]
     with pytest.warns(DataNote, match="table holds no first_best, prompts; left out"):
         save(lists, str(tmp_path / "set.csv"))
-    for other in ({}, {"prompt": None}, {"prompt": ["chat"]}, {"prompt": "\ud800"}):
+    for other in ({}, {"prompt": None}, {"prompt": ["chat"]}):
         with pytest.warns(DataNote, match=rf"ignored keys: 'prompt' \({1 + any(other.values())}\)"):
             assert read(tmp_path, entry, {"candidates": ["a"], **other}).prompts is None
     assert read(tmp_path, *lines, list_column="prompt").prompts is not None
@@ -297,6 +326,23 @@ FAULTS = {
     "key twice": (['{"list":1,"text":"","text":"b"}'], 1, "key 'text' twice"),
     "feature twice": ([{"list": 1, "features": {"x": 1}, "x": 2}], 1, "at features.x"),
     "surrogate": (['{"list":1,"text":"a\\ud800"}'], 1, "a lone surrogate (\\ud800) at text"),
+    "surrogate of a feature": (
+        ['{"list":1,"text":"a"}', '{"list":1,"text":"a","features":{"\\uDFFF":1}}'],
+        2,
+        "a lone surrogate (\\udfff) at a key",
+    ),
+    "surrogate of a number": (['{"list":1,"l\\udc80":2}'], 1, "a lone surrogate (\\udc80) at a key"),
+    "surrogate of an id": (['{"id":"\\udc80","candidates":["a"]}'], 1, "a lone surrogate (\\udc80) at id"),
+    "surrogate of a candidate": (
+        ['{"id":"1","candidates":["\\udc80"]}'],
+        1,
+        "a lone surrogate (\\udc80) at a text of an array",
+    ),
+    "surrogate of an ignored key": (
+        ['{"list":1,"text":"a","meta":"\\udc80"}'],
+        1,
+        "a lone surrogate (\\udc80) at meta",
+    ),
     "text is a number": ([{"list": 1, "text": 5}], 1, "the number 5 at text, expected a string"),
     "label is text": ([{"list": 1, "label": "good"}], 1, "the string 'good' at label, expected a number or"),
     "score is an array": ([{"list": 1, "score": [1]}], 1, "an array of 1 at score"),

@@ -14,9 +14,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from reference import svmlight as slow
 
+from rerank import memory
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.errors import ConfigError, DataError, DataNote, FormatError
+from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.formats import load
 from rerank.formats.base import ReadOptions
 from rerank.formats.svmlight.format import SVMLight
@@ -306,10 +307,14 @@ def test_options_that_exclude_each_other_are_refused(tmp_path: Path) -> None:
         read(tmp_path, b"1 1:1\n2 500:1", dtype="float32")
 
 
-def test_a_dense_array_beyond_memory_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="too many for a dense array"):
-        read(tmp_path, b"1 1:1\n" * 200000 + b"1 2147483647:1", layout="dense")
-    assert read(tmp_path, b"1 1:1\n1 2147483647:1").n_features == 2147483647
+def test_a_dense_array_beyond_memory_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available", lambda: 10**9)
+    with pytest.raises(RerankError) as caught:
+        read(tmp_path, b"1 1:1\n" * 200 + b"1 900000:1", layout="dense")
+    assert str(caught.value) == (
+        "needs 1.4 GB for a dense matrix of 201 x 900,000; 1 GB are available; "
+        "sparse features need memory for the values present only (--layout sparse)"
+    )
 
 
 def test_zero_based(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import random
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -67,14 +68,60 @@ def test_what_is_guessed_is_reported(tmp_path: Path) -> None:
     ]
     assert (list(lists.list_ids), list(lists.item_ids), list(lists.texts)) == (["7"], ["i"], ["a"])
     assert (lists.labels.tolist(), lists.feature_names) == ([1], ["x"])
-    lists = quietly(tmp_path, text, list_column="id", label_column="x")
+    with pytest.warns(DataNote) as notes:
+        lists = read(tmp_path, text, list_column="id", label_column="x")
+    assert [str(note.message).partition("set.csv: ")[2] for note in notes] == [
+        "by the header, text_column=text",
+        "columns that are no features are left out: 'label', 'qid'",
+    ]
     assert (list(lists.list_ids), lists.item_ids) == (["i"], None)
-    assert lists.feature_names == ["label", "qid"]
+    assert lists.feature_names == []
+
+
+def test_known_names_are_no_features(tmp_path: Path) -> None:
+    text = "qid,docno,relevance,correct,docid,x\n1,7,2,1,8,0.5\n"
+    with pytest.warns(DataNote) as notes:
+        lists = read(tmp_path, text)
+    assert [str(note.message).partition("set.csv: ")[2] for note in notes] == [
+        "by the header, list_column=qid, label_column=correct, id_column=docid",
+        "columns that are no features are left out: 'docno', 'relevance'",
+    ]
+    assert lists.feature_names == ["x"]
+    assert (list(lists.item_ids), lists.labels.tolist()) == (["8"], [1])
+
+
+def test_names_that_resemble_known_ones_are_reported(tmp_path: Path) -> None:
+    expected = r"'lable' \(label\?\), 'em' \(a metric\?\), 'Rank' \(an order\?\), ' Text' \(text\?\)$"
+    with pytest.warns(DataNote) as notes:
+        lists = read(tmp_path, "qid,lable,em,Rank,x, Text\n1,1,1,1,2,a\n")
+    assert re.search(expected, str(notes[1].message))
+    assert lists.feature_names == ["lable", "em", "Rank", "x"]
+    with pytest.raises(FormatError, match=r"by --list-column \(is it 'qid '\?\)$"):
+        read(tmp_path, "x,qid \n1,2\n")
+
+
+@pytest.mark.parametrize("cell", ["0,5", "1_000", "1.000,5", "\u22121", "\u0661", "50%", "0x1p3", "1 000"])
+def test_numbers_of_other_notations_are_errors(tmp_path: Path, cell: str) -> None:
+    path = tmp_path / "set.tsv"
+    path.write_text(f"qid\tlabel\tx\ty\n1\t1\t\t2\n1\t0\t{cell}\t3\n", encoding="utf-8")
+    with pytest.raises(FormatError, match=r"found column 'x' with .*, expected a finite number") as caught:
+        load(path, list_column="qid", label_column="label")
+    assert caught.value.line == 3
+
+
+@pytest.mark.parametrize("first", ["NA", "-", "nan", "n/a"])
+def test_a_column_that_is_mostly_numbers_is_not_dropped(tmp_path: Path, first: str) -> None:
+    with pytest.raises(FormatError, match="column 'x' with") as caught:
+        quietly(tmp_path, f"qid,x\n1,{first}\n1,2\n1,3\n")
+    assert caught.value.line == 2
+    assert quietly(tmp_path, "qid,title\n1,word\n1,1984\n").feature_names == []
 
 
 def test_columns_of_no_numbers_are_left_out_and_named(tmp_path: Path) -> None:
     text = ",qid,name,x,nothing,late\n0,a,n,1,,\n1,a,,2, ,word\n"
-    with pytest.warns(DataNote, match="left out: 'name', 'nothing', 'late', one without a name"):
+    with pytest.warns(
+        DataNote, match="no features are left out: 'name', 'nothing', 'late', one without a name"
+    ):
         lists = read(tmp_path, text, list_column="qid")
     assert lists.feature_names == ["x"]
 
@@ -304,7 +351,7 @@ def test_what_cannot_be_written_is_refused_or_reported(tmp_path: Path) -> None:
         (CandidateLists(two, X, list_ids=STRINGS(["a", ""])), "an empty list id"),
         (CandidateLists(two, X, feature_names=["a", "a"]), "names of their own"),
         (CandidateLists(two, X, feature_names=["a", ""]), "names of their own"),
-        (CandidateLists(two, X, feature_names=["a", "label"]), "a column 'label' of its own"),
+        (CandidateLists(two, X, feature_names=["a", "label"]), "a meaning for a column 'label'"),
         (CandidateLists(two, Dense(np.array([[1, np.nan], [2, np.nan]]))), "feature '2', which all miss"),
     ):
         with pytest.raises(DataError, match=message):

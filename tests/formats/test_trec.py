@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.store import write_store
 from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import load
 from rerank.formats.trec.format import TRECRun
@@ -379,3 +380,94 @@ def test_changed_files_fail_or_read_as_the_slow_reader(
     assert [lists.item_ids.bytes_at(i) for i in range(lists.n_items)] == [item[0] for item in items]
     assert (-lists.first_best).tolist() == [item[1] for item in items]
     assert lists.base_scores.tolist() == [item[2] for item in items]
+
+
+# First-best against trec_eval
+
+OURS = {
+    "map": "AP",
+    "recip_rank": "RR",
+    "ndcg": "nDCG",
+    "P_5": "P@5",
+    "ndcg_cut_5": "nDCG@5",
+    "recall_5": "R@5",
+}
+THEIRS = {"map", "recip_rank", "ndcg", "P.5", "ndcg_cut.5", "recall.5"}
+
+
+def first_best_of(lists: CandidateLists, metric: str, **options: Any) -> list[float]:
+    rows = parse(metric).prepare(lists, **options).first_best()
+    assert rows is not None
+    return rows[:, 0].tolist()
+
+
+def random_run(rng: random.Random, ranks: str) -> tuple[dict[str, dict[str, float]], str]:
+    """Scores of documents, many of them tied, and the run's text."""
+    run, lines = {}, []
+    for q in rng.sample(["q1", "q2", "q3", "q4", "q5"], 4):
+        documents = [f"d{i}" for i in rng.sample(range(30), rng.randrange(1, 12))]
+        run[q] = {d: rng.choice([0.5, 1.25, -3.0, 1e-9, 2e-9, 1e60, 0.1, 0.1 + 1e-12]) for d in documents}
+        for rank, d in enumerate(sorted(documents, key=lambda d, q=q: -run[q][d]), start=1):
+            lines.append(f"{q} Q0 {d} {rank if ranks == 'ranks' else 0} {run[q][d]!r} t\n")
+    if ranks == "scattered":
+        rng.shuffle(lines)
+    return run, "".join(lines)
+
+
+@pytest.mark.parametrize("ranks", ["ranks", "no ranks", "scattered"])
+@pytest.mark.parametrize("seed", range(8))
+def test_first_best_is_trec_evals(tmp_path: Path, seed: int, ranks: str) -> None:
+    """Of a run alone, of a run that others are merged to, and of a store made of it."""
+    rng = random.Random(seed)
+    run, text = random_run(rng, ranks)
+    _, other = random_run(rng, "ranks")
+    judged = {
+        q: {f"d{i}": rng.randrange(3) for i in rng.sample(range(30), 12)} | {"far": 1, "absent": 0}
+        for q in run
+    }
+    qrels = "".join(f"{q} 0 {d} {rel}\n" for q, docs in judged.items() for d, rel in docs.items())
+    path = path_of(tmp_path, text)
+    options = {"qrels": path_of(tmp_path, qrels, "qrels")}
+    expected = pytrec_eval.RelevanceEvaluator(judged, THEIRS).evaluate(run)
+    alone = quietly(path, **options)
+    merged = quietly(path, merge=path_of(tmp_path, other, "other.run"), **options)
+    write_store(merged, tmp_path / "s")
+    for lists in (alone, merged, load(tmp_path / "s"), merged.subset([2, 1, 0])):
+        assert lists.list_ids is not None
+        for name, metric in OURS.items():
+            wanted = [expected[q][name] if q in run else 0.0 for q in lists.list_ids]
+            assert first_best_of(lists, metric) == wanted, metric
+
+
+def test_first_best_with_tied_scores(tmp_path: Path) -> None:
+    qrels = path_of(tmp_path, "q 0 d1 1\n", "qrels")
+    lists = load(path_of(tmp_path, "q Q0 d1 1 .5 t\nq Q0 d2 2 .5 t\nq Q0 d3 3 .1 t\n"), qrels=qrels)
+    assert first_best_of(lists, "RR") == [0.5]
+    assert first_best_of(lists, "RR", ties="input") == [1.0]
+    by_feature = lists.with_first_best("score")
+    assert first_best_of(by_feature, "RR") == [1.0]
+
+
+def test_first_best_follows_ranks_that_contradict_the_scores(tmp_path: Path) -> None:
+    qrels = path_of(tmp_path, "q 0 d1 1\np 0 d1 1\n", "qrels")
+    text = "q Q0 d1 1 .1 t\nq Q0 d2 2 .5 t\nq Q0 d3 3 .7 t\np Q0 d1 1 .5 t\np Q0 d2 2 .5 t\n"
+    assert first_best_of(quietly(path_of(tmp_path, text), qrels=qrels), "RR") == [1.0, 0.5]
+
+
+def test_what_a_run_did_not_return_earns_nothing(tmp_path: Path) -> None:
+    one = path_of(tmp_path, "q Q0 a 1 3 one\nq Q0 b 2 2 one\n", "1.run")
+    two = path_of(tmp_path, "q Q0 c 1 3 two\nq Q0 d 2 2 two\np Q0 a 1 3 two\np Q0 b 2 2 two\n", "2.run")
+    qrels = path_of(tmp_path, "q 0 c 1\nq 0 a 0\np 0 a 1\np 0 b 0\n", "qrels")
+    lists = quietly(one, merge=two, qrels=qrels)
+    for metric in ("AP", "RR", "nDCG", "R@5", "label@1"):
+        assert first_best_of(lists, metric) == [0.0, 0.0], metric
+    assert first_best_of(lists, "AP", no_relevant="one") == [0.0, 0.0]
+    assert first_best_of(lists, "PairAcc") == [0.0, 0.5]  # all that it did not return is tied
+    assert first_best_of(lists.with_first_best("two"), "RR") == [1.0, 1.0]
+
+
+def test_lines_of_equal_rank_out_of_order_are_reported(tmp_path: Path) -> None:
+    assert notes_of(path_of(tmp_path, "q Q0 a 0 1 t\nq Q0 b 0 2 t\n")) == [
+        "x.run: in 1 query of 1 documents of equal rank are not in the order of their scores; for metrics of "
+        "one chosen item the first line of equal rank comes first"
+    ]

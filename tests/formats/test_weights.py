@@ -174,3 +174,32 @@ def test_a_section_alone_groups_what_belongs_together(tmp_path):
     ]
     with pytest.raises(DataError, match=r"'f g' does not fit in a moses\.ini"):
         write_weights(path, ["f g"], np.ones(1), "moses-ini")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "found"),
+    [
+        ("[weight]\nlm= 0.5\n[weight-l]\n0.3\n", 4, "weights of 'lm' again"),
+        ("[weight-l]\n0.3\n[weight]\nlm= 0.5\n", 4, "weights of 'lm' again"),
+        ("[weight-l]\n0.3\n0.4\n[weight]\nlm_1= 0.5\n", 5, "a second weight 'lm_1'"),
+        ("[weight]\ntm= 1 2\ntm_0= 3\n", 3, "a second weight 'tm_0'"),
+    ],
+)
+def test_moses_ini_with_two_weights_of_a_feature_is_refused(tmp_path, text, line, found):
+    path = tmp_path / "moses.ini"
+    path.write_text(text)
+    with pytest.raises(FormatError) as caught:
+        read_weights(str(path))
+    assert (caught.value.line, caught.value.found) == (line, found)
+    with pytest.raises(FormatError, match=found):
+        write_weights(str(tmp_path / "new"), ["lm"], np.ones(1), "moses-ini", WeightOptions(ini=str(path)))
+
+
+def test_moses_ini_with_sections_of_both_kinds_is_written_as_it_is_read(tmp_path):
+    old, new = tmp_path / "moses.ini", str(tmp_path / "new.ini")
+    old.write_text("[weight-l]\n0.5\n\n[weight]\nLM0= 0.25 1\n[weight-d]\n0.125\n")
+    names, weights = read_weights(str(old))
+    assert names == ["lm", "LM0_0", "LM0_1", "d"]
+    write_weights(new, names, weights + 1, "moses-ini", WeightOptions(ini=str(old)))
+    assert read_weights(new)[0] == names
+    assert read_weights(new)[1].tolist() == (weights + 1).tolist()

@@ -101,7 +101,8 @@ def test_a_constant_feature_keeps_its_share_and_hurts_nothing():
 
 def test_no_features_at_all():
     lists = CandidateLists.from_arrays(np.zeros((4, 0)), [1.0, 0, 0, 1], group=[2, 2])
-    assert fitted(lists).training.rounds.improved is False
+    with pytest.raises(FitError, match="arrays: no features; learner mert learns from features"):
+        fitted(lists)
 
 
 def test_a_metric_without_a_value_is_never_chosen(tmp_path):

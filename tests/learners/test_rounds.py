@@ -73,7 +73,7 @@ def test_on_ties_best_feature_takes_the_first_and_larger_is_better():
 
 
 def test_best_feature_needs_a_feature_and_a_value():
-    with pytest.raises(FitError, match="no features, so no feature is the best"):
+    with pytest.raises(FitError, match="no features; learner best-feature learns from features"):
         train(lists_of([1, 0], [2], np.zeros((2, 0))), "best-feature", metric="AP")
 
 

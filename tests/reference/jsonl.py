@@ -157,6 +157,7 @@ def read(data: bytes) -> Twin:
         try:
             entry = json.loads(line.decode(), object_pairs_hook=unique, parse_constant=refuse)
             need(isinstance(entry, dict))
+            json.dumps(entry, ensure_ascii=False).encode()  # no lone surrogates
             if shape is None:
                 candidates_key = next((k for k in CANDIDATES if isinstance(entry.get(k), list)), None)
                 keys = [key for key in (*LISTS, "id") if key in entry]

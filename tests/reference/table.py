@@ -5,10 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from dataclasses import dataclass
 
 LISTS = ("qid", "list", "list_id", "query", "query_id", "target")
-OTHERS = {"label": ("label",), "id": ("id", "item_id"), "text": ("text",)}
+OTHERS = {
+    "label": ("label", "is_correct", "correct", "passed", "relevance"),
+    "id": ("id", "item_id", "docid", "doc_id", "docno"),
+    "text": ("text", "generated_text", "completion", "response"),
+}
 
 
 BLANKS = " \t\r\n\v\f"
@@ -42,6 +47,17 @@ def number(cell: str) -> float | None:
         return None
     plain = cell.strip(BLANKS).isascii() and "_" not in cell
     return value if plain and math.isfinite(value) else None
+
+
+def is_meant(cells: list[str]) -> bool:
+    """Whether a column's first cell that is not empty is no number, but spells one, or most others are."""
+    given = [cell.strip(BLANKS) for cell in cells if cell.strip(BLANKS)]
+    while given and not any(cell and number(cell) is None for cell in given[:1]):
+        given.pop(0)
+    numbers = sum(number(cell) is not None for cell in given[:1000])
+    return bool(given) and (
+        2 * numbers > len(given[:1000]) or re.fullmatch(r"\d+[_,]\d+", given[0]) is not None
+    )
 
 
 def is_feature(cells: list[str]) -> bool:
@@ -81,6 +97,8 @@ def read(data: bytes, delimiter: str, nan: bool) -> Twin:
         groups.setdefault(name, []).append(i)
     features = {}
     for name in named:
+        if name not in roles.values() and is_meant(cells[name]):
+            raise BadTableError(None)
         if name == roles["label"] or (name not in roles.values() and is_feature(cells[name])):
             values = [number(cell) for cell in cells[name]]
             if None in values:

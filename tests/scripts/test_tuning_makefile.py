@@ -110,4 +110,4 @@ def test_the_makefile_and_the_configurations_agree(monkeypatch, text_sets):
         assert config.learner["name"] == default
         assert f"\nmetric.{name} := {metric}\n" in text
         assert config.select.metric == metric
-        assert config.data.train == str(text_sets / name / "dev.nbest.gz")
+        assert config.data.train == (str(text_sets / name / "dev.nbest.gz"),)

@@ -7,7 +7,7 @@ from dataclasses import InitVar, dataclass
 
 import numpy as np
 
-from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.offsets import are_bounds, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.types import AnyArray, Bytes, Index, Ints, Mask
 from rerank.errors import ConfigError, DataError
@@ -56,12 +56,11 @@ class Forest:
             if array.dtype != dtype or array.ndim != 1 or not array.flags.c_contiguous:
                 raise DataError(f"trees: {name} must be a contiguous {np.dtype(dtype)} vector")
         n_nodes = len(self.symbols)
-        offsets = self.offsets
-        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != n_nodes or np.any(np.diff(offsets) < 0):
+        if not are_bounds(self.offsets, n_nodes):
             raise DataError("trees: offsets must rise from 0 to the number of nodes")
         if len(self.sizes) != n_nodes:
             raise DataError(f"trees: sizes has {len(self.sizes)} entries, expected {n_nodes}")
-        bad = _trees.misfit(offsets, self.symbols, self.sizes, len(self.vocabulary), self._scratch())
+        bad = _trees.misfit(self.offsets, self.symbols, self.sizes, len(self.vocabulary), self._scratch())
         if bad >= 0:
             raise DataError(f"trees: the nodes of tree {bad} are not a tree")
 

@@ -20,6 +20,17 @@ def offsets_of(lengths: npt.ArrayLike) -> Index:
     return offsets
 
 
+def are_bounds(offsets: AnyArray, n: int, *, empty: bool = True) -> bool:
+    """Return whether these are offsets of runs that hold ``n`` entries together, empty ones only if allowed.
+
+    Neighbours are compared, not subtracted: differences of crafted numbers wrap around.
+    """
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != n:
+        return False
+    before, after = offsets[:-1], offsets[1:]
+    return not np.any(after < before if empty else after <= before)
+
+
 def places_of(offsets: Index, which: Index) -> tuple[Index, Index]:
     """Return the places of the entries of the runs at ``which``, in that order, and their new offsets."""
     lengths = np.diff(offsets)[which]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank.data.columns.offsets import places_of
+from rerank.data.columns.offsets import are_bounds, places_of
 from rerank.data.types import AnyArray, Floats, Index, Mask
 from rerank.errors import DataError
 
@@ -35,7 +35,7 @@ class Ragged:
         values, offsets = self.values, self.offsets
         if values.ndim != 1 or values.dtype != np.float64 or offsets.ndim != 1 or offsets.dtype != np.int64:
             raise DataError("ragged column: expected a float64 vector and an int64 vector")
-        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(values) or np.any(np.diff(offsets) < 0):
+        if not are_bounds(offsets, len(values)):
             raise DataError("ragged column: offsets must rise from 0 to the number of values")
         if not np.isfinite(values).all():
             raise DataError("ragged column: values must be finite")

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rerank.data.columns.strings import utf8
 from rerank.data.types import Index
 from rerank.errors import DataError
 
@@ -40,6 +41,8 @@ class Column:
         """Raise DataError if ``values`` are not as declared, or not ``length`` entries."""
         if len(values) != length:
             raise DataError(f"{name} has {len(values)} entries, expected {length}")
+        if self.kind == "names":
+            utf8("".join(values))
         if self.kind not in ARRAYS:
             return
         dtype, ndim = ARRAYS[self.kind]

@@ -7,10 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.offsets import are_bounds, offsets_of
 from rerank.data.types import AnyArray, Bytes, Index, Mask
 from rerank.errors import DataError
 from rerank.native.data import _strings
+
+
+def utf8(string: str) -> bytes:
+    """Return a string as UTF-8, bytes that were not UTF-8 as they were; raises DataError if it has none."""
+    try:
+        return string.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError as error:
+        found = f"a lone surrogate (\\u{ord(string[error.start]):04x})"
+        raise DataError(f"found {found}, expected text that UTF-8 can hold") from None
 
 
 class StringColumn(Sequence[str]):
@@ -35,15 +44,15 @@ class StringColumn(Sequence[str]):
     def __init__(self, data: Bytes, offsets: Index) -> None:
         if data.ndim != 1 or data.dtype != np.uint8 or offsets.ndim != 1 or offsets.dtype != np.int64:
             raise DataError("string column: expected a uint8 vector and an int64 vector")
-        if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(data) or np.any(np.diff(offsets) < 0):
+        if not are_bounds(offsets, len(data)):
             raise DataError("string column: offsets must rise from 0 to the number of bytes")
         self.data = data
         self.offsets = offsets
 
     @classmethod
     def from_strings(cls, strings: Iterable[str | bytes]) -> StringColumn:
-        """Return the column of ``strings``, in their order."""
-        parts = [s if isinstance(s, bytes) else s.encode("utf-8", "surrogateescape") for s in strings]
+        """Return the column of ``strings``, in their order; raises DataError at a lone surrogate."""
+        parts = [s if isinstance(s, bytes) else utf8(s) for s in strings]
         offsets = np.zeros(len(parts) + 1, dtype=np.int64)
         np.cumsum(np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)), out=offsets[1:])
         return cls(np.frombuffer(b"".join(parts), dtype=np.uint8), offsets)

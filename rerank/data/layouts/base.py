@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from rerank import memory
 from rerank.data.types import AnyArray, Floats, Index, Ints
 from rerank.native.data import _matrix
+
+
+def require_dense(n_items: int, n_features: int, dtype: Any = np.float64) -> None:
+    """Raise RerankError if there is no memory for a dense matrix (n_items, n_features)."""
+    memory.require(
+        n_items * n_features * np.dtype(dtype).itemsize,
+        f"a dense matrix of {n_items:,} x {n_features:,}",
+        "sparse features need memory for the values present only (--layout sparse)",
+    )
 
 
 class Features(ABC):

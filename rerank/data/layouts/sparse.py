@@ -9,11 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rerank.data.columns.offsets import offsets_of, places_of
-from rerank.data.layouts.base import Features
+from rerank.data.columns.offsets import are_bounds, offsets_of, places_of
+from rerank.data.layouts.base import Features, require_dense
 from rerank.data.types import AnyArray, Floats, Index, Ints
 from rerank.errors import DataError
 from rerank.native.data import _matrix
+
+_FLOAT64 = np.dtype(np.float64)
+MAX_FEATURES = int(np.iinfo(np.int32).max)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -42,10 +45,10 @@ class Sparse(Features):
         for array, dtype in ((self.indptr, np.int64), (self.indices, np.int32)):
             if array.ndim != 1 or array.dtype != dtype or not array.flags.c_contiguous:
                 raise DataError(f"CSR features: expected a contiguous {np.dtype(dtype)} vector")
-        if len(self.indptr) == 0 or self.indptr[0] != 0 or self.indptr[-1] != len(self.indices):
-            raise DataError("CSR features: indptr must run from 0 to the number of values")
-        if np.any(np.diff(self.indptr) < 0):
-            raise DataError("CSR features: indptr must not fall")
+        if not are_bounds(self.indptr, len(self.indices)):
+            raise DataError("CSR features: indptr must run from 0 to the number of values and must not fall")
+        if not 0 <= self.n_features <= MAX_FEATURES:
+            raise DataError(f"CSR features: found {self.n_features} columns, expected {MAX_FEATURES} at most")
         row = _matrix.csr_fault(self.indptr, self.indices, self.n_features)
         if row >= 0:
             raise DataError(
@@ -109,8 +112,10 @@ class Sparse(Features):
             return float(self.n_values > 0)
         return max(float(self.data.max(initial=0)), -float(self.data.min(initial=0)))
 
-    def to_dense(self) -> Floats:
-        out = np.zeros((self.n_items, self.n_features))
+    def to_dense(self, dtype: np.dtype[Any] = _FLOAT64, absent: float = 0.0) -> AnyArray:
+        """Return the features as an array (n_items, n_features); what is not stored is ``absent``."""
+        require_dense(self.n_items, self.n_features, dtype)
+        out = np.full((self.n_items, self.n_features), absent, dtype=dtype)
         rows = np.repeat(np.arange(self.n_items), np.diff(self.indptr))
         out[rows, self.indices] = 1.0 if self.data is None else self.data
         return out
@@ -167,7 +172,8 @@ class Mixed(Features):
             raise DataError("mixed features: places must be contiguous int32, one for each dense column")
         if len(values) != self.n_items:
             raise DataError(f"mixed features: {len(values)} dense rows, but {self.n_items} sparse ones")
-        if len(places) and (np.any(np.diff(places) <= 0) or places[0] < 0 or places[-1] >= self.n_features):
+        rising = not np.any(places[1:] <= places[:-1])
+        if len(places) and not (rising and places[0] >= 0 and places[-1] < self.n_features):
             raise DataError(f"mixed features: places must rise within 0..{self.n_features - 1}")
         for place in places.tolist():
             row = _matrix.row_with_column(self.rows.indptr, self.rows.indices, place)
@@ -222,7 +228,7 @@ class Mixed(Features):
         own = max(float(self.values.max(initial=0)), -float(self.values.min(initial=0)))
         return max(own, self.rows.largest())
 
-    def to_dense(self) -> Floats:
+    def to_dense(self) -> AnyArray:
         out = self.rows.to_dense()
         out[:, self.places] = self.values
         return out

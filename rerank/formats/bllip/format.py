@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import ClassVar
 
 import numpy as np
@@ -10,11 +11,12 @@ import numpy as np
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
+from rerank.data.width import columns_to_keep, narrowed
 from rerank.files import read_bytes, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.bllip.read import Sentences, f_of, parse
 from rerank.formats.bllip.write import ids_of, write_lists
-from rerank.formats.feature_names import check_names, read_feature_names
+from rerank.formats.feature_names import ColumnNames, read_feature_names
 
 _LOG_PROBABILITY = re.compile(r"NLogP\b")  # the first stage's, with its sign changed
 _FIRST_LINES = re.compile(rb"\s*S=[0-9]+\s+(G=[0-9]|$)")
@@ -28,7 +30,8 @@ class Bllip(Format):
     parse ``P=<its constituents> W=<those also in the gold tree> id id=value ... ,``. An id without a
     value has 1. Ids count from 0 and increase. Feature j is column j, and its name is its id, unless
     ``feature_names`` is the extractor's own list ("id<TAB>name"), which then also determines the number of
-    features. Features are always sparse.
+    features. Features are always sparse. If the largest id is far above the number of features present, only
+    these, those with a name, and feature 0 have columns.
 
     counts["PARSEVAL"], float64 (n_items, 5): matched W, gold G, test P, and NaN for crossing brackets
     and the sentence's length, which the file does not contain. A label is F = 2 W / (G + P), 0 to 1. BLLIP
@@ -67,9 +70,9 @@ class Bllip(Format):
         if options.feature_names is not None:
             names = read_feature_names(options.feature_names, first=0)
         # The bytes of the file are gone when the lists are put together.
-        sentences = parse(read_bytes(path), shown(path), len(names or ()), options.strict)
-        check_names(names, options.feature_names, sentences.features.n_features, shown(path))
-        return _lists(sentences, names, shown(path))
+        n_columns = 0 if names is None else names.n_columns
+        sentences = parse(read_bytes(path), shown(path), n_columns, options.strict)
+        return _lists(sentences, names or ColumnNames("", {}, 0), shown(path))
 
     def _write(self, lists: CandidateLists, path: str) -> None:
         write_lists(lists, path)
@@ -86,12 +89,20 @@ class Bllip(Format):
         return super().keeps(lists, column)
 
 
-def _lists(sentences: Sentences, names: list[str] | None, source: str) -> CandidateLists:
+def _lists(sentences: Sentences, given: ColumnNames, source: str) -> CandidateLists:
     features = sentences.features
+    if given.names:
+        given.check(features.n_features, source)
+    columns: Iterable[int] = range(features.n_features)
+    # Names of ids begin with that of column 0: so they differ from indices that count from 1.
+    kept = columns_to_keep(features, np.union1d(given.columns, [0]).astype(np.int64), zeros=False)
+    if kept is not None:
+        features, columns = narrowed(features, kept), kept.tolist()
+    names = given.at(columns)
     counts = np.full((features.n_items, 5), np.nan)
     counts[:, :3] = sentences.edges[:, [2, 0, 1]]
     base_scores = None
-    if names is not None and _LOG_PROBABILITY.match(names[0]):
+    if names and _LOG_PROBABILITY.match(names[0]):
         base_scores = 0.0 - features.column(0)
     numbers = np.flatnonzero(sentences.sizes) + 1
     return CandidateLists(
@@ -101,7 +112,7 @@ def _lists(sentences: Sentences, names: list[str] | None, source: str) -> Candid
         base_scores=base_scores,
         first_best=-np.arange(features.n_items, dtype=np.float64),
         list_ids=StringColumn.from_strings(map(str, numbers.tolist())),
-        feature_names=names or [str(j) for j in range(features.n_features)],
+        feature_names=names,
         counts={"PARSEVAL": counts},
         source=source,
     )

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from rerank.data.types import Floats, Index
+from rerank.data.width import is_wide
 from rerank.errors import DataError, FormatError
 from rerank.files import shown, write_lines
-from rerank.formats.bllip.write import ids_of
+from rerank.formats.bllip.write import WHOLE, ids_of
 from rerank.formats.common import finite, quoted
-from rerank.formats.feature_names import check_names, read_feature_names
+from rerank.formats.feature_names import ColumnNames, read_feature_names
 from rerank.formats.weights import WEIGHTS, WeightOptions, WeightsFormat, weight_lines
 from rerank.native.formats._bllip import MOST_FEATURES
 
@@ -40,6 +41,7 @@ class BllipWeights(WeightsFormat):
     def read(self, path: str, options: WeightOptions) -> tuple[list[str], Floats]:
         """Read the weights of the features 0 to the last one in the file or the list of names.
 
+        If that is far above the number of weights and names, only features with either, and feature 0, count.
         An id alone has weight 1. Raises DataError if the list has too few names.
         """
         weights: dict[int, float] = {}
@@ -48,14 +50,15 @@ class BllipWeights(WeightsFormat):
             if feature in weights:
                 raise FormatError(source, number, f"feature {feature} again", "each feature once")
             weights[feature] = weight
+        given = ColumnNames("", {}, 0)
         n_features = max(weights) + 1
-        names = [str(j) for j in range(n_features)]
         if options.feature_names is not None:
-            names = read_feature_names(options.feature_names, first=0)
-            check_names(names, options.feature_names, n_features, shown(path))
-        out = np.zeros(len(names))
-        out[list(weights)] = list(weights.values())
-        return names, out
+            given = read_feature_names(options.feature_names, first=0)
+            given.check(n_features, shown(path))
+            n_features = given.n_columns
+        present = sorted({0, *weights, *given.names})
+        columns = present if is_wide(n_features, len(present)) else range(n_features)
+        return given.at(columns), np.array([weights.get(column, 0.0) for column in columns])
 
     def write(self, path: str, names: Sequence[str], weights: Floats, options: WeightOptions) -> None:
         """Write the weights that are not 0, by rising id.
@@ -91,8 +94,12 @@ def _ids(path: str, names: Sequence[str], kept: Index, feature_names: str | None
                 f"{path}: feature {name!r} has no id; give the names by id (--feature-names FILE)"
             )
         return ids[kept]
-    places = {name: j for j, name in enumerate(read_feature_names(feature_names, first=0))}
-    unknown = next((names[j] for j in kept.tolist() if names[j] not in places), None)
-    if unknown is not None:
-        raise DataError(f"{path}: {feature_names} does not name feature {unknown!r}")
-    return np.array([places[names[j]] for j in kept.tolist()], dtype=np.int64)
+    given = read_feature_names(feature_names, first=0)
+    columns = dict(zip(given.names.values(), given.names, strict=True))
+    out = []
+    for name in (names[j] for j in kept.tolist()):
+        column = columns.get(name, int(name) if WHOLE.fullmatch(name) else given.n_columns)
+        if column >= given.n_columns or given.at([column]) != [name]:
+            raise DataError(f"{path}: {feature_names} does not name feature {name!r}")
+        out.append(column)
+    return np.array(out, dtype=np.int64)

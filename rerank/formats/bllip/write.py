@@ -20,7 +20,7 @@ _VALUE_BOUND = 34  # bytes of " id=value" at most
 _PARSE_BOUND = 28  # of " P=", " W=", the comma
 _LINE_BOUND = 30  # of "G=", " N=", the newline
 _LARGEST_COUNT = 999_999_999
-_WHOLE = re.compile(r"0|[1-9][0-9]{0,7}")
+WHOLE = re.compile(r"0|[1-9][0-9]{0,7}")
 
 
 def ids_of(names: Sequence[str] | None, n_features: int) -> tuple[Index, bool]:
@@ -32,7 +32,7 @@ def ids_of(names: Sequence[str] | None, n_features: int) -> tuple[Index, bool]:
     columns = np.arange(n_features, dtype=np.int64)
     if names is None or all(name == str(j) for j, name in enumerate(names, start=1)):
         return columns, True
-    if all(_WHOLE.fullmatch(name) for name in names):
+    if all(WHOLE.fullmatch(name) for name in names):
         ids = np.array([int(name) for name in names], dtype=np.int64)
         if np.all(np.diff(ids) > 0):
             return ids, True

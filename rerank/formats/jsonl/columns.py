@@ -18,6 +18,7 @@ from rerank.formats.common import in_list_order, note, quoted
 from rerank.formats.growing import Strings
 from rerank.formats.jsonl.cells import Cells
 from rerank.formats.jsonl.keys import (
+    LISTS,
     PROMPT,
     MisfitError,
     Roles,
@@ -30,6 +31,7 @@ from rerank.formats.jsonl.keys import (
     references_of,
     strings_of,
 )
+from rerank.formats.names import is_of_number, note_resembling, spells_number
 from rerank.native.formats._json import fill_rows
 from rerank.text import count
 
@@ -156,6 +158,10 @@ class Columns:
             raise MisfitError(key, "numbers and other values", _MIXED)
         if key in self.cells.names and kinds != {type(None)}:
             raise MisfitError(key, described(column[0]), "a number, as candidates before have")
+        if str in kinds and key not in self.ignored and is_of_number(key):
+            odd = next((v for v in column if isinstance(v, str) and spells_number(v)), None)
+            if odd is not None:
+                raise MisfitError(key, described(odd), "a number (without quotes, with a decimal point)")
         return False
 
     def _strings(self, role: str, what: str, values: Values, before: Strings) -> list[bytes]:
@@ -237,6 +243,9 @@ class Columns:
         if prompts is None and len(self.prompts):
             self.ignore(PROMPT, len(self.prompts))
         self._note_ignored()
+        known = {*self.roles.of, *LISTS, PROMPT, "others"}
+        others = [key for key in (*self.cells.names, *self.ignored) if key not in known]
+        note_resembling(self.source, others, LISTS)
         items = in_list_order(
             rows,
             features=self.cells.finish(self.options, self.source),

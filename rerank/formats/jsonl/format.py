@@ -13,11 +13,11 @@ The keys of the first line decide which. Keys of a list: its id ("id"; in a cand
 "list_id", "prompt_id", "query_id", "qid", "task_id", "request_id", or "id", which is then reported), the
 array of candidates ("candidates", vLLM's "outputs", OpenAI's "choices", "responses", "completions",
 "hypotheses", "nbest"), "references" (an array of the same length for every list) or "reference" (a string),
-and "prompt" (of the list's first candidate, if it is a string for every list).
+and "prompt" (of the list's first candidate, if it is a string for every list; a warning counts others).
 
 Keys of a candidate, which is an object or just its text:
 
-- "text" (or "generated_text", "completion", "response"), "id" (or "item_id", "docid", "doc_id"): all
+- "text" (or "generated_text", "completion", "response"), "id" (or "item_id", "docid", "doc_id", "docno"): all
   candidates have one, or none has.
 - "label" (or "is_correct", "correct", "passed", "relevance"): a number, true = 1, false = 0; null or
   absent = unjudged.
@@ -30,9 +30,10 @@ Keys of a candidate, which is an object or just its text:
   candidates may only have such a value or null under it.
 
 Ignored are "rank" and "index", keys with other values, and of several keys for the same thing all
-but the first that the file has; a warning counts the ignored keys. The order of candidates is the first
-stage's. NaN and Infinity (which Python's json would write), repeated keys, lone surrogates and repeated
-lists are refused.
+but the first that the file has; a warning counts the ignored keys, another one names those that resemble
+known ones. A string that spells a number is an error, unless its key is one of ids or dates. The order of
+candidates is the first stage's. NaN and Infinity (which Python's json would write), repeated keys, lone
+surrogates and repeated lists are refused.
 """
 
 from __future__ import annotations

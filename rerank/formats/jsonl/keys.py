@@ -10,14 +10,13 @@ from typing import Any
 from rerank.errors import FormatError
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import quoted
+from rerank.formats.names import ITEM_NAMES
 
 # The first key that a file has is taken; the others are ignored.
 CANDIDATES = ("candidates", "outputs", "choices", "responses", "completions", "hypotheses", "nbest")
 LISTS = ("list", "list_id", "prompt_id", "query_id", "qid", "task_id", "request_id")
 ITEM_KEYS: dict[str, tuple[str, ...]] = {
-    "id": ("id", "item_id", "docid", "doc_id"),
-    "text": ("text", "generated_text", "completion", "response"),
-    "label": ("label", "is_correct", "correct", "passed", "relevance"),
+    **ITEM_NAMES,
     "score": ("score",),
     "features": ("features",),
     "logprobs": ("token_logprobs", "logprobs"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from array import array
 from typing import Any
 
@@ -71,10 +72,15 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         names = [key for key, _ in pairs]
         twice = names[first_repeated(names) or 0]
         raise MisfitError("", f"key {quoted(twice)} twice in one object", "each key once")
+    for key, value in pairs:
+        encoded(key, "a key")
+        if isinstance(value, str):
+            encoded(value, key)
     return out
 
 
 _FAST = msgspec.json.Decoder()
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant)
 
 
@@ -87,7 +93,7 @@ def _parsed(raw: bytes) -> dict[str, Any] | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         if not raw.strip(_BLANKS):
             return None
-        value = _strictly_parsed(raw)  # which takes a lone surrogate, or finds the words for the fault
+        value = _strictly_parsed(raw)  # which finds the words for the fault
     if type(value) is not dict:
         raise MisfitError("", described(value), _ONE_LINE)
     return value
@@ -95,7 +101,10 @@ def _parsed(raw: bytes) -> dict[str, Any] | None:
 
 def _strictly_parsed(raw: bytes) -> Any:
     try:
-        return _STRICT.decode(raw.decode())
+        value = _STRICT.decode(raw.decode())
+        if _SURROGATE.search(raw):
+            encoded(json.dumps(value, ensure_ascii=False), "a text of an array")
+        return value
     except UnicodeDecodeError:
         raise MisfitError("", "bytes that are not UTF-8", _ONE_LINE) from None
     except json.JSONDecodeError as error:
@@ -243,6 +252,7 @@ class _Items(_Reader):
         if list_key == "id" and options.list_column is None:
             note(f"{source}: the key 'id' is taken as the list of each candidate (list_column names another)")
         self.references: list[int] = []  # hashes, to see that a list's lines agree
+        self.prompts: list[Any] = []
 
     def add(self, entry: dict[str, Any], line: int) -> None:
         """Add the candidate of a line; raises MisfitError."""
@@ -252,14 +262,16 @@ class _Items(_Reader):
         name = entry[key]
         if type(name) is not str:
             name = name_of(name, key)
-        if not name.isascii():
-            encoded(name, key)
         number = self.grouping.add(name, line)
         if number == len(self.references):
             self.columns.add_list(entry, number == 0)
             self.references.append(_hash_of(entry))
-        elif ("references" in entry or "reference" in entry) and _hash_of(entry) != self.references[number]:
-            raise MisfitError("references", "references", f"those that list {quoted(name)} has above")
+            self.prompts.append(entry.get(PROMPT))
+        else:
+            if entry.get(PROMPT, self.prompts[number]) != self.prompts[number]:
+                self.columns.ignore(PROMPT)
+            if ("references" in entry or "reference" in entry) and _hash_of(entry) != self.references[number]:
+                raise MisfitError("references", "references", f"those that list {quoted(name)} has above")
         self.wait([entry], line)
 
     def finish(self) -> CandidateLists:

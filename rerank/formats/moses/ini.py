@@ -16,7 +16,7 @@ import numpy as np
 from rerank.data.types import Floats
 from rerank.errors import DataError, FormatError
 from rerank.files import read_bytes, shown, write_lines
-from rerank.formats.common import note, quoted
+from rerank.formats.common import first_repeated, note, quoted
 from rerank.formats.weights import WEIGHTS, WeightOptions, WeightsFormat, weight_of
 from rerank.text import count
 
@@ -121,8 +121,15 @@ def _entries(lines: Sequence[bytes], source: str) -> list[_Entry]:
             entries[text] = _Entry(text, numbers, [i], old=False)
         elif section in _OLD:
             entry = entries.setdefault(_OLD[section], _Entry(_OLD[section], [], [], old=True))
+            if not entry.old:
+                raise FormatError(source, i + 1, f"weights of {entry.name!r} again", "each name once")
             entry.weights.append(weight_of(line, source, i + 1))
             entry.lines.append(i)
+    found = [(name, entry.lines[0]) for entry in entries.values() for name in entry.features()]
+    twice = first_repeated(name for name, _ in found)
+    if twice is not None:
+        feature, at = found[twice]
+        raise FormatError(source, at + 1, f"a second weight {feature!r}", "weights of different names")
     return list(entries.values())
 
 

@@ -10,6 +10,9 @@ import numpy as np
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
+from rerank.data.names import numbers_in
+from rerank.data.types import Index
+from rerank.data.width import is_wide
 from rerank.errors import DataError
 from rerank.files import read_bytes, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
@@ -41,7 +44,8 @@ class SVMLight(Format):
 
     A file without qids is one list. Lines of one qid that are not contiguous are brought together, lists in
     the order of their first lines, and ``rows`` records the lines. A comment is the item's id; of LETOR's
-    ``#docid = X ...`` the id is X. Indices count from 1: feature j is column j - 1.
+    ``#docid = X ...`` the id is X. Indices count from 1: feature j is column j - 1. If the largest index is
+    far above the number of features present, only these have columns, named by their indices (data.width).
     """
 
     name: ClassVar[str] = "svmlight"
@@ -66,10 +70,12 @@ class SVMLight(Format):
         return read_lists(open_source(read_bytes(path), shown(path), options), names)
 
     def _write(self, lists: CandidateLists, path: str) -> None:
-        labels, features = lists.labels, lists.features
+        labels = lists.labels
         if labels is None or np.any(np.isnan(labels)):
             raise DataError(f"{path}: svmlight cannot hold items without a label; {STORE}")
         check_missing(lists, "svmlight", path)
+        lists = _rising(lists)
+        features = lists.features
         # Readers take the largest index for the number of features, so the last one must be named.
         if lists.has_missing and np.all(np.isnan(features.column(-1))):
             raise DataError(
@@ -84,9 +90,38 @@ class SVMLight(Format):
             sizes += list_ids.lengths()[list_index]
         if ids is not None:
             sizes += ids.lengths()
-        given = (matrix, unnamed_last(features), np.ascontiguousarray(labels), items, list_index)
+        given = (matrix, unnamed_last(features), _indices(lists), np.ascontiguousarray(labels))
         columns = *bytes_and_bounds(list_ids), *bytes_and_bounds(ids)
-        write_blocks(path, sizes[items], partial(write_svmlight, *given, *columns))
+        write_blocks(path, sizes[items], partial(write_svmlight, *given, items, list_index, *columns))
+
+    def keeps(self, lists: CandidateLists, column: str) -> bool:
+        if column == "feature_names":
+            return lists.names() == list(map(str, _indices(lists).tolist()))
+        return super().keeps(lists, column)
+
+
+def _indices(lists: CandidateLists) -> Index:
+    """The index of each column in the file, int64 (n_features); columns far apart keep theirs."""
+    n = lists.n_features
+    indices = np.arange(1, n + 1, dtype=np.int64)
+    names = lists.feature_names
+    if names is None or not names[:1] or not names[0].isdecimal():
+        return indices
+    last = max(j for j, name in enumerate(names) if name.isdecimal())
+    numbers = numbers_in(names[: last + 1])
+    if numbers is not None and is_wide(int(numbers.max()) + 1, n):
+        indices[: last + 1] = numbers + 1
+        indices[last + 1 :] = np.arange(n - last - 1) + numbers.max() + 2
+    return indices
+
+
+def _rising(lists: CandidateLists) -> CandidateLists:
+    """The same lists with their columns in the order of their indices in the file."""
+    order = np.argsort(_indices(lists), kind="stable")
+    if np.all(order[1:] > order[:-1]):
+        return lists
+    names = lists.names()
+    return lists.with_columns([names[j] for j in order.tolist()])
 
 
 def _list_ids(lists: CandidateLists, path: str) -> StringColumn | None:

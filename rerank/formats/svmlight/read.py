@@ -22,6 +22,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.types import Bytes, Floats, Index
+from rerank.data.width import WIDE, columns_to_keep, narrowed
 from rerank.errors import FormatError
 from rerank.files import Buffer
 from rerank.formats.base import ReadOptions
@@ -29,6 +30,7 @@ from rerank.formats.buffers import content_start, parts_of_lines, strings_at
 from rerank.formats.common import (
     absent_value,
     check_contiguous,
+    check_float32,
     empty_dense,
     in_list_order,
     line_of,
@@ -36,7 +38,7 @@ from rerank.formats.common import (
     quoted,
     wants_dense,
 )
-from rerank.formats.feature_names import check_names
+from rerank.formats.feature_names import ColumnNames
 from rerank.formats.svmlight.faults import fault_error
 from rerank.native.formats._svmlight import FAULTS, parse_dense, scan
 from rerank.native.formats._svmlight_sparse import parse_sparse
@@ -133,13 +135,12 @@ def _measure(source: Source, least_width: int) -> _Shape:
     return _Shape(offsets_of([rows for rows, _, _ in counts]), width, values_of_parts)
 
 
-def read_lists(source: Source, names: list[str] | None) -> CandidateLists:
-    """Return the lists of a file; raises FormatError at its first bad line."""
-    shape = _measure(source, len(names or ()))
+def read_lists(source: Source, given: ColumnNames | None) -> CandidateLists:
+    """Return the lists of a file, with the names ``given``; raises FormatError at its first bad line."""
+    shape = _measure(source, 0 if given is None else given.n_columns)
     labels = np.empty(shape.n_rows)
     spans = np.empty((shape.n_rows, 4), dtype=np.int64)
-    features = _features(source, shape, labels, spans)
-    check_names(names, source.options.feature_names, features.n_features, source.path)
+    features, names = _named_features(source, shape, labels, spans, given)
     item_ids = _item_ids(source, spans)
     starts = np.flatnonzero(spans[:, 0] >= 0)
     if not len(starts):
@@ -177,13 +178,42 @@ def _grouped(
     return offsets, rows, StringColumn.from_strings(numbers)
 
 
+def _named_features(
+    source: Source, shape: _Shape, labels: Floats, spans: Index, given: ColumnNames | None
+) -> tuple[Features, list[str] | None]:
+    """Parse all item lines; names are None if nothing is named and no column left out. OUT as _features."""
+    found = _features(source, shape, labels, spans)
+    if given is not None:
+        given.check(found.n_features, source.path)
+    if not (isinstance(found, Sparse) and shape.width > WIDE):
+        return found, None if given is None else given.at(range(found.n_features))
+    named = np.empty(0, dtype=np.int64) if given is None else given.columns
+    kept = columns_to_keep(found, named, zeros=source.options.missing == "nan")
+    if kept is not None:
+        found = narrowed(found, kept)
+    features: Features = found
+    options = source.options
+    if wants_dense(options, found.n_values, found.n_items * found.n_features, source.path):
+        if options.dtype == "float32" and found.data is not None:
+            check_float32(found.data, source.path)
+        features = Dense(found.to_dense(np.dtype(options.dtype), absent_value(options)))
+    columns = range(found.n_features) if kept is None else kept.tolist()
+    if given is not None:
+        return features, given.at(columns)
+    return features, None if kept is None else [str(column + 1) for column in columns]
+
+
 def _features(source: Source, shape: _Shape, labels: Floats, spans: Index) -> Features:
-    """Parse all item lines until what was guessed holds. OUT labels (n_rows), spans (n_rows, 4)."""
+    """Parse all item lines until what was guessed holds. OUT labels (n_rows), spans (n_rows, 4).
+
+    Features of many columns are sparse here: how many of the columns are present is known afterwards.
+    """
     auto = source.options.layout == "auto" and source.options.missing == "zero"
     ones = True
     features: Features
     while True:
-        dense = shape.is_dense(source)
+        wide = shape.width > WIDE
+        dense = not wide and shape.is_dense(source)
         if dense:
             features, results = _dense(source, shape, labels, spans)
         else:
@@ -200,7 +230,8 @@ def _features(source: Source, shape: _Shape, labels: Floats, spans: Index) -> Fe
             _raise_first(source, results)
             if shape.values is None and auto:
                 shape.values = [values for *_, values, _ in results]
-            if shape.is_dense(source) == dense:
+            shape.width = max(shape.width, width)
+            if shape.width > WIDE or shape.is_dense(source) == dense:
                 return features
         del features  # before the next try takes memory
 

@@ -10,18 +10,23 @@ import numpy as np
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, FormatError
 from rerank.formats.base import ReadOptions
-from rerank.formats.common import not_a_number, note, quoted
+from rerank.formats.common import first_repeated, not_a_number, note, quoted
+from rerank.formats.names import ITEM_NAMES, note_resembling, resembled, spells_number
 from rerank.formats.table.source import Rows
+from rerank.native.data._number import parse
 from rerank.native.formats._table import parse_cells
 from rerank.registry import did_you_mean
 
 # Names by which a column is found if the options name none; the first that the header has.
+LISTS = ("qid", "list", "list_id", "query", "query_id", "target")
 KNOWN = {
-    "list_column": ("qid", "list", "list_id", "query", "query_id", "target"),
-    "label_column": ("label",),
-    "id_column": ("id", "item_id"),
-    "text_column": ("text",),
+    "list_column": LISTS,
+    "label_column": ITEM_NAMES["label"],
+    "id_column": ITEM_NAMES["id"],
+    "text_column": ITEM_NAMES["text"],
 }
+
+_LOOKED_AT = 1000
 
 Fault = tuple[int, str, str]  # line, found, expected
 
@@ -35,7 +40,7 @@ class Roles:
     id: int | None
     text: int | None
     features: list[int]
-    nameless: int  # columns whose name is empty, such as the index that pandas writes
+    left: list[str]  # other names of a role, and columns without a name, such as the index that pandas writes
 
 
 def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
@@ -43,39 +48,37 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
 
     Raises FormatError if the header names a column twice, ConfigError if a column is absent.
     """
-    place: dict[str, int] = {}
-    for j, name in enumerate(header):
-        if name in place and name:
-            raise FormatError(source, 1, f"two columns {quoted(name)}", "each column once")
-        place[name] = j
-    place.pop("", None)
-    given = {option: getattr(options, option) for option in KNOWN}
+    place = {name: j for j, name in enumerate(header) if name}
+    nameless = sum(not name for name in header)
+    twice = first_repeated(filter(None, header))
+    if twice is not None:
+        name = list(filter(None, header))[twice]
+        raise FormatError(source, 1, f"two columns {quoted(name)}", "each column once")
+    given = {option: getattr(options, option) for option in KNOWN if getattr(options, option) is not None}
     for option, name in given.items():
-        if name is not None and name not in place:
+        if name not in place:
             flag = option.replace("_", "-")
             raise ConfigError(f"{source}: no column {name!r} (--{flag}); {did_you_mean(name, place)}")
-    taken = {name: option for option, name in given.items() if name is not None}
-    if len(taken) < sum(name is not None for name in given.values()):
+    if len(set(given.values())) < len(given):
         raise ConfigError(f"{source}: one column cannot be two of {', '.join(KNOWN)}")
-    guessed = []
-    for option, names in KNOWN.items():
-        if given[option] is None:
-            found = next((name for name in names if name in place and name not in taken), None)
-            given[option] = found
-            if found is not None:
-                taken[found] = option
-                guessed.append(f"{option}={found}")
-    if given["list_column"] is None:
-        known = ", ".join(KNOWN["list_column"])
-        raise FormatError(
-            source, 1, f"no column named {known}", "the name of the list's column by --list-column"
-        )
-    if guessed:
-        note(f"{source}: by the header, {', '.join(guessed)}")
-    label, item_id, text = (place.get(given[option] or "") for option in list(KNOWN)[1:])
-    features = [j for name, j in place.items() if name not in taken]
-    nameless = sum(not name for name in header)
-    return Roles(place[given["list_column"]], label, item_id, text, features, nameless)
+    free = [name for name in place if name not in given.values()]
+    found = {option: next((name for name in names if name in free), "") for option, names in KNOWN.items()}
+    found = {option: name for option, name in found.items() if name and option not in given}
+    chosen = {**given, **found}
+    if "list_column" not in chosen:
+        near = next((f" (is it {quoted(name)}?)" for name in free if resembled(name, LISTS)), "")
+        expected = f"the name of the list's column by --list-column{near}"
+        raise FormatError(source, 1, f"no column named {', '.join(LISTS)}", expected)
+    if found:
+        note(f"{source}: by the header, {', '.join(f'{option}={name}' for option, name in found.items())}")
+    spare = {name for names in KNOWN.values() for name in names}
+    rest = [name for name in free if name not in found.values()]
+    note_resembling(source, (name for name in rest if name not in spare), LISTS)
+    left = [quoted(name) for name in rest if name in spare] + ["one without a name"] * nameless
+    features = [place[name] for name in rest if name not in spare]
+    lists, label, item_id, text = (place.get(chosen.get(option, "")) for option in KNOWN)
+    assert lists is not None  # "list_column" is chosen
+    return Roles(lists, label, item_id, text, features, left)
 
 
 class Numbers:
@@ -88,10 +91,12 @@ class Numbers:
         self.is_numeric = False
         self.blocks: list[Floats] = []
         self.text: Fault | None = None  # the cell that makes it a column of something else
+        self.looked_at = self.numbers = 0  # cells from that one on
 
     def add(self, rows: Rows) -> Fault | None:
         """Add the cells of further rows; return the first that is not a number if others are."""
         if self.text is not None:
+            self._look(rows, 0)
             return None
         values = np.empty(len(rows.lines))
         bad = parse_cells(rows.text, rows.spans[:, self.place], values)
@@ -101,15 +106,29 @@ class Numbers:
             token = rows.cell(bad, self.place).strip()
             found, expected = not_a_number(token, f"column {quoted(self.name)} with")
             fault = int(rows.lines[bad]), found, "a finite number or an empty cell"
-            if self.is_numeric or expected == "a finite number":
+            if self.is_numeric or expected == "a finite number" or spells_number(token.decode()):
                 return fault
             self.text = fault
             self.blocks = []
+            self._look(rows, bad)
             return None
         if not self.empty_line and blank.any():
             self.empty_line = int(rows.lines[np.argmax(blank)])
         self.blocks.append(values)
         return None
+
+    def _look(self, rows: Rows, start: int) -> None:
+        """Count the numbers among the first cells from the one that makes it another column."""
+        for row in range(start, len(rows.lines)):
+            if self.looked_at == _LOOKED_AT:
+                return
+            cell = rows.cell(row, self.place).strip()
+            self.looked_at += bool(cell)
+            self.numbers += parse(cell) is not None
+
+    def doubt(self) -> Fault | None:
+        """Return the cell that makes it another column if most of the next ones are numbers (NA, 1, 2)."""
+        return self.text if 2 * self.numbers > self.looked_at else None
 
     def values(self) -> Floats:
         """Return the whole column, NaN for blank cells, and forget it."""

@@ -12,9 +12,10 @@ from rerank.errors import DataError
 from rerank.files import atomic_write, plain_suffix
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, in_input_order, refuse_equal_ids
+from rerank.formats.table.columns import KNOWN
 from rerank.formats.table.read import read_table
 
-_RESERVED = ("list", "id", "text", "label")
+_RESERVED = [name for names in KNOWN.values() for name in names]
 _ROWS = 1024
 
 
@@ -24,8 +25,11 @@ class Table(Format):
 
     ``list_column``, ``label_column``, ``id_column`` and ``text_column`` name the columns that are not
     features. If they are not given, columns are found by well-known names, which is reported: qid, list,
-    list_id, query, query_id or target for the list; label; id or item_id; text. All other columns of numbers
-    are features. Columns whose first cell is something else are left out and named in a warning. An empty
+    list_id, query, query_id or target for the list; label, is_correct, correct, passed or relevance; id,
+    item_id, docid, doc_id or docno; text, generated_text, completion or response. All other columns of
+    numbers are features. Further columns with one of these names, and columns whose first cell is not a
+    number, are left out and named in a warning. Names that resemble these are reported. A column that is
+    meant as numbers (0,5 or 1_000, or mostly numbers) but is not is an error. An empty
     label is unjudged; an empty feature is an error, or NaN with missing=nan. NaN and infinite numbers are
     refused.
 
@@ -93,7 +97,7 @@ def _check(lists: CandidateLists, path: str) -> None:
         raise DataError(f"{path}: a table needs features with names of their own; {STORE}")
     for name in _RESERVED:
         if name in names:
-            raise DataError(f"{path}: the table has a column {name!r} of its own; rename the feature")
+            raise DataError(f"{path}: a table has a meaning for a column {name!r}; rename the feature")
     refuse_equal_ids(lists, "table", path)
     if lists.list_ids is not None and np.any(lists.list_ids.lengths() == 0):
         raise DataError(f"{path}: a table cannot hold an empty list id; {STORE}")

@@ -67,6 +67,9 @@ class _Reader:
         """Return all lists; raises FormatError if a value is absent, or all are."""
         if not len(self.grouping):
             raise FormatError(self.source, None, "a header alone", "a row at least")
+        fault = min(filter(None, (column.doubt() for column in self.features)), default=None)
+        if fault is not None:
+            raise FormatError(self.source, *fault)
         self._check_missing()
         self._note_left_out()
         offsets, list_ids, rows = self.grouping.finish()
@@ -94,11 +97,10 @@ class _Reader:
             raise FormatError(self.source, first.empty_line, found, expected)
 
     def _note_left_out(self) -> None:
-        left = [quoted(c.name) for c in self.features if not c.is_numeric]
-        left += ["one without a name"] * self.roles.nameless
+        left = [quoted(c.name) for c in self.features if not c.is_numeric] + self.roles.left
         if left:
             more = f" and {len(left) - 20} more" if len(left) > 20 else ""
-            note(f"{self.source}: columns that are not numbers are left out: {', '.join(left[:20])}{more}")
+            note(f"{self.source}: columns that are no features are left out: {', '.join(left[:20])}{more}")
 
     def _matrix(self, columns: list[Numbers]) -> Features:
         """Return columns as features, block by block of rows, which are forgotten on the way."""

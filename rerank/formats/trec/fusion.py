@@ -64,6 +64,7 @@ def fused(runs: Sequence[Run], options: ReadOptions) -> CandidateLists:
         Dense(values),
         base_scores=base_scores,
         first_best=first_best,
+        run_scores=base_scores,
         list_ids=StringColumn.from_strings(pool.queries),
         item_ids=StringColumn.from_strings(itertools.chain.from_iterable(pool.documents)),
         rows=None if grouped else rows,

@@ -93,16 +93,22 @@ def _refuse_repeated(run: Run, lines: Index) -> None:
 
 
 def _note_disorder(run: Run) -> None:
-    """Warn if the ranks of queries order documents differently from the scores."""
+    """Warn if the ranks of queries, or lines of equal rank, order documents differently from the scores."""
     lists = np.repeat(np.arange(len(run.offsets) - 1), np.diff(run.offsets))
-    order = np.lexsort((np.arange(len(lists)), run.ranks, lists))
-    rises = (np.diff(run.scores[order]) > 0) & (np.diff(lists) == 0)
-    n = len(np.unique(lists[:-1][rises]))
-    if n:
-        note(
-            f"{run.source}: in {count(n, 'query', 'queries')} of {len(run.queries)} the ranks order "
-            "documents differently from the scores; first-best follows the ranks, trec_eval the scores"
-        )
+
+    def rising(order: Index) -> int:
+        rises = (np.diff(run.scores[order]) > 0) & (np.diff(lists) == 0)
+        return len(np.unique(lists[:-1][rises]))
+
+    by_rank = rising(np.lexsort((-run.scores, run.ranks, lists)))
+    by_line = rising(np.lexsort((np.arange(len(lists)), run.ranks, lists)))
+    where = f"{run.source}: in {count(by_rank or by_line, 'query', 'queries')} of {len(run.queries)} "
+    if by_rank:
+        text = "the ranks order documents differently from the scores; first-best follows the ranks"
+        note(f"{where}{text}, trec_eval the scores")
+    elif by_line:
+        text = "documents of equal rank are not in the order of their scores; for metrics of one chosen item"
+        note(f"{where}{text} the first line of equal rank comes first")
 
 
 def as_lists(run: Run, options: ReadOptions) -> CandidateLists:
@@ -114,6 +120,7 @@ def as_lists(run: Run, options: ReadOptions) -> CandidateLists:
         Dense(run.scores[:, None].astype(options.dtype)),
         base_scores=run.scores,
         first_best=-run.ranks,
+        run_scores=run.scores,
         list_ids=run.queries,
         item_ids=run.documents,
         rows=run.rows,

@@ -73,6 +73,7 @@ cdef inline unsigned char* put_pair(unsigned char* out, long long index, double 
 def write_svmlight(
     Matrix matrix,
     long long last,
+    const long long[::1] indices,
     const double[::1] labels,
     const long long[::1] items,
     const long long[::1] lists,
@@ -87,8 +88,9 @@ def write_svmlight(
     """Write the lines start to stop, ``label qid:ID index:value ... # id``; returns the number of bytes.
 
     Zeros of sparse and mixed rows are left out, but the first line of all names column ``last`` unless it is
-    -1. IN labels and lists (n_items), lists = the list of each item; items (n_lines), the item of each line;
-    qids and ids as bytes with bounds (n + 1), or None; OUT out, large enough.
+    -1. IN indices (n_features), of the columns in the file; labels and lists (n_items), lists = the list of
+    each item; items (n_lines), the item of each line; qids and ids as bytes with bounds (n + 1), or None; OUT
+    out, large enough.
     """
     cdef unsigned char* p = &out[0]
     cdef bint zeros = matrix.rows.indptr == NULL
@@ -106,9 +108,9 @@ def write_svmlight(
             begin(&v, i)
             while advance(&v):
                 if zeros or v.value != 0.0:
-                    p = put_pair(p, v.column + 1, v.value)
+                    p = put_pair(p, indices[v.column], v.value)
             if k == 0 and last >= 0 and not zeros:
-                p = put_pair(p, last + 1, 0.0)
+                p = put_pair(p, indices[last], 0.0)
             if id_bounds is not None and id_bounds[i + 1] > id_bounds[i]:
                 memcpy(p, <const char*>b" # ", 3)
                 p = put_string(p + 3, ids, id_bounds, i)

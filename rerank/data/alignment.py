@@ -1,0 +1,101 @@
+"""Lists brought to the columns of a model or of other lists, with what does not match reported."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
+from rerank.data.names import Columns, Match, match
+from rerank.data.types import Index, Mask
+from rerank.errors import DataError, DataNote
+from rerank.text import count, some
+
+
+def aligned(
+    lists: CandidateLists, names: Sequence[str], whose: str = "the model", *, strict: bool = False
+) -> CandidateLists:
+    """Return the lists with the feature columns ``names``; absent ones are 0, others are dropped.
+
+    Columns are matched by name, or by position if only one side has names. A DataNote in one line reports
+    matching by position, features that ``whose`` does not know, and features of ``whose`` that dense lists do
+    not have; sparse ones leave out what does not occur.
+
+    Parameters
+    ----------
+    lists
+        Lists as they were read.
+    names
+        The columns to bring them to.
+    whose
+        What these are the columns of, for messages.
+    strict
+        Raise an error instead of a note.
+
+    Raises
+    ------
+    DataError
+        If the lists have no feature in common with ``names``, or ``strict`` and there is something to report.
+    """
+    mine, theirs = lists.columns(), Columns(names, len(names))
+    if not names or (mine.names is None and mine.n == theirs.n and theirs.unnamed):
+        return lists.with_columns(names)
+    found = match(mine, theirs)
+    unknown = np.flatnonzero(~found.known)
+    if len(unknown):
+        unknown = np.intersect1d(unknown, lists.features.occurring())
+    absent = _absent(lists, mine, theirs, found)
+    _refuse_nothing_in_common(lists, mine, theirs, found.known, unknown, whose)
+    remarks = _remarks(mine, theirs, found, unknown, absent, whose)
+    if remarks:
+        if strict:
+            raise DataError(f"{lists.source}: {'; '.join(remarks)}")
+        if len(unknown):
+            remarks[-1 if not len(absent) else -2] += ", ignored"
+        if len(absent):
+            remarks[-1] += ", taken as 0"
+        warnings.warn(f"{lists.source}: {'; '.join(remarks)}", DataNote, stacklevel=3)
+    return lists.with_columns(names)
+
+
+def _absent(lists: CandidateLists, mine: Columns, theirs: Columns, found: Match) -> Index:
+    """The columns of ``theirs`` to report as absent from the lists; see ``aligned``."""
+    listed = isinstance(lists.features, Dense)
+    if not listed and np.all(found.known):
+        return np.empty(0, dtype=np.int64)
+    if mine.numbers is not None and theirs.numbers is not None and not (mine.unnamed and theirs.unnamed):
+        return np.empty(0, dtype=np.int64)  # far apart: sparse by nature
+    there = np.zeros(theirs.n, dtype=bool)
+    there[found.places[found.places >= 0]] = True
+    return np.flatnonzero(~there)
+
+
+def _refuse_nothing_in_common(
+    lists: CandidateLists, mine: Columns, theirs: Columns, known: Mask, unknown: Index, whose: str
+) -> None:
+    expected = f"expected those of {whose} ({some(theirs.at(np.arange(min(theirs.n, 4))))})"
+    if mine.n == 0:
+        raise DataError(f"{lists.source}: found no features, {expected}")
+    if len(unknown) and not np.any(known[lists.features.occurring()]):
+        raise DataError(f"{lists.source}: found features {some(mine.at(unknown[:4]))}, {expected}")
+
+
+def _remarks(
+    mine: Columns, theirs: Columns, found: Match, unknown: Index, absent: Index, whose: str
+) -> list[str]:
+    """What to report: matching by position, features that ``whose`` does not know, those that are absent."""
+    remarks = []
+    if found.by_position:
+        named = "the data names" if theirs.unnamed else f"{whose} names"
+        numbers = "" if mine.n == theirs.n else f", {mine.n} to {theirs.n}"
+        remarks.append(f"features are matched by position{numbers}, as only {named} them")
+    if len(unknown):
+        names = some(mine.at(unknown[:4]))
+        remarks.append(f"{count(len(unknown), 'feature')} that {whose} does not know ({names})")
+    if len(absent):
+        what = f"{len(absent)} of {count(theirs.n, 'feature')} of {whose}"
+        remarks.append(f"{what} {'is' if len(absent) == 1 else 'are'} absent ({some(theirs.at(absent[:4]))})")
+    return remarks

@@ -1,0 +1,170 @@
+"""Sets of lists from several files as one set."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rerank import memory
+from rerank.data.columns.forests import Forest
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.schema import declared
+from rerank.data.columns.strings import StringColumn
+from rerank.data.layouts.base import Features
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense, Mixed, Sparse
+from rerank.data.types import Index
+from rerank.errors import DataError, DataNote
+
+_SHOWN = 3
+
+
+def joined(parts: Sequence[CandidateLists]) -> CandidateLists:
+    """Return the lists of several sets as one, in the order given, with their ids.
+
+    Features are matched by name, or by number if no set has names. A feature that a set lacks is 0 there;
+    that is reported if the features are dense.
+
+    Raises
+    ------
+    DataError
+        If two sets share a list id, only one of them has a column, such as labels, or only one of them names
+        its features.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    _check_ids(parts)
+    names, features = _features(parts)
+    starts = offsets_of([part.n_items for part in parts])
+    columns: dict[str, Any] = {}
+    for name, column in declared(CandidateLists).items():
+        values = [getattr(part, name) for part in parts]
+        if name == "feature_names":
+            columns[name] = names
+        elif name == "rows":
+            columns[name] = _rows(values, starts)
+        elif column.several:
+            columns[name] = _several(name, parts, values)
+        else:
+            _check_present(name, parts, values)
+            columns[name] = None if values[0] is None else _column(values)
+    offsets = offsets_of(np.concatenate([part.lengths for part in parts]))
+    return CandidateLists(offsets, features, **columns, source=" + ".join(part.source for part in parts))
+
+
+def _check_ids(parts: Sequence[CandidateLists]) -> None:
+    """Raise DataError if a list id is in two sets."""
+    seen: dict[str, str] = {}
+    for part in parts:
+        ids = part.list_ids or ()
+        for name in ids:
+            if name in seen:
+                raise DataError(f"list {name!r} is in both {seen[name]} and {part.source}")
+        seen |= dict.fromkeys(ids, part.source)
+
+
+def _check_present(name: str, parts: Sequence[CandidateLists], values: Sequence[Any]) -> None:
+    """Raise DataError if some sets have a column and others have not."""
+    there = [value is not None for value in values]
+    if any(there) and not all(there):
+        _disagree(name, parts[there.index(False)], parts[there.index(True)])
+
+
+def _disagree(name: str, lacking: CandidateLists, having: CandidateLists) -> None:
+    plain = name.replace("_", " ")
+    raise DataError(f"{lacking.source}: found no {plain}, expected some as in {having.source}")
+
+
+def _several(name: str, parts: Sequence[CandidateLists], values: Sequence[Any]) -> Any:
+    """The columns of one field: a mapping, or a tuple."""
+    least = min(range(len(parts)), key=lambda k: len(values[k]))
+    most = max(range(len(parts)), key=lambda k: len(values[k]))
+    if len(values[least]) < len(values[most]):
+        _disagree(name, parts[least], parts[most])
+    if not isinstance(values[0], Mapping):
+        return tuple(_column(columns) for columns in zip(*values, strict=True))
+    for k, value in enumerate(values):
+        if value.keys() != values[0].keys():
+            _disagree(f"{name} of {sorted(values[0].keys() - value.keys())[0]}", parts[k], parts[0])
+    return {key: _column([value[key] for value in values]) for key in values[0]}
+
+
+def _rows(values: Sequence[Index | None], starts: Index) -> Index | None:
+    """The caller's rows, counted through all sets."""
+    if all(value is None for value in values):
+        return None
+    sizes = np.diff(starts)
+    own = [np.arange(n) if value is None else value for value, n in zip(values, sizes, strict=True)]
+    return np.concatenate([rows + start for rows, start in zip(own, starts[:-1], strict=True)])
+
+
+def _column(values: Sequence[Any]) -> Any:
+    """One column of all sets."""
+    first = values[0]
+    if isinstance(first, np.ndarray):
+        if len({value.shape[1:] for value in values}) > 1:
+            raise DataError("counts of the same metric have different widths")
+        return np.concatenate(values)
+    offsets = offsets_of(np.concatenate([np.diff(value.offsets) for value in values]))
+    if isinstance(first, StringColumn):
+        return StringColumn(np.concatenate([value.data for value in values]), offsets)
+    if isinstance(first, Ragged):
+        return Ragged(np.concatenate([value.values for value in values]), offsets)
+    numbers: dict[str, int] = {}
+    symbols = []
+    for forest in values:
+        codes = [numbers.setdefault(symbol, len(numbers)) for symbol in forest.vocabulary]
+        symbols.append(np.array(codes, dtype=np.int32)[forest.symbols])
+    sizes = np.concatenate([forest.sizes for forest in values])
+    return Forest(offsets, np.concatenate(symbols), sizes, StringColumn.from_strings(numbers))
+
+
+def _features(parts: Sequence[CandidateLists]) -> tuple[list[str] | None, Features]:
+    """Names and features of all sets, in the columns of all of them."""
+    named = [part for part in parts if part.n_features]
+    _check_present("feature_names", named, [part.feature_names for part in named])
+    if not named or named[0].feature_names is None:
+        width = max(part.n_features for part in parts)
+        return None, _stacked([_widened(part.features, width) for part in parts])
+    names = list(dict.fromkeys(name for part in named for name in part.names()))
+    for part in named:
+        lacking = sorted(set(names).difference(part.names()), key=names.index)
+        if lacking and part.features.layout != "sparse":
+            some = ", ".join(lacking[:_SHOWN]) + ", ..." * (len(lacking) > _SHOWN)
+            text = f"{part.source}: no feature {some}, which other files have; read as 0"
+            warnings.warn(text, DataNote, stacklevel=4)
+    return names, _stacked([part.with_columns(names).features for part in parts])
+
+
+def _widened(features: Features, width: int) -> Features:
+    n = features.n_features
+    return features if n == width else features.select(np.arange(n), width)
+
+
+def _stacked(parts: Sequence[Features]) -> Features:
+    """All rows in one layout: that of the parts if they agree; otherwise CSR, or dense if a value is NaN."""
+    layouts = {part.layout for part in parts}
+    n_items, width = sum(part.n_items for part in parts), parts[0].n_features
+    if layouts == {"dense"} or any(part.check(nan_allowed=True) for part in parts if part.layout != "sparse"):
+        size = max(part.dtype.itemsize for part in parts) * n_items * width
+        memory.require(size, f"a dense matrix of {n_items:,} x {width:,}", "--layout sparse may need less")
+        return Dense(np.concatenate([part.to_dense() for part in parts]))
+    mixed = [part for part in parts if isinstance(part, Mixed)]
+    if len(mixed) == len(parts) and all(np.array_equal(part.places, mixed[0].places) for part in mixed):
+        values = np.concatenate([part.values for part in mixed])
+        return Mixed(values, mixed[0].places, _rows_of([part.rows for part in mixed]))
+    return _rows_of([part.compressed() for part in parts])
+
+
+def _rows_of(parts: Sequence[Sparse]) -> Sparse:
+    """Compressed rows one after the other; they stay indicators if all of them are."""
+    data = None
+    if any(part.data is not None for part in parts):
+        ones = (np.ones(len(part.indices)) if part.data is None else part.data for part in parts)
+        data = np.concatenate(list(ones))
+    indptr = offsets_of(np.concatenate([np.diff(part.indptr) for part in parts]))
+    return Sparse(indptr, np.concatenate([part.indices for part in parts]), data, parts[0].n_features)

@@ -1,0 +1,117 @@
+"""Names of feature columns: indices as names, and which columns of two sets are the same feature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rerank import memory
+from rerank.data.types import Index, Mask
+
+_NAME_BYTES = 66  # of a short name in a list of names
+_LARGEST = 2**31 - 1
+
+
+def numbered(n: int) -> list[str]:
+    """Return the names of columns that have no names: "1", "2", ..."""
+    memory.require(_NAME_BYTES * n, f"the names of {n:,} features")
+    return [str(j) for j in range(1, n + 1)]
+
+
+def numbers_in(names: Sequence[str]) -> Index | None:
+    """Return the columns, from 0, that names stand for if all of them are different indices, otherwise None.
+
+    Indices count from 1 as in SVMlight's files, or from 0 as BLLIP's ids if one of them is 0: int64 (n).
+    """
+    if not names or not (_is_index(names[0]) and _is_index(names[-1])) or not all(map(_is_index, names)):
+        return None
+    numbers = np.fromiter(map(int, names), np.int64, len(names))
+    ordered = numbers if np.all(numbers[1:] > numbers[:-1]) else np.sort(numbers)
+    if ordered[-1] > _LARGEST or np.any(ordered[1:] == ordered[:-1]):
+        return None
+    return numbers - min(int(ordered[0]), 1)
+
+
+def _is_index(name: str) -> bool:
+    return name.isascii() and name.isdecimal() and len(name) <= 10 and (name[0] != "0" or name == "0")
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Columns of a set of lists or of a model; ``names`` None = "1", "2", ..."""
+
+    names: Sequence[str] | None
+    n: int
+
+    @cached_property
+    def numbers(self) -> Index | None:
+        """The columns that the names stand for if they are indices, int64 (n)."""
+        return np.arange(self.n, dtype=np.int64) if self.names is None else numbers_in(self.names)
+
+    @cached_property
+    def unnamed(self) -> bool:
+        """Whether the names are "1", "2", ... without a gap."""
+        if self.names is None or not self.n:
+            return True
+        if self.names[0] != "1" or self.numbers is None:
+            return False
+        return np.array_equal(self.numbers, np.arange(self.n))
+
+    @property
+    def from_0(self) -> bool:
+        """Whether the names are indices that count from 0."""
+        return self.numbers is not None and self.names is not None and "0" in self.names
+
+    def at(self, columns: Index) -> list[str]:
+        """Return the names of some columns."""
+        names = self.names
+        return [str(j + 1) if names is None else names[j] for j in columns.tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """The columns of one set among those of another.
+
+    Attributes
+    ----------
+    places : int64 (n_mine)
+        The place of each column in the other set, -1 if it has none.
+    known : bool (n_mine)
+        Whether the other set knows a column: has it or, for indices, has a larger one.
+    by_position : bool
+        Whether only one side has names, so that columns are matched by position.
+    """
+
+    places: Index
+    known: Mask
+    by_position: bool
+
+
+def match(mine: Columns, theirs: Columns) -> Match:
+    """Match columns by name, or by position if only one side has names.
+
+    Names that are indices stand for the column of that index: 7 is the seventh of unnamed columns.
+    """
+    if mine.numbers is not None and theirs.numbers is not None:
+        places = _places_among(mine.numbers, theirs.numbers)
+        largest = theirs.numbers.max(initial=-1)
+        return Match(places, mine.numbers <= largest, mine.from_0 != theirs.from_0)
+    if mine.unnamed or theirs.unnamed:
+        places = np.arange(mine.n, dtype=np.int64)
+        places[theirs.n :] = -1
+        return Match(places, places >= 0, by_position=True)
+    place = {name: j for j, name in enumerate(theirs.names or ())}
+    places = np.fromiter((place.get(name, -1) for name in mine.names or ()), np.int64, mine.n)
+    return Match(places, places >= 0, by_position=False)
+
+
+def _places_among(mine: Index, theirs: Index) -> Index:
+    """The place of each number among those of the other side, -1 if it is not there."""
+    if not len(theirs):
+        return np.full(len(mine), -1, dtype=np.int64)
+    order = np.argsort(theirs, kind="stable")
+    at = order[np.minimum(np.searchsorted(theirs[order], mine), len(theirs) - 1)]
+    return np.where(theirs[at] == mine, at, -1)

@@ -1,0 +1,66 @@
+"""Names of columns and keys: those with a meaning, and those that resemble one or suggest a leak."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+from rerank.formats.common import note, quoted
+
+# What describes a candidate, by role; of several names for one role a file's first one here is taken.
+ITEM_NAMES: dict[str, tuple[str, ...]] = {
+    "label": ("label", "is_correct", "correct", "passed", "relevance"),
+    "id": ("id", "item_id", "docid", "doc_id", "docno"),
+    "text": ("text", "generated_text", "completion", "response"),
+}
+_KNOWN = [name for names in ITEM_NAMES.values() for name in names]
+_SUGGESTS = {
+    **dict.fromkeys(
+        ("em", "exact_match", "f1", "acc", "accuracy", "bleu", "rouge", "wer", "gold"), "a metric"
+    ),
+    **dict.fromkeys(("rank", "position"), "an order"),
+}
+_MOST = 8
+
+# Numbers as people and spreadsheets write them, which no reader takes for numbers: 0,5 1.000 −1 ٣ 5% 0x1p3.
+_SPELT = re.compile(
+    r"(?=.*\d)[-+\u2212]?(0[xX][0-9a-fA-F.]+([pP][-+]?\d+)?"
+    r"|(\d{1,3}([,.'_ \u00a0\u202f]\d{3})+|\d+(_\d+)*)?([.,]\d*)?([eE][-+]?\d+)?%?)"
+)
+_OF_NO_FEATURE = re.compile(r"(.*[^a-z])?(id|ids|key|no|number|seed|version|date|year|time|hash|index)", re.I)
+
+
+def spells_number(text: str) -> bool:
+    """Return whether a text is a number to its author: with a decimal comma, in groups, in quotes."""
+    return len(text) < 64 and _SPELT.fullmatch(text.strip()) is not None
+
+
+def is_of_number(name: str) -> bool:
+    """Return whether texts that spell numbers are odd under a name: not if it is one of ids or dates."""
+    return _OF_NO_FEATURE.fullmatch(name) is None
+
+
+def resembled(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that ``name`` is in another spelling, such as ``Label`` or ``lable``."""
+    names = list(known)
+    plain = name.strip().lower().replace(" ", "_").replace("-", "_")
+    if plain in names:
+        return plain
+    if len(plain) > 3 and (turned := next((n for n in names if sorted(n) == sorted(plain)), None)):
+        return turned
+    near = difflib.get_close_matches(plain.removesuffix("s"), [n for n in names if len(n) > 3], 1, 0.8)
+    return near[0] if near and (plain == f"{near[0]}s" or not plain.startswith(near[0])) else None
+
+
+def note_resembling(source: str, names: Iterable[str], lists: Iterable[str]) -> None:
+    """Warn about ``names`` without a role that look like a known one (``lists`` of lists), or like a leak."""
+    found = []
+    for name in names:
+        plain = name.strip().lower()
+        near = _SUGGESTS.get(plain) or resembled(name, (*lists, *_KNOWN, "score", "features", "references"))
+        if near is not None and near != name:
+            found.append(f"{quoted(name)} ({near}?)")
+    if found:
+        more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
+        note(f"{source}: names without a meaning here resemble known ones: {', '.join(found[:_MOST])}{more}")

@@ -1,0 +1,157 @@
+"""Internal errors: exit code 70, one line, the traceback in a file; messages that cannot be printed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import rerank as package
+from rerank.errors import RerankError
+
+HERE = {**os.environ, "PYTHONPATH": str(Path(package.__file__).parents[1])}
+
+
+def broken(*_, **__):
+    raise KeyError("no such \x1b[31mkey\n" + "x" * 999)
+
+
+@pytest.fixture
+def breaks(work, monkeypatch):
+    """A verb with an internal error: validate; temporary files go to the folder of the test."""
+    monkeypatch.setattr("rerank.experiment.validate_file", broken)
+    monkeypatch.setattr(tempfile, "tempdir", str(work))
+    return work
+
+
+def test_an_internal_error_exits_with_70_and_names_the_file_of_its_traceback(rerank, breaks):
+    result = rerank("validate", "train.letor", code=70)
+    found = re.fullmatch(
+        r"rerank: please report this internal error \(KeyError: .*\) with the file (\S+)\n", result.err
+    )
+    assert found, result
+    assert result.out == ""
+    assert (result.err.count("\n"), result.err.replace("\n", "").isprintable()) == (1, True)
+    assert re.fullmatch(r"rerank-traceback-\w+\.txt", Path(found[1]).name)
+    text = Path(found[1]).read_text()
+    assert text.startswith("rerank 0.")
+    for part in ("Python 3.", "numpy ", "arguments: ['validate', 'train.letor']", "Traceback", "in broken"):
+        assert part in text
+
+
+@pytest.mark.parametrize("how", ["option", "variable"])
+def test_debug_prints_the_traceback(breaks, monkeypatch, capfd, how):
+    from rerank.cli import main
+
+    arguments = ["--debug"] if how == "option" else []
+    monkeypatch.setenv("RERANK_DEBUG", "1" if how == "variable" else "0")
+    monkeypatch.setattr(sys, "argv", ["rerank", *arguments, "validate", "train.letor"])
+    before = sorted(breaks.iterdir())
+    with pytest.raises(SystemExit) as ended:
+        main()
+    err = capfd.readouterr().err
+    assert ended.value.code == 70
+    assert "in broken" in err
+    assert err.splitlines()[-1].startswith("rerank: internal error (KeyError")
+    assert sorted(breaks.iterdir()) == before
+
+
+def test_an_internal_error_without_a_place_for_the_file_is_one_line(rerank, breaks, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "mkstemp", full)
+    result = rerank("validate", "train.letor", code=70)
+    assert result.err.endswith("with what 'rerank --debug' prints\n")
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (MemoryError("Unable to allocate 9 TiB"), 2, "rerank: out of memory: Unable to allocate 9 TiB\n"),
+        (MemoryError(), 2, "rerank: out of memory\n"),
+        (OSError(28, "No space left on device"), 2, "rerank: <stdout>: no space left on device\n"),
+        (OSError("Invalid data stream"), 70, "rerank: please report this internal error (OSError: Inv"),
+        (RecursionError("maximum depth"), 70, "rerank: please report this internal error (RecursionErr"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_errors_that_are_not_ours(rerank, breaks, monkeypatch, error, code, message):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr("rerank.experiment.validate_file", fail)
+    err = rerank("validate", "train.letor", code=code).err
+    assert err.startswith(message)
+    assert err.count("\n") == min(1, len(message))
+
+
+def test_a_warning_of_python_is_one_line(rerank, work, monkeypatch):
+    def warn(*_, **__):
+        import warnings
+
+        warnings.simplefilter("always", RuntimeWarning)
+        warnings.warn("overflow\nin x", RuntimeWarning, stacklevel=1)
+        raise RerankError("end")
+
+    monkeypatch.setattr("rerank.experiment.predict_file", warn)
+    lines = rerank("predict", "m", "train.letor", code=2).err.splitlines()
+    assert lines[0].startswith("rerank: RuntimeWarning: overflow\\nin x (")
+    assert lines[1:] == ["rerank: end"]
+
+
+@pytest.mark.parametrize(
+    "verb", ["validate -", "predict m -", "eval -", "convert - x.store", "weights import - --out m"]
+)
+def test_standard_input_that_is_closed_is_one_line(rerank, work, monkeypatch, verb):
+    monkeypatch.setattr(sys, "stdin", None)
+    (work / "w").write_text("1\t1\n")
+    rerank("weights", "import", "w", "--out", "m")
+    assert rerank(*verb.split(), code=2).err == "rerank: <stdin>: is closed\n"
+
+
+def test_a_message_that_cannot_be_written_is_dropped(work):
+    command = [
+        sys.executable,
+        "-m",
+        "rerank",
+        "train",
+        "--data",
+        "train.letor",
+        "-s",
+        "rounds=1",
+        "--out",
+        "m",
+    ]
+    with open("/dev/full", "w") as full:
+        assert subprocess.run(command, stderr=full, env=HERE, check=False).returncode == 0
+        assert (work / "m").exists()
+        (work / "m").unlink()
+        command[-1] = "nowhere/m"
+        assert subprocess.run(command, stderr=full, env=HERE, check=False).returncode == 2
+
+
+def test_output_that_the_terminal_cannot_encode_is_escaped(work):
+    (work / "w").write_bytes("größe\t1\n".encode() + b"\xff\xfe\t2\n")
+    for line in ("weights import w --out m", "show m"):
+        command = [sys.executable, "-m", "rerank", *line.split()]
+        found = subprocess.run(
+            command, capture_output=True, env={**HERE, "PYTHONIOENCODING": "ascii"}, check=True
+        )
+    assert rb"gr\xf6\xdfe" in found.stdout
+    assert rb"\udcff\udcfe" in found.stdout
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred", "new\nline", "\u202eleft", "\udcff", "x" * 200])
+def test_a_path_in_a_message_can_be_printed(rerank, work, name):
+    err = rerank("validate", name, code=2).err
+    assert err.startswith("rerank: ")
+    assert err.count("\n") == 1
+    assert err[:-1].isprintable()
+    assert len(err) < 320

@@ -1,4 +1,4 @@
-"""CSR rows of lists: without the features that do not differ within a list, and numbered anew in each list."""
+"""CSR rows of lists: without the features that do not differ in a list, and numbered anew in each list."""
 
 import numpy as np
 

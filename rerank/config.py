@@ -18,7 +18,7 @@ from rerank.reading import DataSection, paths_of
 from rerank.settings import Settings, setting
 from rerank.text import number
 
-ScalingName = Literal["none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank"]
+ScalingName = Literal["auto", "none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank"]
 
 
 DEFAULT_LEARNER = "perceptron"
@@ -60,8 +60,9 @@ class TrainConfig(Settings):
 
     data: DataSection = setting(DataSection(), "input files")
     scaling: ScalingName = setting(
-        "none",
-        "scaling of the features, fitted on the training lists; see 'rerank list scalings'",
+        "auto",
+        "scaling of the features, fitted on the training lists; auto = the learner's; see 'rerank list "
+        "scalings'",
         metavar="NAME",
     )
     learner: dict[str, Any] = setting({"name": DEFAULT_LEARNER}, "name and settings of the learner")
@@ -201,19 +202,16 @@ def learner_settings(config: TrainConfig, known: Mapping[str, Any]) -> dict[str,
 
 
 def _read_yaml(path: str) -> dict[str, Any]:
-    import yaml  # here, so that the command line starts without it
+    from rerank.yamltext import LONGEST, read_yaml  # here, so that the command line starts without it
 
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        values = yaml.safe_load(text)
+        with open(path, encoding="utf-8") as file:
+            text = file.read(LONGEST + 1)
     except OSError as error:
         raise os_error(path, error) from None
     except UnicodeDecodeError:
         raise FormatError(path, None, "bytes that are not UTF-8", "a YAML file") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "text that is not YAML"
-        raise FormatError(path, mark.line + 1 if mark else None, problem, "YAML") from None
+    values = read_yaml(text, path)
     if values is None:
         values = {}
     if not isinstance(values, dict):
@@ -263,9 +261,9 @@ def _put(values: dict[str, Any], parts: Sequence[str], value: Any, where: str) -
 
 
 def _parse_value(text: str, whole: str) -> Any:
-    import yaml
+    from rerank.yamltext import read_yaml
 
     try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
+        return read_yaml(text, "")
+    except FormatError:
         raise ConfigError(f"--set {whole}: the value is not YAML (quote it)") from None

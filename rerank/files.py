@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import errno
 import gzip
+import itertools
 import lzma
 import mmap
 import os
@@ -12,11 +13,12 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
 from rerank.errors import FormatError, RerankError
+from rerank.memory import require
 from rerank.placing import placing
 
 Buffer = bytes | bytearray | mmap.mmap
@@ -24,8 +26,9 @@ Buffer = bytes | bytearray | mmap.mmap
 STDIN = "<stdin>"
 STDOUT = "<stdout>"
 BLOCK = 1 << 20
-COMPRESSED_BLOCK = 1 << 16
-MAPPED_FROM = 1 << 16
+COMPRESSED_BLOCK = 1 << 12  # a block of zstd may inflate to 32,768 times its size
+LARGE = 1 << 16
+_GROWTH = 1 << 27  # bytes of content after which the memory that is left is looked at again
 
 
 class _Decoder(Protocol):
@@ -59,7 +62,7 @@ def _zstd_decoder() -> _Decoder:
 _ARCHIVES: tuple[tuple[str, bytes, Callable[[], _Decoder]], ...] = (
     ("gzip", b"\x1f\x8b", lambda: zlib.decompressobj(wbits=31)),
     ("bzip2", b"BZh", bz2.BZ2Decompressor),
-    ("xz", b"\xfd7zXZ\x00", lzma.LZMADecompressor),
+    ("xz", b"\xfd7zXZ\x00", lambda: lzma.LZMADecompressor(memlimit=1 << 29)),
     ("zstd", b"\x28\xb5\x2f\xfd", _zstd_decoder),
 )
 _MAGIC_LENGTH = 6
@@ -90,13 +93,13 @@ def os_error(path: str, error: OSError) -> RerankError:
 def read_bytes(path: str) -> Buffer:
     """Return the content of a file, decompressed if its first bytes are of gzip, bzip2, xz or zstd.
 
-    Plain files are mapped, not copied (a copy costs more than parsing); anything else grows in one buffer,
-    so that memory holds no more than the content. ``-`` is standard input.
+    Memory holds no more than the content, and nothing that happens to the file later changes it: kernels
+    read text twice, and a mapped file that is cut off ends the process. ``-`` is standard input.
 
     Raises
     ------
     RerankError
-        If the file cannot be opened.
+        If the file cannot be opened, or its content would not fit into the memory that is left.
     FormatError
         If an archive is damaged or cut off.
     """
@@ -106,8 +109,8 @@ def read_bytes(path: str) -> Buffer:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             plain = _archive(file.peek(_MAGIC_LENGTH)) is None
-            if plain and size >= MAPPED_FROM and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return _mapped(file)
+            if plain and size >= LARGE and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return _read_large(file, size, path)
             return _read_stream(file, path)
     except OSError as error:
         raise os_error(shown(path), error) from None
@@ -120,8 +123,23 @@ def _stdin() -> IO[bytes]:
     return sys.stdin.buffer
 
 
-def _mapped(file: IO[bytes]) -> mmap.mmap:
-    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+def _read_large(file: IO[bytes], size: int, path: str) -> Buffer:
+    """The content of a plain file of ``size`` bytes; less if it has been cut off meanwhile.
+
+    Huge pages make the copy about half as dear: a tenth of the time of parsing.
+    """
+    require(size, f"the content of {path}")
+    if not hasattr(mmap, "MAP_ANONYMOUS"):
+        return bytearray(file.read(size))
+    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(OSError):  # a kernel without them
+            pages.madvise(mmap.MADV_HUGEPAGE)
+    at = 0
+    with memoryview(pages) as room:
+        while at < size and (n := file.readinto(room[at : at + _GROWTH])):  # type: ignore[attr-defined]
+            at += n
+    return pages if at == size else bytearray(pages[:at])
 
 
 def _archive(head: bytes) -> tuple[str, Callable[[], _Decoder]] | None:
@@ -136,17 +154,18 @@ def _read_stream(stream: Any, path: str) -> bytearray:
     head = stream.read(_MAGIC_LENGTH)
     archive = _archive(head)
     if archive is not None:
-        return _inflate(stream, head, path, *archive)
-    out = bytearray(head)
-    while block := stream.read(BLOCK):
-        out += block
-    return out
+        return _gathered(_inflated(stream, head, path, *archive), path)
+    return _gathered(itertools.chain((head,), iter(lambda: stream.read(BLOCK), b"")), path)
 
 
-def _inflate(stream: Any, head: bytes, path: str, name: str, make: Callable[[], _Decoder]) -> bytearray:
-    """All members of an archive of which ``head`` has been read."""
+def _gathered(blocks: Iterable[bytes], path: str) -> bytearray:
+    """All blocks as one, unless they grow beyond the memory that is left."""
     out = bytearray()
-    for block in _inflated(stream, head, path, name, make):
+    looked = _GROWTH
+    for block in blocks:
+        if len(out) + len(block) > looked:
+            require(len(block) + _GROWTH, f"the content of {path}")
+            looked = len(out) + len(block) + _GROWTH
         out += block
     return out
 

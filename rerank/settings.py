@@ -105,7 +105,9 @@ def explain(error: ValidationError, owner: type[BaseModel]) -> list[str]:
 
 def _found(value: Any) -> str:
     """A value as it can be typed."""
-    return _value_text(value) if value is None or isinstance(value, bool) else repr(value)
+    if value is None or isinstance(value, bool):
+        return _value_text(value)
+    return repr(list(value) if isinstance(value, tuple) else value)
 
 
 def _expected(fault: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ import lzma
 import os
 import random
 import stat
+import subprocess
 import sys
 import tempfile
 import threading
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from rerank import files, memory
 from rerank.errors import FormatError, RerankError
 from rerank.files import atomic_write, check_target, plain_suffix, read_bytes, read_head
 
@@ -67,6 +69,45 @@ def test_an_archive_that_is_cut_off_or_damaged(tmp_path: Path, name: str) -> Non
     assert str(caught.value) == f"{path}: found {name} data that is cut off, expected a whole {name} file"
     path.write_bytes(whole + b"trailing garbage")
     with pytest.raises(FormatError, match=f"found damaged {name} data .*, expected a whole {name} file"):
+        read_bytes(str(path))
+
+
+CUT_OFF_LATER = """
+import os, sys
+from rerank.files import read_bytes
+data = read_bytes(sys.argv[1])
+os.truncate(sys.argv[1], 0)
+print(bytes(data[-4:]))
+"""
+
+
+def test_a_file_that_is_cut_off_later_stays_as_it_was_read(tmp_path: Path) -> None:
+    path = tmp_path / "plain"
+    path.write_bytes(CONTENT)
+    command = [sys.executable, "-c", CUT_OFF_LATER, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "b'0.5\\n'\n"), done.stderr
+
+
+def test_a_file_that_is_cut_off_while_it_is_read_ends_there(tmp_path: Path) -> None:
+    path = tmp_path / "plain"
+    path.write_bytes(CONTENT)
+    with path.open("rb") as file:
+        assert bytes(files._read_large(file, len(CONTENT) + 99, str(path))) == CONTENT
+    with path.open("rb") as file:  # grown since its size was asked for
+        assert bytes(files._read_large(file, 70_000, str(path))) == CONTENT[:70_000]
+
+
+@pytest.mark.parametrize("name", ["plain", *ARCHIVES])
+def test_content_that_would_not_fit_into_memory_is_refused(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_GROWTH", 1 << 20)
+    monkeypatch.setattr(memory, "SMALL", 1 << 20)
+    monkeypatch.setenv("RERANK_MEMORY", "1k")
+    path = tmp_path / "large"
+    path.write_bytes(ARCHIVES.get(name, bytes)(bytes(1 << 24)))
+    with pytest.raises(RerankError, match=rf"^needs .* for the content of {path}; 0 bytes are available"):
         read_bytes(str(path))
 
 

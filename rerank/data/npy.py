@@ -17,6 +17,25 @@ _HEADER = re.compile(
 )
 
 
+@dataclass(frozen=True)
+class ArrayForm:
+    """What an array must be: a dtype as in numpy's ``str``, and a shape in which None is any length."""
+
+    dtype: str
+    shape: tuple[int | None, ...]
+
+    def fits(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> bool:
+        """Return whether an array of this dtype and shape has the form."""
+        return (
+            dtype.str == self.dtype
+            and len(shape) == len(self.shape)
+            and all(wanted in (None, n) for wanted, n in zip(self.shape, shape, strict=True))
+        )
+
+    def __str__(self) -> str:
+        return f"{self.dtype} of shape ({', '.join('any' if n is None else str(n) for n in self.shape)})"
+
+
 class _Stream(Protocol):
     def read(self, size: int, /) -> bytes: ...
 

@@ -188,6 +188,7 @@ def _pair(
         np.asarray(judge.score_from_sums(s)) for s in randomised_sums(rows[a], rows[b], samples, seed)
     )
     wins, ties, losses = wins_ties_losses(list_a, list_b, judge.better)
+    one_list = wins + ties + losses == 1  # every resample is the same
     return Pair(
         a,
         b,
@@ -195,12 +196,12 @@ def _pair(
         value_b,
         difference,
         ci=interval(sampled[a] - sampled[b], level),
-        p_bootstrap=bootstrap_p(sampled[a], sampled[b], difference),
+        p_bootstrap=None if one_list else bootstrap_p(sampled[a], sampled[b], difference),
         holm=None,
         p_randomisation=randomisation_p(swapped_a, swapped_b, difference),
         p_wilcoxon=wilcoxon_p(list_a - list_b),
         p_t=paired_t_p(list_a - list_b),
-        p_sacrebleu=_sacrebleu_p(sampled[a] - sampled[b], difference),
+        p_sacrebleu=None if one_list else _sacrebleu_p(sampled[a] - sampled[b], difference),
         wins=wins,
         ties=ties,
         losses=losses,

@@ -264,7 +264,8 @@ def compare(
     sampled_a, sampled_b : float64 (samples)
         Corpus values over resampled lists, by the same draws.
     """
-    p_bootstrap = bootstrap_p(sampled_a, sampled_b, difference)
+    one_list = np.count_nonzero(np.isfinite(values_a - values_b)) == 1  # every resample is the same
+    p_bootstrap = None if one_list else bootstrap_p(sampled_a, sampled_b, difference)
     return Comparison(
         p_bootstrap, wilcoxon_p(values_a - values_b), *wins_ties_losses(values_a, values_b, better)
     )

@@ -12,6 +12,7 @@ from rerank.errors import ConfigError
 from rerank.evaluation import evaluate as evaluation
 from rerank.evaluation.compare import Comparisons, compare_all
 from rerank.evaluation.evaluate import Evaluation
+from rerank.experiment.notes import note_evaluation, note_systems
 from rerank.experiment.outputs import check_outputs
 from rerank.experiment.sources import Data, as_lists, inputs_of, read_lists, scores_of
 from rerank.files import write_lines
@@ -168,9 +169,9 @@ def evaluate_files(
     if baseline is not None and baseline not in names:
         names.insert(0, baseline)
     systems = _read_systems(names, lists)
-    found = evaluation.evaluate(
-        lists, systems, metrics or default_metrics(lists), baseline=baseline, **options
-    )
+    chosen = metrics or default_metrics(lists)
+    found = evaluation.evaluate(lists, systems, chosen, baseline=baseline, **options)
+    note_evaluation(lists, systems, found)
     if per_list is not None:
         write_lines(per_list, (line.rstrip("\n") for line in record.per_list_tsv(found.per_list())))
     return found
@@ -192,7 +193,10 @@ def compare_files(
     options : of ``rerank.evaluation.compare.compare_all``.
     """
     lists = read_lists(data, reading)
-    return compare_all(lists, _read_systems(paths, lists), metrics or default_metrics(lists), **options)
+    systems = _read_systems(paths, lists)
+    found = compare_all(lists, systems, metrics or default_metrics(lists), **options)
+    note_systems(lists, systems, list(found.pairs), found.n_lists - found.unjudged)
+    return found
 
 
 def _read_systems(paths: Sequence[str], lists: CandidateLists) -> dict[str, Floats]:

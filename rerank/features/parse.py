@@ -17,13 +17,16 @@ Choices that the paper leaves open: a tag over its word is not a rule. The paren
 root has no two-level features. Bigrams run outwards from the head to STOP; a side without a modifier has
 none. Labels TOP and STOP of a tree are not distinguished from these. The argument of a PP is the constituent
 after its preposition; a PP whose head is a phrase has no argument. A distance is the number of words between
-two head words. Punctuation except comma and colon is left out, as by the paper's parser. A word is
+two head words; x goes up to 9 in "distance <= x" as in the paper, and up to 255 in "distance >= x", for which
+the paper has no limit. Punctuation except comma and colon is left out, as by the paper's parser. A word is
 closed-class by its tag. Words are not normalised.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -40,6 +43,7 @@ from rerank.data.matrix import Dense, Mixed, Sparse
 from rerank.data.types import Index, Ints
 from rerank.errors import DataError
 from rerank.features.heads import HeadTable, bare_label, default_heads
+from rerank.memory import available, size
 from rerank.native.features._treefeatures import Trees, hash_strings
 from rerank.native.features._treefeatures_names import spell
 from rerank.native.features._treefeatures_sets import Columns, Counts
@@ -74,6 +78,7 @@ PREPOSITIONAL = "PP"
 _CLOSED, _LEFT_OUT, _PREPOSITIONAL = 1, 2, 4  # as in the kernel
 _PORTION = 1 << 20  # indices made at a time
 _KEY_BITS = 64
+_FEATURE_BYTES = 512  # of memory for each different feature, names apart: its key, its place, its occurrences
 
 
 class ParseSettings(Settings):
@@ -154,7 +159,9 @@ class ParseFeatures:
             raise DataError(
                 f"{lists.source}: has sparse features already, expected the features read from parses"
             )
-        return Rows(self, trees_of(lists), lists.offsets, lists.n_features)
+        trees = trees_of(lists)
+        with _within_memory(lists.source):
+            return Rows(self, trees, lists.offsets, lists.n_features)
 
 
 def choose(lists: CandidateLists, settings: ParseSettings | None = None) -> ParseFeatures:
@@ -169,9 +176,10 @@ def choose(lists: CandidateLists, settings: ParseSettings | None = None) -> Pars
     trees = trees_of(lists)
     arguments = _arguments(trees, settings)
     parts = [(arguments, lists.offsets, first, last) for first, last in _ranges(lists.n_lists)]
-    counts, *others = parallel.each(_count, parts, threads=True)
-    for other in others:
-        counts.merge(other)
+    with _within_memory(lists.source):
+        counts, *others = parallel.each(_count, parts, threads=True)
+        for other in others:
+            counts.merge(other)
     keys, sentences, seen = counts.kept(
         min(settings.cutoff, lists.n_lists + 1)
     )  # the kernel counts in 32 bits
@@ -179,7 +187,8 @@ def choose(lists: CandidateLists, settings: ParseSettings | None = None) -> Pars
         raise DataError(
             f"{lists.source}: no feature occurs in the parses of {count(settings.cutoff, 'list')}"
         )
-    names = _names(arguments, trees, seen)
+    with _within_memory(lists.source):
+        names = _names(arguments, trees, seen)
     order = np.argsort(seen[:, 3], kind="stable")
     names = names.take(order)
     twice = names.repeated(np.array([0, len(names)], dtype=np.int64))
@@ -233,8 +242,25 @@ def _ranges(n: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(bounds))
 
 
+@contextmanager
+def _within_memory(source: str) -> Iterator[None]:
+    """Report features that would not fit: kernels hold as many as ``_most_features`` and then give up."""
+    try:
+        yield
+    except MemoryError:
+        raise DataError(
+            f"{source}: the features of its parses need more memory than is left ({size(available())});"
+            " fewer --types need less"
+        ) from None
+
+
+def _most_features() -> int:
+    """Return how many different features fit into the memory that is left."""
+    return available() // _FEATURE_BYTES
+
+
 def _count(arguments: _Arguments, offsets: Index, first: int, last: int) -> Counts:
-    counts = Counts()
+    counts = Counts(_most_features())
     counts.count(Trees(*arguments), offsets, first, last)
     return counts
 
@@ -243,7 +269,8 @@ def _names(arguments: _Arguments, trees: Forest, seen: Ints) -> StringColumn:
     types = StringColumn.from_strings(TYPES)
     strings = trees.vocabulary
     walker = Trees(*arguments)
-    return StringColumn(*spell(walker, seen, strings.data, strings.offsets, types.data, types.offsets))
+    most = available() // 4  # they are copied in another order, then written
+    return StringColumn(*spell(walker, seen, strings.data, strings.offsets, types.data, types.offsets, most))
 
 
 class Rows:
@@ -258,7 +285,7 @@ class Rows:
         self._lengths = np.zeros(len(trees), dtype=np.int64)
         self._counts = chosen.settings.values == "counts"
         arguments = _arguments(trees, chosen.settings)
-        columns = Columns(chosen.keys)
+        columns = Columns(chosen.keys, _most_features())
         tasks = [(columns, arguments, offsets, first, last) for first, last in _ranges(len(offsets) - 1)]
         parts = parallel.each(self._fill, tasks, threads=True)
         self._indices, self._values = parts[0][:2]

@@ -14,6 +14,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.store import restore
 from rerank.errors import ConfigError, DataNote
 from rerank.files import plain_suffix, read_head, shown
+from rerank.formats.oddities import note_oddities
 from rerank.formats.texts import attach_references, drop_duplicates
 from rerank.reading import Reading
 from rerank.reading import ReadOptions as ReadOptions  # formats import it from here
@@ -83,7 +84,13 @@ class Format(ABC):
         lists = self._read(path, options)
         if options.distinct:
             lists = drop_duplicates(lists)
-        return attach_references(lists, options.refs)
+        for name in options.refs:
+            if os.path.exists(path) and os.path.exists(name) and os.path.samefile(path, name):
+                raise ConfigError(f"{name}: is the file of the lists, expected their references")
+        lists = attach_references(lists, options.refs)
+        if self.name != "store":  # of which they were reported before it was written
+            note_oddities(lists)
+        return lists
 
     def write(self, lists: CandidateLists, path: str) -> None:
         """Write ``lists`` to ``path`` ("-" = standard output), atomically, and warn about columns left out.

@@ -21,10 +21,15 @@ _BLOCK = 1 << 22
 
 
 def content_start(data: Buffer, path: str, expected: str) -> int:
-    """Return where the text after a byte order mark starts; raises FormatError if the file is empty."""
+    """Return where the text after a byte order mark starts.
+
+    Raises FormatError if the file is empty, or carriage returns alone end its lines.
+    """
     start = len(BOM) if data[: len(BOM)] == BOM else 0
     if len(data) == start:
         raise FormatError(path, None, "an empty file", expected)
+    if data.find(b"\n", start) < 0 <= data.find(b"\r", start) and b"\r" in bytes(data[start:]).strip():
+        raise FormatError(path, 1, "carriage returns without newlines", "lines that end in newlines")
     return start
 
 

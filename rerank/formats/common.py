@@ -17,8 +17,8 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features, require_dense
 from rerank.data.types import Bytes, Floats, Index
 from rerank.errors import DataError, DataNote, FormatError
-from rerank.formats.base import ReadOptions
 from rerank.native.data._number import parse
+from rerank.reading import ReadOptions
 from rerank.text import count
 
 STORE = "format store holds it"

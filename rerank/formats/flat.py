@@ -11,6 +11,7 @@ from rerank.data.matrix import Dense
 from rerank.errors import ConfigError, DataError, FormatError
 from rerank.files import atomic_write, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
+from rerank.formats.buffers import BOM
 from rerank.formats.common import STORE, quoted
 from rerank.formats.texts import read_lines, split_lines
 
@@ -64,7 +65,7 @@ class Flat(Format):
                 f"{lists.list_id(i)!r} has {lengths[i]}"
             )
         data = np.insert(lists.texts.data, lists.texts.offsets[1:], ord("\n"))
-        again = split_lines(data)
+        again = split_lines(data[3:] if data[:3].tobytes() == BOM else data)
         if again != lists.texts:
             pairs = zip(lists.texts, again, strict=False)
             text = next(text for text, other in pairs if text != other)

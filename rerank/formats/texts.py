@@ -19,6 +19,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Bytes, Index
 from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.files import read_bytes, shown
+from rerank.formats.buffers import content_start
 from rerank.text import count
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
@@ -34,16 +35,13 @@ def read_lines(path: str) -> StringColumn:
     FormatError
         If the file is empty.
     """
-    lines = split_lines(np.frombuffer(read_bytes(path), dtype=np.uint8))
-    if len(lines) == 0:
-        raise FormatError(shown(path), None, "an empty file", "one string per line")
-    return lines
+    data = read_bytes(path)
+    start = content_start(data, shown(path), "one string per line")
+    return split_lines(np.frombuffer(data, dtype=np.uint8)[start:])
 
 
 def split_lines(data: Bytes) -> StringColumn:
     """Return the lines of a text as ``read_lines`` splits them."""
-    if data[:3].tobytes() == b"\xef\xbb\xbf":
-        data = data[3:]
     ends = np.flatnonzero(data == ord("\n"))
     if len(data) and (len(ends) == 0 or ends[-1] != len(data) - 1):
         ends = np.append(ends, len(data))

@@ -1,8 +1,9 @@
 """Labels of the chosen items: their mean, the loss to the best of the list, the z-score within it.
 
 All are means over the lists that have a judged item; the others are left out. An item without a label
-counts as the lowest judged one of its list, so that choosing an unjudged item gains nothing. Units are the
-labels' own (z@1: standard deviations). The best of the first five is ``oracle5.label@1``.
+counts 0, as for the measures of retrieval, or as the lowest judged one of its list if that is below 0:
+choosing it gains nothing, also if all judgements are positive. z@1, which has no 0, takes the lowest judged
+one. Units are the labels' own (z@1: standard deviations). The best of the first five is ``oracle5.label@1``.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import numpy as np
 
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
-from rerank.errors import ConfigError
+from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.judges import labels_of, signed
 from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection
 from rerank.settings import setting
+
+_MOST = 1e140
 
 
 class Labels:
@@ -27,7 +30,7 @@ class Labels:
     Attributes
     ----------
     values : float64 (n_items)
-        NaN only in lists without a judged item.
+        The unjudged are 0, or the lowest judged one if that is below 0.
     judged : bool (n_lists)
     counts, lowest, highest, mean, squares : float64 (n_lists)
         Of the judged items; squares is the sum of squared differences from the mean.
@@ -35,11 +38,14 @@ class Labels:
     Raises
     ------
     DataError
-        If the lists have no labels.
+        If the lists have no labels, or one whose square could overflow a sum.
     """
 
     def __init__(self, lists: CandidateLists) -> None:
         labels = labels_of(lists)
+        largest = np.fmax.reduce(np.abs(labels))
+        if largest > _MOST:
+            raise DataError(f"{lists.source}: label {largest:g} is too large for a mean of labels")
         starts = lists.offsets[:-1]
         known = ~np.isnan(labels)
         self.judged: Mask = lists.judged_lists()
@@ -49,13 +55,15 @@ class Labels:
         self.mean: Floats = np.add.reduceat(np.where(known, labels, 0.0), starts) / self.counts
         away = np.where(known, labels - np.repeat(self.mean, lists.lengths), 0.0)
         self.squares: Floats = np.add.reduceat(away * away, starts)
-        self.values: Floats = np.where(known, labels, np.repeat(self.lowest, lists.lengths))
+        worst = np.fmin(self.lowest, 0.0)
+        self.values: Floats = np.where(known, labels, np.repeat(worst, lists.lengths))
 
 
 class _LabelMetric(SelectingMetric):
     """The mean of a function of the labels at the chosen item."""
 
     better: ClassVar[int] = 1
+    unjudged: ClassVar[str] = "min(0,lowest)"
     digits: ClassVar[int] = 4
     cutoff: int = setting(1, "always 1: one item is chosen", ge=1)
 
@@ -79,7 +87,13 @@ class _LabelMetric(SelectingMetric):
         labels = preparation.of_lists(Labels)
         return MeanJudge(
             self.name,
-            signed(self.name, *self.formula(), "mean:lists", "unjudged:lowest", "unjudged_lists:skip"),
+            signed(
+                self.name,
+                *self.formula(),
+                "mean:lists",
+                f"unjudged:{self.unjudged}",
+                "unjudged_lists:skip",
+            ),
             preparation.of_lists(Selection),
             self.values(labels, preparation.lists),
             better=self.better,
@@ -117,6 +131,7 @@ class ZScore(_LabelMetric):
 
     summary = "mean z-score of the chosen item's label within its list"
     examples = ("z@1", "z(deviation=sample)@1")
+    unjudged = "lowest"
     digits = 3
     deviation: Literal["population", "sample"] = setting("population", "divide by n, or by n - 1")
 
@@ -127,6 +142,7 @@ class ZScore(_LabelMetric):
         divisor = labels.counts if self.deviation == "population" else np.maximum(labels.counts - 1.0, 1.0)
         deviation = np.sqrt(labels.squares / divisor)
         deviation[labels.highest == labels.lowest] = 0.0  # the mean may be rounded
-        away = labels.values - np.repeat(labels.mean, lists.lengths)
+        values = np.where(np.isnan(labels_of(lists)), np.repeat(labels.lowest, lists.lengths), labels.values)
+        away = values - np.repeat(labels.mean, lists.lengths)
         scale = np.repeat(deviation, lists.lengths)
         return np.divide(away, scale, out=np.zeros_like(away), where=scale > 0)

@@ -51,6 +51,7 @@ from rerank.metrics.selecting import (
     SelectingJudge,
     SelectingMetric,
     Selection,
+    saved_counts,
 )
 from rerank.native.metrics import _parseval
 from rerank.settings import setting
@@ -76,11 +77,8 @@ def counts_of(lists: CandidateLists) -> Floats:
         If neither counts nor trees and gold are present, the counts have another shape, or a parse and its
         gold tree have different numbers of words.
     """
-    saved = lists.counts.get(NAME)
+    saved = saved_counts(lists, NAME, WIDTH, known=CROSSING)
     if saved is not None:
-        unknown = np.isnan(saved)
-        if saved.shape[1] != WIDTH or unknown[:, :CROSSING].any():
-            raise DataError(f"{lists.source}: the saved counts of {NAME} must be {WIDTH} numbers per item")
         return saved
     if lists.trees is None or lists.gold is None:
         lacking = "candidates' trees" if lists.trees is None else "gold trees"

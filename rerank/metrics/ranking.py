@@ -333,6 +333,8 @@ class GainJudge(RankingJudge):
         self._ideal = np.empty(relevance.lists.n_lists)
         cutoff = most if metric.depth is None else min(metric.depth, most)
         _ranking.ideal_dcg(known.offsets, falling, self._divisors, cutoff, self._ideal)
+        if not np.isfinite(self._ideal).all():
+            raise DataError(f"{relevance.lists.source}: labels are too large for sums of {metric.gain}")
         if not metric.normalised:
             self._ideal = (self._ideal > 0).astype(np.float64)
 

@@ -32,6 +32,7 @@ RANDOM_SAMPLES = 100
 RANDOM_SEED = 12345
 # A climb goes on while a pass gains more than this share of the value: less is rounding.
 _GAIN = 1e-12
+_MOST = 2.0**53
 
 
 class Selection(Stage):
@@ -97,12 +98,8 @@ class TextStatistics(Measure):
         DataError
             If neither counts nor texts and references are present, or the counts have another shape.
         """
-        saved = lists.counts.get(self.name)
+        saved = saved_counts(lists, self.name, self.width)
         if saved is not None:
-            if saved.shape[1] != self.width or np.isnan(saved).any():
-                raise DataError(
-                    f"{lists.source}: the saved counts of {self.name} must be {self.width} numbers per item"
-                )
             return saved
         if lists.texts is None:
             raise DataError(
@@ -111,6 +108,23 @@ class TextStatistics(Measure):
         if not lists.references:
             raise DataError(f"{lists.source}: {self.name} needs references; give them with --refs FILE")
         return self.count(lists.texts, lists.references, lists.offsets)
+
+
+def saved_counts(lists: CandidateLists, name: str, width: int, known: int | None = None) -> Floats | None:
+    """Return the statistics saved under ``name``, float64 (n_items, width); None if there are none.
+
+    Raises DataError if they have another shape, NaN among the first ``known`` columns (None = all), or a
+    number that no count reaches, beyond 2^53, whose sums and products could overflow.
+    """
+    saved = lists.counts.get(name)
+    if saved is None:
+        return None
+    if saved.shape[1] != width or np.isnan(saved[:, :known]).any():
+        raise DataError(f"{lists.source}: the saved counts of {name} must be {width} numbers per item")
+    largest = np.nanmax(np.abs(saved))
+    if largest > _MOST:
+        raise DataError(f"{lists.source}: the saved counts of {name} hold {largest:g}, expected at most 2^53")
+    return saved
 
 
 def reference_count(lists: CandidateLists) -> str:

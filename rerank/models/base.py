@@ -1,37 +1,37 @@
 """What every model shares, and the model file.
 
-A model file is a zip archive as numpy's npz: ``meta.json`` (format version, kind, learner, settings,
-feature names, scaling, training data, dev score) and one .npy member for each array. Reading it runs no
-code. The same model gives the same bytes.
+A model file is an archive (see models.archive): ``meta.json`` (format version, kind, learner, settings,
+feature names, scaling, training data, dev score) and arrays. Reading it runs no code. The same model gives
+the same bytes.
 """
 
 from __future__ import annotations
 
-import io
-import json
 import math
-import zipfile
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from rerank._version import __version__
 from rerank.data.alignment import aligned
+from rerank.data.layouts.sparse import MAX_FEATURES
 from rerank.data.leads import with_margin
 from rerank.data.lists import CandidateLists
-from rerank.data.scaling import Scaling
+from rerank.data.npy import ArrayForm
+from rerank.data.scaling import Scaling, array_forms
 from rerank.data.types import AnyArray, Floats
 from rerank.errors import ConfigError, DataError, FormatError
 from rerank.files import atomic_write, read_bytes, shown
+from rerank.models.archive import ModelArchive, archive_of
 from rerank.models.training import Training
 from rerank.records import Record
 from rerank.registry import Registry
 
 FORMAT_VERSION = 1
+_SCALING = "scaling."  # how the names of the scaling's arrays begin
 Arrays = dict[str, AnyArray]
 
 MODELS: Registry[type[Model]]
@@ -68,6 +68,11 @@ class Model(ABC):
         self.training = Training()
         self.curve: list[dict[str, float]] = []
 
+    @property
+    def scaling_name(self) -> str:
+        """The name of the scaling, "none" without one."""
+        return "none" if self.scaling is None else self.scaling.name
+
     @abstractmethod
     def score_aligned(self, lists: CandidateLists) -> Floats:
         """Return the scores of lists with the model's columns and scaled features.
@@ -81,13 +86,18 @@ class Model(ABC):
 
     @classmethod
     @abstractmethod
+    def members(cls, n_features: int) -> dict[str, ArrayForm]:
+        """Return what each array of a model with so many features must be, by name."""
+
+    @classmethod
+    @abstractmethod
     def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
-        """Return the model whose ``arrays()`` these are.
+        """Return the model whose ``arrays()`` these are, each as ``members`` describes it.
 
         Raises
         ------
-        KeyError, IndexError, TypeError, ValueError or DataError
-            If arrays are absent or do not fit; ``load_model`` reports a damaged file.
+        DataError
+            If their lengths or values do not fit; ``load_model`` reports a damaged file.
         """
 
     @abstractmethod
@@ -167,15 +177,8 @@ class Model(ABC):
         }
         if self.scaling is not None:
             meta["scaling"] = self.scaling.to_meta()
-            arrays |= {f"scaling.{name}": array for name, array in self.scaling.arrays().items()}
-        whole = io.BytesIO()  # zip archives are written with seeks, which pipes and compressors cannot do
-        with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
-            text = json.dumps(meta, ensure_ascii=False, indent=1, allow_nan=False)
-            _add(archive, "meta.json", text.encode("utf-8", "surrogateescape"))
-            for name in sorted(arrays):
-                member = io.BytesIO()
-                np.lib.format.write_array(member, np.ascontiguousarray(arrays[name]), allow_pickle=False)
-                _add(archive, f"{name}.npy", member.getvalue())
+            arrays |= {f"{_SCALING}{name}": array for name, array in self.scaling.arrays().items()}
+        whole = archive_of(meta, arrays)
         with atomic_write(path) as out:
             out.write(whole.getbuffer())
 
@@ -184,13 +187,6 @@ def heaviest_first(names: list[str], weights: Floats) -> list[tuple[str, float]]
     """Return (name, weight) rows for ``Model.explain``: largest magnitude first, without zeros."""
     order = np.argsort(-np.abs(weights), kind="stable")
     return [(names[j], float(weights[j])) for j in order if weights[j] != 0]
-
-
-def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    """Adds a member dated 1980, so that the same model gives the same bytes."""
-    info = zipfile.ZipInfo(name)
-    info.compress_type = zipfile.ZIP_DEFLATED
-    archive.writestr(info, content, compresslevel=1)
 
 
 def plain_margin(margin: float | None) -> float | str | None:
@@ -212,29 +208,24 @@ def load_model(path: str) -> Model:
         If the file is not a model of this package, is damaged, or has a format version that this
         release cannot read.
     """
-    expected = "a model file written by rerank"
-    content = bytes(read_bytes(path))
-    path = shown(path)
+    archive = ModelArchive(bytes(read_bytes(path)), shown(path))
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            meta = json.loads(archive.read("meta.json").decode("utf-8", "surrogateescape"))
-            arrays = {
-                name.removesuffix(".npy"): np.lib.format.read_array(
-                    io.BytesIO(archive.read(name)), allow_pickle=False
-                )
-                for name in archive.namelist()
-                if name.endswith(".npy")
-            }
-        version = meta["format"]
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, TypeError):
-        raise FormatError(path, None, "something else, or a damaged file", expected) from None
-    if version != FORMAT_VERSION:
-        raise FormatError(path, None, f"model format {version}", f"format {FORMAT_VERSION}")
-    try:
-        return _rebuild(_Metadata.from_json(meta), arrays)
-    except (LookupError, TypeError, ValueError, DataError, ConfigError) as error:
-        reason = f"no array {error}" if isinstance(error, KeyError) else error
-        raise FormatError(path, None, f"a damaged model ({reason})", expected) from None
+        return _rebuild(_metadata(archive), archive)
+    except (DataError, ConfigError) as error:
+        raise archive.fault(None, f"a damaged model ({error})") from None
+
+
+def _margin_of(value: Any) -> Any:
+    """A keep margin from its form in JSON."""
+    return math.inf if value == "inf" else value
+
+
+class _ScalingRecord(Record):
+    """The scaling in meta.json."""
+
+    name: str = Field(max_length=100)
+    n_features: int = Field(ge=0, le=MAX_FEATURES)
+    shifts: bool
 
 
 class _Metadata(Record):
@@ -242,22 +233,42 @@ class _Metadata(Record):
 
     format: int
     rerank: str
-    kind: str
+    kind: str = Field(max_length=100)
     training: Training
-    feature_names: list[str]
-    scaling: dict[str, Any] | None
-    keep_margin: float | None = Field(None, ge=0)
+    feature_names: tuple[str, ...] = Field(max_length=MAX_FEATURES)
+    scaling: _ScalingRecord | None
+    keep_margin: Annotated[float | None, BeforeValidator(_margin_of)] = Field(None, ge=0)
 
 
-def _rebuild(meta: _Metadata, arrays: Arrays) -> Model:
+def _metadata(archive: ModelArchive) -> _Metadata:
+    """The checked metadata of a model file."""
+    meta = archive.meta()
+    version = meta.get("format") if isinstance(meta, dict) else None
+    if type(version) is not int:
+        raise archive.fault(None, "something else, or a damaged file")
+    if version != FORMAT_VERSION:
+        raise FormatError(archive.path, None, f"model format {version}", f"format {FORMAT_VERSION}")
+    return _Metadata.from_json(meta)
+
+
+def _rebuild(meta: _Metadata, archive: ModelArchive) -> Model:
     """The model of a file's parts."""
-    own = {name: array for name, array in arrays.items() if not name.startswith("scaling.")}
-    model = MODELS.get(meta.kind).from_arrays(meta.feature_names, own)
+    kind = MODELS.get(meta.kind)
+    names = list(meta.feature_names)
+    wanted = kind.members(len(names))
+    if meta.scaling is not None:
+        if meta.scaling.n_features != len(names):
+            raise DataError(f"a scaling of {meta.scaling.n_features} features for {len(names)}")
+        forms = array_forms(meta.scaling.name, len(names))
+        wanted |= {member: form for name, form in forms.items() if archive.has(member := f"{_SCALING}{name}")}
+    arrays = archive.arrays(wanted)
+    of_scaling = {name: array for name, array in arrays.items() if name.startswith(_SCALING)}
+    model = kind.from_arrays(names, {name: arrays[name] for name in arrays.keys() - of_scaling.keys()})
     model.training = meta.training
     model.keep_margin = meta.keep_margin
     if meta.scaling is not None:
-        members = {n.removeprefix("scaling."): a for n, a in arrays.items() if n.startswith("scaling.")}
-        model.scaling = Scaling.restore(meta.scaling, members)
+        members = {name.removeprefix(_SCALING): array for name, array in of_scaling.items()}
+        model.scaling = Scaling.restore(meta.scaling.as_json(), members)
     return model
 
 

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from rerank.data.lists import CandidateLists
+from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats
 from rerank.errors import DataError
 from rerank.models.base import MODELS, Arrays, Model, heaviest_first
@@ -20,6 +21,8 @@ class _Weighted(Model):
         super().__init__(feature_names)
         if weights.shape != (len(feature_names),):
             raise DataError(f"{weights.size} weights for {len(feature_names)} features")
+        if not np.isfinite(weights).all():
+            raise DataError("a weight that is not finite")
         self.weights = weights
 
     def score_aligned(self, lists: CandidateLists) -> Floats:
@@ -47,8 +50,12 @@ class LinearModel(_Weighted):
         return {"weights": self.weights}
 
     @classmethod
+    def members(cls, n_features: int) -> dict[str, ArrayForm]:
+        return {"weights": ArrayForm("<f8", (n_features,))}
+
+    @classmethod
     def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
-        return cls(feature_names, np.ascontiguousarray(arrays["weights"], dtype=np.float64))
+        return cls(feature_names, arrays["weights"])
 
 
 @MODELS.register("thresholds")
@@ -73,8 +80,10 @@ class ThresholdModel(_Weighted):
         super().__init__(feature_names, weights)
         if thresholds.ndim != 1 or labels.shape != (len(thresholds) + 1,):
             raise DataError(f"{thresholds.size} thresholds for {labels.size} grades")
-        if np.any(np.diff(thresholds) < 0):
+        if not np.all(thresholds[1:] >= thresholds[:-1]) or np.isnan(thresholds).any():
             raise DataError("the thresholds are not in ascending order")
+        if not np.isfinite(labels).all():
+            raise DataError("a label that is not finite")
         self.thresholds = thresholds
         self.labels = labels
 
@@ -90,12 +99,13 @@ class ThresholdModel(_Weighted):
         return {"weights": self.weights, "thresholds": self.thresholds, "labels": self.labels}
 
     @classmethod
+    def members(cls, n_features: int) -> dict[str, ArrayForm]:
+        any_length = ArrayForm("<f8", (None,))
+        return {"weights": ArrayForm("<f8", (n_features,)), "thresholds": any_length, "labels": any_length}
+
+    @classmethod
     def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
-        weights, thresholds, labels = (
-            np.ascontiguousarray(arrays[name], dtype=np.float64)
-            for name in ("weights", "thresholds", "labels")
-        )
-        return cls(feature_names, weights, thresholds, labels)
+        return cls(feature_names, arrays["weights"], arrays["thresholds"], arrays["labels"])
 
     def explain(self) -> list[tuple[str, float]]:
         """Return the weights, largest magnitude first, then the thresholds from the lowest up."""

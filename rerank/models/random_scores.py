@@ -8,7 +8,9 @@ from typing import Self
 import numpy as np
 
 from rerank.data.lists import CandidateLists
+from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats
+from rerank.errors import DataError
 from rerank.models.base import MODELS, Arrays, Model
 
 
@@ -20,6 +22,8 @@ class RandomModel(Model):
 
     def __init__(self, feature_names: list[str], seed: int) -> None:
         super().__init__(feature_names)
+        if seed < 0:
+            raise DataError(f"seed {seed} is below 0")
         self.seed = seed
 
     def _raw(self, lists: CandidateLists, strict: bool) -> Floats:
@@ -31,6 +35,10 @@ class RandomModel(Model):
 
     def arrays(self) -> Arrays:
         return {"seed": np.array([self.seed], dtype=np.int64)}
+
+    @classmethod
+    def members(cls, n_features: int) -> dict[str, ArrayForm]:
+        return {"seed": ArrayForm("<i8", (1,))}
 
     @classmethod
     def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:

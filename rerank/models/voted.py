@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from rerank.data.lists import CandidateLists
+from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats
 from rerank.errors import DataError
 from rerank.models.base import MODELS, Arrays, Model, heaviest_first
@@ -84,6 +85,8 @@ class VotedModel(Model):
                 f"voted model: vectors {vectors.shape} do not fit {len(survived)} counts and "
                 f"{len(feature_names)} features"
             )
+        if not np.isfinite(vectors).all() or not np.all((survived >= 0) & (survived < np.inf)):
+            raise DataError("voted model: a weight or count that is not finite")
         self.vectors = vectors
         self.survived = survived
 
@@ -97,12 +100,12 @@ class VotedModel(Model):
         return {"vectors": self.vectors, "survived": self.survived}
 
     @classmethod
+    def members(cls, n_features: int) -> dict[str, ArrayForm]:
+        return {"vectors": ArrayForm("<f8", (None, n_features)), "survived": ArrayForm("<f8", (None,))}
+
+    @classmethod
     def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
-        return cls(
-            feature_names,
-            np.ascontiguousarray(arrays["vectors"], dtype=np.float64),
-            np.ascontiguousarray(arrays["survived"], dtype=np.float64),
-        )
+        return cls(feature_names, arrays["vectors"], arrays["survived"])
 
     def explain(self) -> list[tuple[str, float]]:
         """Return the mean of the weights, whose ranking approximates the votes."""

@@ -51,10 +51,9 @@ class BuildKernels(build_ext):  # type: ignore[misc]
 
     def finalize_options(self) -> None:
         sources = sorted(Path("rerank/native").rglob("_*.pyx"))
-        shared = sorted(p.as_posix() for p in Path("rerank/native").rglob("_*.pxd"))
         self.distribution.ext_modules = [
             Extension(SHARED_UTILITY, []),
-            *(Extension(".".join(p.with_suffix("").parts), [p.as_posix()], depends=shared) for p in sources),
+            *(Extension(".".join(p.with_suffix("").parts), [p.as_posix()]) for p in sources),
         ]
         super().finalize_options()
         self.parallel = os.cpu_count()

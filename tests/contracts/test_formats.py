@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -106,6 +107,17 @@ def reread(name: str, lists: CandidateLists, path: Path) -> CandidateLists:
     return load(path, format=name, **({"n_best": int(lists.lengths[0])} if "n_best" in honours else {}))
 
 
+def has(lists: CandidateLists, column: str) -> bool:
+    """Whether the lists have something in a column; names 1, 2, ... and lines in order are nothing."""
+    if column == "features":
+        return lists.n_features > 0
+    if column == "feature_names":
+        return lists.names() != [str(j + 1) for j in range(lists.n_features)]
+    if column == "rows":
+        return lists.rows is not None and bool(np.any(np.diff(lists.rows) < 0))
+    return getattr(lists, column) is not None and len(getattr(lists, column)) > 0
+
+
 def same(column: str, lists: CandidateLists, again: CandidateLists) -> bool:
     """Whether a column is equal in both sets."""
     a, b = getattr(lists, column), getattr(again, column)
@@ -160,6 +172,22 @@ def test_what_a_format_holds_reads_back_and_the_rest_is_reported(tmp_path: Path,
     read = [column for column in left if getattr(again, column) is not None]
     assert [column for column in read if same(column, FULL, again)] == [], "kept, but not declared in holds"
     assert reports == ([f"{tmp_path / 'set'}: {name} holds no {', '.join(left)}; left out"] if left else [])
+
+
+@pytest.mark.parametrize("source", WRITERS)
+@pytest.mark.parametrize("target", WRITERS)
+def test_a_conversion_keeps_or_reports_every_column(tmp_path: Path, source: str, target: str) -> None:
+    lists = reread(source, FULL, tmp_path / "from")
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always", DataNote)
+        try:
+            again = reread(target, lists, tmp_path / "to")
+        except DataError:  # it lacks what the target needs
+            return
+    left = [str(n.message) for n in notes if str(n.message).endswith("; left out")]
+    reported = left[0].partition(" holds no ")[2].removesuffix("; left out").split(", ") if left else []
+    given = [column for column in COLUMNS if has(lists, column)]
+    assert reported == [c for c in given if getattr(again, c) is None or not same(c, lists, again)]
 
 
 @pytest.mark.parametrize("name", WRITERS)

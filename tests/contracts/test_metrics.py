@@ -6,6 +6,7 @@ A metric needs a slow twin: tests/reference/metrics/FILE.py for rerank/metrics/F
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import math
 from dataclasses import replace
@@ -283,3 +284,21 @@ def test_metrics_judged_together_are_those_judged_alone():
     assert len(set(signatures)) == len({parse(example).name for example in known})
     found = evaluate(lists, {"s": scores}, known, samples=20)
     assert list(found.metrics) == [judge.name for judge in judges]
+
+
+HUGE, MOST = 1e308, float(np.finfo(np.float64).max)
+WIDTHS = {"BLEU": 10, "PARSEVAL": 5, "WER": 2, "PER": 2, "CER": 2, "TER": 2, "chrF": 18}
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_numbers_beyond_reason_are_values_or_one_line(example):
+    """No warning of numpy comes out, whatever the labels, saved counts and scores are."""
+    plain = judged_lists(4, sizes=(5,), labels=[0.0, 2.0, NAN, 1.0, 2.0])
+    counts = [{key: np.full((5, width), value) for key, width in WIDTHS.items()} for value in (HUGE, -MOST)]
+    counts += [{key: np.outer([0, 1, HUGE, 1, 0], np.ones(w)) for key, w in WIDTHS.items()}]
+    odd = [replace(plain, labels=np.array(row)) for row in ([HUGE, -HUGE, NAN, MOST, 5e-324], [MOST] * 5)]
+    odd += [replace(plain, counts=one) for one in counts]
+    scores = {"a": [HUGE, -MOST, 5e-324, np.inf, -np.inf], "b": [MOST] * 5}
+    for lists in odd:
+        with contextlib.suppress(ConfigError, DataError):
+            evaluate(lists.with_first_best("input"), scores, [example], samples=20).as_json()

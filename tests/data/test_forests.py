@@ -155,6 +155,12 @@ def test_a_very_deep_tree():
     assert forest[0] == text
 
 
+def test_many_brackets_without_a_label_are_dropped_at_once():
+    n = 300_000
+    forest = Forest.from_strings(["(" * n + "(NN dog)" + ")" * n])
+    assert nodes(forest) == [[("NN", 2), ("dog", 1)]]
+
+
 def test_equal_whatever_the_numbers():
     one, two = Forest.from_strings(["(A (B c))", "(B d)"]), Forest.from_strings(["(B d)", "(A (B c))"])
     assert one != two

@@ -185,6 +185,8 @@ def deep(n):
         [["(S (. .) (`` ``))", "(S (NP (. .)) (VP (VBD ran)))"]],
         [["(S (NP (DT the) dog) (VP . (VBD ran)))"]],
         [[wide(249), wide(2)]],
+        [[wide(300)]],  # distances beyond the largest
+        [["(S (NP (NN a)) " * 270 + "(VB b)" + ")" * 270]],
         [[deep(249), deep(1)]],
         [["(S (NN a) (FRAG! (STOP b) (TOP c)))"]],
     ],
@@ -227,6 +229,43 @@ def test_portions_change_nothing(monkeypatch):
     expected = arrays_of()
     monkeypatch.setattr(parse, "_PORTION", 1)
     assert arrays_of() == expected
+
+
+def test_a_long_rule_has_features_in_proportion_to_its_words():
+    found = choose(lists_of([wide(4000)]), ParseSettings(cutoff=1)).by_type()
+    distances = 3999 + 10 + 255  # "= x" from 0 to 3998, "<= x", ">= x"
+    assert found["distance"] == (distances + 11, distances + 11)  # and those of NP and VP
+    assert found["lexical-bigram"] == (4000, 4000)
+
+
+def test_features_that_would_not_fit_into_memory_are_refused(monkeypatch):
+    trees, settings = lists_of([wide(100)]), ParseSettings(cutoff=1)
+    chosen = choose(trees, settings)
+    message = r"^arrays: the features of its parses need more memory than is left \(10 kB\); fewer --types"
+    monkeypatch.setattr(parse, "available", lambda: 10_000)
+    with pytest.raises(DataError, match=message):
+        choose(trees, settings)
+    with pytest.raises(DataError, match=message):
+        chosen.rows(trees)
+    monkeypatch.setattr(parse, "_most_features", lambda: 1 << 20)
+    with pytest.raises(DataError, match=message):  # for their names
+        choose(trees, settings)
+
+
+def test_rows_need_room_for_their_own_features_only(monkeypatch):
+    asked = []
+    real = np.empty
+
+    def empty(shape, *args, **kwargs):
+        asked.append(int(np.prod(shape)))
+        return real(shape, *args, **kwargs)
+
+    parses = lists_of([f"(S (X{i} (NN a{i})))" for i in range(1000)])
+    chosen = choose(parses, ParseSettings(cutoff=1))
+    monkeypatch.setattr(parse, "_PORTION", 1)
+    monkeypatch.setattr(np, "empty", empty)
+    rows = chosen.rows(parses).onto(parses)
+    assert max(asked) < 3 * rows.features.n_values < 1000 * len(chosen)
 
 
 def test_the_cutoff_counts_sentences_not_parses():

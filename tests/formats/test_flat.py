@@ -31,16 +31,17 @@ def of(texts: list[str], n_best: int) -> CandidateLists:
 
 
 def test_n_lines_a_list(tmp_path: Path) -> None:
-    path, ref = tmp_path / "set", tmp_path / "ref"
+    path, ref, other = tmp_path / "set", tmp_path / "ref", tmp_path / "other"
     path.write_bytes(b"a\nb\xe2\x80\xa8\n\nc\r\nd\ne")
     ref.write_bytes(b"x\ny\n")
-    for options in ({"n_best": 3}, {"refs": ref}, {"n_best": 3, "refs": [ref, ref]}):
+    other.write_bytes(b"x\nz\n")
+    for options in ({"n_best": 3}, {"refs": ref}, {"n_best": 3, "refs": [ref, other]}):
         lists = load(path, "flat", **options)
         assert lists.offsets.tolist() == [0, 3, 6]
         assert list(lists.texts) == ["a", "b\u2028", "", "c", "d", "e"]
         assert lists.n_features == 0
         assert lists.first_best.tolist() == [0, -1, -2, -3, -4, -5]
-        assert [list(r) for r in lists.references] == [["x", "y"]] * len(lists.references)
+        assert [list(r) for r in lists.references] == [["x", "y"], ["x", "z"]][: len(lists.references)]
     assert len(lists.references) == 2
 
 

@@ -6,6 +6,7 @@ import gzip
 import random
 import warnings
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -549,7 +550,9 @@ SHARED = {
 @pytest.mark.parametrize("name", SHARED)
 def test_shared_sets(shared_data: Path, tmp_path: Path, name: str) -> None:
     path = shared_data / f"{name}.nbest.gz"
-    lists = load(path, format="moses", refs=shared_data / f"{name}.ref.gz")
+    cased = name.startswith("moses-europarl")  # its references are, its hypotheses are not
+    with pytest.warns(DataNote, match="no capital letters, the references do") if cased else nullcontext():
+        lists = load(path, format="moses", refs=shared_data / f"{name}.ref.gz")
     assert (lists.n_lists, lists.n_items, lists.n_features) == SHARED[name][:3]
     check_against(lists, slow.read(gzip.decompress(path.read_bytes())))
     references = gzip.decompress((shared_data / f"{name}.ref.gz").read_bytes()).split(b"\n")[:-1]

@@ -75,7 +75,7 @@ def test_the_same_lists_written_in_other_ways(tmp_path, text):
 
 
 def test_one_parse_at_the_very_end(tmp_path):
-    assert read(tmp_path, "(A b)\n1\t(A b)").base_scores.tolist() == [1.0]
+    assert read(tmp_path, "(A b)\n-1\t(A b)").base_scores.tolist() == [-1.0]
     for missing in ("-7", "-7\t", "-7 ()", "-7\t(())", "-7\t(S1 ())\n"):
         with pytest.warns(
             DataNote, match="set.parses: 1 parse is missing; it counts as wrong \\(from line 2"

@@ -345,7 +345,7 @@ def test_lists_that_are_not_contiguous_are_brought_together_and_reported(tmp_pat
 
 def test_items_without_a_comment_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "some.txt"
-    path.write_bytes(b"1 1:1 # a\n1 1:2\n1 1:3 #\n")
+    path.write_bytes(b"1 qid:1 1:1 # a\n1 qid:1 1:2\n1 qid:1 1:3 #\n")
     with pytest.warns(DataNote, match="2 of 3 items have no comment; their ids are empty"):
         assert list(load(path).item_ids) == ["a", "", ""]
 

@@ -11,7 +11,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.errors import ConfigError, DataNote, FormatError, RerankError
-from rerank.formats import ReadOptions
+from rerank.formats import ReadOptions, load
 from rerank.formats.texts import attach_references, read_lines
 
 
@@ -95,3 +95,27 @@ def test_paths_may_be_one_or_several(tmp_path: Path) -> None:
     assert ReadOptions().changed() == []
     with pytest.raises(ConfigError, match="n_best: found -1"):
         ReadOptions(n_best=-1)
+
+
+@pytest.mark.parametrize(
+    ("format", "line"),
+    [
+        ("svmlight", b"1 qid:1 1:1 # a"),
+        ("moses", b"0 ||| a ||| l= 1 ||| 1"),
+        ("flat", b"a"),
+        ("parses", b"-1\t(S a)"),
+        ("bllip", b"S=1"),
+    ],
+)
+def test_carriage_returns_alone_end_no_line(tmp_path, format, line):
+    path = tmp_path / "set"
+    path.write_bytes(line + b"\r" + line + b"\r")
+    with pytest.raises(FormatError, match="found carriage returns without newlines"):
+        load(path, format, **({"n_best": 1} if format == "flat" else {}))
+
+
+def test_a_byte_order_mark_within_joined_files_is_reported(tmp_path):
+    path = tmp_path / "set"
+    path.write_bytes(b"\xef\xbb\xbf0 ||| a ||| l= 1 ||| 1\n\xef\xbb\xbf0 ||| b ||| l= 1 ||| 1\n")
+    with pytest.warns(DataNote, match=r"the ids '\\ufeff0' and '0' are those of two lists"):
+        load(path, "moses")

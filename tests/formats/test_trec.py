@@ -471,3 +471,33 @@ def test_lines_of_equal_rank_out_of_order_are_reported(tmp_path: Path) -> None:
         "x.run: in 1 query of 1 documents of equal rank are not in the order of their scores; for metrics of "
         "one chosen item the first line of equal rank comes first"
     ]
+
+
+QRELS_MISTAKES = {
+    "other documents": ("q2 0 x 1\nq1 0 y 0\n", "qrels: judges no document of x.run"),
+    "another case": ("q2 0 D1 1\n", "qrels: judges no document of x.run: 'D1' in one is 'd1' in the other"),
+    "documents second": (
+        "q2 d1 0 1\nq1 d1 0 1\n",
+        "qrels: judges no document of x.run: its second column holds documents, swapped with the third?",
+    ),
+    "labels second": (
+        "q2 1 d1 0\nq2 0 d2 0\n",
+        "qrels: every label is 0, but not its second column: are they swapped?",
+    ),
+    "no label above 0": ("q2 0 d1 0\nq1 0 d1 0\n", "qrels: every label is 0"),
+}
+
+
+@pytest.mark.parametrize("name", QRELS_MISTAKES)
+def test_judgements_that_cannot_be_meant_are_reported(tmp_path: Path, name: str) -> None:
+    text, expected = QRELS_MISTAKES[name]
+    options = {"qrels": path_of(tmp_path, text, "qrels")}
+    with pytest.warns(DataNote) as notes:
+        load(path_of(tmp_path, RUN), **options)
+    assert expected in [str(note.message).replace(f"{tmp_path}/", "") for note in notes]
+
+
+def test_queries_in_another_case_are_named(tmp_path: Path) -> None:
+    qrels = path_of(tmp_path, "Q2 0 d1 1\n", "qrels")
+    with pytest.raises(DataError, match=r"judges no query of .*: 'Q2' in one is 'q2' in the other$"):
+        load(path_of(tmp_path, RUN), qrels=qrels)

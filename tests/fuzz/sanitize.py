@@ -92,7 +92,7 @@ def run(build: str, options: argparse.Namespace) -> int:
     if libraries:
         environment["LD_PRELOAD"] = libraries
         environment["PYTHONMALLOC"] = "malloc"
-        environment["ASAN_OPTIONS"] = "detect_leaks=0:abort_on_error=1"  # abort: faulthandler names the test
+        environment["ASAN_OPTIONS"] = "detect_leaks=0:alloc_dealloc_mismatch=0:abort_on_error=1"
         environment["UBSAN_OPTIONS"] = "print_stacktrace=1"
     tests = [
         sys.executable,

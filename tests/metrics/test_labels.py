@@ -51,20 +51,31 @@ def test_every_list_against_numpy():
         assert [row[1] for row in rows] == [1.0] * 4
 
 
-def test_unjudged_items_count_as_the_lowest_and_unjudged_lists_not_at_all():
+def test_unjudged_items_gain_nothing_and_unjudged_lists_do_not_count():
     lists = lists_of([2.0, NAN, 6.0], [NAN, NAN], [4.0])
     scores = [0.0, 1.0, 0.0, 1.0, 0.0, 0.0]
     found = values(lists, scores, NAMES)
-    assert found["label@1"] == 3.0  # (2 + 4) / 2
-    assert found["loss@1"] == 2.0
+    assert found["label@1"] == 2.0  # (0 + 4) / 2
+    assert found["loss@1"] == 3.0
     assert found["z@1"] == -0.5  # of mean 4 and deviation 2; a list of one has none
     for judge in prepare_all(lists, NAMES):
         assert judge.judged.tolist() == [True, False, True]
         assert np.isfinite(judge.per_item).all()
         assert not judge.per_item[3:5].any()
-        assert "unjudged:lowest" in judge.signature
+        assert f"unjudged:{'lowest' if 'z' in judge.name else 'min(0,lowest)'}" in judge.signature
     record = evaluate(lists, {"s": scores}, NAMES, samples=20).as_json()
     assert record["unjudged"] == 1
+
+
+def test_judgements_that_are_all_positive_tell_items_apart():
+    """As P@1 does; items without a label used to count as the lowest one, here 1."""
+    lists = lists_of([NAN, 1.0, NAN, NAN], [1.0, NAN]).with_first_best("input")
+    names = ["label@1", "loss@1", "P@1"]
+    for judge in prepare_all(lists, names, ties="input"):
+        bounds = [corpus_value(judge, judge.first_best()), judge.random(), judge.oracle()]
+        assert bounds == ([0.5, 0.625, 0.0] if judge.name == "loss@1" else [0.5, 0.375, 1.0])
+    below = values(lists_of([-3.0, NAN, -1.0]), [0.0, 1.0, 0.0], ["label@1", "loss@1"])
+    assert below == {"label@1": -3.0, "loss@1": 2.0}
 
 
 def test_bounds_are_exact():

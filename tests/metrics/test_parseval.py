@@ -118,6 +118,14 @@ def test_what_evalb_counts(gold, tree, expected):
     assert counts(gold, tree) == [expected]
 
 
+def test_counts_of_deep_trees():
+    n = 50_000
+    right, left = "(A (B x) " * n + "(B y)" + ")" * n, "(A " * n + "(B y)" + " (B x))" * n
+    found = counts(right, right, left)
+    assert found[0] == [n, n, n, 0, n + 1]
+    assert found[1] == [1, n, n, n - 1, n + 1]  # all but the root cross
+
+
 def test_the_forests_need_not_share_a_vocabulary():
     lists = parse_lists(("(S (NP (N a)) (V b))", ["(S (NP (N a)) (V b))", "(S (N a) (VP (V b)))"]))
     order = np.array([1, 0])

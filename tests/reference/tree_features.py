@@ -132,7 +132,7 @@ def distances(names, here, there):
     yield "distance", f"{names} ={between}"
     for x in range(between, 10):
         yield "distance", f"{names} <={x}"
-    for x in range(1, between + 1):
+    for x in range(1, min(between, 255) + 1):
         yield "distance", f"{names} >={x}"
 
 

@@ -42,6 +42,7 @@ from rerank.formats.feature_names import ColumnNames
 from rerank.formats.svmlight.faults import fault_error
 from rerank.native.formats._svmlight import FAULTS, parse_dense, scan
 from rerank.native.formats._svmlight_sparse import parse_sparse
+from rerank.text import count
 
 T = TypeVar("T")
 Result = tuple[int, int, int, int, int]  # fault, its place in the part and detail, values, columns
@@ -144,6 +145,7 @@ def read_lists(source: Source, given: ColumnNames | None) -> CandidateLists:
     item_ids = _item_ids(source, spans)
     starts = np.flatnonzero(spans[:, 0] >= 0)
     if not len(starts):
+        note(f"{source.path}: no qid: the file is one list of {count(len(labels), 'item')}")
         offsets, rows, list_ids = offsets_of([len(labels)]), None, None
     else:
         offsets, rows, list_ids = _grouped(source, starts, spans[starts, 0], spans[starts, 1], len(labels))

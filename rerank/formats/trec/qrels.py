@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.errors import DataError, FormatError
 from rerank.files import shown
@@ -17,22 +20,28 @@ from rerank.formats.common import finite, note, quoted
 from rerank.formats.growing import each_line
 from rerank.text import count
 
+_NUMBER = re.compile(rb"[0-9]{1,9}")
 _LINE = "four fields: query iteration document label"
 
 Judgements = dict[bytes, dict[bytes, float]]
 
 
-def read_qrels(path: str) -> Judgements:
-    """Return labels by query and document; raises FormatError, also if a document is judged twice."""
+def read_qrels(path: str) -> tuple[Judgements, set[bytes]]:
+    """Return labels by query and document, and what the second column holds.
+
+    Raises FormatError, also if a document is judged twice.
+    """
     source = shown(path)
     out: Judgements = {}
+    second: set[bytes] = set()
     for line, text in enumerate(each_line(path), start=1):
         fields = text.split()
         if len(fields) != 4:
             if not fields:
                 continue
             raise FormatError(source, line, count(len(fields), "field"), _LINE)
-        query, _, document, label = fields
+        query, iteration, document, label = fields
+        second.add(iteration)
         judged = out.setdefault(query, {})
         if document in judged:
             found = f"document {quoted(document)} again for query {quoted(query)}"
@@ -40,7 +49,7 @@ def read_qrels(path: str) -> Judgements:
         judged[document] = finite(label, source, line, "label")
     if not out:
         raise FormatError(source, None, "no judgement", _LINE)
-    return out
+    return out, second
 
 
 def with_qrels(lists: CandidateLists, path: str) -> CandidateLists:
@@ -48,12 +57,14 @@ def with_qrels(lists: CandidateLists, path: str) -> CandidateLists:
 
     Relevant documents (label > 0) that are in no list become ``unretrieved``, so that AP, R@k and nDCG
     divide by the number of all relevant ones, as trec_eval does. Warns how many queries only one of the two
-    has; raises DataError if no query is in both.
+    has, and if no document is in both or columns seem to be swapped; raises DataError if no query is in both.
     """
-    judgements = read_qrels(path)
+    judgements, second = read_qrels(path)
     if lists.list_ids is None or lists.item_ids is None:
         raise DataError(f"{lists.source}: judgements need ids of lists and of items")
     labels = np.full(lists.n_items, np.nan)
+    nothing_relevant = all(label == 0 for judged in judgements.values() for label in judged.values())
+    names, documents = list(judgements), [name for judged in judgements.values() for name in judged]
     without = 0
     lost: list[list[float]] = []
     bounds = lists.offsets.tolist()
@@ -68,13 +79,32 @@ def with_qrels(lists: CandidateLists, path: str) -> CandidateLists:
         lost.append([label for label in judged.values() if label > 0])
     source, qrels = lists.source, shown(path)
     if without == lists.n_lists:
-        raise DataError(f"{qrels}: judges no query of {source}")
+        raise DataError(f"{qrels}: judges no query of {source}{_other_case(names, lists.list_ids)}")
+    if np.isnan(labels).all():
+        cause = _other_case(documents, lists.item_ids)
+        if not cause and not second.isdisjoint(lists.item_ids.bytes_at(k) for k in range(lists.n_items)):
+            cause = ": its second column holds documents, swapped with the third?"
+        note(f"{qrels}: judges no document of {source}{cause}")
+    if nothing_relevant:
+        swapped = any(_NUMBER.fullmatch(token) and float(token) > 0 for token in second)
+        cause = ", but not its second column: are they swapped?" if swapped else ""
+        note(f"{qrels}: every label is 0{cause}")
     if without:
         note(f"{qrels}: judges nothing of {count(without, 'query', 'queries')} of {source}")
     if judgements:
         queries = count(len(judgements), "judged query", "judged queries")
         note(f"{qrels}: {queries} not in {source}; left out (trec_eval -c counts each as 0)")
     return replace(lists, labels=labels, unretrieved=_ragged(lost))
+
+
+def _other_case(mine: Sequence[bytes], theirs: StringColumn) -> str:
+    """Return the end of a message that no name is in both, if one is in another case."""
+    found = {name.lower(): name for name in mine}
+    for k in range(len(theirs)):
+        name = found.get(theirs.bytes_at(k).lower())
+        if name is not None:
+            return f": {quoted(name)} in one is {quoted(theirs[k])} in the other"
+    return ""
 
 
 def _ragged(labels: list[list[float]]) -> Ragged | None:

@@ -124,6 +124,7 @@ cdef Fault read_tree(
     cdef long long node = NO_NODE  # the innermost open one
     cdef long long parent
     cdef long long emptied = NOWHERE  # the node that last lost a child
+    cdef long long outer  # nodes without a label around the rest of the tree
     cdef int symbol = FULL
     n_nodes[0] = 0
     if p == end:
@@ -177,10 +178,13 @@ cdef Fault read_tree(
     if n and hollow != NULL:
         place[0] = hollow
         return EMPTY
-    while n > 2 and is_nameless(known.names, symbols[0]) and sizes[1] == n - 1:
-        n -= 1
-        memmove(symbols, symbols + 1, n * sizeof(int))
-        memmove(sizes, sizes + 1, n * sizeof(int))
+    outer = 0
+    while n - outer > 2 and is_nameless(known.names, symbols[outer]) and sizes[outer + 1] == n - outer - 1:
+        outer += 1
+    if outer:
+        n -= outer
+        memmove(symbols, symbols + outer, n * sizeof(int))
+        memmove(sizes, sizes + outer, n * sizeof(int))
     n_nodes[0] = n
     return NONE
 

@@ -83,14 +83,18 @@ def other_words(
     cdef const int* size
     cdef const int* gold_symbol
     cdef const int* gold_size
+    cdef const int* symbols_from = &symbols[0] if symbols.shape[0] else NULL
+    cdef const int* sizes_from = &sizes[0] if sizes.shape[0] else NULL
+    cdef const int* gold_symbols_from = &gold_symbols[0] if gold_symbols.shape[0] else NULL
+    cdef const int* gold_sizes_from = &gold_sizes[0] if gold_sizes.shape[0] else NULL
     with nogil:
         for l in range(lists.shape[0] - 1):
-            gold_symbol = &gold_symbols[0] + gold_offsets[l]
-            gold_size = &gold_sizes[0] + gold_offsets[l]
+            gold_symbol = gold_symbols_from + gold_offsets[l]
+            gold_size = gold_sizes_from + gold_offsets[l]
             m = <int>(gold_offsets[l + 1] - gold_offsets[l])
             for t in range(lists[l], lists[l + 1]):
-                symbol = &symbols[0] + offsets[t]
-                size = &sizes[0] + offsets[t]
+                symbol = symbols_from + offsets[t]
+                size = sizes_from + offsets[t]
                 n = <int>(offsets[t + 1] - offsets[t])
                 if n == 0:
                     continue

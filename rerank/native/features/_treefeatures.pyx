@@ -4,7 +4,6 @@ from libc.stdlib cimport free
 
 from rerank.native.data._number cimport u64
 from rerank.native.features._treefeatures_keys cimport NO_MEMORY, Key, bytes_key
-from rerank.native.features._treefeatures_templates cimport NONE as EVERY_FEATURE
 from rerank.native.features._treefeatures_walk cimport annotate, lay_out, make_room
 
 
@@ -50,10 +49,10 @@ cdef class Trees:
         self.symbols = symbols
         self.sizes = sizes
         self.held = (hashes, facts, numbers, parents, first, from_right, ranks, coordinates)
-        self.grammar.hashes = &hashes[0, 0]
-        self.grammar.facts = &facts[0]
-        self.grammar.numbers = &numbers[0]
-        self.grammar.parents = &parents[0]
+        self.grammar.hashes = &hashes[0, 0] if hashes.shape[0] else NULL
+        self.grammar.facts = &facts[0] if facts.shape[0] else NULL
+        self.grammar.numbers = &numbers[0] if numbers.shape[0] else NULL
+        self.grammar.parents = &parents[0] if parents.shape[0] else NULL
         self.grammar.first = &first[0]
         self.grammar.from_right = &from_right[0]
         self.grammar.ranks = &ranks[0, 0]
@@ -64,7 +63,7 @@ cdef class Trees:
         self.builder.mask = ~<u64>0 >> (64 - key_bits)
         self.builder.stop = bytes_key(b"STOP", 4)
         self.builder.top = bytes_key(b"TOP", 3)
-        self.builder.wanted = EVERY_FEATURE
+        self.builder.spells = False
 
     def __dealloc__(self):
         free(self.walk.units)
@@ -72,7 +71,6 @@ cdef class Trees:
         free(self.walk.children)
         free(self.walk.open_units)
         free(self.walk.open_ends)
-        free(self.builder.found)
 
     cdef int look(self, long long tree) noexcept nogil:
         """OUT self.walk: one tree, annotated; 0, or NO_MEMORY."""

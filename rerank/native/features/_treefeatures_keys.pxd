@@ -23,6 +23,7 @@ cdef enum:
     ABSENT = -1
     NO_MEMORY = -2
     FIRST_ROOM = 256  # a power of two
+    MOST_KEYS = 1 << 30  # numbers are 32 bits
     AHEAD = 8  # keys; a large set lies in slow memory, so entries are prefetched
 
 
@@ -36,6 +37,7 @@ cdef struct Keys:
     int* slots  # 2 * room of them: the number of the key in each, or ABSENT
     long long n
     long long room  # keys that fit, a power of two or 0
+    long long most  # refuse more; 0: MOST_KEYS
 
 
 cdef inline Key mixed(Key h, Key x) noexcept nogil:
@@ -134,6 +136,8 @@ cdef inline int widen(Keys* t, long long needed) noexcept nogil:
     cdef void* keys
     cdef void* slots
     cdef int i
+    if needed > (t.most if t.most else <long long>MOST_KEYS):
+        return NO_MEMORY
     while room < needed:
         room *= 2
     keys = realloc(t.keys, <size_t>room * sizeof(Key))

@@ -15,11 +15,13 @@ from rerank.native.features._treefeatures_templates cimport (
     LABEL,
     LINE,
     MARKED,
+    MOST_PARTS,
     N_TYPES,
     SIDE,
     STOP,
     TOP,
     WORD,
+    Builder,
     Part,
     generate,
 )
@@ -30,6 +32,7 @@ cdef struct Text:
     unsigned char* bytes
     long long n
     long long room
+    long long most  # refuse more
 
 
 cdef struct Strings:
@@ -38,7 +41,7 @@ cdef struct Strings:
 
 
 cdef int put(Text* out, const void* bytes, long long n) noexcept nogil:
-    if reserve(<void**>&out.bytes, &out.room, out.n + n, 1) != 0:
+    if out.n + n > out.most or reserve(<void**>&out.bytes, &out.room, out.n + n, 1) != 0:
         return NO_MEMORY
     memcpy(out.bytes + out.n, bytes, n)
     out.n += n
@@ -125,20 +128,25 @@ def spell(
     const long long[::1] bounds,
     const unsigned char[::1] type_data,
     const long long[::1] type_bounds,
+    long long most,
 ):
     """Return the names of features seen at given places: bytes uint8 and bounds int64 (n + 1).
 
-    seen (n, 4) is tree, unit, number, type, quickest in the order of trees; data and bounds hold the
-    forest's symbols, type_data and type_bounds the names of the types. A name is the type and its parts,
-    separated by blanks.
+    seen (n, 4) is tree, unit, number, type, quickest if sorted; data and bounds hold the forest's symbols,
+    type_data and type_bounds the names of the types. A name is the type and its parts, separated by blanks.
+    More than ``most`` bytes raise a MemoryError.
     """
     cdef Text out
     cdef Strings symbols
     cdef Strings types
     cdef long long tree = NONE
+    cdef int unit = NONE
+    cdef long long step = 0
     cdef Py_ssize_t i
     cdef int k
+    cdef int at
     cdef int fault = 0
+    cdef Builder* f = &trees.builder
     bounds_out = np.zeros(seen.shape[0] + 1, dtype=np.int64)
     cdef long long[::1] ends = bounds_out
     symbols.data = &data[0] if data.shape[0] else NULL
@@ -148,22 +156,35 @@ def spell(
     out.bytes = NULL
     out.n = 0
     out.room = 0
+    out.most = most
+    f.spells = True
     try:
         with nogil:
             for i in range(seen.shape[0]):
                 if seen[i, 0] != tree:
                     tree = seen[i, 0]
+                    unit = NONE
                     fault |= trees.look(tree)
-                trees.builder.wanted = seen[i, 2]
-                fault |= generate(&trees.builder, &trees.walk, &trees.grammar, seen[i, 1])
-                if fault != 0:
-                    break
+                    if fault != 0:
+                        break
+                if seen[i, 1] != unit or seen[i, 2] < seen[i - 1, 2]:
+                    unit = seen[i, 1]
+                    step = 0
+                    generate(f, &trees.walk, &trees.grammar, unit, step)
+                while f.number <= seen[i, 2]:  # the numbers of this step are lower
+                    step += 1
+                    generate(f, &trees.walk, &trees.grammar, unit, step)
+                at = 0
+                while f.found[at].number != seen[i, 2]:
+                    at += 1
                 fault |= put_symbol(&out, &types, seen[i, 3] % N_TYPES)
-                for k in range(trees.builder.n):
+                for k in range(f.n_spelt[at]):
                     fault |= put(&out, b" ", 1)
                     fault |= put_part(
-                        &out, &symbols, &trees.walk, trees.builder.parts + k, seen[i, 3] >= N_TYPES
+                        &out, &symbols, &trees.walk, f.spelt + MOST_PARTS * at + k, seen[i, 3] >= N_TYPES
                     )
+                if fault != 0:
+                    break
                 ends[i + 1] = out.n
         if fault != 0:
             raise MemoryError
@@ -172,7 +193,7 @@ def spell(
             copy(out.bytes, names)
         return names, bounds_out
     finally:
-        trees.builder.wanted = NONE
+        f.spells = False
         free(out.bytes)
 
 

@@ -1,6 +1,7 @@
 """The parses of one sentence: their rules in groups of the same surroundings, features made once a group."""
 
 from libc.stdlib cimport free
+from libc.string cimport memset
 
 from rerank.native.features._treefeatures cimport Trees
 from rerank.native.features._treefeatures_keys cimport (
@@ -13,7 +14,7 @@ from rerank.native.features._treefeatures_keys cimport (
     number_key,
     reserve,
 )
-from rerank.native.features._treefeatures_templates cimport Found, generate
+from rerank.native.features._treefeatures_templates cimport Builder, Found, generate, n_steps
 from rerank.native.features._treefeatures_walk cimport NONE, Unit, Walk
 
 
@@ -35,11 +36,19 @@ cdef struct Sentence:
     long long* use_bounds
     long long n_members
     long long n_uses
+    long long most_members  # refuse more
     long long seen_room
     long long bound_room
     long long member_room
     long long use_room
     long long use_bound_room
+
+
+cdef inline void begin(Sentence* s, long long most) noexcept nogil:
+    """OUT s: empty, for at most so many features and four times as many occurrences."""
+    memset(s, 0, sizeof(Sentence))
+    s.features.most = most
+    s.most_members = 4 * most
 
 
 cdef inline Key surroundings(const Walk* w, const Unit* unit) noexcept nogil:
@@ -49,16 +58,16 @@ cdef inline Key surroundings(const Walk* w, const Unit* unit) noexcept nogil:
     return mixed(mixed(unit.own, w.units[unit.parent].rule), w.units[unit.parent].closed_rule)
 
 
-cdef inline int add_group(Sentence* s, const Found* found, long long n, int tree, int unit) noexcept nogil:
-    """The features of a new group; 0, or NO_MEMORY."""
+cdef inline int add_found(Sentence* s, const Found* found, long long n, int tree, int unit) noexcept nogil:
+    """Add features to the last group; 0, or NO_MEMORY."""
     cdef long long before
     cdef long long k
     cdef int i
+    if s.n_members + n > s.most_members:
+        return NO_MEMORY
     if reserve(<void**>&s.members, &s.member_room, s.n_members + n, sizeof(int)) != 0:
         return NO_MEMORY
     if reserve(<void**>&s.seen, &s.seen_room, s.features.n + n, sizeof(Seen)) != 0:
-        return NO_MEMORY
-    if reserve(<void**>&s.bounds, &s.bound_room, s.groups.n + 1, sizeof(long long)) != 0:
         return NO_MEMORY
     for k in range(n):
         before = s.features.n
@@ -72,6 +81,19 @@ cdef inline int add_group(Sentence* s, const Found* found, long long n, int tree
             s.seen[i].type = found[k].type
         s.members[s.n_members] = i
         s.n_members += 1
+    return 0
+
+
+cdef inline int add_group(Sentence* s, Trees trees, int tree, int unit) noexcept nogil:
+    """Make the features of a new group, that of a rule; 0, or NO_MEMORY."""
+    cdef Builder* f = &trees.builder
+    cdef long long step
+    if reserve(<void**>&s.bounds, &s.bound_room, s.groups.n + 1, sizeof(long long)) != 0:
+        return NO_MEMORY
+    for step in range(n_steps(trees.walk.units + unit)):
+        generate(f, &trees.walk, &trees.grammar, unit, step)
+        if add_found(s, f.found, f.n_found, tree, unit) != 0:
+            return NO_MEMORY
     s.bounds[0] = 0
     s.bounds[s.groups.n] = s.n_members
     return 0
@@ -106,9 +128,7 @@ cdef inline int scan(Sentence* s, Trees trees, long long first, long long last) 
             if group == NO_MEMORY:
                 return NO_MEMORY
             if s.groups.n > before:
-                if generate(&trees.builder, w, &trees.grammar, at) != 0:
-                    return NO_MEMORY
-                if add_group(s, trees.builder.found, trees.builder.n_found, <int>tree, at) != 0:
+                if add_group(s, trees, <int>tree, at) != 0:
                     return NO_MEMORY
             s.uses[s.n_uses] = group
             s.n_uses += 1

@@ -24,7 +24,7 @@ from rerank.native.features._treefeatures_keys cimport (
     reserve,
     slot_ahead,
 )
-from rerank.native.features._treefeatures_sentence cimport Seen, Sentence, release, scan
+from rerank.native.features._treefeatures_sentence cimport Seen, Sentence, begin, release, scan
 from rerank.native.features._treefeatures_templates cimport N_TYPES
 
 
@@ -43,13 +43,20 @@ cdef struct Rows:
 
 
 cdef class Counts:
-    """The number of sentences in which each feature was seen, in the order of first appearance."""
+    """The number of sentences in which each feature was seen, in the order of first appearance.
+
+    IN most, how many features may be held, and four times as many occurrences in a sentence: more raise a
+    MemoryError.
+    """
 
     cdef Keys keys
     cdef Seen* seen
     cdef int* sentences
     cdef long long seen_room
     cdef long long sentence_room
+
+    def __init__(self, long long most):
+        self.keys.most = most
 
     def __dealloc__(self):
         free(self.keys.keys)
@@ -78,7 +85,7 @@ cdef class Counts:
         cdef long long i
         cdef long long k
         cdef int fault = 0
-        memset(&s, 0, sizeof(Sentence))
+        begin(&s, self.keys.most)
         try:
             with nogil:
                 for i in range(first, last):
@@ -146,14 +153,16 @@ cdef class Counts:
 
 
 cdef class Columns:
-    """The features that have a column. IN keys uint64 (n, 2), all different, by column."""
+    """The features that have a column. IN keys uint64 (n, 2), all different, by column; most as in Counts."""
 
     cdef Keys keys
+    cdef long long most
 
-    def __init__(self, const u64[:, ::1] keys):
+    def __init__(self, const u64[:, ::1] keys, long long most):
         cdef Key key
         cdef Py_ssize_t i
         cdef int fault = 0
+        self.most = most
         for i in range(keys.shape[0]):
             key.a = keys[i, 0]
             key.b = keys[i, 1]
@@ -194,7 +203,7 @@ cdef class Columns:
         cdef long long unknown = 0
         cdef long long n = 0
         cdef int fault = 0
-        memset(&s, 0, sizeof(Sentence))
+        begin(&s, self.most)
         memset(&r, 0, sizeof(Rows))
         i = first
         try:
@@ -202,7 +211,7 @@ cdef class Columns:
                 while i < last:
                     fault = scan(&s, trees, lists[i], lists[i + 1])
                     fault |= rank(&r, &s, &self.keys, &n) if fault == 0 else 0
-                    needed = n * (lists[i + 1] - lists[i])
+                    needed = most_indices(&s, n, lists[i + 1] - lists[i]) if fault == 0 else 0
                     if fault != 0 or used + needed > indices.shape[0]:
                         break
                     known += n
@@ -276,6 +285,20 @@ cdef int rank(Rows* r, Sentence* s, const Keys* columns, long long* n_known) noe
             return NO_MEMORY
         memset(r.tallies, 0, <size_t>r.tally_room * sizeof(int))
     return 0
+
+
+cdef long long most_indices(const Sentence* s, long long n, long long n_trees) noexcept nogil:
+    """Return a bound on the features with a column in all trees, n in a sentence: those of their groups."""
+    cdef long long total = 0
+    cdef long long here
+    cdef long long tree
+    cdef long long k
+    for tree in range(n_trees):
+        here = 0
+        for k in range(s.use_bounds[tree], s.use_bounds[tree + 1]):
+            here += s.bounds[s.uses[k] + 1] - s.bounds[s.uses[k]]
+        total += min(here, n)
+    return total
 
 
 cdef long long put_rows(

@@ -1,11 +1,14 @@
 """The eleven types of features of Collins & Koo (2005, section 5.2), written once for keys and for names.
 
-``generate`` goes through the features of one rule. Each is a type and a few parts; its key is hashed from
-them, its name is spelt from them, and its number among the rule's says which it is.
+``generate`` goes through the features of one rule in steps, each of bounded size however long the rule is. A
+feature is a type and a few parts; its key is hashed from them, its name is spelt from them, and its number
+among the rule's says which it is.
 """
 
+from libc.string cimport memcpy
+
 from rerank.native.data._number cimport u64
-from rerank.native.features._treefeatures_keys cimport NO_MEMORY, Key, mixed, number_key, reserve, same
+from rerank.native.features._treefeatures_keys cimport Key, mixed, number_key, same
 from rerank.native.features._treefeatures_walk cimport NONE, Grammar, Unit, Walk, argument_of, key_of
 
 cdef enum:
@@ -24,6 +27,8 @@ cdef enum:
     LAST_LEXICALISED = TRIGRAM
     MOST_PARTS = 8
     FARTHEST = 9  # the largest distance x of a feature <= x
+    MOST_DISTANCE = 255  # the largest x of a feature >= x; without a limit a long rule has very many
+    MOST_FOUND = 320  # at most this many features in a step
 
 
 cdef enum Kind:
@@ -61,15 +66,16 @@ cdef struct Builder:
     Key plain
     Key closed
     int number
-    int wanted  # stop at the feature of this number, its parts in place; NONE = go through all
     unsigned int types  # a bit each
     bint lexicalised
     u64 mask  # of keys: all ones, but for tests
     Key stop  # as of labels of these names, for their features have one name
     Key top
-    Found* found
-    long long n_found
-    long long room
+    int n_found
+    Found[MOST_FOUND] found
+    bint spells
+    Part[MOST_FOUND * MOST_PARTS] spelt  # if it spells: MOST_PARTS for each that was found
+    int[MOST_FOUND] n_spelt
 
 
 cdef inline void begin(Builder* f, int type) noexcept nogil:
@@ -118,24 +124,23 @@ cdef inline void keep(Builder* f, Key key, int type) noexcept nogil:
     found.key = key
     found.type = type
     found.number = f.number
+    if f.spells:
+        memcpy(f.spelt + MOST_PARTS * f.n_found, f.parts, f.n * sizeof(Part))
+        f.n_spelt[f.n_found] = f.n
     f.n_found += 1
 
 
-cdef inline bint end(Builder* f) noexcept nogil:
-    """Keep the keys of a complete feature; return whether it is the wanted one."""
+cdef inline void end(Builder* f) noexcept nogil:
+    """Keep the keys of a complete feature."""
     if f.types >> f.type & 1:
-        if f.number == f.wanted:
-            return True
-        if f.wanted == NONE:
-            keep(f, f.plain, f.type)
-            # The second pass: only if it changes a label.
-            if f.lexicalised and f.type <= LAST_LEXICALISED and not same(f.plain, f.closed):
-                keep(f, f.closed, f.type + N_TYPES)
+        keep(f, f.plain, f.type)
+        # The second pass: only if it changes a label.
+        if f.lexicalised and f.type <= LAST_LEXICALISED and not same(f.plain, f.closed):
+            keep(f, f.closed, f.type + N_TYPES)
     f.number += 1
-    return False
 
 
-cdef inline bint bigram(
+cdef inline void bigram(
     Builder* f, const Walk* w, const Grammar* g, int type, int at, int side, int a, int b
 ) noexcept nogil:
     cdef int up = w.units[at].parent
@@ -152,22 +157,21 @@ cdef inline bint bigram(
     add(f, w, g, STOP if b == NONE else LABEL, b)
     if type == LEXICAL_BIGRAM and b != NONE:
         add(f, w, g, WORD, b)
-    return end(f)
+    end(f)
 
 
-cdef inline bint bigrams(
+cdef inline void bigrams(
     Builder* f, const Walk* w, const Grammar* g, int at, int side, int a, int b
 ) noexcept nogil:
     """Make the bigrams of units ``a`` and ``b``, neighbours outwards from the head; b NONE is STOP."""
-    return (
-        bigram(f, w, g, BIGRAM, at, side, a, b)
-        or bigram(f, w, g, GRANDPARENT_BIGRAM, at, side, a, b)
-        or bigram(f, w, g, LEXICAL_BIGRAM, at, side, a, b)
-        or (w.units[at].parent != NONE and bigram(f, w, g, TWO_LEVEL_BIGRAM, at, side, a, b))
-    )
+    bigram(f, w, g, BIGRAM, at, side, a, b)
+    bigram(f, w, g, GRANDPARENT_BIGRAM, at, side, a, b)
+    bigram(f, w, g, LEXICAL_BIGRAM, at, side, a, b)
+    if w.units[at].parent != NONE:
+        bigram(f, w, g, TWO_LEVEL_BIGRAM, at, side, a, b)
 
 
-cdef inline bint pp(
+cdef inline void pp(
     Builder* f, const Walk* w, const Grammar* g, int at, int head, int child, int argument, bint modified
 ) noexcept nogil:
     """Make the feature of the words of a PP ``child``, with or without that of the modified head."""
@@ -180,10 +184,10 @@ cdef inline bint pp(
         add(f, w, g, WORD, head)
     add(f, w, g, WORD, child)
     add(f, w, g, WORD, argument)
-    return end(f)
+    end(f)
 
 
-cdef inline bint modifiers(
+cdef inline void modifiers(
     Builder* f, const Walk* w, const Grammar* g, int at, int side, int child, bint adjacent
 ) noexcept nogil:
     """Make the features of a head and one modifier: their labels, the words of a PP, their distance."""
@@ -197,16 +201,15 @@ cdef inline bint modifiers(
     add(f, w, g, LABEL, head)
     add(f, w, g, LABEL, child)
     add(f, w, g, ADJACENT, adjacent)
-    if end(f):
-        return True
-    if argument != NONE and (
-        pp(f, w, g, at, head, child, argument, True) or pp(f, w, g, at, head, child, argument, False)
-    ):
-        return True
-    return (f.types >> DISTANCE & 1) and distances(f, w, g, at, head, child)
+    end(f)
+    if argument != NONE:
+        pp(f, w, g, at, head, child, argument, True)
+        pp(f, w, g, at, head, child, argument, False)
+    if f.types >> DISTANCE & 1:
+        distances(f, w, g, at, head, child)
 
 
-cdef inline bint distances(
+cdef inline void distances(
     Builder* f, const Walk* w, const Grammar* g, int at, int head, int child
 ) noexcept nogil:
     cdef int between = w.units[head].place - w.units[child].place
@@ -218,18 +221,14 @@ cdef inline bint distances(
     add(f, w, g, LABEL, head)
     add(f, w, g, LABEL, child)
     start = f.plain
-    if distance(f, w, g, start, EQUAL, between):
-        return True
+    distance(f, w, g, start, EQUAL, between)
     for x in range(between, FARTHEST + 1):
-        if distance(f, w, g, start, AT_MOST, x):
-            return True
-    for x in range(1, between + 1):
-        if distance(f, w, g, start, AT_LEAST, x):
-            return True
-    return False
+        distance(f, w, g, start, AT_MOST, x)
+    for x in range(1, min(between, MOST_DISTANCE) + 1):
+        distance(f, w, g, start, AT_LEAST, x)
 
 
-cdef inline bint distance(
+cdef inline void distance(
     Builder* f, const Walk* w, const Grammar* g, Key start, Kind kind, int value
 ) noexcept nogil:
     """Add a distance to the three labels, whose key is ``start``."""
@@ -237,85 +236,64 @@ cdef inline bint distance(
     f.plain = start
     f.closed = start
     add(f, w, g, kind, value)
-    return end(f)
+    end(f)
 
 
-cdef inline bint trigrams(Builder* f, const Walk* w, const Grammar* g, int at) noexcept nogil:
+cdef inline void trigram(Builder* f, const Walk* w, const Grammar* g, int at, int i) noexcept nogil:
+    """Make the trigram around child i."""
     cdef const Unit* unit = w.units + at
-    cdef const int* children = w.children + unit.first_child
-    cdef int i
     cdef int j
-    for i in range(unit.n_children):
-        begin(f, TRIGRAM)
-        add(f, w, g, LABEL, at)
-        for j in range(i - 1, i + 2):
-            if j < 0 or j == unit.n_children:
-                add(f, w, g, STOP, NONE)
-            else:
-                add(f, w, g, MARKED if j == unit.head else LABEL, children[j])
-        if end(f):
-            return True
-    return False
+    begin(f, TRIGRAM)
+    add(f, w, g, LABEL, at)
+    for j in range(i - 1, i + 2):
+        if j < 0 or j == unit.n_children:
+            add(f, w, g, STOP, NONE)
+        else:
+            add(f, w, g, MARKED if j == unit.head else LABEL, w.children[unit.first_child + j])
+    end(f)
 
 
-cdef inline bint rules(Builder* f, const Walk* w, const Grammar* g, int at) noexcept nogil:
+cdef inline void rules(Builder* f, const Walk* w, const Grammar* g, int at) noexcept nogil:
     cdef int up = w.units[at].parent
     begin(f, RULE)
     add(f, w, g, LINE, at)
-    if end(f):
-        return True
+    end(f)
     begin(f, GRANDPARENT_RULE)
     add(f, w, g, TOP if up == NONE else LABEL, up)
     add(f, w, g, LINE, at)
-    if end(f):
-        return True
-    if up == NONE:
-        return False
-    begin(f, TWO_LEVEL_RULE)
-    add(f, w, g, ABOVE, up)
-    add(f, w, g, LINE, at)
-    return end(f)
+    end(f)
+    if up != NONE:
+        begin(f, TWO_LEVEL_RULE)
+        add(f, w, g, ABOVE, up)
+        add(f, w, g, LINE, at)
+        end(f)
 
 
-cdef inline long long most_features(const Walk* w, int at) noexcept nogil:
-    """Return a bound on the number of features of a rule, from its children and their distances."""
-    cdef const Unit* unit = w.units + at
-    cdef long long n = 6
-    cdef int i
-    cdef int apart
-    for i in range(unit.n_children):
-        apart = w.units[w.children[unit.first_child + i]].place - unit.place
-        n += 26 + (apart if apart > 0 else -apart)
-    return n
+cdef inline long long n_steps(const Unit* unit) noexcept nogil:
+    """Return the steps of ``generate`` for a rule: itself, its modifiers, a trigram for each child."""
+    return 2 * <long long>unit.n_children
 
 
-cdef inline int generate(Builder* f, const Walk* w, const Grammar* g, int at) noexcept nogil:
-    """OUT the features of the rule of unit ``at`` in f.found, or the parts of the wanted one.
-
-    0, or NO_MEMORY.
-    """
+cdef inline void generate(
+    Builder* f, const Walk* w, const Grammar* g, int at, long long step
+) noexcept nogil:
+    """OUT the features of one step of the rule of unit ``at`` in f.found; steps go from 0 to n_steps - 1."""
     cdef const Unit* unit = w.units + at
     cdef const int* children = w.children + unit.first_child
     cdef int side
-    cdef int step
     cdef int i
     cdef int after
     f.n_found = 0
-    f.number = 0
-    if reserve(<void**>&f.found, &f.room, most_features(w, at), sizeof(Found)) != 0:
-        return NO_MEMORY
-    if rules(f, w, g, at):
-        return 0
-    for side in range(2):
-        step = 2 * side - 1
-        i = unit.head + step
-        while 0 <= i < unit.n_children:
-            after = i + step
-            after = children[after] if 0 <= after < unit.n_children else NONE
-            if bigrams(f, w, g, at, side, children[i], after):
-                return 0
-            if modifiers(f, w, g, at, side, children[i], i == unit.head + step):
-                return 0
-            i += step
-    trigrams(f, w, g, at)
-    return 0
+    if step == 0:
+        f.number = 0
+        rules(f, w, g, at)
+    elif step < unit.n_children:
+        # Modifiers outwards from the head, those on the left first.
+        side = step > unit.head
+        i = <int>step if side else unit.head - <int>step
+        after = i + 2 * side - 1
+        after = children[after] if 0 <= after < unit.n_children else NONE
+        bigrams(f, w, g, at, side, children[i], after)
+        modifiers(f, w, g, at, side, children[i], i == unit.head + 2 * side - 1)
+    else:
+        trigram(f, w, g, at, <int>(step - unit.n_children))

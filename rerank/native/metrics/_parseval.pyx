@@ -37,6 +37,7 @@ cdef struct Room:
     unsigned char* keep  # whether each word of gold, traces not counted, is kept
     int* smallest_end  # at each place between kept words, of the gold brackets around it
     int* largest_start
+    int* around  # nodes of the gold brackets around a place, from the outside in
     u64* keys  # gold brackets, hashed
     int* counts  # how often gold has the bracket of a slot
     int* found  # how often in this parse
@@ -54,7 +55,7 @@ cdef class Scratch:
 
     def __init__(self, Py_ssize_t largest):
         cdef Py_ssize_t slots = slots_for(largest)
-        cdef int[:, ::1] of_words = np.zeros((3, largest + 1), dtype=np.int32)
+        cdef int[:, ::1] of_words = np.zeros((4, largest + 1), dtype=np.int32)
         cdef unsigned char[::1] kept = np.zeros(largest + 1, dtype=np.uint8)
         cdef unsigned long long[::1] keys = np.zeros(slots, dtype=np.uint64)
         cdef int[:, ::1] of_slots = np.zeros((3, slots), dtype=np.int32)
@@ -62,6 +63,7 @@ cdef class Scratch:
         self.room.before = &of_words[0, 0]
         self.room.smallest_end = &of_words[1, 0]
         self.room.largest_start = &of_words[2, 0]
+        self.room.around = &of_words[3, 0]
         self.room.keep = &kept[0]
         self.room.keys = <u64*>&keys[0]
         self.room.counts = &of_slots[0, 0]
@@ -145,22 +147,36 @@ cdef inline u64 key_of(const Tree* tree, const Room* room, const Bracket* b) noe
     return (<u64>b.start * room.n_places + <u64>b.end) * tree.n_classes + <u64>b.label
 
 
+cdef inline int enclose(const Tree* tree, Room* room, int p, int last, int depth) noexcept nogil:
+    """OUT the smallest gold bracket around each place from p to ``last``; return how many are around that."""
+    cdef int end
+    cdef int node
+    while p <= last:
+        end = -1
+        while depth > 0 and end <= p:
+            node = room.around[depth - 1]
+            end = room.before[node + tree.sizes[node]]
+            depth -= end <= p
+        room.smallest_end[p] = end if depth > 0 else INT_MAX
+        room.largest_start[p] = room.before[room.around[depth - 1]] if depth > 0 else -1
+        p += 1
+    return depth
+
+
 cdef int add_gold(const Tree* tree, Room* room) noexcept nogil:
     """OUT the table of gold brackets, and those around each place; return how many there are.
 
     Gold brackets never cross each other and parents come first, so the last one around a place is the
     smallest: a bracket from s to e crosses one of them if and only if the smallest around s ends before e,
-    or the smallest around e starts behind s.
+    or the smallest around e starts behind s. A place is passed once: later brackets start at it or behind it.
     """
     cdef Bracket b
     cdef int i
-    cdef int p
+    cdef int p = 0
+    cdef int depth = 0
     cdef int n_brackets = 0
     cdef u64 key
     cdef u64 slot
-    for p in range(room.before[tree.n] + 1):
-        room.smallest_end[p] = INT_MAX
-        room.largest_start[p] = -1
     memset(room.keys, 255, (room.mask + 1) * sizeof(u64))  # every slot is FREE
     i = next_bracket(tree, room, 0, &b)
     while i < tree.n:
@@ -172,10 +188,12 @@ cdef int add_gold(const Tree* tree, Room* room) noexcept nogil:
             room.counts[slot] = 0
             room.parses[slot] = -1
         room.counts[slot] += 1
-        for p in range(b.start + 1, b.end):
-            room.smallest_end[p] = b.end
-            room.largest_start[p] = b.start
+        depth = enclose(tree, room, p, b.start, depth)
+        p = b.start + 1 if p <= b.start else p
+        room.around[depth] = i
+        depth += 1
         i = next_bracket(tree, room, i + 1, &b)
+    enclose(tree, room, p, room.before[tree.n], depth)
     return n_brackets
 
 
@@ -235,16 +253,20 @@ def count(
     cdef Tree tree
     cdef Tree gold
     cdef Room room = scratch.room
-    tree.classes = &classes[0]
-    tree.kinds = &kinds[0]
+    cdef const int* symbols_from = &symbols[0] if symbols.shape[0] else NULL
+    cdef const int* sizes_from = &sizes[0] if sizes.shape[0] else NULL
+    cdef const int* gold_symbols_from = &gold_symbols[0] if gold_symbols.shape[0] else NULL
+    cdef const int* gold_sizes_from = &gold_sizes[0] if gold_sizes.shape[0] else NULL
+    tree.classes = &classes[0] if classes.shape[0] else NULL
+    tree.kinds = &kinds[0] if kinds.shape[0] else NULL
     tree.n_classes = n_classes
-    gold.classes = &gold_classes[0]
-    gold.kinds = &gold_kinds[0]
+    gold.classes = &gold_classes[0] if gold_classes.shape[0] else NULL
+    gold.kinds = &gold_kinds[0] if gold_kinds.shape[0] else NULL
     gold.n_classes = n_classes
     with nogil:
         for i in range(lists.shape[0] - 1):
-            gold.symbols = &gold_symbols[0] + gold_offsets[i]
-            gold.sizes = &gold_sizes[0] + gold_offsets[i]
+            gold.symbols = gold_symbols_from + gold_offsets[i]
+            gold.sizes = gold_sizes_from + gold_offsets[i]
             gold.n = <int>(gold_offsets[i + 1] - gold_offsets[i])
             room.mask = slots_for(gold.n) - 1
             place_gold(&gold, &room)
@@ -253,8 +275,8 @@ def count(
                 out[j, 0] = out[j, 2] = out[j, 3] = 0.0
                 out[j, 1] = n_gold
                 out[j, 4] = room.n_words
-                tree.symbols = &symbols[0] + offsets[j]
-                tree.sizes = &sizes[0] + offsets[j]
+                tree.symbols = symbols_from + offsets[j]
+                tree.sizes = sizes_from + offsets[j]
                 tree.n = <int>(offsets[j + 1] - offsets[j])
                 if tree.n == 0:
                     continue

@@ -16,7 +16,8 @@ def value(metric, lists, scores, ties):
         if not judged:
             continue
         label = part.labels[chosen(part)]
-        label = min(judged) if math.isnan(label) else label
+        if math.isnan(label):
+            label = min(judged) if metric.family == "z" else min(*judged, 0.0)
         if metric.family == "label":
             found.append(label)
         elif metric.family == "loss":

@@ -1,0 +1,103 @@
+"""Mistakes that a file shows once it is read: near ids, impossible values, misplaced references."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from rerank.data.columns.strings import StringColumn
+from rerank.data.lists import CandidateLists
+from rerank.formats.common import note, quoted
+from rerank.text import count
+
+_SAMPLE = 300  # lists whose texts are compared with references
+_LOOKED_AT = 1 << 20  # bytes of texts in which upper case is looked for
+_LOG_PROBABILITY = re.compile(r"(?<![A-Za-z])log_?p(rob)?", re.IGNORECASE)
+_ODD_ID = re.compile(rb"[\s\x00-\x1f]|\.0|\xef\xbb\xbf")
+_ABOVE_ZERO = 1e-3  # more than rounding
+
+
+def note_oddities(lists: CandidateLists) -> None:
+    """Warn about each mistake that is found."""
+    if lists.list_ids is not None:
+        _note_near_ids(lists.list_ids, lists.source)
+    for name in lists.feature_names or ():
+        if _LOG_PROBABILITY.search(name) and "neg" not in name.lower():
+            _note_positive(lists, name)
+    if lists.references:
+        _note_references(lists)
+
+
+def _note_near_ids(ids: StringColumn, source: str) -> None:
+    """Warn if two list ids differ only in blanks around them, a byte order mark or a final .0."""
+    if not _ODD_ID.search(ids.data.tobytes()):
+        return
+    names = set(ids)
+    plain = {name: re.sub(r"(?<=[0-9])\.0+$", "", name.strip().removeprefix("\ufeff")) for name in ids}
+    odd = [(name, short) for name, short in plain.items() if name != short and short in names]
+    if odd:
+        name, short = odd[0]
+        more = f" (and {len(odd) - 1} more pairs)" if len(odd) > 1 else ""
+        note(f"{source}: the ids {quoted(name)} and {quoted(short)} are those of two lists{more}")
+
+
+def _note_positive(lists: CandidateLists, name: str) -> None:
+    above = int(np.count_nonzero(lists.features.column(lists.column_of(name)) > _ABOVE_ZERO))
+    if above:
+        note(f"{lists.source}: {above} of {lists.n_items} values of {quoted(name)} are above 0: a cost?")
+
+
+def _note_references(lists: CandidateLists) -> None:
+    source, references = lists.source, lists.references
+    for j, column in enumerate(references):
+        what = "the references" if len(references) == 1 else f"references {j + 1}"
+        if any(column == earlier for earlier in references[:j]):
+            note(f"{source}: {what} are the same as earlier ones")
+        if 2 * sum(" ||| " in text for text in _some(column)) > min(len(column), _SAMPLE):
+            note(f"{source}: {what} look like an N-best list (they contain ' ||| ')")
+    empty = int(np.all([column.lengths() == 0 for column in references], axis=0).sum())
+    if empty:
+        note(f"{source}: {count(empty, 'list')} of {lists.n_lists} without a reference (empty lines)")
+    if lists.texts is not None and lists.trees is None:
+        _note_case(lists.texts, references[0], source)
+        _note_shift(lists, lists.texts, references[0])
+
+
+def _some(column: StringColumn) -> list[str]:
+    return [column[i] for i in range(min(len(column), _SAMPLE))]
+
+
+def _note_case(texts: StringColumn, references: StringColumn, source: str) -> None:
+    upper, lower = _letters(texts)
+    upper_of_references, _ = _letters(references)
+    if lower and not upper and upper_of_references:
+        note(f"{source}: the texts have no capital letters, the references do; compare them in one case")
+
+
+def _letters(column: StringColumn) -> tuple[int, int]:
+    """Return how many letters A to Z and a to z are in the first strings."""
+    counts = np.bincount(column.data[:_LOOKED_AT], minlength=256)
+    return int(counts[65:91].sum()), int(counts[97:123].sum())
+
+
+def _note_shift(lists: CandidateLists, texts: StringColumn, references: StringColumn) -> None:
+    """Warn if references fit the texts of the list before or after better, to the end of the file."""
+    n = lists.n_lists
+    if n < 6:
+        return
+    picked = np.unique(np.linspace(1, n - 2, min(n - 2, _SAMPLE)).astype(np.int64))
+    shares = np.array([[_shared(lists, texts, references, i, i + k) for i in picked] for k in (-1, 0, 1)])
+    for start in (0, len(picked) // 2, 3 * len(picked) // 4):
+        before, own, after = shares[:, start:].mean(axis=1)
+        if max(before, after) > 1.5 * own + 0.1:
+            where = "before" if before > after else "after"
+            note(f"{lists.source}: references fit the texts better on the line {where}; are they shifted?")
+            return
+
+
+def _shared(lists: CandidateLists, texts: StringColumn, references: StringColumn, i: int, k: int) -> float:
+    """Return the share of the words of the first text of list ``i`` that are in reference ``k``."""
+    words = texts[int(lists.offsets[i])].lower().split()
+    known = set(references[k].lower().split())
+    return sum(word in known for word in words) / len(words) if words else 0.0

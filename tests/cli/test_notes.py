@@ -1,0 +1,121 @@
+"""Notes on mistakes that give numbers without a word: one line each, and none where nothing is wrong."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+QUERIES = [f"q{i}" for i in range(20)]
+
+
+def lines(queries: list[str], seed: int = 0, label: str = "{}", third: str = "{r:.3f}") -> list[str]:
+    """Six items for each query; the third feature is ``third`` of the label y and a random r."""
+    rng = random.Random(seed)
+    out = []
+    for query in queries:
+        for i in range(6):
+            y = rng.randrange(2)
+            features = f"1:{rng.random():.3f} 2:{rng.random():.3f} 3:{third.format(y=y, r=rng.random())}"
+            out.append(f"{label.format(y)} qid:{query} {features} # d{i}\n")
+    return out
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """set.letor with the score files good, as-good (the same ranking), other and flat."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "set.letor").write_text("".join(lines(QUERIES)))
+    scores = [random.Random(i).random() for i in range(120)]
+    for name, values in {
+        "good": scores,
+        "as-good": [2 * s + 1 for s in scores],
+        "other": [-s for s in scores],
+        "flat": [0.5] * 120,
+    }.items():
+        (tmp_path / name).write_text("".join(f"{value!r}\n" for value in values))
+    return tmp_path
+
+
+def notes(result) -> list[str]:
+    return [line.removeprefix("rerank: note: ") for line in result.err.splitlines() if "note:" in line]
+
+
+def test_systems_that_rank_alike_and_scores_that_never_differ(rerank, folder):
+    expected = [
+        "as-good: ranks every list as good does",
+        "flat: no two items of a list have different scores; ties decide everything",
+    ]
+    for verb in ("eval", "compare"):
+        assert notes(rerank(verb, "set.letor", "good", "as-good", "other", "flat", "-m", "AP")) == expected
+        assert notes(rerank(verb, "set.letor", "good", "other", "-m", "AP")) == []
+    found = rerank("eval", "set.letor", "good", "--baseline", "as-good", "-m", "AP")
+    assert notes(found) == ["good: ranks every list as as-good does"]
+
+
+def test_labels_that_no_metric_can_use(rerank, folder):
+    (folder / "fractions.letor").write_text("".join(lines(QUERIES, label="0.{}")))
+    assert notes(
+        rerank("eval", "fractions.letor", "good", "-m", "AP", "-m", "nDCG", "-m", "AP(rel=0.1)")
+    ) == [
+        "fractions.letor: nothing is relevant for AP: the largest label is 0.1; "
+        "AP(rel=...) sets the least relevant one"
+    ]
+    (folder / "zeros.letor").write_text("".join(lines(QUERIES, label="0")))
+    assert notes(rerank("eval", "zeros.letor", "good", "-m", "RR", "-m", "pass@1", "-m", "label@1")) == [
+        "zeros.letor: nothing is relevant for RR: the largest label is 0",
+        "zeros.letor: nothing is relevant for pass@1: the largest label is 0",
+        "zeros.letor: label@1 is 0 for every order of these lists",
+    ]
+    assert notes(rerank("eval", "set.letor", "good", "-m", "R@6", "-m", "Success@7")) == []
+
+
+def test_one_list_has_no_bootstrap_test(rerank, folder):
+    (folder / "one.letor").write_text("".join(lines(["q"])))
+    for name in ("good", "other"):
+        (folder / f"one.{name}").write_text("".join((folder / name).read_text().splitlines(True)[:6]))
+    expected = ["one.letor: tests and intervals of 1 judged list show little"]
+    found = rerank("eval", "one.letor", "one.good", "--baseline", "one.other", "-m", "RR", "--json")
+    assert notes(found) == expected
+    assert json.loads(found.out)["systems"][1]["metrics"]["RR"]["p_bootstrap"] is None
+    found = rerank("compare", "one.letor", "one.good", "one.other", "-m", "RR", "--json")
+    assert notes(found) == expected
+    (pair,) = json.loads(found.out)["metrics"]["RR"]["pairs"]
+    assert [pair[key] for key in ("p_bootstrap", "holm", "p_sacrebleu", "p_t")] == [None] * 4
+
+
+def test_items_of_one_id(rerank, folder):
+    (folder / "twice.letor").write_text((folder / "set.letor").read_text().replace("# d1", "# d0"))
+    assert notes(rerank("eval", "twice.letor", "good", "-m", "AP")) == [
+        "twice.letor: 20 duplicate item ids within a list, the first 'd0' in list q0"
+    ]
+
+
+@pytest.mark.parametrize("third", ["{y}", "-{y}", "{y}.5"])
+def test_a_feature_that_is_the_label(rerank, folder, third):
+    learn = ("train", "--out", "m", "-s", "rounds=2", "--data")
+    (folder / "copy.letor").write_text("".join(lines(QUERIES, third=third)))
+    for more in ((), ("--layout", "sparse")):
+        assert notes(rerank(*learn, "copy.letor", *more)) == [
+            "copy.letor: 1 feature (3) with one value per label: known at prediction?"
+        ]
+        assert notes(rerank(*learn, "set.letor", *more)) == []
+    (folder / "few.letor").write_text("".join(lines(["a", "b", "c"], third=third)))
+    assert notes(rerank(*learn, "few.letor")) == []
+
+
+def test_dev_lists_that_are_training_lists(rerank, folder):
+    learn = ("train", "--out", "m", "-s", "rounds=2", "--metric", "AP", "--data", "set.letor", "--dev")
+    text = (folder / "set.letor").read_text()
+    part = "".join(text.splitlines(True)[30:42])
+    ones = "".join(lines(QUERIES, label="1"))
+    for name, dev, same in (
+        ("copy", text, "20 of 20 lists"),
+        ("other-labels", ones, "20 of 20 lists"),
+        ("part", part + "".join(lines(["r0", "r1"], seed=5)), "2 of 4 lists"),
+        ("others", "".join(lines(QUERIES, seed=5)), ""),
+    ):
+        (folder / f"{name}.letor").write_text(dev)
+        expected = [f"{name}.letor: {same} have the features of training lists"] if same else []
+        assert notes(rerank(*learn, f"{name}.letor")) == expected, name

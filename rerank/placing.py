@@ -66,7 +66,11 @@ class Part:
                 _replace_folder(self.path, self.target, other)
             else:
                 os.link(self.target, other)
-                os.replace(self.path, self.target)
+                try:
+                    os.replace(self.path, self.target)
+                except BaseException:
+                    _delete(other)
+                    raise
             self.path = other
 
     def close(self) -> None:

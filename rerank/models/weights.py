@@ -82,8 +82,8 @@ def load_linear(path: str) -> LinearModel:
 def initial_for(named: NamedWeights, lists: CandidateLists, scaling: Scaling | None) -> Floats:
     """Return the weights for the scaled features of ``lists`` that give the same scores up to a constant.
 
-    Features without a weight get 0. A DataNote warns of those, of weights without a feature, and of matching by
-    position, if only one side has names.
+    Features without a weight get 0. A DataNote warns of those, of weights without a feature, and of matching
+    by position, if only one side has names.
 
     Parameters
     ----------

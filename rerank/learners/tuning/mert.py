@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from rerank import memory
 from rerank.data.judge import Judge, SelectingJudge, corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
@@ -23,6 +24,7 @@ from rerank.settings import setting
 
 # How far weights are perturbed, relative to their length: measured on lists of translations and transcripts.
 _RESTART, _PERTURBATION = 0.6, 0.15
+_RESTART_BYTES = 4096  # of a restart beside its weights
 _PERTURBED = 3  # restarts that are perturbed, the best ones
 # The share of l2 that a step must gain. The penalty slopes everywhere: steps would creep down by thousands.
 _CREEP = 1e-3
@@ -123,10 +125,13 @@ class Mert(Learner):
 
     def _search(self, problem: LineProblem, initial: Floats) -> list[End]:
         """Where the restarts end; the first one starts from the initial weights (scaled)."""
+        n = self.restarts + 1
+        size = _RESTART_BYTES + 24 * len(initial)
+        memory.require(n * size, f"{n:,} restarts", "fewer restarts need less (--set restarts)")
         starts, noises = np.random.SeedSequence(self.seed).spawn(2)
         near = _unit(initial)
         tasks = []
-        for i, child in enumerate(starts.spawn(self.restarts + 1)):
+        for i, child in enumerate(starts.spawn(n)):
             rng = np.random.default_rng(child)
             start = initial if i == 0 else _noisy(near, _RESTART, problem, rng)
             tasks.append((self, problem, near, start, rng))

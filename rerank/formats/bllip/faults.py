@@ -55,8 +55,8 @@ def _feature(token: str) -> tuple[str, str]:
         return f"{quoted(token)} among the features of a parse", "id, id=value or the comma that ends it"
     if not re.fullmatch(r"[0-9]+", name):
         return quoted(token), "a feature, id or id=value"
-    if int(name) >= MOST_FEATURES:
+    if len(name.lstrip("0")) > 10 or int(name) >= MOST_FEATURES:  # Python converts only so many digits
         return f"feature {quoted(name)}", f"an id below {MOST_FEATURES}"
     if not value:
-        return f"no value for feature {name}", "id=value"
-    return not_a_number(value.encode(), f"value of feature {name}:")
+        return f"no value for feature {quoted(name)[1:-1]}", "id=value"
+    return not_a_number(value.encode(), f"value of feature {quoted(name)[1:-1]}:")

@@ -10,7 +10,7 @@ DEMO := demo
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build lint types unit fuzz sanitize bench wheel clean
+.PHONY: help demo test build lint types unit fuzz sanitize kills bench wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,8 +64,12 @@ types: $(VENV)/.dev ## Run mypy
 unit: build ## Run the test suite alone, on all cores
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-fuzz: build ## Try the property tests on new random cases for MINUTES=5
-	@$(BIN)/python tests/fuzz/explore.py --minutes $(MINUTES)
+fuzz: build ## Read mutated files, then try the property tests on new cases, MINUTES=5 together
+	@$(BIN)/python tests/fuzz/files.py --minutes $(MINUTES) --share 0.5
+	@$(BIN)/python tests/fuzz/explore.py --minutes $(MINUTES) --share 0.5
+
+kills: build ## Kill and interrupt every verb that writes, then at random moments for MINUTES=5
+	@$(BIN)/python tests/fuzz/kills.py --minutes $(MINUTES)
 
 sanitize: $(VENV)/.dev ## Run the kernels' tests with sanitizers and with index checks
 	@$(BIN)/python tests/fuzz/sanitize.py

@@ -18,7 +18,7 @@ from rerank.reading import DataSection, paths_of
 from rerank.settings import Settings, setting
 from rerank.text import number
 
-ScalingName = Literal["none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank"]
+ScalingName = Literal["auto", "none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank"]
 
 
 DEFAULT_LEARNER = "perceptron"
@@ -60,8 +60,9 @@ class TrainConfig(Settings):
 
     data: DataSection = setting(DataSection(), "input files")
     scaling: ScalingName = setting(
-        "none",
-        "scaling of the features, fitted on the training lists; see 'rerank list scalings'",
+        "auto",
+        "scaling of the features, fitted on the training lists; auto = the learner's; see 'rerank list "
+        "scalings'",
         metavar="NAME",
     )
     learner: dict[str, Any] = setting({"name": DEFAULT_LEARNER}, "name and settings of the learner")

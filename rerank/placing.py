@@ -334,11 +334,11 @@ def _locked(descriptor: int, *, wait: bool = False) -> bool | None:
 
 
 def _delete(path: str) -> None:
-    """Delete a file or a folder, if it is there."""
+    """Delete a file or a folder if that is possible; what stays is removed with the leftovers."""
     if os.path.isdir(path) and not os.path.islink(path):
         shutil.rmtree(path, ignore_errors=True)
     else:
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             os.unlink(path)
 
 

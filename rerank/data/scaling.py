@@ -15,8 +15,9 @@ it takes another value later: its scale is unknown. NaN stays NaN and is ignored
 
 Sparse features are only divided, with absent values counted as zeros in the statistics: a shift would fill
 the matrix, and a shift that is the same for all items of a list cancels in every difference within it.
-Ranks need a dense layout. The layout of fitting decides what is computed: lists of the other layout get the
-same values (CSR lists become dense if a shift was fitted).
+Dense columns beside indicators are divided too, and the indicators stay 1: divided by its deviation, the
+rarest one would weigh most. Ranks need a dense layout. The layout of fitting decides what is computed: lists
+of another layout get the same values (sparse lists become dense if a shift was fitted).
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ import numpy as np
 
 from rerank.data.columns.offsets import are_bounds
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Features, Sparse
+from rerank.data.matrix import Dense, Features, Mixed, Sparse
 from rerank.data.npy import ArrayForm
-from rerank.data.types import AnyArray, Floats
+from rerank.data.types import AnyArray, Floats, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.native.data import _scaling
 from rerank.registry import did_you_mean
 
+AUTO = "auto"  # the learner's default
 SCALINGS = {
     "none": "features as they are",
     "minmax": "(x - least) / (largest - least) of the training items",
@@ -49,7 +51,7 @@ MAX_KNOTS = 1001
 ROUNDINGS = 8.0
 
 # The arrays of each fitted scaling; shift only if the lists were dense.
-_ARRAYS = {
+_ARRAYS: dict[str, dict[str, str]] = {
     "minmax": {"shift": "f8", "divisor": "f8"},
     "zscore": {"shift": "f8", "divisor": "f8"},
     "rank": {"bounds": "i8", "knots": "f8", "levels": "f8"},
@@ -70,7 +72,8 @@ class Scaling:
         Whether the lists it was fitted on were dense.
     values : mapping of str to array
         For minmax and zscore ``divisor`` and (with shifts) ``shift`` by column; for rank ``bounds``
-        (n_features + 1) into ``knots`` and their ``levels``.
+        (n_features + 1) into ``knots`` and their ``levels``. For list-minmax and list-zscore of dense
+        columns beside indicators ``places``: the columns that are scaled.
     """
 
     name: str
@@ -92,60 +95,67 @@ class Scaling:
         if self.name == "none":
             return lists
         features = lists.features
-        if not isinstance(features, Dense):
-            features = Dense(features.to_dense()) if self.shifts else features.compressed()
-        if self.name in _ARRAYS:
-            scaled = self._apply_fitted(features)
-        else:
-            scaled = self._apply_by_list(lists, features)
+        if self.shifts and not isinstance(features, Dense):
+            features = Dense(features.to_dense())
         try:
-            return replace(lists, features=scaled)
+            return replace(lists, features=self._applied(lists, features))
         except DataError as error:
             raise DataError(f"{lists.source}: after scaling {self.name}: {error}") from None
 
-    def _apply_fitted(self, features: Dense | Sparse) -> Features:
+    def _applied(self, lists: CandidateLists, features: Features) -> Features:
+        if isinstance(features, Mixed):
+            values = self._dense(lists, features.values, features.places)
+            return replace(features, values=values, rows=self._rows(lists, features.rows))
         if isinstance(features, Sparse):
-            out = np.empty(features.n_values)
-            _scaling.csr_apply(features.indices, _data_of(features), self.values["divisor"], out)
-            return replace(features, data=out)
-        new = np.empty_like(features.values)
-        if self.name == "rank":
-            bounds, knots, levels = (self.values[key] for key in ("bounds", "knots", "levels"))
-            for j in range(self.n_features):
-                part = slice(bounds[j], bounds[j + 1])
-                new[:, j] = _levels_of(features.values[:, j], knots[part], levels[part])
-        else:
-            divisor = self.values["divisor"]
-            shift = self.values.get("shift", divisor)  # not read without shifts
-            _scaling.dense_apply(features.values, self.shifts, shift, divisor, new)
-        return Dense(new)
+            return self._rows(lists, features)
+        return Dense(self._dense(lists, features.to_dense(), np.arange(self.n_features)))
 
-    def _apply_by_list(self, lists: CandidateLists, features: Dense | Sparse) -> Features:
-        zscore = self.name == "list-zscore"
-        d = features.n_features
-        tolerance = _tolerance(features)
-        if isinstance(features, Sparse):
-            out = np.empty(features.n_values)
-            indptr, indices, data = features.indptr, features.indices, _data_of(features)
-            scratch = np.empty(d), np.empty((5, d))
-            column = _scaling.csr_lists(
-                indptr, indices, data, lists.offsets, zscore, tolerance, *scratch, out
-            )
-            _check_size(lists, column, self.name)
-            return replace(features, data=out)
-        new = np.empty_like(features.values)
+    def _dense(self, lists: CandidateLists, values: AnyArray, columns: AnyArray) -> AnyArray:
+        """Scaled values (n_items, n) of dense ``columns`` (n)."""
+        new = np.empty_like(values)
         if self.name == "list-rank":
             longest = int(lists.lengths.max())
             rows, order, spare = np.empty((3, longest), dtype=np.int32)
-            _scaling.dense_list_ranks(
-                features.values, lists.offsets, np.empty(longest), rows, order, spare, new
-            )
-            return Dense(new)
-        column = _scaling.dense_lists(
-            features.values, lists.offsets, zscore, self.shifts, tolerance, np.empty((6, d)), new
-        )
-        _check_size(lists, column, self.name)
-        return Dense(new)
+            _scaling.dense_list_ranks(values, lists.offsets, np.empty(longest), rows, order, spare, new)
+        elif self.name == "rank":
+            bounds, knots, levels = (self.values[key] for key in ("bounds", "knots", "levels"))
+            for j in range(self.n_features):
+                part = slice(bounds[j], bounds[j + 1])
+                new[:, j] = _levels_of(values[:, j], knots[part], levels[part])
+        elif self.name in _ARRAYS:
+            divisor = self.values["divisor"][columns]
+            shift = self.values["shift"] if self.shifts else divisor  # not read without shifts
+            _scaling.dense_apply(values, self.shifts, shift, divisor, new)
+        else:
+            how = self.name == "list-zscore", self.shifts, tolerance_of(values.dtype)
+            at = _scaling.dense_lists(values, lists.offsets, *how, np.empty((6, len(columns))), new)
+            _check_size(lists, int(columns[at]) if at >= 0 else -1, self.name)
+            kept = ~self._scaled()[columns]
+            new[:, kept] = values[:, kept]
+        return new
+
+    def _scaled(self) -> Mask:
+        """Whether each column is scaled: all of them, or without the indicators beside dense columns."""
+        out = np.full(self.n_features, "places" not in self.values)
+        out[self.values.get("places", [])] = True
+        return out
+
+    def _rows(self, lists: CandidateLists, rows: Sparse) -> Sparse:
+        """Scaled compressed rows, ``rows`` themselves if none of their columns is scaled."""
+        divisor = self.values.get("divisor")
+        scaled = (self._scaled() if divisor is None else divisor != 1)[rows.indices]
+        if not scaled.any():
+            return rows
+        data, out = data_of(rows), np.empty(rows.n_values)
+        if divisor is not None:
+            _scaling.csr_apply(rows.indices, data, divisor, out)
+        else:
+            how = self.name == "list-zscore", tolerance_of(data.dtype)
+            scratch = np.empty(self.n_features), np.empty((5, self.n_features))
+            fixed = rows.indptr, rows.indices, data, lists.offsets
+            _check_size(lists, _scaling.csr_lists(*fixed, *how, *scratch, out), self.name)
+            out[~scaled] = data[~scaled]
+        return replace(rows, data=out)
 
     def to_meta(self) -> dict[str, Any]:
         """Return what a model file keeps as JSON; ``arrays`` is the rest."""
@@ -161,9 +171,10 @@ class Scaling:
         name, n_features, shifts = (meta.get(key) for key in ("name", "n_features", "shifts"))
         if name not in SCALINGS or type(n_features) is not int or n_features < 0 or type(shifts) is not bool:
             raise DataError(f"not the description of a scaling: {dict(meta)}")
-        wanted = _ARRAYS.get(name, {})
-        if not shifts:
-            wanted = {key: kind for key, kind in wanted.items() if key != "shift"}
+        left_out = "shift" if not shifts else "places"
+        wanted = {key: kind for key, kind in _members(name).items() if key != left_out}
+        if name not in _ARRAYS and "places" not in arrays:
+            wanted = {}
         if set(arrays) != set(wanted):
             raise DataError(f"scaling {name}: found {sorted(arrays)}, expected {sorted(wanted)}")
         values = {key: np.ascontiguousarray(arrays[key]) for key in wanted}
@@ -180,7 +191,12 @@ class Scaling:
 def array_forms(name: str, n_features: int) -> dict[str, ArrayForm]:
     """Return the form of every array that a saved scaling may have, by name."""
     lengths = {"shift": n_features, "divisor": n_features, "bounds": n_features + 1}
-    return {key: ArrayForm(f"<{kind}", (lengths.get(key),)) for key, kind in _ARRAYS.get(name, {}).items()}
+    return {key: ArrayForm(f"<{kind}", (lengths.get(key),)) for key, kind in _members(name).items()}
+
+
+def _members(name: str) -> dict[str, str]:
+    """The types of all arrays that a saved scaling may have, by name."""
+    return _ARRAYS.get(name, {"places": "i8"} if name in ("list-minmax", "list-zscore") else {})
 
 
 def fit_scaling(name: str, lists: CandidateLists) -> Scaling:
@@ -202,30 +218,31 @@ def fit_scaling(name: str, lists: CandidateLists) -> Scaling:
         raise ConfigError(
             f"scaling {name} needs dense features, these are sparse: load them with --layout dense"
         )
+    beside = features.places if isinstance(features, Mixed) and features.rows.data is None else None
     if name not in _ARRAYS:
-        return Scaling(name, d, dense)
+        return Scaling(name, d, dense, {} if beside is None else {"places": beside.astype(np.int64)})
     if isinstance(features, Dense) and name == "rank":
         return Scaling(name, d, dense, _fit_ranks(lists, features))
-    divisor = np.full(d, np.inf)
-    work = np.empty((5, d))
-    values: dict[str, AnyArray] = {"divisor": divisor}
-    zscore = name == "zscore"
-    tolerance = _tolerance(features)
+    how = name == "zscore", tolerance_of(features.dtype)
+    shift, divisor = np.zeros(d), np.full(d, np.inf if beside is None else 1.0)
     if isinstance(features, Dense):
-        values["shift"] = np.zeros(d)
-        column = _scaling.dense_fit(features.values, zscore, tolerance, values["shift"], divisor, work)
+        column = _scaling.dense_fit(features.values, *how, shift, divisor, np.empty((5, d)))
+    elif isinstance(features, Mixed) and beside is not None:
+        parts = np.empty((6, len(beside)))
+        column = _scaling.dense_fit(features.values, *how, parts[4], parts[5], parts[:4])
+        column, divisor[beside] = (int(beside[column]) if column >= 0 else -1), parts[5]
     else:
         rows = features.compressed()
-        column = _scaling.csr_fit(rows.indptr, rows.indices, _data_of(rows), zscore, tolerance, divisor, work)
+        column = _scaling.csr_fit(rows.indptr, rows.indices, data_of(rows), *how, divisor, np.empty((5, d)))
     _check_size(lists, column, name)
-    return Scaling(name, d, dense, values)
+    return Scaling(name, d, dense, {"divisor": divisor, "shift": shift} if dense else {"divisor": divisor})
 
 
 def _fit_ranks(lists: CandidateLists, features: Dense) -> dict[str, AnyArray]:
     """Knots and levels of every column; a constant column has the one knot NaN."""
     knots: list[Floats] = []
     levels: list[Floats] = []
-    tolerance = _tolerance(features)
+    tolerance = tolerance_of(features.dtype)
     for j in range(features.n_features):
         column = features.column(j)
         column = column[~np.isnan(column)]
@@ -267,6 +284,8 @@ def _levels_of(column: AnyArray, knots: Floats, levels: Floats) -> Floats:
 
 def _fits(values: Mapping[str, AnyArray], n_features: int) -> bool:
     """Whether fitted arrays have the right lengths, so that no kernel reads past them."""
+    if "places" in values:
+        return bool(np.all((values["places"] >= 0) & (values["places"] < n_features)))
     if "bounds" not in values:
         return all(len(array) == n_features for array in values.values())
     bounds, knots, levels = values["bounds"], values["knots"], values["levels"]
@@ -295,13 +314,13 @@ def _sound(values: Mapping[str, AnyArray]) -> bool:
     )
 
 
-def _tolerance(features: Features) -> float:
-    """The relative range up to which a column counts as constant."""
-    return ROUNDINGS * float(np.finfo(features.dtype).eps)
+def tolerance_of(dtype: np.dtype[Any]) -> float:
+    """Return the range, relative to the largest magnitude, up to which a column counts as constant."""
+    return ROUNDINGS * float(np.finfo(dtype).eps)
 
 
-def _data_of(features: Sparse) -> Floats:
-    """The values of a CSR matrix, ones for indicators."""
+def data_of(features: Sparse) -> Floats:
+    """Return the values (n_values) of compressed rows, ones for indicators."""
     return np.ones(features.n_values) if features.data is None else features.data
 
 

@@ -15,7 +15,8 @@ from rerank.data.judge import Judge, Metric, SelectingJudge, corpus_value
 from rerank.data.labels import label_copies
 from rerank.data.leads import checked_margin, first_best_items
 from rerank.data.lists import CandidateLists
-from rerank.data.scaling import Scaling, fit_scaling
+from rerank.data.ranges import uneven_columns
+from rerank.data.scaling import AUTO, Scaling, fit_scaling
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataNote
 from rerank.evaluation.gains import Use, gain
@@ -103,6 +104,28 @@ class Prepared:
         return self.train if self.dev is None else self.dev
 
 
+def scaling_for(learner: Learner, scaling: str, lists: CandidateLists) -> str:
+    """Return the scaling that ``auto`` stands for, or ``scaling`` itself if it is another name.
+
+    A DataNote warns if the learner gets features of very different ranges as they are.
+
+    Parameters
+    ----------
+    learner : what will be fitted.
+    scaling : a name of ``rerank list scalings``.
+    lists : training lists.
+    """
+    if scaling == AUTO:
+        scaling = learner.scaling_of(lists)
+    found = None if scaling != "none" or learner.scale_invariant else uneven_columns(lists)
+    if found is not None:
+        (small, least), (large, most) = found
+        ranges = f"{least:.3g} (feature {small!r}) to {most:.3g} (feature {large!r})"
+        advice = f"no scaling is applied, but learner {learner.name} depends on it (--scaling zscore)"
+        warnings.warn(f"{lists.source}: ranges within lists are {ranges}; {advice}", DataNote, stacklevel=4)
+    return scaling
+
+
 def prepare(
     lists: CandidateLists,
     dev: CandidateLists | None,
@@ -116,7 +139,7 @@ def prepare(
     ----------
     lists, dev : training and development lists.
     metric : what is watched; needed with ``dev``.
-    scaling : a name of ``rerank list scalings``.
+    scaling : a name of ``rerank list scalings`` except auto, see ``scaling_for``.
     initial : weights of the raw features to start from.
 
     Raises

@@ -14,9 +14,10 @@ from rerank.data.joining import joined
 from rerank.data.judge import Metric
 from rerank.data.labels import parse_quantiser
 from rerank.data.lists import CandidateLists
+from rerank.data.scaling import AUTO
 from rerank.errors import ConfigError, DataNote
 from rerank.experiment.derive import labelled, with_quantised
-from rerank.experiment.fitting import Margin, Runs, fit_seeds, prepare
+from rerank.experiment.fitting import Margin, Runs, fit_seeds, prepare, scaling_for
 from rerank.experiment.notes import note_training
 from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
 from rerank.experiment.sources import check_inputs
@@ -72,7 +73,7 @@ def fit(
     *,
     dev: CandidateLists | None = None,
     metric: str | Metric | None = None,
-    scaling: str = "none",
+    scaling: str = AUTO,
     keep_margin: Margin = None,
     initial: NamedWeights | None = None,
 ) -> Model:
@@ -84,7 +85,7 @@ def fit(
     lists : training lists.
     dev : development lists, which need a metric.
     metric : what is optimised and watched.
-    scaling : a name of ``rerank list scalings``; the model keeps it.
+    scaling : a name of ``rerank list scalings``; the model keeps it. auto = the learner's default.
     keep_margin : lead over the first-best that takes its place, "auto" = tuned on ``dev``.
     initial : weights of the raw features to start from.
 
@@ -93,7 +94,8 @@ def fit(
     RerankError
         ConfigError, DataError or FitError.
     """
-    return prepare(lists, dev, metric, scaling, initial).fit(learner, keep_margin)
+    name = scaling_for(learner, scaling, lists)
+    return prepare(lists, dev, metric, name, initial).fit(learner, keep_margin)
 
 
 def train(
@@ -113,7 +115,8 @@ def train(
     learner : a name of ``rerank list learners``.
     dev : development lists, on which the metric is watched after each round.
     metric : what is optimised and watched; ``keep="best"`` keeps the best round by it.
-    scaling : a name of ``rerank list scalings``, fitted on ``lists``; it becomes part of the model.
+    scaling : a name of ``rerank list scalings``, fitted on ``lists``; it becomes part of the model. None and
+        auto = the learner's default.
     keep_margin : lead over the first-best that takes its place, "auto" = tuned on ``dev``.
     settings : the learner's own settings.
 
@@ -136,7 +139,7 @@ def train(
     {'RR': 1.0}
     """
     made = make_learner(learner, settings)
-    return fit(made, lists, dev=dev, metric=metric, scaling=scaling or "none", keep_margin=keep_margin)
+    return fit(made, lists, dev=dev, metric=metric, scaling=scaling or AUTO, keep_margin=keep_margin)
 
 
 def learner_of(config: TrainConfig) -> Learner:
@@ -169,7 +172,8 @@ def train_from(config: TrainConfig) -> TrainResult:
     loaded = time.perf_counter()
     metric, margin = config.select.metric, config.select.keep_margin
     initial = None if data.init is None else load_weights(data.init)
-    prepared = prepare(lists, dev, metric, config.scaling, initial)
+    scaling = scaling_for(learner, config.scaling, lists)
+    prepared = prepare(lists, dev, metric, scaling, initial)
     keep_margin: Margin = None if margin == "none" else margin
     runs = None
     with using(config.jobs):

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from rerank.data.judge import Judge, SelectingJudge
 from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
 from rerank.data.types import Floats
 from rerank.errors import FitError
 from rerank.models.base import Model
@@ -49,6 +50,11 @@ class Learner(Settings):
         That must be a metric of single candidates, such as BLEU or label@1. Implies ``needs_judge``.
     in_rounds
         It has the settings ``rounds`` and ``keep``, and leaves a learning curve.
+    default_scaling
+        The scaling of dense features if none is chosen, a name of data.scaling.SCALINGS.
+    scale_invariant
+        The units of features do not matter to it: it only compares a feature with itself, or puts all
+        features on one scale.
     accepts_nan
         Features may be NaN.
     accepts_list_weights, accepts_pair_weights
@@ -65,6 +71,8 @@ class Learner(Settings):
     needs_judge: ClassVar[bool] = False
     needs_selecting: ClassVar[bool] = False
     in_rounds: ClassVar[bool] = False
+    default_scaling: ClassVar[str] = "none"
+    scale_invariant: ClassVar[bool] = False
     accepts_nan: ClassVar[bool] = False
     accepts_list_weights: ClassVar[bool] = False
     accepts_pair_weights: ClassVar[bool] = False
@@ -106,6 +114,15 @@ class Learner(Settings):
         if model.initial is None:
             model.initial = initial
         return model
+
+    @classmethod
+    def scaling_of(cls, lists: CandidateLists) -> str:
+        """Return the scaling of ``lists`` if none is chosen: that of the class if they are dense, else none.
+
+        Sparse features are indicators and counts, for which 0 and 1 mean something; divided by its
+        deviation, the rarest one would weigh most.
+        """
+        return cls.default_scaling if isinstance(lists.features, Dense) else "none"
 
     def _check(self, lists: CandidateLists, inputs: FitInputs) -> None:
         """Raises FitError if the flags of the class exclude these inputs."""

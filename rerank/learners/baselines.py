@@ -23,6 +23,7 @@ class RandomRanker(Learner):
     summary = "random scores, the least that any result must beat"
     needs_features = False
     needs_labels = False
+    scale_invariant = True
     accepts_nan = True
 
     seed: int = setting(1, "seed of the scores", ge=0)
@@ -41,6 +42,7 @@ class BestFeature(Learner):
     name = "best-feature"
     summary = "the one feature and sign that is best by the metric on the training lists"
     needs_judge = True
+    scale_invariant = True
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         judge = inputs.judge

@@ -68,6 +68,11 @@ class Model(ABC):
         self.training = Training()
         self.curve: list[dict[str, float]] = []
 
+    @property
+    def scaling_name(self) -> str:
+        """The name of the scaling, "none" without one."""
+        return "none" if self.scaling is None else self.scaling.name
+
     @abstractmethod
     def score_aligned(self, lists: CandidateLists) -> Floats:
         """Return the scores of lists with the model's columns and scaled features.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 
-from rerank.data.scaling import SCALINGS
+from rerank.data.scaling import AUTO, SCALINGS
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES
@@ -18,21 +18,28 @@ def _with_aliases(name: str, aliases: Sequence[str]) -> str:
 
 
 def learners() -> list[str]:
-    """Return name, summary and source of each learner."""
+    """Return name, summary, source and default scaling of each learner."""
     rows = []
     for name in LEARNERS.names():
         kind = LEARNERS.get(name)
         source = f" ({kind.source})" if kind.source else ""
-        rows.append((_with_aliases(name, LEARNERS.aliases(name)), kind.summary + source))
+        scaling = "needs no scaling" if kind.scale_invariant else f"default scaling: {kind.default_scaling}"
+        summary = f"{kind.summary}{source}; {scaling}"
+        rows.append((_with_aliases(name, LEARNERS.aliases(name)), summary))
     return facts(rows)
 
 
 def learner_lines(name: str) -> list[str]:
-    """Return a learner's docstring and its settings: name, type, default, meaning."""
+    """Return a learner's docstring, its default scaling and its settings: name, type, default, meaning."""
     kind = LEARNERS.get(name)
     text = textwrap.dedent("    " + (kind.__doc__ or "").strip()).strip()
     header = ("setting", "type", "default", "meaning")
-    return [f"{kind.name}: {text}", "", *facts([header, *describe(kind)])]
+    scaling = f"default scaling: {kind.default_scaling}"
+    if kind.scale_invariant:
+        scaling += ", as the units of features do not matter to this learner"
+    elif kind.default_scaling != "none":
+        scaling += " for dense features, none for sparse ones"
+    return [f"{kind.name}: {text}", "", scaling, "", *facts([header, *describe(kind)])]
 
 
 def formats() -> list[str]:
@@ -69,7 +76,8 @@ def metric_lines(name: str) -> list[str]:
 
 def scalings() -> list[str]:
     """Return name and meaning of each scaling."""
-    return facts([(name, meaning) for name, meaning in SCALINGS.items()])
+    auto = (AUTO, "the learner's default, see 'rerank list learners' (for sparse features none)")
+    return facts([auto, *SCALINGS.items()])
 
 
 LISTINGS: dict[str, Callable[[], list[str]]] = {

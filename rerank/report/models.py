@@ -18,7 +18,7 @@ def _parts(model: Model) -> dict[str, Any]:
         "kind": model.kind,
         "learner": training["learner"],
         "settings": training["settings"],
-        "scaling": model.scaling.name if model.scaling is not None else "none",
+        "scaling": model.scaling_name,
         "data": training["data"],
         "rounds": training["rounds"],
         "keep_margin": plain_margin(model.keep_margin),

@@ -83,10 +83,11 @@ def number(value: float | None, *others: float | None) -> str:
 
 
 def _size_line(model: Model, lists: CandidateLists) -> str:
-    """Learner, lists, items, features and pairs."""
+    """Learner, lists, items, features, scaling and pairs."""
     training, data = model.training, model.training.data
     size = f"{count(lists.n_lists, 'list')}, {lists.n_items} items, {count(lists.n_features, 'feature')}"
     size += feature_names(lists, _MOST_NAMES)
+    size += f", scaling {model.scaling_name}"
     if data.pairs is not None:
         size += f", {count(data.pairs, 'pair')}"
         if data.lists_without_pair:

@@ -82,7 +82,7 @@ WRONG = [
 
 @pytest.fixture
 def files(work, rerank):
-    rerank("train", "--data", "train.letor", "--set", "rounds=1", "--out", "model")
+    rerank("train", "--data", "train.letor", "--set", "rounds=1", "--scaling", "none", "--out", "model")
     for name, text in {
         "empty": "",
         "tied": "1 qid:1 1:1\n1 qid:1 1:2\n",

@@ -15,7 +15,7 @@ TRAIN = ("train", "--data", "dev.nbest", "-f", "moses", "--refs", "dev.ref", "--
 def test_what_is_tuned_is_reported(rerank, nbest):
     result = rerank(*TRAIN, "--metric", "BLEU", "--out", "model", "--curve", "restarts.tsv")
     first, second, third, *_ = result.err.splitlines()
-    assert first == "rerank: mert: 3 lists, 7 items, 3 features (lm, tm_0, tm_1)"
+    assert first == "rerank: mert: 3 lists, 7 items, 3 features (lm, tm_0, tm_1), scaling none"
     assert second.startswith("rerank: train BLEU 100.0000 (from BLEU ")
     assert second.endswith((", initial weights: base)", ", initial weights: even)"))
     assert third.startswith("rerank: 21 restarts: best 100.0000, median 100.0000, worst ")

@@ -9,12 +9,13 @@ import warnings
 
 import numpy as np
 import pytest
-from reference.make import features
+from reference.make import LAYOUTS, features
 
 import rerank
 from rerank import parallel
 from rerank.data.leads import first_largest, leads_of
 from rerank.data.lists import CandidateLists
+from rerank.data.scaling import SCALINGS
 from rerank.errors import ConfigError, DataNote, FitError, RerankError
 from rerank.experiment import fit, make_learner
 from rerank.experiment.fitting import fit_seeds, prepare
@@ -81,8 +82,9 @@ def metric_of(name: str) -> str:
     return "label@1" if LEARNERS.get(name).needs_selecting else "nDCG@5"
 
 
-def fitted(name: str, lists: CandidateLists, **more):
-    return fit(make_learner(name, {**settings_of(name), **more}), lists, metric=metric_of(name))
+def fitted(name: str, lists: CandidateLists, scaling: str = "auto", **more):
+    learner = make_learner(name, {**settings_of(name), **more})
+    return fit(learner, lists, metric=metric_of(name), scaling=scaling)
 
 
 def with_features(X, lists):
@@ -104,9 +106,44 @@ def test_a_model_scores_every_item(name, layout):
 def test_every_layout_gives_the_same_model(name, layout):
     dense = some_lists(indicators=layout == "indicators")
     other = some_lists(indicators=layout == "indicators", layout=layout)
-    np.testing.assert_allclose(
-        fitted(name, dense).score(dense), fitted(name, other).score(other), rtol=1e-12, atol=1e-12
+    a, b = (fitted(name, lists, scaling="none").score(lists) for lists in (dense, other))
+    np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_default_scaling_is_of_dense_features_only(name, layout):
+    lists, kind = some_lists(layout=layout), LEARNERS.get(name)
+    expected = kind.default_scaling if layout in ("dense", "float32") else "none"
+    model = fitted(name, lists)
+    assert model.scaling_name == expected
+    assert f", scaling {expected}" in training_lines(model, lists, None)[0]
+    np.testing.assert_array_equal(model.score(lists), fitted(name, lists, scaling=expected).score(lists))
+
+
+def test_the_default_scaling_is_listed(name):
+    kind = LEARNERS.get(name)
+    assert kind.default_scaling in SCALINGS
+    assert kind.default_scaling == "none" or not kind.scale_invariant
+    line = next(line for line in learner_lines(name) if line.startswith("default scaling: "))
+    assert line.split()[2].strip(",") == kind.default_scaling
+    assert ("do not matter" in line) == kind.scale_invariant
+
+
+def test_the_units_of_features_matter_only_to_learners_that_admit_it(name):
+    lists = some_lists()
+    units = 10.0 ** np.array([-6, 3, 0, 6, -3, 1])
+    other = with_features(lists.features.values * units, lists)
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        with contextlib.suppress(FitError):
+            fitted(name, other, scaling="none")
+    assert any("ranges within lists are" in str(note.message) for note in notes) != (
+        LEARNERS.get(name).scale_invariant
     )
+    if LEARNERS.get(name).scale_invariant:
+        judge = parse(metric_of(name)).prepare(lists)
+        a, b = (judge.per_list(fitted(name, some, scaling="none").score(some)) for some in (lists, other))
+        np.testing.assert_array_equal(a, b)
 
 
 def test_the_same_input_and_settings_give_the_same_bytes(name, tmp_path):

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Sparse, as_features
+from rerank.data.matrix import Dense, Mixed, Sparse, as_features
 from rerank.data.scaling import MAX_KNOTS, SCALINGS, Scaling, fit_scaling
 from rerank.errors import ConfigError, DataError
 
@@ -90,7 +90,44 @@ def test_indicators_are_divided_as_ones():
     lists = full_lists("indicators")
     ones = replace(lists, features=replace(lists.features, data=np.ones(lists.features.n_values)))
     for name in DIVIDING:
-        assert same(fit_scaling(name, lists).apply(lists), fit_scaling(name, ones).apply(ones))
+        a, b = (fit_scaling(name, one).apply(one).features.to_dense() for one in (lists, ones))
+        np.testing.assert_array_equal(a, b)
+
+
+def beside_indicators(seed=3, lengths=(4, 1, 5)):
+    """Two dense columns around three of indicators."""
+    rng = np.random.default_rng(seed)
+    n = sum(lengths)
+    rows = as_features(csr_array(np.pad(rng.integers(0, 2, (n, 3)), ((0, 0), (1, 1)))))
+    places = np.array([0, 4], dtype=np.int32)
+    values = np.round(rng.normal(-50, 20, (n, 2)), 2)
+    return CandidateLists.from_arrays(Mixed(values, places, replace(rows, data=None)), group=lengths)
+
+
+@pytest.mark.parametrize("name", DIVIDING)
+def test_of_dense_columns_beside_indicators_only_the_columns_are_divided(name):
+    lists, other = beside_indicators(), beside_indicators(seed=4, lengths=(3, 3))
+    fitted = Scaling.restore((made := fit_scaling(name, lists)).to_meta(), made.arrays())
+    X = lists.features.to_dense()
+    for some in (lists, other):
+        features = fitted.apply(some).features
+        assert features.rows is some.features.rows
+        raw = some.features.to_dense()
+        expected = reference.scaled(name, X, raw, test_offsets=some.offsets, shifts=False)
+        expected[:, 1:4] = raw[:, 1:4]
+        check(features.to_dense(), expected, np.abs(expected).max())
+        # Lists of the other layouts get the same values.
+        for layout in (some.features.compressed(), Dense(raw)):
+            there = fitted.apply(replace(some, features=layout)).features.to_dense()
+            np.testing.assert_allclose(there, features.to_dense(), rtol=1e-12)
+
+
+def test_too_large_values_beside_indicators_are_refused_by_name():
+    lists = beside_indicators()
+    lists.features.values[:2, 1] = 1e308, -1e308
+    for name in DIVIDING:
+        with pytest.raises(DataError, match="feature '5' has values too large"):
+            fit_scaling(name, lists).apply(lists)
 
 
 @pytest.mark.parametrize("name", DENSE_ONLY)
@@ -234,10 +271,10 @@ def test_list_ranks_of_long_lists(column):
     check(made, reference.scaled("list-rank", X, X, test_offsets=[0, len(X)]))
 
 
-@pytest.mark.parametrize("layout", ["dense", "float32", "sparse"])
+@pytest.mark.parametrize("layout", ["dense", "float32", "sparse", "mixed"])
 @pytest.mark.parametrize("name", SCALINGS)
 def test_a_saved_scaling_is_the_same_and_has_the_same_bytes_each_time(name, layout):
-    if layout == "sparse" and name in DENSE_ONLY:
+    if layout in ("sparse", "mixed") and name in DENSE_ONLY:
         pytest.skip("refused")
     lists, other = full_lists(layout), full_lists(layout, seed=1)
     fitted, again = fit_scaling(name, lists), fit_scaling(name, lists)
@@ -252,6 +289,7 @@ def test_a_saved_scaling_is_the_same_and_has_the_same_bytes_each_time(name, layo
 
 
 META = {"name": "minmax", "n_features": 2, "shifts": True}
+LIST = {"name": "list-zscore", "n_features": 2, "shifts": False}
 TWO = {"shift": np.zeros(2), "divisor": np.ones(2)}
 RANKS = {"bounds": np.array([0, 1, 2]), "knots": np.zeros(2), "levels": np.zeros(2)}
 
@@ -266,6 +304,10 @@ RANKS = {"bounds": np.array([0, 1, 2]), "knots": np.zeros(2), "levels": np.zeros
         (META, {"divisor": np.ones(2)}, r"found \['divisor'\], expected \['divisor', 'shift'\]"),
         ({**META, "shifts": False}, TWO, "expected .'divisor'."),
         (META, {**TWO, "shift": np.zeros(3)}, "do not fit 2 features"),
+        ({**LIST, "shifts": True}, {"places": np.array([0])}, r"expected \[\]"),
+        (LIST, {"places": np.array([0, 2])}, "do not fit 2 features"),
+        (LIST, {"places": np.array([-1])}, "do not fit 2 features"),
+        (LIST, {"places": np.array([0.0])}, "places is 1-dimensional float64"),
         (META, {**TWO, "shift": np.zeros(2, np.float32)}, "shift is 1-dimensional float32"),
         (META, {**TWO, "shift": np.zeros((2, 1))}, "shift is 2-dimensional float64"),
         ({**META, "name": "rank"}, {**RANKS, "bounds": np.array([0, 1, 3])}, "do not fit"),

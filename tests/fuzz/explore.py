@@ -80,9 +80,11 @@ def report(out: str, command: list[str]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Explore the property tests with new random cases.")
     parser.add_argument("--minutes", type=float, default=5.0, help="how long to explore")
+    parser.add_argument("--share", type=float, default=1.0, help="the part of the minutes to use")
     parser.add_argument("--seed", type=int, help="seed of the first round (default: a random one)")
     parser.add_argument("tests", nargs="*", default=["tests"], help="files or names of tests (all)")
     options = parser.parse_args()
+    options.minutes *= options.share
     end = time.monotonic() + 60 * options.minutes
     seed = secrets.randbits(32) if options.seed is None else options.seed
     rounds = 0

@@ -29,6 +29,7 @@ class OapBpm(ItemLearner):
     name = "oap-bpm"
     summary = "mean of PRanks that each see a random part of the examples (Bayes point)"
     source = "Harrington 2003"
+    default_scaling = "minmax"
 
     rankers: int = setting(20, "number of PRanks to average", ge=1)
     coin: float = setting(0.3, "probability that a ranker sees an example", gt=0, le=1)

@@ -27,6 +27,7 @@ class PRank(ItemLearner):
     name = "prank"
     summary = "online ordinal regression: weights and thresholds between grades"
     source = "Crammer & Singer 2001"
+    default_scaling = "minmax"  # thresholds move by 1 and weights by x: norms near 1 suit both
 
     def _items(self, lists: CandidateLists) -> GradedItems:
         return GradedItems.of(lists)

@@ -32,6 +32,7 @@ class UnevenMargin(ItemLearner):
     name = "uneven-margin"
     summary = "perceptron classifier with a margin for each class (PAUM)"
     source = "Li, Zaragoza, Herbrich, Shawe-Taylor & Kandola 2002"
+    default_scaling = "zscore"
 
     relevant: float = setting(1.0, "items with this label or a larger one are relevant", allow_inf_nan=False)
     tau_plus: float = setting(10.0, "learning margin of relevant items", allow_inf_nan=False)

@@ -42,6 +42,7 @@ class Perceptron(Learner):
     name = "perceptron"
     summary = "pairwise perceptron with uneven margins (Algorithms 1 and 2)"
     source = "Shen & Joshi 2005"
+    default_scaling = "zscore"
     in_rounds = True
 
     algorithm: Literal[1, 2] = setting(2, "1 updates after each violated pair, 2 after each list")

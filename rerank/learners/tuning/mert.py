@@ -60,6 +60,7 @@ class Mert(Learner):
     needs_labels = False
     needs_judge = True
     needs_selecting = True
+    scale_invariant = True
     accepts_list_weights = True
     accepts_initial = True
 

@@ -43,6 +43,7 @@ class Pro(Learner):
     name = "pro"
     summary = "pairwise ranked optimisation: logistic regression on sampled pairs with clear differences"
     source = "Hopkins & May 2011"
+    scale_invariant = True
     accepts_initial = True
 
     samples: int = setting(5000, "pairs drawn from each list (Gamma in the paper)", ge=1)

@@ -1,0 +1,183 @@
+"""What is fuzzed, and the files that mutations start from: the project writes all of them itself.
+
+Formats, kinds of models, formats of weights and learners are found in their registries: a new one is fuzzed
+by being registered. One that cannot write a file needs a sample here; the suite fails without.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from contracts.test_formats import FULL, LISTS
+from contracts.test_learners import fitted, some_lists
+from reference.make import LAYOUTS, full_lists
+
+from rerank.data.scaling import SCALINGS
+from rerank.errors import DataNote, RerankError
+from rerank.experiment import fit, make_learner
+from rerank.formats import FORMATS, load
+from rerank.formats.weights import WEIGHTS, write_weights
+from rerank.learners.base import LEARNERS
+from rerank.models.base import MODELS
+
+ROOT = Path(__file__).resolve().parents[2]
+Files = dict[str, bytes]  # by name; the name "" is a file that is not in a folder
+
+
+@dataclass(frozen=True)
+class Seed:
+    """A valid input: its files, the options it is read with, and files that these options name."""
+
+    files: Files
+    options: dict[str, Any] = field(default_factory=dict)
+    beside: Files = field(default_factory=dict)
+
+
+# Files of formats that are only read, and of forms that no writer gives.
+SAMPLES: dict[str, list[Seed]] = {
+    "fairseq": [
+        Seed({"": b"S-0\ta b\nT-0\tr\nH-0\t-0.5\tx y\nP-0\t-0.1 -0.2\nH-0\t-0.75\tz\nP-0\t-1\n"}),
+        Seed({"": b"H-1\t-1.5\tx\nH-1\t-2\t\nH-0\t-0.5\ta b c\n"}, {"distinct": True}),
+    ],
+    "flat": [
+        Seed({"": b"a b\nc\n\nd e f\ng\nh\n"}, {"n_best": 3}),
+        Seed({"": b"a\nb\n"}, {"refs": ["refs"]}, {"refs": b"r\n"}),
+    ],
+    "svmlight": [
+        Seed({"": b"2 qid:1 1:0.5 3:-1e-3 # d1\n0 qid:1 2:7 #docid = d2\n1 qid:2 1:1\n"}, {"missing": "nan"}),
+        Seed({"": b"1 1:1 2:1\n0 1:1 7:1\n"}, {"feature_names": "names"}, {"names": b"1\ta\n7\tb\n"}),
+        Seed({"": b"1 qid:x 0:1\n-1 qid:x 5:2.5\n"}, {"zero_based": True, "layout": "sparse"}),
+    ],
+    "moses": [
+        Seed({"": b"0 ||| a b ||| LM0= -1 TM0= -2 -3 ||| -4\n0 ||| c ||| LM0= -1 TM0= 0 1 ||| -5\n"}),
+        Seed({"": b"1 ||| x ||| d: 1 2 lm: 3 ||| 0.5 ||| 0-0\n0 ||| ||| d: 0 1 lm: 2 ||| 1 ||| 0-1\n"}),
+        Seed({"": b"0 ||| x y ||| d: 1 ||| 0.5\n"}, {"refs": ["a", "b"]}, {"a": b"a\n", "b": b"x\n"}),
+    ],
+    "trec": [
+        Seed(
+            {"": b"1 Q0 a 1 0.5 r\n1 Q0 b 2 0.5 r\n2 Q0 a 1 7 r\n"},
+            {"qrels": "qrels"},
+            {"qrels": b"1 0 a 1\n1 0 c 2\n2 0 a 0\n"},
+        ),
+        Seed({"": b"1 Q0 a 1 2 r\n"}, {"merge": ["other"]}, {"other": b"1 Q0 b 1 2 s\n1 Q0 a 2 1 s\n"}),
+    ],
+    "parses": [
+        Seed(
+            {"": b"(S (N (D a)) (V b))\n-1.5\t(S (N (D a)) (V b))\n-2\t(S (X a) (V b))\n\n(S c)\n-1\t(S c)\n"}
+        ),
+        Seed({"": b"(S1 (S (-NONE- *) (NP-SBJ a)))\n0\t(S (NP a))\n"}, {"strip": ["traces", "functions"]}),
+    ],
+    "bllip": [Seed({"": b"S=2\nG=3 N=2 P=3 W=2 0 1=2 5=-1,P=3 W=3 1 2,\nG=2 N=1 P=2 W=2 3,\n"})],
+    "table": [
+        Seed(
+            {"": b'qid,label,x,"y z",text\n1,0.5,1,2,"a ""b"", c"\n1,,3,4,\n2,1,-1e9,0,d\n'},
+            {"text_column": "text"},
+        ),
+        Seed({"": b"qid\tlabel\tx\n1\t0\t1\n1\t1\t2\n"}, {"missing": "nan"}),
+    ],
+    "jsonl": [
+        Seed({"": b'{"qid": "1", "features": {"a": 1, "b": -5e-1}}\n{"qid": "1", "features": {"a": 3}}\n'}),
+        Seed({"": b'{"prompt": "p", "completions": ["a", "b"], "scores": [1, 2.5], "labels": [1, 0]}\n'}),
+    ],
+}
+CONFIG = b"""data:
+  train: &train a.letor
+  dev: [b.letor, c.letor]
+  feature_names: ${HOME}/f
+learner: &l {name: perceptron, rounds: 3, tau: 1e-3, keep: best}
+select: {metric: nDCG@10, keep_margin: auto}
+scaling: zscore
+seed: 0x10
+"""
+HEADS = ROOT / "rerank" / "features" / "collins.heads"
+
+
+def corpus() -> dict[str, list[Seed]]:
+    """Return the valid inputs of every target, by its name; the part before the colon says what reads it."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNote)
+        place = Path(folder)
+        seeds = {f"format:{name}": list(_of_format(name, place)) for name in FORMATS.names()}
+        seeds |= {f"model:{name}": [] for name in MODELS.names()}
+        for kind, files in _models(place):
+            seeds[f"model:{kind}"].append(Seed(files))
+        seeds |= {f"weights:{name}": list(_weights(name, place)) for name in WEIGHTS.names()}
+    configs = sorted((ROOT / "configs").glob("*.yaml"))
+    seeds["config:yaml"] = [Seed({"": path.read_bytes()}) for path in configs] + [Seed({"": CONFIG})]
+    seeds["text:scores"] = [Seed({"": b"0.5\n-1\n1e-3\n+7.25E2\n-0\n"})]
+    seeds["text:heads"] = [Seed({"": HEADS.read_bytes()})]
+    seeds["text:qrels"] = [Seed({"": b"1 0 a 1\n1 0 b 0\n2 0 a 2\n"})]
+    seeds["text:feature-names"] = [Seed({"": b"a\nb\nc d\n"}), Seed({"": b"0\ta\n7\tb\n100\tc\n"})]
+    empty = [name for name, inputs in seeds.items() if not inputs]
+    if empty:
+        raise RuntimeError(f"tests/fuzz/corpus.py has no input for {', '.join(empty)}: add a sample")
+    return seeds
+
+
+def _of_format(name: str, place: Path) -> Iterator[Seed]:
+    """What the format writes of small sets, each column that it holds included, and its samples."""
+    yield from SAMPLES.get(name, [])
+    kind = FORMATS.get(name)
+    if not kind.holds:
+        return
+    options = {"n_best": 2} if "n_best" in kind.honours else {}
+    sets = [FULL, *LISTS.values(), *(full_lists(layout) for layout in LAYOUTS), some_lists()]
+    for lists in sets:
+        files = _written(lambda path, lists=lists: kind().write(lists, str(path)), place, name, options)
+        if files is not None:
+            yield Seed(files, options)
+
+
+def _models(place: Path) -> Iterator[tuple[str, Files]]:
+    """A model of each learner, with every scaling and setting that gives another kind of file."""
+    lists = some_lists()
+    made = [(name, fitted(name, lists)) for name in LEARNERS.names()]
+    made += [
+        (name, fit(make_learner("perceptron", {"rounds": 2}), lists, metric="nDCG@5", scaling=name))
+        for name in SCALINGS
+    ]
+    made.append(("voted", fitted("perceptron", lists, average="voted")))
+    made[0][1].keep_margin = np.inf
+    made[1][1].keep_margin = 0.5
+    for _, model in made:
+        files = _written(lambda path, model=model: model.save(str(path)), place)
+        assert files is not None
+        yield model.kind, files
+
+
+def _weights(name: str, place: Path) -> Iterator[Seed]:
+    for names in (["0", "1", "2"], ["LM0", "TM0_0", "TM0_1"]):
+        weights = np.array([0.5, -1e-7, 3.0])
+        files = _written(lambda path, n=names, w=weights: write_weights(str(path), n, w, name), place)
+        if files is not None:
+            yield Seed(files)
+    if name == "moses-ini":
+        yield Seed({"": b"[input-factors]\n0\n\n[weight-l]\n0.5\n0.25\n[weight]\nLM0= 0.5\nTM0= 1 2\n"})
+
+
+def _written(
+    write: Callable[[Path], None], place: Path, name: str | None = None, options: dict[str, Any] | None = None
+) -> Files | None:
+    """The files that ``write`` makes; None if the set does not fit the format that is named."""
+    target = place / "made"
+    try:
+        write(target)
+        if name is not None:
+            load(target, format=name, **(options or {}))
+    except RerankError:
+        return None
+    finally:
+        folder = target.is_dir()
+        files = {path.name: path.read_bytes() for path in sorted(target.iterdir())} if folder else {}
+        if target.is_file():
+            files = {"": target.read_bytes()}
+            target.unlink()
+        shutil.rmtree(target, ignore_errors=True)
+    return files

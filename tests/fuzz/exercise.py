@@ -1,0 +1,141 @@
+"""What is done with an input: it is read, and what was read is used, so that wrong data shows as a crash."""
+
+from __future__ import annotations
+
+import os
+import random
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from contracts.test_learners import some_lists
+from fuzz.corpus import Seed
+
+from rerank.config import read_config
+from rerank.data.lists import CandidateLists
+from rerank.data.scores import read_scores
+from rerank.errors import DataNote
+from rerank.experiment import fit, make_learner
+from rerank.features.heads import read_heads
+from rerank.formats import FORMATS, load
+from rerank.formats.feature_names import read_feature_names
+from rerank.formats.trec.qrels import read_qrels
+from rerank.formats.weights import read_weights
+from rerank.learners.base import LEARNERS
+from rerank.metrics.base import FAMILIES, parse
+from rerank.models.base import load_model
+from rerank.models.linear import LinearModel
+from rerank.models.weights import NamedWeights, initial_for
+
+_WIDE = 100_000
+_LISTS = some_lists()
+_WRITERS = [name for name in FORMATS.names() if FORMATS.get(name).holds]
+_METRICS = [(FAMILIES.get(name).needs, FAMILIES.get(name).examples) for name in FAMILIES.names()]
+_METRICS = [(needs, examples) for needs, examples in _METRICS if needs]
+
+
+def put(seed: Seed, folder: str) -> str:
+    """Write an input into an empty folder; return the path of what is read."""
+    for name, data in seed.beside.items():
+        Path(folder, name).write_bytes(data)
+    path = Path(folder, "input")
+    if set(seed.files) == {""}:
+        path.write_bytes(seed.files[""])
+    else:
+        path.mkdir()
+        for name, data in seed.files.items():
+            (path / name).write_bytes(data)
+    return str(path)
+
+
+def exercise(target: str, seed: Seed, folder: str, draw: random.Random) -> None:
+    """Read an input that ``put`` wrote and use it; raises RerankError if the package refuses it.
+
+    Anything else that is raised, numpy's warnings included, is a finding.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", DataNote)
+        kind, _, name = target.partition(":")
+        path = os.path.join(folder, "input")
+        _USES[kind](path, name, _options(seed, folder), draw)
+
+
+def _options(seed: Seed, folder: str) -> dict[str, Any]:
+    """The options of an input, with the places of the files that they name."""
+
+    def placed(value: Any) -> Any:
+        if isinstance(value, list):
+            return [placed(inner) for inner in value]
+        return os.path.join(folder, value) if value in seed.beside else value
+
+    return {key: placed(value) for key, value in seed.options.items()}
+
+
+def _format(path: str, name: str, options: dict[str, Any], draw: random.Random) -> None:
+    if draw.random() < 0.2 and "strict" in FORMATS.get(name).honours:
+        options["strict"] = True
+    if draw.random() < 0.2 and "layout" in FORMATS.get(name).honours:
+        options.setdefault("layout", draw.choice(("dense", "sparse")))
+        options.pop("missing", None)
+    _use(load(path, format=name, **options), path, draw)
+
+
+def _use(lists: CandidateLists, path: str, draw: random.Random) -> None:
+    """Score the lists with a model and a metric; at times write them, or learn from them."""
+    scores = np.zeros(lists.n_items)
+    if lists.n_features <= _WIDE and not lists.has_missing:
+        weights = np.random.default_rng(draw.randrange(1 << 30)).standard_normal(lists.n_features)
+        scores = np.nan_to_num(LinearModel(lists.names(), weights).score_items(lists))
+    lists.fingerprint()
+    known = [examples for needs, examples in _METRICS if all(_holds(lists, column) for column in needs)]
+    if known:
+        parse(draw.choice(draw.choice(known))).prepare(lists).per_list(scores)
+    what = draw.random()
+    if what < 0.15:
+        FORMATS.get(draw.choice(_WRITERS))().write(lists, f"{path}.again")
+    elif what < 0.2 and lists.n_features <= 1_000:
+        learner = make_learner(draw.choice(("perceptron", "prank")), {"rounds": 1})
+        fit(learner, lists, metric="label@1")
+    elif what < 0.3:
+        lists.subset([draw.randrange(lists.n_lists)]).with_first_best("input")
+
+
+def _holds(lists: CandidateLists, column: str) -> bool:
+    value = getattr(lists, column)
+    return value is not None and len(value) > 0
+
+
+def _model(path: str, name: str, options: dict[str, Any], draw: random.Random) -> None:
+    model = load_model(path)
+    model.explain()
+    model.save(f"{path}.again")
+    model.score(_LISTS.with_first_best("input"))
+
+
+def _weights(path: str, name: str, options: dict[str, Any], draw: random.Random) -> None:
+    names, weights = read_weights(path, draw.choice((None, name)))
+    lists = _LISTS.with_features(_LISTS.features, [*names, *(f"{path} {j}" for j in range(6))][:6])
+    initial_for(NamedWeights(names, weights, path), lists, None)
+
+
+def _config(path: str, name: str, options: dict[str, Any], draw: random.Random) -> None:
+    config = read_config(path, ["rounds=3"] if draw.random() < 0.2 else [])
+    settings = {key: value for key, value in config.learner.items() if key != "name"}
+    make_learner(config.learner["name"], settings)
+    LEARNERS.get(config.learner["name"])
+
+
+def _text(path: str, name: str, options: dict[str, Any], draw: random.Random) -> None:
+    if name == "scores":
+        read_scores(path, _LISTS.subset([2]))
+    elif name == "heads":
+        read_heads(path)
+    elif name == "qrels":
+        read_qrels(path)
+    else:
+        read_feature_names(path, draw.choice((0, 1)))
+
+
+_USES = {"format": _format, "model": _model, "weights": _weights, "config": _config, "text": _text}

@@ -1,0 +1,101 @@
+"""Findings of tests/fuzz/files.py that are fixed, and the fuzzer itself: what it covers and catches."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fuzz import files
+from fuzz.corpus import Seed, corpus
+
+from rerank.formats import FORMATS
+from rerank.formats.weights import WEIGHTS
+from rerank.learners.base import LEARNERS
+from rerank.models.base import MODELS
+
+CASES = sorted((Path(__file__).parent / "cases").glob("*/"))
+SEEDS = corpus()
+
+
+def test_everything_that_is_registered_is_fuzzed():
+    wanted = {f"format:{name}" for name in FORMATS.names()} | {f"weights:{name}" for name in WEIGHTS.names()}
+    wanted |= {f"model:{name}" for name in MODELS.names()}
+    assert wanted <= set(SEEDS)
+    assert len([seed for name in SEEDS if name.startswith("model:") for seed in SEEDS[name]]) > len(
+        LEARNERS.names()
+    )
+
+
+@pytest.mark.parametrize("target", SEEDS)
+def test_the_inputs_that_mutations_start_from_are_read(target):
+    for seed in SEEDS[target]:
+        assert any(files.fault_of(target, seed, random.Random(k)) is None for k in range(10)), seed
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_a_finding_that_was_fixed_stays_fixed(case):
+    target, seed = files.read_case(case)
+    for k in range(5):
+        assert not files.fault_of(target, seed, random.Random(k))
+
+
+def options(tmp_path, **changes):
+    return argparse.Namespace(
+        **{"minutes": 1.0, "inputs": 40, "seed": 5, "jobs": 2, "seconds": 0.5, "memory": 300, **changes},
+        out=str(tmp_path / "out"),
+        scratch=str(tmp_path),
+    )
+
+
+def crash(folder):
+    os.abort()
+
+
+def hang(folder):
+    while True:
+        pass
+
+
+def fill(folder):
+    return np.ones(1 << 29)
+
+
+def fault(folder):
+    return {}["no such key"]
+
+
+@pytest.mark.parametrize(
+    ("use", "what"),
+    [(crash, "ended by SIGABRT"), (hang, "ended by SIGPROF"), (fill, "MemoryError"), (fault, "KeyError")],
+)
+def test_a_crash_a_hang_too_much_memory_and_an_exception_are_findings(
+    use, what, tmp_path, monkeypatch, capfd
+):
+    def used(target, seed, folder, draw):
+        if b"4" in seed.files[""]:
+            use(folder)
+
+    monkeypatch.setattr(files, "exercise", used)
+    seeds = {"text:x": [Seed({"": b"1\n4\n"}), Seed({"": b"1\n"})]}
+    assert files.run(seeds, options(tmp_path, inputs=6)) == 1
+    printed = capfd.readouterr().out
+    assert f"finding: text:x: {what}" in printed
+    assert "6 inputs in" in printed
+    case = next((tmp_path / "out").iterdir())
+    target, seed = files.read_case(case)
+    assert target == "text:x"
+    assert b"4" in seed.files[""]
+
+
+def test_a_run_is_the_same_for_any_number_of_workers(tmp_path, capfd):
+    tables = []
+    for jobs in (1, 2):
+        seeds = {name: inputs for name, inputs in SEEDS.items() if name.startswith("text:")}
+        assert files.run(seeds, options(tmp_path, jobs=jobs, seconds=9.0)) == 0
+        tables.append(capfd.readouterr().out.split("40 inputs in")[0])
+    assert tables[0] == tables[1]
+    assert "finding" in tables[0]

@@ -137,7 +137,8 @@ def read_config(
         _put(values, parts, _parse_value(value, text), f"--set {text}")
     learner = values.setdefault("learner", {})
     if isinstance(learner, dict):
-        learner.setdefault("name", DEFAULT_LEARNER)
+        if not isinstance(learner.setdefault("name", DEFAULT_LEARNER), str):
+            raise ConfigError(f"{path or 'settings'}: learner.name: found {learner['name']!r}, expected text")
         _move_metric(learner, values)
     _refuse_others(values, path or "settings")
     config = TrainConfig.checked(values, path or "settings")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rerank.data.matrix import Dense, Features, Mixed, Sparse
+from rerank.data.matrix import Features, Mixed, Sparse
 from rerank.data.pairs import Pairs
 from rerank.data.types import Index
 from rerank.native.data import _blocks
@@ -23,6 +23,7 @@ WORTH = 0.2
 SAMPLE = 64
 SHARED = 2  # numbering pays if a list has this many values for each of its features
 FEW = 4096  # the weights of so many features fit in a cache in any case
+MANY_VISITS = 8  # from so many on it pays to number each value of a feature
 
 
 class ListRows(NamedTuple):
@@ -42,15 +43,51 @@ class ListRows(NamedTuple):
 
 
 def list_rows(features: Features, pairs: Pairs, visits: int) -> ListRows:
-    """Return the rows of the items of ``pairs`` for a learner that visits each list ``visits`` times.
-
-    Features are numbered by list only if that pays: after two visits, and if items share them.
-    """
+    """Return the rows of the items of ``pairs`` for a learner that visits each list ``visits`` times."""
     packed, rows = pack_differing(features, pairs)
     matrix = packed.matrix()
-    if isinstance(packed, Dense) or packed.n_features <= FEW or visits < 3:
-        return ListRows(matrix, rows, 0)
-    return ListRows(matrix, rows, _number_by_list(matrix, packed, pairs, rows, packed is not features))
+    most = number_by_list(matrix, packed, pairs.offsets, rows, visits)
+    return ListRows(matrix, rows, most)
+
+
+def number_by_list(matrix: Any, features: Features, offsets: Index, rows: Index, visits: int) -> int:
+    """Number the features of each list anew, if that pays a learner that visits each list ``visits`` times.
+
+    It does after two visits, if items share features. After some more visits it pays to give each value of a
+    feature a number: a kernel then reads two bytes per value.
+
+    Parameters
+    ----------
+    matrix
+        The rows of ``features``, which the numbers are added to.
+    features
+        Sparse or mixed features; others are left as they are.
+    offsets, rows
+        int64 (n_lists + 1) and (n_items): the rows of each list.
+    visits
+        How often the learner visits each list.
+
+    Returns
+    -------
+    int
+        The most numbers of a list, or 0 if its features are not numbered.
+    """
+    block = features.rows if isinstance(features, Mixed) else features
+    if not isinstance(block, Sparse) or block.n_values == 0 or block.n_features <= FEW or visits < 3:
+        return 0
+    columns = len(features.places) if isinstance(features, Mixed) else 0
+    lengths = np.diff(block.indptr)[rows]
+    by_value = block.data is not None and visits >= MANY_VISITS
+    for kind in (True, False) if by_value else (False,):
+        numbers = ListNumbers(block, len(offsets) - 1, columns, kind)
+        for of_lists in (offsets[: SAMPLE + 1], offsets):
+            most: int = _blocks.number_by_list(matrix, of_lists, rows, numbers)
+            if most < 0 or lengths[: of_lists[-1]].sum() < SHARED * numbers.bounds[1, len(of_lists) - 1]:
+                break
+        else:
+            matrix.number_by_list(numbers)
+            return most
+    return 0
 
 
 def pack_differing(features: Features, pairs: Pairs) -> tuple[Features, Index]:
@@ -87,25 +124,23 @@ def pack_differing(features: Features, pairs: Pairs) -> tuple[Features, Index]:
     return Sparse(indptr, indices, data, features.n_features), np.arange(len(pairs.items), dtype=np.int64)
 
 
-def _number_by_list(matrix: Any, features: Features, pairs: Pairs, rows: Index, small: bool) -> int:
-    """Number the features of each list of a sparse or mixed matrix anew; return the most of a list, or 0."""
-    block = features.rows if isinstance(features, Mixed) else features
-    places = features.places if isinstance(features, Mixed) else np.empty(0, dtype=np.int32)
-    if not isinstance(block, Sparse) or not (small or block.data is not None) or block.n_values == 0:
-        return 0
-    local = np.empty(block.n_values, dtype=np.uint16)
-    bounds = np.empty(pairs.n_lists + 1, dtype=np.int64)
-    own = np.empty(block.n_values + len(places) * pairs.n_lists, dtype=np.int32)  # only its start is touched
-    number = np.full(block.n_features, -1, dtype=np.int32)
-    given = (block.indptr, block.indices, places)
-    room = (rows, number, local, bounds, own)
-    sample = pairs.offsets[: SAMPLE + 1]
-    _blocks.number_by_list(*given, sample, *room)
-    looked = np.diff(block.indptr)[rows[: sample[-1]]].sum()
-    if looked < SHARED * bounds[len(sample) - 1]:
-        return 0
-    most: int = _blocks.number_by_list(*given, pairs.offsets, *room)
-    if most <= 0:
-        return 0
-    matrix.number_by_list(local, bounds, own[: bounds[-1]].copy())
-    return most
+class ListNumbers:
+    """Room for the numbers of features within lists: of CSR rows beside some dense ``columns``.
+
+    entry : uint16 (n_values)
+        The number of each value within its list.
+    bounds : int64 (2, n_lists + 1)
+        Where the features, and the entries, of each list begin and end.
+    features : int32
+        The features of all lists.
+    place : uint16, values : float64, or None
+        If values are numbered: the feature of each entry, by its number in the list, and its value.
+    """
+
+    def __init__(self, block: Sparse, n_lists: int, columns: int, by_value: bool) -> None:
+        room = block.n_values // max(SHARED, 1) + columns * n_lists + 1  # only its start is touched
+        self.entry = np.empty(block.n_values, dtype=np.uint16)
+        self.bounds = np.empty((2, n_lists + 1), dtype=np.int64)
+        self.features = np.empty(room, dtype=np.int32)
+        self.place = np.empty(room, dtype=np.uint16) if by_value else None
+        self.values = np.empty(room) if by_value else None

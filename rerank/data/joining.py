@@ -26,7 +26,7 @@ _SHOWN = 3
 def joined(parts: Sequence[CandidateLists]) -> CandidateLists:
     """Return the lists of several sets as one, in the order given, with their ids.
 
-    Features are matched by name, or by number if no set has names. A feature that a set lacks is 0 there;
+    Features are matched by name, or by index if no set has other names. A feature that a set lacks is 0;
     that is reported if the features are dense.
 
     Raises
@@ -126,6 +126,10 @@ def _column(values: Sequence[Any]) -> Any:
 def _features(parts: Sequence[CandidateLists]) -> tuple[list[str] | None, Features]:
     """Names and features of all sets, in the columns of all of them."""
     named = [part for part in parts if part.n_features]
+    indices = _indices(named)
+    if indices is not None:
+        names = [str(j + 1) for j in indices.tolist()]
+        return names, _stacked([part.with_columns(names).features for part in parts])
     _check_present("feature_names", named, [part.feature_names for part in named])
     if not named or named[0].feature_names is None:
         width = max(part.n_features for part in parts)
@@ -138,6 +142,15 @@ def _features(parts: Sequence[CandidateLists]) -> tuple[list[str] | None, Featur
             text = f"{part.source}: no feature {some}, which other files have; read as 0"
             warnings.warn(text, DataNote, stacklevel=4)
     return names, _stacked([part.with_columns(names).features for part in parts])
+
+
+def _indices(parts: Sequence[CandidateLists]) -> Index | None:
+    """The columns of all sets, from 0, if all names are indices and some sets have columns far apart."""
+    columns = [part.columns() for part in parts]
+    numbers = [some.numbers for some in columns if some.numbers is not None and not some.from_0]
+    if len(numbers) < len(parts) or all(some.names is None for some in columns):
+        return None
+    return np.unique(np.concatenate(numbers))
 
 
 def _widened(features: Features, width: int) -> Features:

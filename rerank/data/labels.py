@@ -12,6 +12,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from rerank import memory
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
@@ -178,6 +179,8 @@ def _levels(labels: Floats, group: Index, k: int) -> Floats:
     offsets = np.append(np.flatnonzero(starts_group[places]), len(places)).astype(np.int64)
     longest = int(np.diff(offsets).max())
     k = min(k, longest)
+    what = f"{k:,} clusters of {longest:,} labels"
+    memory.require(4 * k * (longest + 1), what, "fewer clusters need less (--quantise)")
     levels = np.empty(len(places), dtype=np.int32)
     _kmeans.nearest_means(
         np.ascontiguousarray(value[places]),

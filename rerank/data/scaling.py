@@ -28,9 +28,10 @@ from typing import Any
 
 import numpy as np
 
+from rerank import memory
 from rerank.data.columns.offsets import are_bounds
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Features, Mixed, Sparse
+from rerank.data.matrix import Dense, Features, Mixed, Sparse, require_dense
 from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats, Mask
 from rerank.errors import ConfigError, DataError
@@ -112,6 +113,7 @@ class Scaling:
 
     def _dense(self, lists: CandidateLists, values: AnyArray, columns: AnyArray) -> AnyArray:
         """Scaled values (n_items, n) of dense ``columns`` (n)."""
+        require_dense(len(values), values.shape[1], values.dtype)
         new = np.empty_like(values)
         if self.name == "list-rank":
             longest = int(lists.lengths.max())
@@ -224,6 +226,7 @@ def fit_scaling(name: str, lists: CandidateLists) -> Scaling:
     if isinstance(features, Dense) and name == "rank":
         return Scaling(name, d, dense, _fit_ranks(lists, features))
     how = name == "zscore", tolerance_of(features.dtype)
+    memory.require(8 * 7 * d, f"the statistics of {d:,} features", "fewer features need less")
     shift, divisor = np.zeros(d), np.full(d, np.inf if beside is None else 1.0)
     if isinstance(features, Dense):
         column = _scaling.dense_fit(features.values, *how, shift, divisor, np.empty((5, d)))

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rerank import memory
 from rerank.data.types import Floats, Ints
 from rerank.errors import ConfigError, DataError
 from rerank.native.evaluation import _resample
+from rerank.text import count
 
 # Per-list values closer than this are a tie: they differ by rounding, not by ranking.
 TOLERANCE = 1e-9
@@ -52,9 +54,9 @@ def bootstrap_sums(per_list: Floats, samples: int, seed: int) -> Floats:
     -------
     float64 (samples, width)
     """
-    _check_samples(samples)
-    rng = np.random.Generator(np.random.PCG64(seed))
     n = _check_rows(per_list)
+    _check_samples(samples, per_list.shape[1])
+    rng = np.random.Generator(np.random.PCG64(seed))
     step = max(1, _DRAWS // n)
     sizes = [min(step, samples - start) for start in range(0, samples, step)]
     return _sums(per_list, (rng.integers(n, size=(size, n), dtype=np.int32) for size in sizes), samples)
@@ -83,10 +85,10 @@ def randomised_sums(a: Floats, b: Floats, samples: int, seed: int) -> tuple[Floa
     DataError
         If the shapes differ, or there is no list.
     """
-    _check_samples(samples)
     if a.shape != b.shape:
         raise DataError(f"statistics of shapes {a.shape} and {b.shape} cannot be swapped")
     n = _check_rows(a)
+    _check_samples(samples, 4 * a.shape[1])
     rng = np.random.Generator(np.random.PCG64(seed))
     both = np.concatenate([a, b])
     here = np.arange(n, dtype=np.int32)
@@ -113,9 +115,11 @@ def _sums(rows: Floats, draws: Iterable[Ints], samples: int) -> Floats:
     return out[:, :width]
 
 
-def _check_samples(samples: int) -> None:
+def _check_samples(samples: int, width: int) -> None:
     if samples < 1:
         raise ConfigError(f"samples must be at least 1, got {samples}")
+    what = f"{samples:,} samples of {count(width, 'statistic')}"
+    memory.require(16 * samples * (width + 1), what, "fewer samples need less (--samples)")
 
 
 def _check_rows(rows: Floats) -> int:

@@ -19,6 +19,8 @@ from rerank.models.weights import load_linear, weights_of
 from rerank.placing import make_folder
 from rerank.reading import Reading
 
+_MOST_FOLDS = 10_000  # folders that are made
+
 
 def save(
     data: Any,
@@ -132,6 +134,8 @@ def split_file(
     """
     if bool(parts) == (folds is not None):
         raise ConfigError("give parts (--part NAME=SHARE, twice or more) or --folds K")
+    if folds is not None and folds > _MOST_FOLDS:
+        raise ConfigError(f"--folds: found {folds}, expected at most {_MOST_FOLDS}")
     if os.path.basename(suffix) != suffix:
         raise ConfigError(f"--suffix: found {suffix!r}, expected one that names no folder, such as .letor")
     target = base.format_for(f"part{suffix}")

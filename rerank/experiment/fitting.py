@@ -9,11 +9,12 @@ from typing import Literal
 
 import numpy as np
 
-from rerank import parallel
+from rerank import memory, parallel
 from rerank.data.alignment import aligned
 from rerank.data.judge import Judge, Metric, SelectingJudge, corpus_value
 from rerank.data.leads import checked_margin, first_best_items
 from rerank.data.lists import CandidateLists
+from rerank.data.overlap import sketch
 from rerank.data.ranges import uneven_columns
 from rerank.data.scaling import AUTO, Scaling, fit_scaling
 from rerank.data.types import Floats
@@ -27,6 +28,7 @@ from rerank.models.keep_margin import margin_effect, tune_margin
 from rerank.models.training import SeedsRecord
 from rerank.models.weights import NamedWeights, initial_for
 
+_RUN_BYTES = 4096  # of a model beside its weights
 Margin = float | Literal["auto"] | None
 
 
@@ -72,7 +74,9 @@ class Prepared:
         model.training.learner = learner.name
         model.training.settings = learner.get_params()
         size = {"lists": self.source.n_lists, "items": self.source.n_items}
-        data = model.training.data.model_copy(update={"fingerprint": self.fingerprint, **size})
+        data = model.training.data.model_copy(
+            update={"fingerprint": self.fingerprint, "sketch": self.sketch, **size}
+        )
         model.training.data = data
         if self.train.judge is not None:
             metric = {"metric": self.train.judge.name}
@@ -89,6 +93,11 @@ class Prepared:
     def fingerprint(self) -> str:
         """The fingerprint of the training lists as given, which every model records."""
         return self.source.fingerprint()
+
+    @cached_property
+    def sketch(self) -> str:
+        """Hashes of single training lists as given, which every model records."""
+        return sketch(self.source)
 
     @cached_property
     def dev_is_train(self) -> bool:
@@ -276,6 +285,8 @@ def fit_seeds(prepared: Prepared, learner: Learner, n: int, keep_margin: Margin 
         raise ConfigError("seeds: runs are compared by a metric: give one (--metric, metric=)")
     if n < 2:
         raise ConfigError(f"seeds: found {n}, expected 2 or more")
+    size = 8 * part.lists.n_features + 24 * part.lists.n_lists + _RUN_BYTES
+    memory.require(n * size, f"{n:,} runs", "fewer runs need less (--seeds)")
     seeds = [settings["seed"] + k for k in range(n)]
     learners = [(type(learner)(**{**settings, "seed": seed}), keep_margin) for seed in seeds]
     models = parallel.each(prepared.fit, learners, threads=True)

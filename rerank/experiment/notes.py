@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index, Mask
+from rerank.data.overlap import overlap
+from rerank.data.types import Floats
 from rerank.errors import DataNote
 from rerank.evaluation.evaluate import Evaluation
 from rerank.metrics.base import parse
 from rerank.report.contents import doubled_ids
-from rerank.text import count, some
+from rerank.text import count
 
-# Tests of fewer lists can hardly be significant: Wilcoxon's least p-value for five is .0625.
-_FEW_LISTS = 6
-# A copied label is no coincidence from so many judged items on.
-_ENOUGH = 20
-# Lists of other sentences may have the same features: 6 % of syscomb-wmt10's have.
-_SHARE = 0.1
+# Tests of fewer lists show little: Wilcoxon's least p-value for four is .125.
+_FEW_LISTS = 5
 
 
 def note(text: str) -> None:
@@ -104,72 +101,11 @@ def _ranking(lists: CandidateLists, values: Floats) -> bytes:
     return hashlib.blake2b(order.tobytes() + np.packbits(tied).tobytes()).digest()
 
 
-def note_training(lists: CandidateLists, dev: CandidateLists | None) -> None:
-    """Warn about features that are copies of the label, and about dev lists that are training lists."""
-    copies = copied_labels(lists)
-    if copies:
-        what = count(len(copies), "feature")
-        note(f"{lists.source}: {what} ({some(copies)}) with one value per label: known at prediction?")
-    if dev is None:
-        return
-    same = _shared(lists, dev.with_columns(lists.names()))
-    if same:
-        note(f"{dev.source}: {same} of {count(dev.n_lists, 'list')} have the features of training lists")
+def note_trained_on(known: str, names: Sequence[str], lists: CandidateLists, what: str) -> None:
+    """Warn if many lists have the features of training lists; parameters are those of ``overlap``.
 
-
-def copied_labels(lists: CandidateLists) -> list[str]:
-    """Return the names of features that are a strictly monotone function of the label on all judged items.
-
-    Few items or a single label tell nothing, and give none. Unjudged items do not count.
+    ``what`` is what the note calls the training lists.
     """
-    if lists.labels is None:
-        return []
-    judged = np.flatnonzero(~np.isnan(lists.labels))
-    if len(judged) < _ENOUGH:
-        return []
-    items = judged[np.argsort(lists.labels[judged], kind="stable")]
-    steps = np.diff(lists.labels[items]) > 0
-    if not steps.any():
-        return []
-    names = lists.names()
-    return [names[j] for j in _candidates(lists, items, steps) if _copies(lists, j, items, steps)]
-
-
-def _candidates(lists: CandidateLists, items: Index, steps: Mask) -> list[int]:
-    """Columns that could be copies: they are on a few items, some around the first steps."""
-    at = np.flatnonzero(steps)[:8]
-    few = np.unique(np.concatenate([at, at + 1, [0, len(items) - 1]]))
-    features = lists.features.take(items[few])
-    columns = features.occurring()
-    places = np.full(lists.n_features, -1, dtype=np.int64)
-    places[columns] = np.arange(len(columns))
-    changes = np.diff(features.select(places, len(columns)).to_dense(), axis=0)
-    expected = np.add.reduceat(steps, few[:-1], dtype=np.int64) > 0
-    fits = ((changes != 0) == expected[:, None]).all(axis=0)
-    return [int(j) for j in columns[fits]]
-
-
-def _copies(lists: CandidateLists, j: int, items: Index, steps: Mask) -> bool:
-    """Whether column j changes exactly where the label does, always in one direction."""
-    changes = np.diff(lists.features.column(j)[items])
-    one_way = bool((changes >= 0).all() or (changes <= 0).all())
-    return one_way and np.array_equal(changes != 0, steps)
-
-
-def _shared(lists: CandidateLists, dev: CandidateLists) -> int:
-    """Return how many dev lists have the features of training lists, 0 if so few that it may be chance."""
-    if np.array_equal(lists.offsets, dev.offsets):
-        fingerprints = {one.replace_labels(None).fingerprint() for one in (lists, dev)}
-        if len(fingerprints) == 1:
-            return dev.n_lists
-    known = set(_hashes(lists))
-    same = sum(one in known for one in _hashes(dev))
-    return same if same >= _SHARE * dev.n_lists else 0
-
-
-def _hashes(lists: CandidateLists) -> Iterator[bytes]:
-    """The features of each list as a hash; lists without three different rows are too poor to recognise."""
-    w = np.random.Generator(np.random.PCG64(0)).random(lists.n_features)
-    for row in np.split(lists.features.scores(w), lists.offsets[1:-1]):
-        if not np.isnan(row).any() and len(np.unique(row)) > 2:
-            yield row.tobytes()
+    share = overlap(known, names, lists)
+    if share:
+        note(f"{lists.source}: {share:.0%} of the lists have the features of {what}")

@@ -13,6 +13,7 @@ from rerank.data.pairs import PairRelation
 from rerank.data.types import Floats
 from rerank.errors import ConfigError
 from rerank.experiment.derive import with_quantised
+from rerank.experiment.notes import note_trained_on
 from rerank.experiment.outputs import check_outputs
 from rerank.experiment.sources import Data, inputs_of, read_lists
 from rerank.files import write_lines
@@ -82,6 +83,8 @@ def predict_file(
     elif keep_margin is not None:
         scorer.keep_margin = margin_of(keep_margin)
     lists = read_lists(data, reading)
+    known = scorer.training.data.sketch or ""
+    note_trained_on(known, scorer.feature_names, lists, "lists that the model was trained on")
     answer = grader(scorer) if grades else scorer.score
     scores = answer(lists, strict=reading.strict)
     decides = scorer.keep_margin is not None and not grades

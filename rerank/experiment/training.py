@@ -14,11 +14,12 @@ from rerank.data.joining import joined
 from rerank.data.judge import Metric
 from rerank.data.labels import parse_quantiser
 from rerank.data.lists import CandidateLists
+from rerank.data.overlap import sketch
 from rerank.data.scaling import AUTO
 from rerank.errors import ConfigError, DataNote
 from rerank.experiment.derive import labelled, with_quantised
 from rerank.experiment.fitting import Margin, Runs, fit_seeds, prepare, scaling_for
-from rerank.experiment.notes import note_training
+from rerank.experiment.notes import note_trained_on
 from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
 from rerank.experiment.sources import check_inputs
 from rerank.files import write_lines
@@ -168,7 +169,8 @@ def train_from(config: TrainConfig) -> TrainResult:
     dev = None
     if data.dev:
         dev = _load(config, "dev")
-    note_training(lists, None if _note_same_file(data) else dev)
+    if not _note_same_file(data) and dev is not None:
+        note_trained_on(sketch(lists), lists.names(), dev, "training lists")
     loaded = time.perf_counter()
     metric, margin = config.select.metric, config.select.keep_margin
     initial = None if data.init is None else load_weights(data.init)

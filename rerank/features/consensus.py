@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from rerank import memory
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
@@ -51,6 +52,9 @@ def consensus(lists: CandidateLists, by: str, statistic: str = "mean") -> Floats
     """
     if statistic not in STATISTICS:
         raise ConfigError(f"unknown statistic {statistic!r}; {did_you_mean(statistic, STATISTICS)}")
+    longest = int(lists.lengths.max())
+    what = f"the similarities of {longest:,} x {longest:,} candidates of a list"
+    memory.require(32 * longest**2, what, "shorter lists need less (--distinct leaves out equal texts)")
     if by in lists.names():
         return _by_column(lists, lists.features.column(lists.column_of(by)), statistic)
     similarity = _similarity(by)
@@ -113,6 +117,9 @@ def _batches(lists: CandidateLists) -> Iterator[list[int]]:
 def _each_as_reference(lists: CandidateLists, texts: StringColumn, chosen: list[int]) -> CandidateLists:
     """Each chosen list once for each of its candidates as the reference."""
     spans = [np.arange(lists.offsets[i], lists.offsets[i + 1]) for i in chosen]
+    starts = texts.offsets[lists.offsets]
+    n_bytes = sum(len(span) * int(starts[i + 1] - starts[i]) for i, span in zip(chosen, spans, strict=True))
+    memory.require(n_bytes, "the texts of a list once for each of its candidates", "shorter lists need less")
     items: Index = np.concatenate([np.tile(span, len(span)) for span in spans])
     references: Index = np.concatenate(spans)
     sizes = np.concatenate([np.full(len(span), len(span)) for span in spans])

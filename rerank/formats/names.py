@@ -22,6 +22,7 @@ _SUGGESTS = {
     **dict.fromkeys(("rank", "position"), "an order"),
 }
 _MOST = 8
+_EXAMINED = 1000  # names; among more, which were generated, only other cases of known ones are found
 
 # Numbers as people and spreadsheets write them, which no reader takes for numbers: 0,5 1.000 −1 ٣ 5% 0x1p3.
 _SPELT = re.compile(
@@ -56,9 +57,12 @@ def resembled(name: str, known: Iterable[str]) -> str | None:
 def note_resembling(source: str, names: Iterable[str], lists: Iterable[str]) -> None:
     """Warn about ``names`` without a role that look like a known one (``lists`` of lists), or like a leak."""
     found = []
-    for name in names:
+    known = (*lists, *_KNOWN, "score", "features", "references")
+    for i, name in enumerate(names):
         plain = name.strip().lower()
-        near = _SUGGESTS.get(plain) or resembled(name, (*lists, *_KNOWN, "score", "features", "references"))
+        near = _SUGGESTS.get(plain)
+        if near is None and (plain in known or (i < _EXAMINED and not plain[-1:].isdigit())):  # feature12
+            near = resembled(name, known)
         if near is not None and near != name:
             found.append(f"{quoted(name)} ({near}?)")
     if found:

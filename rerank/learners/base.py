@@ -6,6 +6,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rerank import memory
 from rerank.data.judge import Judge, SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
@@ -16,6 +17,8 @@ from rerank.registry import Registry
 from rerank.settings import Settings
 
 Watched = tuple[CandidateLists, Judge]
+
+_COLUMN_BYTES = 120  # of a feature's name and its weight in the vectors of a learner
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,10 @@ class Learner(Settings):
         FitError
             If the learner cannot be fitted to this data or does not accept one of the inputs.
         """
+        n = lists.n_features
+        memory.require(
+            _COLUMN_BYTES * n, f"the names and weights of {n:,} features", "fewer features need less"
+        )
         inputs = FitInputs(judge, dev, list_weights, pair_weights, initial)
         self._check(lists, inputs)
         model = self._fit(lists, inputs)

@@ -1,7 +1,7 @@
 """The keep margin: how far another item must lead the first-best before it takes its place.
 
-Most items that a reranker puts above the first-best by a hair are no better than it. One number, tuned on
-development lists after any learner, leaves those lists as they were.
+An item that a reranker puts above the first-best by a hair may well be no better than it. One number, tuned
+on development lists after any learner, leaves those lists as they were.
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ class DataRecord(Record):
     ----------
     fingerprint
         Hash of the lists as they were given.
+    sketch
+        Hashes of single lists, by which test lists that were trained on are recognised; see data.overlap.
     lists, items
         How many there were.
     pairs, lists_without_pair
@@ -29,6 +31,7 @@ class DataRecord(Record):
     """
 
     fingerprint: str | None = None
+    sketch: str | None = None
     lists: int | None = None
     items: int | None = None
     pairs: int | None = None

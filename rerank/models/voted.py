@@ -13,6 +13,8 @@ from rerank.data.types import AnyArray, Floats
 from rerank.errors import DataError
 from rerank.models.base import MODELS, Arrays, Model, heaviest_first
 
+_LARGEST = float(np.finfo(np.float64).max)
+
 
 class Votes:
     """Votes of weight vectors for the candidates of one set, counted vector by vector.
@@ -87,6 +89,8 @@ class VotedModel(Model):
             )
         if not np.isfinite(vectors).all() or not np.all((survived >= 0) & (survived < np.inf)):
             raise DataError("voted model: a weight or count that is not finite")
+        if np.abs(vectors).max(initial=0.0) > _LARGEST / max(float(survived.sum(dtype=np.longdouble)), 1.0):
+            raise DataError("voted model: weights and counts whose sums are not finite")
         self.vectors = vectors
         self.survived = survived
 

@@ -14,6 +14,7 @@ from rerank.text import count, some
 
 _MOST_NAMES = 6
 _LONGEST_NAME = 40
+_BLOCK = 1 << 20  # values compared at a time
 
 
 @dataclass
@@ -156,8 +157,11 @@ def _constant(lists: CandidateLists) -> str | None:
     idle = 0
     begin = lists.offsets[:-1]
     if isinstance(lists.features, Dense):
-        for column in lists.features.columns():
-            idle += bool(np.all(np.fmax.reduceat(column, begin) == np.fmin.reduceat(column, begin)))
+        width = max(_BLOCK // max(lists.n_items, 1), 1)
+        for first in range(0, lists.n_features, width):
+            block = lists.features.values[:, first : first + width]
+            equal = np.fmax.reduceat(block, begin) == np.fmin.reduceat(block, begin)
+            idle += int(equal.all(axis=0).sum())
         if idle:
             return f"{count(idle, 'feature that never differs', 'features that never differ')} within a list"
         return None

@@ -19,7 +19,7 @@ def _parts(model: Model) -> dict[str, Any]:
         "learner": training["learner"],
         "settings": training["settings"],
         "scaling": model.scaling_name,
-        "data": training["data"],
+        "data": {name: value for name, value in training["data"].items() if name != "sketch"},
         "rounds": training["rounds"],
         "keep_margin": plain_margin(model.keep_margin),
         "keep": training["keep"],

@@ -9,7 +9,7 @@ import pytest
 from reference.make import features as in_layout
 from scipy.sparse import csr_array
 
-from rerank.data.blocks import list_rows, pack_differing
+from rerank.data.blocks import MANY_VISITS, ListNumbers, list_rows, pack_differing
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Mixed, Sparse
 from rerank.data.pairs import PairRelation, make_pairs
@@ -139,40 +139,84 @@ def slow_numbers(features, columns, offsets, items):
     return local, bounds, own
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_features_are_numbered_by_list(seed):
+def numbered(features, offsets, items, monkeypatch, *, by_value):
+    """ListNumbers of sparse or mixed features, and the kernel's answer."""
+    monkeypatch.setattr("rerank.data.blocks.SHARED", 1)
+    mixed = isinstance(features, Mixed)
+    block = features.rows if mixed else features
+    numbers = ListNumbers(block, len(offsets) - 1, len(features.places) if mixed else 0, by_value)
+    return numbers, _blocks.number_by_list(features.matrix(), offsets, items, numbers)
+
+
+def random_rows(seed):
+    """Sparse or mixed features of 12 rows, lists of 10 of them, and the columns that all rows have."""
     rng = np.random.default_rng(seed)
-    X = np.where(rng.random((12, 9)) < 0.4, 1.0, 0.0)
+    X = np.where(rng.random((12, 9)) < 0.5, rng.integers(1, 3, (12, 9)), 0).astype(float)
     X[:, [2, 5]] = 0.0
     features = in_layout("sparse", X)
     columns = np.array([2, 5] if seed % 2 else [], dtype=np.int32)
-    offsets = np.array([0, 1, 5, 10], dtype=np.int64)
-    items = rng.permutation(12)[:10]
-    local = np.zeros(features.n_values, dtype=np.uint16)
-    bounds = np.empty(4, dtype=np.int64)
-    own = np.empty(100, dtype=np.int32)
-    number = np.full(9, -1, dtype=np.int32)
-    most = _blocks.number_by_list(
-        features.indptr, features.indices, columns, offsets, items, number, local, bounds, own
-    )
-    expected, ends, of_lists = slow_numbers(features, columns.tolist(), offsets, items)
-    assert bounds.tolist() == ends
-    assert own[: ends[-1]].tolist() == of_lists
-    assert {at: int(local[at]) for at in expected} == expected
+    if len(columns):
+        features = Mixed(np.ones((12, 2)), columns, features)
+    return features, np.array([0, 1, 5, 10], dtype=np.int64), rng.permutation(12)[:10], columns.tolist()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_features_are_numbered_by_list(seed, monkeypatch):
+    features, offsets, items, columns = random_rows(seed)
+    block = features.rows if columns else features
+    numbers, most = numbered(features, offsets, items, monkeypatch, by_value=False)
+    expected, ends, of_lists = slow_numbers(block, columns, offsets, items)
+    assert numbers.bounds.tolist() == [ends, ends]
+    assert numbers.features[: ends[-1]].tolist() == of_lists
+    assert {at: int(numbers.entry[at]) for at in expected} == expected
     assert most == np.diff(ends).max()
-    assert (number == -1).all()
 
 
-def test_a_list_of_more_features_than_numbers_is_not_numbered():
+@pytest.mark.parametrize("seed", range(6))
+def test_values_are_numbered_by_list(seed, monkeypatch):
+    features, offsets, items, columns = random_rows(seed)
+    block = features.rows if columns else features
+    if seed == 4:  # so many values that not every other one is searched
+        features = block = in_layout("sparse", np.tile(np.arange(1.0, 61)[:, None], (1, 2)))
+        offsets, items = np.array([0, 60]), np.arange(60)
+    numbers, most = numbered(features, offsets, items, monkeypatch, by_value=True)
+    _, ends, of_lists = slow_numbers(block, columns, offsets, items)
+    assert numbers.bounds[0].tolist() == ends
+    assert numbers.features[: ends[-1]].tolist() == of_lists
+    assert most == np.diff(numbers.bounds[1]).max()
+    for i, (first, last) in enumerate(itertools.pairwise(offsets)):
+        here = slice(*numbers.bounds[1, i : i + 2])
+        of_list = of_lists[ends[i] : ends[i + 1]]
+        entries = [(of_list[m], x) for m, x in zip(numbers.place[here], numbers.values[here], strict=True)]
+        met = {(f, 1.0) for f in columns}
+        for row in items[first:last]:
+            for at in range(*block.indptr[row : row + 2]):
+                assert entries[numbers.entry[at]] == (block.indices[at], block.data[at])
+                met.add((block.indices[at], block.data[at]))
+        assert entries[: len(columns)] == [(f, 1.0) for f in columns]
+        assert set(entries) == met
+        assert len(entries) == len(met)
+
+
+def test_a_list_of_more_features_than_numbers_is_not_numbered(monkeypatch):
     indices = np.arange(65537, dtype=np.int32)
-    given = (np.array([0, 65537]), indices, np.empty(0, np.int32), np.array([0, 1]), np.array([0]))
-    scratch = (
-        np.full(65537, -1, np.int32),
-        np.empty(65537, np.uint16),
-        np.empty(2, np.int64),
-        indices.copy(),
-    )
-    assert _blocks.number_by_list(*given, *scratch) == -1
+    features = Sparse(np.array([0, 65537]), indices, np.ones(65537), 65537)
+    for by_value in (False, True):
+        given = (features, np.array([0, 1]), np.array([0]), monkeypatch)
+        assert numbered(*given, by_value=by_value)[1] == -1
+
+
+def test_values_that_items_do_not_share_are_not_numbered():
+    n, width = 64, 200
+    indices = np.tile(np.arange(width, dtype=np.int32) * 50, n)
+    indptr = np.arange(0, n * width + 1, width, dtype=np.int64)
+    for values, shared in ((np.arange(1.0, n * width + 1), False), (np.ones(n * width), True)):
+        features = Sparse(indptr, indices, values, 10_000)
+        y = np.arange(n) % 4
+        pairs = make_pairs(CandidateLists.from_arrays(features, y, group=[4] * 16), PairRelation())
+        # Values of 1 that all items have are packed away; features of other values still get numbers.
+        rows = list_rows(features, pairs, MANY_VISITS)
+        assert rows.most == (0 if shared else width)
 
 
 @pytest.mark.parametrize("layout", ["sparse", "indicators", "mixed", "packed"])
@@ -189,14 +233,15 @@ def test_numbered_features_train_the_same_model(algorithm, layout, monkeypatch):
         lists = CandidateLists.from_arrays(in_layout(layout, X), y, group=[1, 9, 20, 2, 28])
     models = []
     monkeypatch.setattr("rerank.data.blocks.SHARED", 0)
-    for few in (0, 10**9):
+    for few, many in ((10**9, 3), (0, 3), (0, 6)):  # no numbers, of values, of features
         monkeypatch.setattr("rerank.data.blocks.FEW", few)
+        monkeypatch.setattr("rerank.data.blocks.MANY_VISITS", many)
         pairs = make_pairs(lists, PairRelation())
-        assert (list_rows(lists.features, pairs, 5).most > 0) == (few == 0 and layout != "indicators")
+        assert (list_rows(lists.features, pairs, 5).most > 0) == (few == 0)
         models.append(Perceptron(algorithm=algorithm, rounds=5, margin="uneven", tau=0.5).fit(lists))
-    assert models[0].weights.tobytes() == models[1].weights.tobytes()
+    assert len({model.weights.tobytes() for model in models}) == 1
     updates = [[row["updates"] for row in model.curve] for model in models]
-    assert updates[0] == updates[1]
+    assert updates[0] == updates[1] == updates[2]
 
 
 @pytest.mark.parametrize("shared", [False, True])

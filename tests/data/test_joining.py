@@ -81,3 +81,23 @@ def test_a_dense_feature_that_a_file_lacks_is_reported():
 def test_what_does_not_agree_is_refused(other, message):
     with pytest.raises(DataError, match=f"^{message}"):
         joined([make("pq"), other])
+
+
+def test_columns_that_are_indices_are_matched_by_them():
+    def part(qid, X, names=None):
+        X = np.array([X], dtype=float)
+        return CandidateLists.from_arrays(X, qid=[qid], feature_names=names)
+
+    far, near = part("a", [1, 2], ["2", "20000000"]), part("b", [3, 4, 5])
+    for parts, rows in (
+        ([far, near], [[0, 1, 0, 2], [3, 4, 5, 0]]),
+        ([near, far], [[3, 4, 5, 0], [0, 1, 0, 2]]),
+    ):
+        both = joined(parts)
+        assert both.names() == ["1", "2", "3", "20000000"]
+        assert both.features.to_dense().tolist() == rows
+    both = joined([far, part("c", [7, 8], ["5", "20000000"])])
+    assert (both.names(), both.features.to_dense().tolist()) == (
+        ["2", "5", "20000000"],
+        [[1, 0, 2], [0, 7, 8]],
+    )

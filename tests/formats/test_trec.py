@@ -19,6 +19,7 @@ from rerank.data.matrix import Dense
 from rerank.data.store import write_store
 from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import load
+from rerank.formats.base import save
 from rerank.formats.trec.format import TRECRun
 from rerank.metrics.base import parse
 
@@ -53,7 +54,7 @@ def test_a_run(tmp_path: Path) -> None:
     assert lists.offsets.tolist() == [0, 2, 3]
     assert list(lists.list_ids) == ["q2", "q1"]
     assert list(lists.item_ids) == ["d1", "d2", "d1"]
-    assert lists.feature_names == ["score"]
+    assert lists.feature_names == ["tag"]
     assert lists.features.to_dense().tolist() == [[9.5], [0.3], [-1]]
     assert lists.base_scores.tolist() == [9.5, 0.3, -1]
     assert lists.first_best.tolist() == [-1, -2, -1]
@@ -439,12 +440,21 @@ def test_first_best_is_trec_evals(tmp_path: Path, seed: int, ranks: str) -> None
             assert first_best_of(lists, metric) == wanted, metric
 
 
+def test_a_run_has_the_same_feature_alone_merged_and_written_again(tmp_path: Path) -> None:
+    first, second = path_of(tmp_path, RUN), path_of(tmp_path, RUN.replace("tag", "other"), "y.run")
+    alone, merged = load(first), load(first, merge=(second,))
+    assert [alone.names(), merged.names()] == [["tag"], ["tag", "other"]]
+    with warnings.catch_warnings(action="error"):
+        save(alone, str(tmp_path / "copy.run"))
+    assert load(str(tmp_path / "copy.run")).names() == ["tag"]
+
+
 def test_first_best_with_tied_scores(tmp_path: Path) -> None:
     qrels = path_of(tmp_path, "q 0 d1 1\n", "qrels")
     lists = load(path_of(tmp_path, "q Q0 d1 1 .5 t\nq Q0 d2 2 .5 t\nq Q0 d3 3 .1 t\n"), qrels=qrels)
     assert first_best_of(lists, "RR") == [0.5]
     assert first_best_of(lists, "RR", ties="input") == [1.0]
-    by_feature = lists.with_first_best("score")
+    by_feature = lists.with_first_best("t")
     assert first_best_of(by_feature, "RR") == [1.0]
 
 

@@ -60,8 +60,8 @@ def test_absent_values_may_be_missing(tmp_path):
 
 
 def test_narrow_sets_are_unnamed(tmp_path):
-    assert read(tmp_path, "1 1:1 900000:1\n").feature_names is None
-    assert read(tmp_path, "1 1:1 900000:1\n").n_features == 900000
+    assert read(tmp_path, "1 qid:1 1:1 900000:1\n").feature_names is None
+    assert read(tmp_path, "1 qid:1 1:1 900000:1\n").n_features == 900000
 
 
 def test_a_set_that_fills_its_columns_keeps_them_all(tmp_path):
@@ -79,7 +79,7 @@ def test_values_in_columns_left_out_are_dropped():
 
 @pytest.mark.parametrize("index", [1_000_001, 2**31 - 1])
 def test_the_largest_index_is_kept_even_if_its_value_is_zero(tmp_path, index):
-    lists = read(tmp_path, f"1 1:1 {index}:0\n0 1:2\n")
+    lists = read(tmp_path, f"1 qid:1 1:1 {index}:0\n0 qid:1 1:2\n")
     assert lists.names() == ["1", str(index)]
 
 
@@ -87,11 +87,11 @@ def test_an_index_beyond_32_bits_is_one_line(tmp_path):
     with pytest.raises(
         RerankError, match=r"set.txt:1: found index '2147483648', expected an index of at most"
     ):
-        read(tmp_path, "1 1:1 2147483648:1\n")
+        read(tmp_path, "1 qid:1 1:1 2147483648:1\n")
 
 
 def test_indices_from_0_name_columns_like_unnamed_ones(tmp_path):
-    far = read(tmp_path, "1 0:1 20000000:1\n0 0:2\n", zero_based=True)
+    far = read(tmp_path, "1 qid:1 0:1 20000000:1\n0 qid:1 0:2\n", zero_based=True)
     assert far.names() == ["1", "20000001"]
 
 
@@ -191,3 +191,13 @@ def test_bllip_weights_have_the_features_present(tmp_path):
     model = rerank.experiment.import_weights(str(tmp_path / "w"), str(tmp_path / "m"), "bllip")
     lists = read(tmp_path, BLLIP.replace("14=2", "7=2"), "set.bllip")
     assert model.score(lists).tolist() == [4.0, 0.0]
+
+
+def test_files_with_and_without_far_columns_are_joined(tmp_path):
+    (tmp_path / "far.txt").write_text(FAR)
+    (tmp_path / "near.txt").write_text(NEAR.replace("qid:1", "qid:3").replace("qid:2", "qid:4"))
+    config = {"data.train": [str(tmp_path / "far.txt"), str(tmp_path / "near.txt")]}
+    model = rerank.experiment.train_files(
+        rerank.config.read_config(None, [], config), str(tmp_path / "m")
+    ).model
+    assert model.feature_names == ["1", "2", "3", "4", "5", "6", "7", "20000000"]

@@ -143,6 +143,17 @@ def test_a_feature_that_never_differs_within_a_list_keeps_its_weight():
     assert model.training.rounds.init == "even"
 
 
+@pytest.mark.parametrize("layout", ["sparse", "indicators", "mixed"])
+def test_features_numbered_by_list_give_the_same_weights(layout, monkeypatch):
+    lists = judged_lists(3, layout)
+    monkeypatch.setattr("rerank.data.blocks.SHARED", 0)
+    weights = []
+    for few in (10**9, 0):
+        monkeypatch.setattr("rerank.data.blocks.FEW", few)
+        weights.append(fit(make_learner("mira", {"rounds": 9}), lists, metric="BLEU").weights)
+    assert weights[0].tobytes() == weights[1].tobytes()
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_candidates_all_the_same_are_refused(layout):
     lists = judged_lists(0, layout)

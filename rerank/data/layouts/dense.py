@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.layouts.base import Features
+from rerank.data.layouts.base import Features, require_dense
 from rerank.data.layouts.sparse import Sparse
 from rerank.data.types import AnyArray, Floats, Index
 from rerank.errors import DataError
@@ -60,12 +60,14 @@ class Dense(Features):
         return self.values[:, j].astype(np.float64)
 
     def select(self, columns: Index, n_features: int) -> Dense:
+        require_dense(self.n_items, n_features, self.dtype)
         out = np.zeros((self.n_items, n_features), dtype=self.values.dtype)
         kept = columns >= 0
         out[:, columns[kept]] = self.values[:, kept]
         return Dense(out)
 
     def with_columns(self, values: Floats) -> Dense:
+        require_dense(self.n_items, self.n_features + values.shape[1], self.dtype)
         return Dense(np.hstack([self.values, values.astype(self.values.dtype)]))
 
     def occurring(self) -> Index:

@@ -27,7 +27,7 @@ from rerank.formats.common import (
 from rerank.formats.moses.read import read_lists
 from rerank.native.formats._write import most_values, write_moses
 
-_LINE = re.compile(rb"[^|\n]*[^|\s][^|\n]*\|\|\|[^\n]*[ \t]\|\|\|([ \t]|$)")
+_LINE = re.compile(rb"[^\S\n]*+[^|\s][^|\n]*+\|\|\|[^\n]*[ \t]\|\|\|([ \t]|$)")  # *+: no backtracking
 
 _BARS = re.compile(rb"(?<![^ \t])\|\|\|(?![^ \t])")
 _BAD_ID = re.compile(rb"\n|\|\|\||^[ \t]|[ \t]$|^\xef\xbb\xbf|^$")

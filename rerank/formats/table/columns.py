@@ -66,7 +66,7 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
     found = {option: name for option, name in found.items() if name and option not in given}
     chosen = {**given, **found}
     if "list_column" not in chosen:
-        near = next((f" (is it {quoted(name)}?)" for name in free if resembled(name, LISTS)), "")
+        near = next((f" (is it {quoted(name)}?)" for name in free[:1000] if resembled(name, LISTS)), "")
         expected = f"the name of the list's column by --list-column{near}"
         raise FormatError(source, 1, f"no column named {', '.join(LISTS)}", expected)
     if found:

@@ -28,10 +28,10 @@ _LINE = re.compile(
 class TRECRun(Format):
     """Reader and writer of TREC runs.
 
-    The score is both the only feature, "score", and ``base_scores``; the document is the item's id. The
-    first-best order is that of the ranks, on ties that of the lines; a warning reports if the scores, which
-    trec_eval sorts by, give another order. ``qrels`` gives labels; documents that it does not judge have
-    none. If the lines of a query are not contiguous, they are brought together.
+    The score is both the only feature, named by the tag, and ``base_scores``; the document is the item's id.
+    The first-best order is that of the ranks, on ties that of the lines; a warning reports if the scores,
+    which trec_eval sorts by, give another order. ``qrels`` gives labels; documents that it does not judge
+    have none. If the lines of a query are not contiguous, they are brought together.
 
     ``merge`` names further runs of the same queries: the candidates of a query are then the documents of all
     runs, and each run is a feature, named by its tag. A document that a run lacks has 0 there, or NaN with
@@ -81,12 +81,25 @@ class TRECRun(Format):
             raise DataError(f"{path}: {found}, which a run cannot hold; {STORE}")
         ranks = _ranks(lists, scores if lists.first_best is None else lists.first_best)
         names = [queries.bytes_at(i) for i in range(lists.n_lists)]
-        list_index = lists.list_index
+        list_index, tag = lists.list_index, _tag(lists)
         with atomic_write(path) as file:
             for item in in_input_order(lists).tolist():
                 score = repr(float(scores[item])).encode()
                 place = names[list_index[item]], ids.bytes_at(item), ranks[item]
-                file.write(b"%b Q0 %b %d %b rerank\n" % (*place, score))
+                file.write(b"%b Q0 %b %d %b %b\n" % (*place, score, tag))
+
+    def keeps(self, lists: CandidateLists, column: str) -> bool:
+        if column == "feature_names":
+            return _tag(lists) == lists.names()[0].encode("utf-8", "surrogateescape")
+        return super().keeps(lists, column)
+
+
+def _tag(lists: CandidateLists) -> bytes:
+    """The tag of a run that is written: the name of the feature that its scores are, otherwise rerank."""
+    scores = lists.base_scores
+    alone = lists.n_features == 1 and np.array_equal(lists.features.column(0), scores)  # type: ignore[arg-type]
+    tag = lists.names()[0].encode("utf-8", "surrogateescape") if alone else b""
+    return tag if _FIELD.fullmatch(tag) else b"rerank"
 
 
 def _ranks(lists: CandidateLists, order: Floats) -> Index:

@@ -112,7 +112,7 @@ def _note_disorder(run: Run) -> None:
 
 
 def as_lists(run: Run, options: ReadOptions) -> CandidateLists:
-    """Return one run as lists with its score as their feature."""
+    """Return one run as lists with its score as their feature, which has the name of its tag."""
     if options.dtype == "float32":
         check_float32(run.scores, run.source)
     return CandidateLists(
@@ -124,6 +124,6 @@ def as_lists(run: Run, options: ReadOptions) -> CandidateLists:
         list_ids=run.queries,
         item_ids=run.documents,
         rows=run.rows,
-        feature_names=["score"],
+        feature_names=[run.tag],
         source=run.source,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank import memory
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import FitError
@@ -29,7 +30,15 @@ class Ballots:
     def visit(self, weights: Floats, updated: bool) -> None:
         """Record a visit that left ``weights`` (n_features): a new vector, or one more visit survived."""
         if updated:
-            if (len(self.vectors) + 1) * self.n_features * 8 > MAX_BYTES:
+            row = self.n_features * 8
+            size = (len(self.vectors) + 1) * row
+            if (
+                size // memory.SMALL > (size - row) // memory.SMALL
+            ):  # the next piece, and its copy in the model
+                memory.require(
+                    memory.SMALL + 2 * row, "more voted weights", "average=average needs one vector"
+                )
+            if size > MAX_BYTES:
                 raise FitError(
                     f"voted weights: {len(self.vectors)} vectors of {self.n_features} features fill 1 GiB; "
                     "use average=average, which approximates them (Collins 2002)"

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from rerank.data.blocks import number_by_list
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
@@ -152,8 +153,10 @@ class _State:
 
     def __init__(self, learner: Mira, lists: CandidateLists, worth: _Worth, weights: Floats) -> None:
         self.c = learner.c
-        self.weights = Weights(weights)
         self.matrix = lists.features.matrix()
+        rows = np.arange(lists.n_items, dtype=np.int64)
+        most = number_by_list(self.matrix, lists.features, lists.offsets, rows, learner.rounds)
+        self.weights = Weights(weights, most)
         self.step = Difference(self.matrix)
         self.worths = _mira.Worths(
             lists.offsets, worth.stats, worth.kind, *worth.parameters, worth.factor, learner.decay

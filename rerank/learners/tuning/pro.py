@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from rerank import memory
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
@@ -92,6 +93,8 @@ class Pro(Learner):
         """The pairs of all lists; raises FitError if there is none."""
         labels = lists.labels
         assert labels is not None
+        need = 64 * self.samples
+        memory.require(need, f"{self.samples:,} pairs drawn from a list", "fewer need less (--set samples)")
         rng = np.random.default_rng(self.seed)
         found = []
         for first, last in zip(lists.offsets[:-1].tolist(), lists.offsets[1:].tolist(), strict=True):

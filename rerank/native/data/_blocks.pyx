@@ -1,4 +1,15 @@
-"""CSR rows of lists without the features that do not differ within the list."""
+"""CSR rows of lists: without the features that do not differ in a list, and numbered anew in each list."""
+
+import numpy as np
+
+from libc.string cimport memset
+
+from rerank.native.data._matrix cimport Matrix
+from rerank.native.data._matrix cimport Rows
+
+cdef enum:
+    MOST = 65536  # entries of a list that can be numbered
+    STEPS = 16  # so many more values of a feature are searched for the same one
 
 
 def differing_values(
@@ -70,50 +81,130 @@ def differing_values(
     return kept, looked
 
 
-def number_by_list(
-    const long long[::1] indptr,
-    const int[::1] indices,
-    const int[::1] columns,
-    const long long[::1] offsets,
-    const long long[::1] items,
-    int[::1] number,
-    unsigned short[::1] local,
-    long long[::1] bounds,
-    int[::1] features,
-):
-    """Number the features of every list from 0, in the order of their first appearance.
+# The entries of one list as they are numbered; see ``Local`` in _matrix.pxd.
+cdef struct Numbering:
+    unsigned short* place
+    double* values  # NULL: an entry is a feature
+    int* features
+    int* number  # by feature: its first entry, or -1
+    int* more  # by entry: another one of the same feature, or -1
+    long long n_entries
+    long long n_features
+    long long room
 
-    IN indptr (n_rows + 1) and indices (n_values) of the rows; columns, the features that all rows have, which
-    get the first numbers; offsets (n_lists + 1) and items (n_items), the rows of each list. IN/OUT number
-    (n_features), -1 before and after. OUT local (n_values), the number of each value of these rows; bounds
-    (n_lists + 1) of the lists in features, which needs room for all values and columns.
-    Return the largest number of features of a list, or -1 if one has more than can be numbered.
-    """
-    cdef Py_ssize_t i
-    cdef Py_ssize_t m
-    cdef long long item
+
+cdef int same_value(Numbering* to, int e, double x) noexcept nogil:
+    """Return the entry with the value x of the feature of entry e; a new one after STEPS others."""
+    cdef int head = e
+    for _ in range(STEPS):
+        e = to.more[e]
+        if e < 0:
+            break
+        if to.values[e] == x:
+            return e
+    e = <int> to.n_entries
+    to.n_entries += 1
+    to.place[e] = to.place[head]
+    to.values[e] = x
+    to.more[e] = to.more[head]
+    to.more[head] = e
+    return e
+
+
+cdef inline bint number_row(
+    Numbering* to, const int* indices, const double* data, long long n, bint by_value, unsigned short* entry
+) noexcept nogil:
+    """OUT entry: the numbers of the n values of a row. Return whether there was room for them."""
+    cdef double x = 1.0
     cdef long long at
-    cdef long long start
-    cdef long long used = 0
-    cdef long long most = 0
+    cdef int e
     cdef int f
+    cdef bint new
+    if to.n_entries + n > min(to.room, MOST):
+        return False
+    for at in range(n):
+        # What a new entry would be is written in any case: a branch would often be mispredicted.
+        f = indices[at]
+        e = to.number[f]
+        new = e < 0
+        e = <int> to.n_entries if new else e
+        to.number[f] = e
+        to.features[to.n_features] = f
+        if by_value:
+            x = data[at]
+            to.place[to.n_entries] = <unsigned short> to.n_features
+            to.values[to.n_entries] = x
+        to.n_entries += new
+        to.n_features += new
+        if by_value and to.values[e] != x:
+            e = same_value(to, e, x)
+        entry[at] = <unsigned short> e
+    return True
+
+
+cdef void next_list(Numbering* to) noexcept nogil:
+    """Make ready for a list that starts after the features and the entries of this one."""
+    cdef long long at
+    for at in range(to.n_features):
+        to.number[to.features[at]] = -1
+    memset(to.more, 0xFF, to.n_entries * sizeof(int))
+    to.features += to.n_features
+    to.room -= to.n_entries
+    if to.values != NULL:
+        to.place += to.n_entries
+        to.values += to.n_entries
+    to.n_features = to.n_entries = 0
+
+
+def number_by_list(Matrix matrix, const long long[::1] offsets, const long long[::1] items, numbers):
+    """Number the features of every list from 0, or its entries: each feature with each of its values.
+
+    The columns that all rows have get the first numbers, the others follow in the order of their first
+    appearance. A feature of many values may have several entries with the same one.
+    IN offsets (n_lists + 1) and items (n_items), the rows of each list. OUT numbers: a ``ListNumbers``.
+    Return the largest number of entries of a list, or -1 if there is no room or a list has too many.
+    """
+    cdef const Rows* X = &matrix.rows
+    cdef unsigned short[::1] entry = numbers.entry
+    cdef unsigned short[::1] place = numbers.place
+    cdef double[::1] values = numbers.values
+    cdef long long[:, ::1] bounds = numbers.bounds
+    cdef int[::1] features = numbers.features
+    cdef int[::1] number = np.full(X.n_features, -1, dtype=np.int32)
+    cdef int[::1] more = np.full(MOST, -1, dtype=np.int32)
+    cdef double[::1] ones = np.ones(X.width + 1)
+    cdef unsigned short[::1] columns = np.empty(X.width + 1, dtype=np.uint16)
+    cdef bint by_value = values is not None
+    cdef Numbering to
+    cdef Py_ssize_t i
+    cdef long long j
+    cdef long long at
+    cdef long long n
+    cdef long long most = 0
+    cdef bint fits
+    to.place = &place[0] if by_value else NULL
+    to.values = &values[0] if by_value else NULL
+    to.features = &features[0]
+    to.number = &number[0]
+    to.more = &more[0]
+    to.n_entries = to.n_features = 0
+    to.room = features.shape[0] - 1
     with nogil:
-        bounds[0] = 0
+        bounds[0, 0] = bounds[1, 0] = 0
         for i in range(offsets.shape[0] - 1):
-            start = used
-            for m in range(columns.shape[0]):
-                features[used] = columns[m]
-                used += 1
-            for item in range(offsets[i], offsets[i + 1]):
-                for at in range(indptr[items[item]], indptr[items[item] + 1]):
-                    f = indices[at]
-                    if number[f] < 0:
-                        number[f] = <int> (used - start)
-                        features[used] = f
-                        used += 1
-                    local[at] = <unsigned short> number[f]
-            for at in range(start + columns.shape[0], used):
-                number[features[at]] = -1
-            bounds[i + 1] = used
-            most = max(most, used - start)
-    return most if most <= 65536 else -1
+            fits = number_row(&to, X.columns, &ones[0], X.width, by_value, &columns[0])
+            for j in range(offsets[i], offsets[i + 1]):
+                at = X.indptr[items[j]]
+                n = X.indptr[items[j] + 1] - at
+                if by_value:
+                    fits = fits and number_row(&to, X.indices + at, X.data + at, n, True, &entry[at])
+                else:
+                    fits = fits and number_row(&to, X.indices + at, NULL, n, False, &entry[at])
+            if not fits:
+                with gil:
+                    return -1
+            bounds[0, i + 1] = bounds[0, i] + to.n_features
+            bounds[1, i + 1] = bounds[1, i] + to.n_entries
+            most = max(most, to.n_entries)
+            next_list(&to)
+    return most

@@ -21,6 +21,18 @@ cdef enum Layout:
     MIXED  # CSR beside float64 columns
 
 
+# Rows of lists whose features are numbered anew in each list, or, with ``values``, each feature with each of
+# its values: an entry. See rerank/data/blocks.py.
+cdef struct Local:
+    const unsigned short* entry  # of each value, in place of indices; NULL: there are no numbers
+    const double* data  # beside them; NULL if the entries hold the values or all are 1
+    const long long* starts  # list i has the entries starts[i]:starts[i + 1]
+    const unsigned short* place  # of an entry among the features of its list; NULL: it is the entry's number
+    const double* values  # of the entries; NULL unless they hold the values
+    const long long* bounds  # list i has features[bounds[i]:bounds[i + 1]]
+    const int* features
+
+
 cdef struct Rows:
     Layout layout
     Py_ssize_t n_items
@@ -32,10 +44,7 @@ cdef struct Rows:
     const long long* indptr
     const int* indices
     const double* data  # NULL: all ones
-    # Rows of lists whose features are numbered anew in each list; NULL otherwise. See rerank/data/blocks.py.
-    const unsigned short* local  # in place of indices
-    const long long* bounds  # features[bounds[i]:bounds[i + 1]] are those of list i
-    const int* features
+    Local local
 
 
 # A sum of rows that is applied at once: all zero before and after.
@@ -72,8 +81,8 @@ cdef inline double rest_of_row(
     const Rows* X, long long i, long long at, const double* w, double total
 ) noexcept nogil:
     """Return ``total`` plus the products of the sparse values of row i from ``at`` on."""
-    if X.local != NULL:
-        return csr_dot(X.local, X.data, at, X.indptr[i + 1], w, total)
+    if X.local.entry != NULL:
+        return csr_dot(X.local.entry, X.local.data, at, X.indptr[i + 1], w, total)
     return csr_dot(X.indices, X.data, at, X.indptr[i + 1], w, total)
 
 
@@ -84,15 +93,17 @@ cdef inline double mixed_head(
     cdef const double* x = X.dense + i * X.width
     cdef long long at = X.indptr[i]
     cdef long long last = X.indptr[i + 1]
+    cdef const unsigned short* entry = X.local.entry
+    cdef const double* data = X.data if entry == NULL else X.local.data
     cdef Py_ssize_t m
     cdef double weight
     cdef double total = 0.0
     for m in range(X.width):
         while at < last and X.indices[at] < X.columns[m]:
-            weight = w[X.indices[at]] if X.local == NULL else w[X.local[at]]
-            total += weight if X.data == NULL else X.data[at] * weight
+            weight = w[X.indices[at]] if entry == NULL else w[entry[at]]
+            total += weight if data == NULL else data[at] * weight
             at += 1
-        total += x[m] * (w[X.columns[m]] if X.local == NULL else w[m])  # a list's numbers start with these
+        total += x[m] * (w[X.columns[m]] if entry == NULL else w[m])  # a list's numbers start with these
     rest[0] = at
     return total
 
@@ -138,25 +149,46 @@ cdef inline void dense_dots(
 cdef inline void sparse_dots(
     const Rows* X, const long long* items, long long first, Py_ssize_t k, const double* w, double* out
 ) noexcept nogil:
+    """Four rows at a time: if one ends, the next takes its place, however long the others are."""
     cdef long long[4] begin
     cdef long long[4] end
+    cdef double[4] total
+    cdef Py_ssize_t[4] to
     cdef long long row
+    cdef long long n
     cdef Py_ssize_t j = 0
+    cdef int open = 0
     cdef int r
-    while j + 4 <= k:
-        for r in range(4):
-            row = row_at(items, first, j + r)
-            begin[r] = X.indptr[row]
-            end[r] = X.indptr[row + 1]
-            out[j + r] = mixed_head(X, row, w, &begin[r]) if X.layout == MIXED else 0.0
-        if X.local != NULL:
-            csr_dot4(X.local, X.data, begin, end, w, out + j)
+    while True:
+        while open < 4 and j < k:
+            row = row_at(items, first, j)
+            to[open] = j
+            begin[open] = X.indptr[row]
+            end[open] = X.indptr[row + 1]
+            total[open] = mixed_head(X, row, w, &begin[open]) if X.layout == MIXED else 0.0
+            open += 1
+            j += 1
+        if open < 4:
+            break
+        n = min(min(end[0] - begin[0], end[1] - begin[1]), min(end[2] - begin[2], end[3] - begin[3]))
+        if X.local.entry != NULL:
+            csr_dot4(X.local.entry, X.local.data, begin, n, w, total)
         else:
-            csr_dot4(X.indices, X.data, begin, end, w, out + j)
-        j += 4
-    while j < k:
-        out[j] = dot(X, row_at(items, first, j), w)
-        j += 1
+            csr_dot4(X.indices, X.data, begin, n, w, total)
+        for r in range(3, -1, -1):
+            begin[r] += n
+            if begin[r] == end[r]:
+                out[to[r]] = total[r]
+                open -= 1
+                begin[r] = begin[open]
+                end[r] = end[open]
+                total[r] = total[open]
+                to[r] = to[open]
+    for r in range(open):
+        if X.local.entry != NULL:
+            out[to[r]] = csr_dot(X.local.entry, X.local.data, begin[r], end[r], w, total[r])
+        else:
+            out[to[r]] = csr_dot(X.indices, X.data, begin[r], end[r], w, total[r])
 
 
 cdef inline void dots(
@@ -238,16 +270,29 @@ cdef inline void dense_gather_rows(
             dense_gather(X + rows[j] * d, d, u[j], total)
 
 
+cdef inline void gather_local(
+    const Rows* X, long long i, long long list_number, double u, double* total
+) noexcept nogil:
+    """INOUT total, by the features of a list that numbers its own, += u * x, with x row i."""
+    cdef const unsigned short* entry = X.local.entry
+    cdef const unsigned short* place
+    cdef const double* values
+    cdef long long at
+    if X.local.values != NULL:
+        place = X.local.place + X.local.starts[list_number]
+        values = X.local.values + X.local.starts[list_number]
+        for at in range(X.indptr[i], X.indptr[i + 1]):
+            total[place[entry[at]]] += u * values[entry[at]]
+    else:
+        for at in range(X.indptr[i], X.indptr[i + 1]):
+            total[entry[at]] += u if X.data == NULL else u * X.data[at]
+    dense_gather(X.dense + i * X.width, X.width, u, total)
+
+
 cdef inline void gather_sparse(const Rows* X, long long i, double u, Change* change) noexcept nogil:
     """INOUT change += u * x, with x row i."""
     cdef Py_ssize_t m
-    cdef long long at
     cdef int f
-    if X.local != NULL:
-        for at in range(X.indptr[i], X.indptr[i + 1]):
-            change.sum[X.local[at]] += u if X.data == NULL else u * X.data[at]
-        dense_gather(X.dense + i * X.width, X.width, u, change.sum)
-        return
     change.n = csr_gather(
         X.indices, X.data, X.indptr[i], X.indptr[i + 1], u, change.sum, change.touched, change.n
     )
@@ -259,14 +304,18 @@ cdef inline void gather_sparse(const Rows* X, long long i, double u, Change* cha
 
 
 cdef inline void gather(
-    const Rows* X, const long long* rows, Py_ssize_t k, const double* u, Change* change
+    const Rows* X, long long i, const long long* rows, Py_ssize_t k, const double* u, Change* change
 ) noexcept nogil:
-    """INOUT change += the sum over k rows of u[j] times row rows[j]."""
+    """INOUT change += the sum over k rows of list i of u[j] times row rows[j]."""
     cdef Py_ssize_t j
     if X.layout == DENSE:
         dense_gather_rows(X.dense, X.width, rows, k, u, change.sum)
     elif X.layout == SINGLE:
         dense_gather_rows(X.single, X.width, rows, k, u, change.sum)
+    elif X.local.entry != NULL:
+        for j in range(k):
+            if u[j] != 0.0:
+                gather_local(X, rows[j], i, u[j], change.sum)
     else:
         for j in range(k):
             if u[j] != 0.0:
@@ -282,9 +331,9 @@ cdef inline void apply(
     cdef long long n = change.n
     cdef long long at
     cdef int f
-    if X.local != NULL:
-        touched = X.features + X.bounds[i]
-        n = X.bounds[i + 1] - X.bounds[i]
+    if X.local.entry != NULL:
+        touched = X.local.features + X.local.bounds[i]
+        n = X.local.bounds[i + 1] - X.local.bounds[i]
         for at in range(n):
             w[touched[at]] += total[at]
             drift[touched[at]] += t * total[at]

@@ -46,14 +46,22 @@ cdef class Matrix:
             rows.columns = &columns[0] if columns.shape[0] else NULL
             rows.layout = MIXED
 
-    def number_by_list(
-        self, const unsigned short[::1] local, const long long[::1] bounds, const int[::1] features
-    ):
-        """Take the numbers of features within lists that _blocks.number_by_list gives."""
-        self.held = (*self.held, local, bounds, features)
-        self.rows.local = &local[0]
-        self.rows.bounds = &bounds[0]
-        self.rows.features = &features[0] if features.shape[0] else NULL
+    def number_by_list(self, numbers):
+        """Take the ``ListNumbers`` that _blocks.number_by_list has filled."""
+        cdef Local* to = &self.rows.local
+        cdef const unsigned short[::1] entry = numbers.entry
+        cdef const unsigned short[::1] place = numbers.place
+        cdef const double[::1] values = numbers.values
+        cdef const long long[:, ::1] bounds = numbers.bounds
+        cdef const int[::1] features = numbers.features
+        self.held = (*self.held, numbers)
+        to.entry = &entry[0]
+        to.bounds = &bounds[0, 0]
+        to.features = &features[0]
+        to.starts = &bounds[1, 0]
+        to.place = &place[0] if values is not None else NULL
+        to.values = &values[0] if values is not None else NULL
+        to.data = self.rows.data if values is None else NULL
 
 
 cdef class Sum:

@@ -16,6 +16,7 @@ from rerank.native.data._matrix cimport subtract
 from rerank.native.data._sums cimport score_of
 from rerank.native.learners._weights cimport Moving
 from rerank.native.learners._weights cimport Weights
+from rerank.native.learners._weights cimport seen_by
 
 cdef enum:  # a kind beside those of _sums
     VALUES = -1
@@ -173,7 +174,7 @@ def mira_round(
         for v in range(visits.shape[0]):
             first = worths.offsets[visits[v]]
             n = worths.offsets[visits[v] + 1] - first
-            dots(X, NULL, first, n, to.w, &worths.score[0])
+            dots(X, NULL, first, n, seen_by(X, visits[v], weights), &worths.score[0])
             worths.judge(first, n)
             if hope_and_fear(&worths.score[0], &worths.worth[0], n, &hope, &fear):
                 loss = worths.worth[hope] - worths.worth[fear]

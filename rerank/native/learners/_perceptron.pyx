@@ -83,7 +83,7 @@ def batch_round(
                 if square > 0.0:
                     for j in range(p.k):
                         a[j] += r.u[j]
-                gather(X, items + first, p.k, r.u, change)
+                gather(X, i, items + first, p.k, r.u, change)
                 apply(X, i, change, to.t, to.w, to.drift)
             to.t += 1.0
     return updates, violated

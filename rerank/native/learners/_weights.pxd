@@ -20,12 +20,23 @@ cdef class Weights:
 
 
 cdef inline const double* seen_by(const Rows* X, long long i, Weights weights) noexcept nogil:
-    """Return the weights that rows of list i see: all, or copies of the list's own if it numbers them."""
+    """Return the weights that rows of list i see: all, or those of its entries, times their values."""
+    cdef const double* w = weights.moving.w
     cdef const int* features
+    cdef const unsigned short* place
+    cdef const double* values
+    cdef long long start
     cdef long long m
-    if X.local == NULL:
-        return weights.moving.w
-    features = X.features + X.bounds[i]
-    for m in range(X.bounds[i + 1] - X.bounds[i]):
-        weights.near[m] = weights.moving.w[features[m]]
+    if X.local.entry == NULL:
+        return w
+    features = X.local.features + X.local.bounds[i]
+    start = X.local.starts[i]
+    if X.local.values == NULL:
+        for m in range(X.local.starts[i + 1] - start):
+            weights.near[m] = w[features[m]]
+    else:
+        place = X.local.place + start
+        values = X.local.values + start
+        for m in range(X.local.starts[i + 1] - start):
+            weights.near[m] = values[m] * w[features[place[m]]]
     return weights.near

@@ -1,0 +1,54 @@
+"""Lists that occur in two sets, recognised by hashes of their features: a test set that was trained on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from rerank.data.lists import CandidateLists
+
+# A sketch holds so many hashes at most, the smallest ones: 8 KB.
+_MOST = 512
+_DIGITS = 16
+# Different lists may have the same features: 6 % of those of a system combination did.
+_CHANCE = 0.1
+
+
+def sketch(lists: CandidateLists) -> str:
+    """Return hashes of the lists' features as hexadecimal digits, the smallest 512 if there are more."""
+    return "".join(sorted(set(_hashes(lists, lists.names())))[:_MOST])
+
+
+def overlap(known: str, names: Sequence[str], lists: CandidateLists) -> float:
+    """Return the share of lists, 0 to 1, whose features are in a sketch; 0 if it may be chance.
+
+    Parameters
+    ----------
+    known : str
+        As ``sketch`` gives it. If it is full, the share is that of the lists whose hashes it could hold.
+    names : sequence of str
+        The feature columns of the lists that were hashed.
+    lists : CandidateLists
+        Other lists; columns are matched by name.
+    """
+    hashes = {known[at : at + _DIGITS] for at in range(0, len(known), _DIGITS)}
+    largest = max(hashes) if len(hashes) >= _MOST else "g"  # above all digits
+    found = [one in hashes for one in _hashes(lists, names) if one <= largest]
+    share = sum(found) / max(len(found), 1)
+    return share if share >= _CHANCE else 0.0
+
+
+def _hashes(lists: CandidateLists, names: Sequence[str]) -> Iterator[str]:
+    """A hash of each list's projected items; lists without three different ones are too poor to recognise.
+
+    They are rounded to float32, so that it does not matter in which order a sum is added up.
+    """
+    places = lists.places_in(names)
+    w = np.append(np.random.Generator(np.random.PCG64(0)).random(len(names)), 0.0)[places]
+    with np.errstate(over="ignore"):
+        projected = lists.features.scores(w).astype(np.float32)
+    for row in np.split(projected, lists.offsets[1:-1]):
+        if np.isfinite(row).all() and len(np.unique(row)) > 2:
+            yield hashlib.blake2b(row.tobytes(), digest_size=_DIGITS // 2).hexdigest()

@@ -12,6 +12,7 @@ import numpy as np
 from rerank import memory, parallel
 from rerank.data.alignment import aligned
 from rerank.data.judge import Judge, Metric, SelectingJudge, corpus_value
+from rerank.data.labels import label_copies
 from rerank.data.leads import checked_margin, first_best_items
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import sketch
@@ -160,6 +161,9 @@ def prepare(
     chosen = parse(metric) if isinstance(metric, str) else metric
     if chosen is not None:
         _note_feature_of_metric(lists, chosen.name)
+    for name in label_copies(lists):
+        text = f"{lists.source}: feature {name!r} is the label, perhaps scaled"
+        warnings.warn(f"{text}; is it known at prediction?", DataNote, stacklevel=3)
     fitted = None if scaling == "none" else fit_scaling(scaling, lists)
 
     def part(name: str, some: CandidateLists) -> Part:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.data.columns.forests import Forest
+from rerank.data.labels import label_copies
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.report.table import facts
@@ -48,7 +49,8 @@ def describe(lists: CandidateLists) -> Contents:
     if lists.base_scores is not None:
         facts.append(("scores", f"{lists.base_scores.min():.6g} to {lists.base_scores.max():.6g}"))
     found = (_scattered(lists), *_judgements(lists), _constant(lists), _twins(lists), *_odd_texts(lists))
-    oddities = [text for text in found if text]
+    copies = [f"feature {name!r} is the label, perhaps scaled" for name in label_copies(lists)]
+    oddities = [text for text in (*found, *copies) if text]
     return Contents(facts, oddities, doubled_ids(lists))
 
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import quantise as slow
+from reference.make import features
 
-from rerank.data.labels import Quantiser, parse_quantiser, quantised
+from rerank.data.labels import Quantiser, label_copies, parse_quantiser, quantised
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.errors import ConfigError, DataError
@@ -201,3 +202,19 @@ def test_malformed_schemes_are_refused(text, message):
         parse_quantiser(text)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+def test_a_label_copied_into_a_feature_is_found(layout):
+    rng = np.random.default_rng(1)
+    y = np.append(rng.integers(0, 3, 1000).astype(float), np.nan)
+    X = rng.normal(size=(1001, 6))
+    X[:, 1], X[:, 2], X[:, 4] = np.nan_to_num(y), 7 - 0.1 * np.nan_to_num(y), np.nan_to_num(y)
+    X[700, 4] += 1
+    X[:, 5] = 3.0
+    lists = CandidateLists.from_arrays(features(layout, X), y, group=[1001])
+    assert label_copies(lists) == ["2", "3"]
+    assert label_copies(lists.subset([0]).replace_labels(None)) == []
+    assert label_copies(lists.replace_labels(np.ones(1001))) == []
+    small = CandidateLists.from_arrays([[0.0], [1.0]], [0, 1])
+    assert label_copies(small) == []

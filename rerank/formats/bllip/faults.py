@@ -58,5 +58,5 @@ def _feature(token: str) -> tuple[str, str]:
     if exceeds(name, MOST_FEATURES - 1):
         return f"feature {quoted(name)}", f"an id below {MOST_FEATURES}"
     if not value:
-        return f"no value for feature {name}", "id=value"
-    return not_a_number(value.encode(), f"value of feature {name}:")
+        return f"no value for feature {quoted(name)[1:-1]}", "id=value"
+    return not_a_number(value.encode(), f"value of feature {quoted(name)[1:-1]}:")

@@ -33,7 +33,7 @@ _SECTION = re.compile(rb"\s*\[\s*([^\]\s]+)\s*\]\s*$")
 _RECOGNISED = re.compile(
     rb"^\s*\[(weight|weight-[a-z]+|feature|ttable-file|input-factors)\]\s*$", re.MULTILINE
 )
-_NUMBERED = re.compile(r"(.+)_([0-9]+)")
+_NUMBERED = re.compile(r"(.+)_([0-9]{1,9})")
 
 
 @dataclass

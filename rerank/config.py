@@ -73,15 +73,16 @@ class TrainConfig(Settings):
         "train with this many consecutive seeds and keep the run that is best on the development lists, or "
         "without them the median run; {seed} in MODEL writes every run",
         ge=1,
+        le=10_000,
     )
-    _path: str | None = pydantic.PrivateAttr(None)
-
     jobs: int = setting(
         1,
         "workers; 0 = one per core; the model is the same for any number",
         flags=("--jobs", "-j"),
         ge=0,
     )
+
+    _path: str | None = pydantic.PrivateAttr(None)
 
     def files(self) -> list[str]:
         """Return the paths of all input files, also that of the configuration itself."""
@@ -125,6 +126,7 @@ def read_config(
     _drop_settings_of_another(values, (base or {}).get("learner.name"), path)
     for key, value in (base or {}).items():
         _put(values, key.split("."), value, "option")
+    given: dict[tuple[str, ...], str] = {}
     for text in overrides:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
@@ -134,6 +136,8 @@ def read_config(
         parts = key.strip().split(".")
         if len(parts) == 1 and parts[0] not in TrainConfig.model_fields:
             parts = ["select" if parts[0] in _OF_SELECT else "learner", *parts]
+        if given.setdefault(tuple(parts), text) != text:
+            raise ConfigError(f"--set {text}: the key is given twice, also by --set {given[tuple(parts)]}")
         _put(values, parts, _parse_value(value, text), f"--set {text}")
     learner = values.setdefault("learner", {})
     if isinstance(learner, dict):

@@ -11,17 +11,25 @@ _QUOTED = re.compile(r"(?<!\w)(['\"])((?:\\.|(?!\1)[^\\])+)\1(?!\w)")
 _WORD = re.compile(r"\S+")
 
 
+def printable(text: str) -> str:
+    """Return ``text`` with an escape, as in Python, for each character that cannot be printed.
+
+    These are control characters, also those of terminals and of bidirectional text, and lone surrogates.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def one_line(text: str) -> str:
     """Return ``text`` as one line of at most 300 characters that is safe to print.
 
-    What cannot be printed (control characters, also those of terminals and of bidirectional text, lone
-    surrogates) is escaped as in Python; a quoted text is cut to 60 characters. If the line is still too
-    long, its longest words are cut in the middle. A line that this function returned stays as it is.
+    What cannot be printed is escaped; a quoted text is cut to 60 characters. If the line is still too long,
+    its longest words are cut in the middle. A line that this function returned stays as it is.
     """
     if len(text) <= LONGEST_QUOTE and text.isprintable():
         return text
-    text = _cut(text, _LONGEST_TEXT)
-    line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    line = printable(_cut(text, _LONGEST_TEXT))
     line = _QUOTED.sub(lambda match: match[1] + _cut(match[2], LONGEST_QUOTE) + match[1], line)
     while len(line) > LONGEST_LINE:
         longest = max(_WORD.finditer(line), key=lambda match: len(match[0]))

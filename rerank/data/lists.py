@@ -21,6 +21,8 @@ from rerank.data.types import AnyArray, Floats, Index, Mask
 from rerank.errors import DataError
 from rerank.registry import did_you_mean
 
+MAX_ITEMS = 2**31 - 1  # kernels number items in 32 bits
+
 
 @dataclass(frozen=True, eq=False)
 class CandidateLists:
@@ -111,6 +113,8 @@ class CandidateLists:
         if offsets.ndim != 1 or offsets.dtype != np.int64 or len(offsets) < 2 or offsets[0] != 0:
             raise DataError("offsets must be int64, start at 0 and bound one list at least")
         Column("positions", "list").check("offsets", offsets, len(offsets))
+        if self.features.n_items > MAX_ITEMS:
+            raise DataError(f"{self.features.n_items:,} items, expected at most {MAX_ITEMS:,}")
         empty = offsets[1:] <= offsets[:-1]
         if np.any(empty):
             raise DataError(f"list {np.argmax(empty)} is empty")

@@ -106,8 +106,8 @@ def check_outputs(
         read += [] if path == "-" else [Path(os.path.realpath(path))]
     for option, paths in outputs.items():
         for path in [paths] if isinstance(paths, str) else paths:
-            _check_place(path, store)
             for one in (path, timing_of(path)) if option == "--curve" and path != "-" else (path,):
+                _check_place(one, store)
                 _check_other(option, one, taken, read)
                 taken |= dict.fromkeys(_identities(one, 1), f"{one} is the output of {option}")
 

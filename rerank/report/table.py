@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, TextIO
 
+from rerank.errors import printable
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
@@ -23,6 +25,8 @@ _RULE = "    \n    \n----\n    \n----\n    \n    \n    \n"  # a box of rules bel
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, gap: int = 2) -> Table:
     """Return a table of cells, the first ``left`` columns to the left and the others to the right.
+
+    Characters that cannot be printed, such as those of a name in a stranger's model, are escaped.
 
     Parameters
     ----------
@@ -37,6 +41,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1,
     from rich.table import Table
     from rich.text import Text
 
+    heads, *rows = ([printable(cell) for cell in row] for row in (heads, *rows))
     made = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, show_header=any(heads))
     columns = [c if j < left else _padded(c) for j, c in enumerate(zip(heads, *rows, strict=True))]
     head, *body = zip(*columns, strict=True)
@@ -74,7 +79,7 @@ def beside(titles: Sequence[str], blocks: Sequence[Table]) -> Table:
 
     made = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for title in titles:
-        made.add_column(Text(title), no_wrap=True, overflow="crop")
+        made.add_column(Text(printable(title)), no_wrap=True, overflow="crop")
     made.add_row(*blocks)
     return made
 
@@ -83,6 +88,7 @@ def facts(rows: Sequence[Sequence[str]], width: int = WIDTH) -> list[str]:
     """Return rows of cells as lines, columns to the left, the last one wrapped at ``width``."""
     if not rows:
         return []
+    rows = [[printable(cell) for cell in row] for row in rows]
     made = table([""] * len(rows[0]), rows, left=len(rows[0]))
     last = made.columns[-1]
     last.no_wrap, last.overflow = False, "fold"
@@ -146,7 +152,7 @@ def _text(part: RenderableType) -> RenderableType:
     """The part, with a string as dim text without markup."""
     from rich.text import Text
 
-    return Text(part, style="dim") if isinstance(part, str) else part
+    return Text(printable(part), style="dim") if isinstance(part, str) else part
 
 
 def _cells(text: str) -> int:

@@ -148,6 +148,16 @@ def test_output_that_the_terminal_cannot_encode_is_escaped(work):
     assert rb"\udcff\udcfe" in found.stdout
 
 
+def test_names_in_tables_can_be_printed(rerank, work):
+    (work / "w").write_text("\x1b[31mred\u202e\t1\n")
+    rerank("weights", "import", "w", "--out", "m")
+    assert r"\x1b[31mred\u202e" in rerank("show", "m").out
+    (work / "\x1b[2J.scores").write_text("1\n" * 72)
+    out = rerank("eval", "test.letor", "\x1b[2J.scores", "-m", "AP").out
+    assert r"\x1b[2J.scores" in out
+    assert out.replace("\n", "").isprintable()
+
+
 @pytest.mark.parametrize("name", ["\x1b[31mred", "new\nline", "\u202eleft", "\udcff", "x" * 200])
 def test_a_path_in_a_message_can_be_printed(rerank, work, name):
     err = rerank("validate", name, code=2).err

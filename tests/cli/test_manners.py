@@ -22,6 +22,10 @@ WRONG = [
     (("train", "--data", "train.letor", "--out", "nowhere/m"), "nowhere/m: no folder nowhere"),
     ((*LEARN, "-l", "percepton"), "did you mean 'perceptron'"),
     ((*LEARN, "-s", "tua=1"), "did you mean 'tau'"),
+    (
+        (*LEARN, "-s", "tau=1", "-s", "learner.tau=2"),
+        "--set learner.tau=2: the key is given twice, also by --set tau=1",
+    ),
     ((*LEARN, "-s", "tau"), "found no KEY=VALUE"),
     ((*LEARN, "-s", "tau=[1"), "--set tau=[1"),
     ((*LEARN, "-s", "data.trian=x"), "did you mean 'train'"),
@@ -54,6 +58,7 @@ WRONG = [
     ((*LEARN, "--keep-margin", "auto", "--dev", "dev.letor", "-m", "label@1"), "give --first-best"),
     ((*LEARN, "--seeds", "2"), "compared by a metric"),
     ((*LEARN, "--seeds", "0"), "seeds: found 0"),
+    ((*LEARN, "--seeds", "1000000000", "-m", "RR"), "seeds: found 1000000000, expected 10000 or less"),
     ((*LEARN, "--seeds", "2", "-m", "RR", "-l", "best-feature"), "best-feature draws nothing"),
     (("train", "--data", "train.letor", "--out", "m.{seed}"), "give --seeds N"),
     (("predict", "model", "test.letor", "--keep-margin", "auto"), "keep margin: found 'auto'"),

@@ -19,8 +19,14 @@ M = ("--out", "m")
 WRONG = [
     ((*MERT, *M, "--jobs", "-1"), "jobs: found -1, expected 0 or more"),
     ((*MERT, *M, "--seeds", "0"), "seeds: found 0, expected 1 or more"),
-    ((*MERT, *M, "-s", "restarts=1.5"), "restarts: found 1.5, expected a whole number"),
-    ((*MERT, *M, "-s", "restarts=none"), "restarts: found 'none', expected a whole number"),
+    (
+        (*DATA, "-m", "BLEU", "-l", "mert", *M, "-s", "restarts=1.5"),
+        "restarts: found 1.5, expected a whole number",
+    ),
+    (
+        (*DATA, "-m", "BLEU", "-l", "mert", *M, "-s", "restarts=none"),
+        "restarts: found 'none', expected a whole number",
+    ),
     ((*MERT, *M, "-s", "l2=nan"), "l2: found 'nan', expected a finite number"),
     ((*MERT, *M, "-s", "directions=up"), "directions: found 'up', expected 'coordinate', 'random' or 'both'"),
     ((*MERT, *M, "-s", "scaling="), "scaling: found none, expected 'auto', 'none', 'minmax'"),

@@ -197,3 +197,9 @@ def test_bad_arrays_are_refused():
         forest([0, 3], [0, 0, 1], [3, 2, 1]).take(np.array([-1]))
     with pytest.raises(ConfigError, match="did you mean 'traces'"):
         TreeReader(["trace"])
+
+
+def test_a_text_too_long_for_32_bits_is_refused_unread():
+    spans = np.array([[0, 8], [8, 2**31 + 8]])
+    with pytest.raises(BracketError, match=r"^tree 2: found 2,147,483,648 bytes, expected at most 2,147"):
+        TreeReader().read(np.frombuffer(b"(NN dog)", dtype=np.uint8), spans)

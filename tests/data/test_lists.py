@@ -341,3 +341,8 @@ def test_values_of_another_length_have_no_order():
     for change in (lists.input_order, lists.from_input_order, replace(lists, rows=None).from_input_order):
         with pytest.raises(DataError, match=r"^values have shape \(11,\), expected \(10, ...\)$"):
             change(np.ones(11))
+
+
+def test_more_items_than_kernels_can_number_are_refused():
+    with pytest.raises(DataError, match=r"^arrays: 2,147,483,648 items, expected at most 2,147,483,647$"):
+        CandidateLists(np.array([0, 2**31]), Dense(np.empty((2**31, 0))))

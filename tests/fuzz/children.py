@@ -18,7 +18,8 @@ import rerank
 from rerank import cli, placing
 
 COUNTER = mmap.mmap(-1, 8)  # of the calls of a child, which shares it
-AUDITED = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.chmod"}
+DELETIONS = {"os.remove", "os.rmdir"}
+AUDITED = {*DELETIONS, "os.rename", "os.mkdir", "os.link", "os.chmod"}
 
 Hit = Callable[[], object]
 
@@ -95,20 +96,21 @@ def watch(hit_at: int, hit: Hit | None) -> None:
     """Count the calls that change files, and call ``hit`` before the one at ``hit_at``."""
     count = 0
 
-    def called() -> None:
+    def called(event: str) -> None:
         nonlocal count
         count += 1
         COUNTER[:] = count.to_bytes(8, "little")
-        if count == hit_at and hit is not None:
+        # A full disk does not keep files from being deleted.
+        if count == hit_at and hit is not None and not (hit is fail and event in DELETIONS):
             hit()
 
     def audit(event: str, arguments: tuple[object, ...]) -> None:
         if event in AUDITED or (event == "open" and isinstance(arguments[2], int) and arguments[2] & 0o3):
-            called()
+            called(event)
 
     def counted(function: Callable[..., object]) -> Callable[..., object]:
         def call(*arguments: object) -> object:
-            called()
+            called("")
             return function(*arguments)
 
         return call

@@ -21,6 +21,7 @@ STRIP = {"traces": 1, "functions": 2}
 # Bytes of brackets that are read at a time: their nodes stay in the caches until they are copied.
 PORTION = 1 << 18
 _SHOWN = 40
+_LONGEST = 2**31 - 1  # bytes of a tree: nodes are numbered in 32 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +247,9 @@ class TreeReader:
         symbols, sizes = bytearray(), bytearray()
         offsets = np.zeros(len(spans) + 1, dtype=np.int64)
         longest = int(np.diff(bounds).max(initial=0))
+        if longest > _LONGEST:
+            tree = int(np.argmax(np.diff(bounds)))
+            raise BracketError(tree, f"{longest:,} bytes", f"at most {_LONGEST:,}")
         rooms = np.empty((2, max(PORTION, longest)), dtype=np.int32)
         first = 0
         while first < len(spans):

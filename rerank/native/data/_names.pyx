@@ -5,6 +5,9 @@ from libc.string cimport memcpy
 
 _FIRST_ROOM = 64
 
+cdef enum:
+    MOST = 1 << 30  # numbers and slots are 32 bits
+
 
 cdef void* resized(void* memory, Py_ssize_t size) except NULL:
     cdef void* out = realloc(memory, size)
@@ -32,6 +35,8 @@ cdef class Names:
         cdef Table* table = &self.table
         cdef u64 slot
         cdef long long i
+        if room > MOST:
+            raise MemoryError
         table.hashes = <u64*>resized(table.hashes, room * sizeof(u64))
         table.bounds = <long long*>resized(table.bounds, (room + 1) * sizeof(long long))
         table.arena = <unsigned char*>resized(table.arena, arena_room)

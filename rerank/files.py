@@ -27,6 +27,7 @@ STDIN = "<stdin>"
 STDOUT = "<stdout>"
 BLOCK = 1 << 20
 COMPRESSED_BLOCK = 1 << 12  # a block of zstd may inflate to 32,768 times its size
+_HEAD_BLOCK = 1 << 8
 LARGE = 1 << 16
 _GROWTH = 1 << 27  # bytes of content after which the memory that is left is looked at again
 
@@ -235,8 +236,14 @@ def read_head(path: str, size: int = 1 << 16) -> bytes:
     archive = _archive(head)
     if archive is None:
         return head
+    out = bytearray()
     try:
-        return bytes(archive[1]().decompress(head))[:size]
+        decoder = archive[1]()
+        for at in range(0, len(head), _HEAD_BLOCK):
+            out += decoder.decompress(head[at : at + _HEAD_BLOCK])
+            if len(out) >= size or decoder.eof:
+                break
+        return bytes(out[:size])
     except RerankError:
         raise
     except Exception:  # the reader will report it

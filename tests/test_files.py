@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -109,6 +110,17 @@ def test_content_that_would_not_fit_into_memory_is_refused(
     path.write_bytes(ARCHIVES.get(name, bytes)(bytes(1 << 24)))
     with pytest.raises(RerankError, match=rf"^needs .* for the content of {path}; 0 bytes are available"):
         read_bytes(str(path))
+
+
+@pytest.mark.parametrize("name", ["gzip", "xz", "zstd"])  # bzip2 makes 32 MB of a few bytes
+def test_the_head_of_an_archive_is_inflated_no_further_than_needed(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "bomb"
+    path.write_bytes(ARCHIVES[name](bytes(1 << 25)))
+    tracemalloc.start()
+    assert read_head(str(path), 1000) == bytes(1000)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 24
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

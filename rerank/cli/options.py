@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
@@ -107,4 +108,4 @@ def _choices(kind: Any) -> tuple[Any, ...]:
 
 def _whole(text: str) -> int | str:
     """A whole number; other text stays as it is for the settings to refuse."""
-    return int(text) if text.removeprefix("-").isdecimal() else text
+    return int(text) if re.fullmatch("-?[0-9]{1,4300}", text) else text

@@ -11,6 +11,7 @@ import numpy as np
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _LONGEST = 4096
+_ALIGNMENT = 16  # of the data that follows, at least; numpy's own is 64
 _HEADER = re.compile(
     rb"\{'descr': '([<>][fiu][248]|[|][iub]1)', 'fortran_order': (False|True), "
     rb"'shape': \(((?:[0-9]{1,18},|(?:[0-9]{1,18}, ){0,7}[0-9]{1,18})?)\), \} *\n"
@@ -71,7 +72,7 @@ def read_header(stream: _Stream) -> Header:
     length = int.from_bytes(start[8:], "little")
     header = stream.read(length) if length <= _LONGEST else b""
     match = _HEADER.fullmatch(header)
-    if start[:8] != _MAGIC or len(header) != length or match is None:
+    if start[:8] != _MAGIC or len(header) != length or match is None or (10 + length) % _ALIGNMENT:
         raise ValueError("no header of a numeric array")
     if match[2] != b"False":
         raise ValueError("an array in Fortran order")

@@ -73,9 +73,11 @@ def predict_file(
         raise ConfigError(f"--tag: not used by --as {as_}, expected --as run")
     if keep_margin is not None and grades:
         raise ConfigError("--keep-margin changes which item is chosen, not the labels of --as grades")
-    if as_ == "nbest" and isinstance(data, CandidateLists) and reading.format is None:
-        raise ConfigError("--as nbest: found lists without a file, expected reading.format")
-    format = reading.format or ("store" if isinstance(data, CandidateLists) else format_of(os.fspath(data)))
+    format = reading.format
+    if as_ == "nbest" and format is None:
+        if isinstance(data, CandidateLists):
+            raise ConfigError("--as nbest: found lists without a file, expected reading.format")
+        format = format_of(os.fspath(data))
     check_outputs({"--out": out}, inputs_of(data, reading, model if isinstance(model, str) else None))
     scorer = load_model(model) if isinstance(model, str) else model
     if grades:
@@ -90,7 +92,7 @@ def predict_file(
     decides = scorer.keep_margin is not None and not grades
     items = lists.from_input_order(scores)
     found = Predicted(lists, scorer, scores, int(switched(lists, items).sum()) if decides else None)
-    if as_ == "nbest":
+    if format is not None and as_ == "nbest":
         predictions.write_reordered(lists, items, format, out)
     else:
         write_lines(out, writer(lists, items, tag or "rerank"))

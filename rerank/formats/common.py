@@ -57,6 +57,12 @@ def not_a_number(token: bytes, what: str, dtype: str = "float64") -> tuple[str, 
     return f"{found}, too large for {bits}", "a finite number"
 
 
+def exceeds(digits: str | bytes, largest: int) -> bool:
+    """Return whether digits spell more than ``largest``; there may be more than int() reads."""
+    plain = digits.lstrip("0") if isinstance(digits, str) else digits.lstrip(b"0")
+    return len(plain) > len(str(largest)) or int(plain or "0") > largest
+
+
 def finite(token: bytes, path: str, line: int, what: str) -> float:
     """Return the number that ``token``, the value of ``what``, spells; raises FormatError if not finite."""
     value = parse(token)

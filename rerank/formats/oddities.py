@@ -11,7 +11,7 @@ from rerank.data.lists import CandidateLists
 from rerank.formats.common import note, quoted
 from rerank.text import count
 
-_SAMPLE = 300  # lists whose texts are compared with references
+_SAMPLE = 100  # lists whose texts are compared with references
 _LOOKED_AT = 1 << 20  # bytes of texts in which upper case is looked for
 _LOG_PROBABILITY = re.compile(r"(?<![A-Za-z])log_?p(rob)?", re.IGNORECASE)
 _ODD_ID = re.compile(rb"[\s\x00-\x1f]|\.0|\xef\xbb\xbf")

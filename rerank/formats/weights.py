@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -99,11 +100,11 @@ def weight_lines(path: str, form: str) -> Iterator[tuple[str, int, bytes]]:
     Raises FormatError if there are none.
     """
     source, empty = shown(path), True
-    data = bytes(read_bytes(path)).removeprefix(BOM)
-    for number, line in enumerate(data.split(b"\n"), start=1):
+    data = io.BytesIO(bytes(read_bytes(path)).removeprefix(BOM))
+    for number, line in enumerate(data, start=1):
         if line.strip():
             empty = False
-            yield source, number, line.removesuffix(b"\r")
+            yield source, number, line.removesuffix(b"\n").removesuffix(b"\r")
     if empty:
         raise FormatError(source, None, "no weights", f"lines '{form}'")
 

@@ -28,6 +28,7 @@ from rerank.metrics.selecting import (
     reference_count,
 )
 from rerank.metrics.tokenizers import Tokenizer, lc_setting, prepared, tok_setting
+from rerank.native.data._texts import Texts
 from rerank.native.metrics import _bleu, _bleu_climb
 from rerank.registry import did_you_mean
 from rerank.settings import setting
@@ -71,31 +72,9 @@ def bleu_statistics(texts: StringColumn, references: tuple[StringColumn, ...], o
 
     Parameters are those of ``TextStatistics.count``.
     """
-    begins = np.cumsum([0, *(len(column.data) for column in references[:-1])])
-    starts = np.stack(
-        [b + column.offsets[:-1] for b, column in zip(begins, references, strict=False)], axis=1
-    )
-    stops = np.stack([b + column.offsets[1:] for b, column in zip(begins, references, strict=False)], axis=1)
-    longest = int(((stops - starts + 1) // 2).sum(axis=1).max())  # tokens, at most
     out = np.empty((len(texts), WIDTH))
-    _bleu.statistics(
-        np.ascontiguousarray(texts.data),
-        texts.offsets,
-        offsets,
-        np.concatenate([column.data for column in references]),
-        starts,
-        stops,
-        np.zeros((_power_of_two(2 * longest), 4), dtype=np.uint64),
-        np.zeros((_power_of_two(6 * longest), 2), dtype=np.uint64),
-        np.zeros((4 * longest + 1, 3), dtype=np.int64),
-        np.zeros(len(references), dtype=np.int64),
-        out,
-    )
+    _bleu.statistics(Texts(texts, references, offsets), out)
     return out
-
-
-def _power_of_two(least: int) -> int:
-    return max(8, 1 << (least - 1).bit_length()) if least > 0 else 8
 
 
 def bleu(sums: npt.ArrayLike, smooth: str = "exp", value: float | None = None) -> Floats | float:

@@ -11,15 +11,12 @@ and 100 with any.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from rerank.data.columns.strings import StringColumn
 from rerank.errors import ConfigError
 from rerank.metrics.base import Preparation, register
-from rerank.metrics.edit import Numbers, RateJudge, numbers
+from rerank.metrics.edit import RateJudge, counted, numbers
 from rerank.metrics.judges import signed
 from rerank.metrics.selecting import SelectingMetric, Selection, TextStatistics, reference_count
 from rerank.metrics.tokenizers import prepared, sacrebleu_module
@@ -28,28 +25,6 @@ from rerank.settings import setting
 
 if TYPE_CHECKING:
     from rerank.data.types import Floats, Index
-
-
-def shift_edits(pieces: Iterator[Numbers], n_items: int) -> Floats:
-    """Return [edits and shifts, mean length of the references] of each item, float64 (n_items, 2)."""
-    out = np.empty((n_items, 2))
-    for piece in pieces:
-        sizes = piece.longest_item, piece.longest_reference, piece.largest
-        ints, words, places = _ter.work_sizes(*sizes)
-        _ter.edits(
-            piece.ids,
-            piece.bounds,
-            piece.offsets,
-            piece.reference_ids,
-            piece.reference_bounds,
-            piece.n_references,
-            *sizes,
-            np.empty(ints, dtype=np.int32),
-            np.empty(words, dtype=np.uint64),
-            np.empty(places, dtype=np.int64),
-            out[piece.offsets[0] : piece.offsets[-1]],
-        )
-    return out
 
 
 @register("TER")
@@ -75,7 +50,7 @@ class Ter(SelectingMetric, TextStatistics):
     def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Floats:
         """Return statistics (n_items, 2) of texts."""
         ready = [self._words(column) for column in (texts, *references)]
-        return shift_edits(numbers(ready[0], tuple(ready[1:]), offsets), len(texts))
+        return counted(_ter.edits, numbers(ready[0], tuple(ready[1:]), offsets), len(texts))
 
     def _words(self, column: StringColumn) -> StringColumn:
         if not self.normalized and not self.no_punct:

@@ -32,7 +32,8 @@ class Votes:
     def add(self, weights: Floats, survived: float) -> None:
         """Count the votes of one vector, float64 (n_features)."""
         scores = self.lists.features.scores(weights)
-        self.mean += survived * scores
+        with np.errstate(over="ignore", invalid="ignore"):  # scores() reports what is not finite
+            self.mean += survived * scores
         scores[np.isnan(scores)] = -np.inf
         begin = self.lists.offsets[:-1]
         top = scores == np.repeat(np.maximum.reduceat(scores, begin), self.sizes)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.data.lists import CandidateLists
+from rerank.data.names import Columns, match
 from rerank.data.scaling import Scaling
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataNote
@@ -81,7 +82,8 @@ def load_linear(path: str) -> LinearModel:
 def initial_for(named: NamedWeights, lists: CandidateLists, scaling: Scaling | None) -> Floats:
     """Return the weights for the scaled features of ``lists`` that give the same scores up to a constant.
 
-    Features without a weight get 0. A DataNote warns of those, and of weights without a feature.
+    Features without a weight get 0. A DataNote warns of those, of weights without a feature, and of matching
+    by position, if only one side has names.
 
     Parameters
     ----------
@@ -102,11 +104,14 @@ def initial_for(named: NamedWeights, lists: CandidateLists, scaling: Scaling | N
     ConfigError
         If no name matches, or features are scaled within lists or by ranks.
     """
-    places = lists.places_in(named.names)
-    known = places >= 0
+    found = match(lists.columns(), Columns(named.names, len(named.names)))
+    places, known = found.places, found.places >= 0
     if not known.any():
         raise ConfigError(f"{named.source}: no weight matches a feature of {lists.source} by name")
     names = lists.names()
+    if found.by_position:
+        text = f"{named.source}: weights are matched by position to the features of {lists.source}"
+        warnings.warn(f"{text}, as only one of both has names", DataNote, stacklevel=2)
     _note(named.source, "feature", "without a weight", [names[j] for j in np.flatnonzero(~known)])
     unused = np.setdiff1d(np.arange(len(named.names)), places[known])
     _note(named.source, "weight", "without a feature", [named.names[j] for j in unused])

@@ -101,6 +101,16 @@ def test_names_of_statistics_are_different_text(counts, tmp_path):
         read_store(path)
 
 
+def test_data_that_is_not_aligned_is_refused(tmp_path):
+    path = tmp_path / "s"
+    write_store(full_lists(), path)
+    data = (path / "labels.npy").read_bytes()
+    longer = data[:8] + (int.from_bytes(data[8:10], "little") + 1).to_bytes(2, "little")
+    (path / "labels.npy").write_bytes(longer + data[10:].replace(b"\n", b" \n", 1))
+    with pytest.raises(FormatError, match=r"labels.npy: found no header of a numeric array"):
+        read_store(path)
+
+
 def test_a_meta_without_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(store_reader, "_LONGEST_META", 1 << 12)
     path = tmp_path / "s"

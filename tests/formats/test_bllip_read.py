@@ -331,3 +331,11 @@ def test_the_shared_development_set(shared_data: Path, tmp_path: Path) -> None:
     scores = np.split(model.score(lists), lists.offsets[1:-1])
     best = lists.offsets[:-1] + [int(np.argmax(some)) for some in scores]
     assert lists.labels[best].mean() > lists.labels[lists.offsets[:-1]].mean()
+
+
+@pytest.mark.parametrize("digits", ["9" * 5000, "0" * 5000 + "100000000"])
+def test_an_id_of_more_digits_than_python_reads(tmp_path, digits):
+    path = tmp_path / "set.bllip"
+    path.write_text(f"S=1\nG=7 N=1 P=7 W=7 {digits},\n")
+    with pytest.raises(FormatError, match=r"set\.bllip:2: found feature .*, expected an id below 100000000"):
+        load(path)

@@ -203,3 +203,15 @@ def test_moses_ini_with_sections_of_both_kinds_is_written_as_it_is_read(tmp_path
     write_weights(new, names, weights + 1, "moses-ini", WeightOptions(ini=str(old)))
     assert read_weights(new)[0] == names
     assert read_weights(new)[1].tolist() == (weights + 1).tolist()
+
+
+@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.parametrize("text", ["[weight-l]\n0.5\n", "[weight]\nlm= 0.5\n"])
+def test_moses_ini_that_would_not_read_back_is_not_written(tmp_path, text):
+    old, new = tmp_path / "moses.ini", tmp_path / "new.ini"
+    old.write_text(text)
+    with pytest.raises(
+        DataError, match=r"moses\.ini: cannot hold these weights too \(weights of 'lm' again\)"
+    ):
+        write_weights(str(new), ["lm_0", "lm_1"], np.ones(2), "moses-ini", WeightOptions(ini=str(old)))
+    assert not new.exists()

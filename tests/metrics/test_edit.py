@@ -17,7 +17,9 @@ from rerank.data.judge import SelectingJudge, corpus_value
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.base import FAMILIES, parse
-from rerank.metrics.edit import levenshtein, numbers
+from rerank.metrics.edit import counted as counts
+from rerank.metrics.edit import numbers
+from rerank.native.metrics import _edit
 
 KINDS = ("WER", "CER", "PER")
 # Blanks of Unicode; U+200B, which is not a blank; letters of one to four bytes, and words past 8 bytes.
@@ -91,7 +93,8 @@ def test_pieces_change_nothing(characters, drawn, portion):
         *(int(piece.offsets[-1]) for piece in pieces[:-1]),
     ]
     assert pieces[-1].offsets[-1] == lists.n_items
-    assert np.array_equal(levenshtein(iter(pieces), lists.n_items), levenshtein(whole, lists.n_items))
+    rows = [counts(_edit.levenshtein, iter(of), lists.n_items) for of in (pieces, whole)]
+    assert np.array_equal(*rows)
 
 
 @settings(deadline=None)

@@ -90,3 +90,20 @@ def test_weights_are_loaded_from_models_and_files(tmp_path):
     (tmp_path / "bad").write_text("nothing\n")
     with pytest.raises(FormatError, match="bad:1: found 'nothing', expected name<TAB>weight"):
         load_weights(str(tmp_path / "bad"))
+
+
+def test_weights_by_position_are_reported():
+    lists = CandidateLists.from_arrays(np.ones((2, 2)), source="some lists")
+    with pytest.warns(
+        DataNote, match=r"^w\.tsv: weights are matched by position to the features of some lists, as"
+    ):
+        weights = initial_for(NamedWeights(["a", "b"], np.array([1.0, 2.0]), "w.tsv"), lists, None)
+    assert weights.tolist() == [1.0, 2.0]
+
+
+def test_weights_of_indices_go_to_their_columns():
+    lists = CandidateLists.from_arrays(np.ones((2, 3)), source="some lists")
+    with pytest.warns(DataNote) as notes:
+        weights = initial_for(NamedWeights(["3", "20000000"], np.array([1.0, 2.0]), "w.tsv"), lists, None)
+    assert weights.tolist() == [0.0, 0.0, 1.0]
+    assert "by position" not in str(notes[0].message)

@@ -6,7 +6,7 @@ import re
 
 from rerank.data.types import Bytes
 from rerank.errors import FormatError
-from rerank.formats.common import CHANGED, line_of, not_a_number, quoted, token_at
+from rerank.formats.common import CHANGED, exceeds, line_of, not_a_number, quoted, token_at
 from rerank.native.formats._bllip import MOST_FEATURES
 from rerank.text import count
 
@@ -55,8 +55,8 @@ def _feature(token: str) -> tuple[str, str]:
         return f"{quoted(token)} among the features of a parse", "id, id=value or the comma that ends it"
     if not re.fullmatch(r"[0-9]+", name):
         return quoted(token), "a feature, id or id=value"
-    if int(name) >= MOST_FEATURES:
+    if exceeds(name, MOST_FEATURES - 1):
         return f"feature {quoted(name)}", f"an id below {MOST_FEATURES}"
     if not value:
-        return f"no value for feature {name}", "id=value"
-    return not_a_number(value.encode(), f"value of feature {name}:")
+        return f"no value for feature {quoted(name)[1:-1]}", "id=value"
+    return not_a_number(value.encode(), f"value of feature {quoted(name)[1:-1]}:")

@@ -12,14 +12,13 @@ from rerank.data.width import is_wide
 from rerank.errors import DataError, FormatError
 from rerank.files import shown, write_lines
 from rerank.formats.bllip.write import WHOLE, ids_of
-from rerank.formats.common import finite, quoted
+from rerank.formats.common import exceeds, finite, quoted
 from rerank.formats.feature_names import ColumnNames, read_feature_names
 from rerank.formats.weights import WEIGHTS, WeightOptions, WeightsFormat, weight_lines
 from rerank.native.formats._bllip import MOST_FEATURES
 
 _LINE = re.compile(rb"\s*[0-9]+=[-+0-9.eE]+\s*$")
 _ID = re.compile(rb"0*([0-9]+)")
-_LARGEST_DIGITS = len(str(MOST_FEATURES - 1))
 
 
 @WEIGHTS.register("bllip")
@@ -78,7 +77,7 @@ def _read_line(source: str, number: int, token: bytes) -> tuple[int, float]:
     match = _ID.fullmatch(name)
     if match is None:
         raise FormatError(source, number, quoted(token), "id=weight, ids from 0")
-    if len(match[1]) > _LARGEST_DIGITS:
+    if exceeds(match[1], MOST_FEATURES - 1):
         raise FormatError(source, number, f"feature {quoted(name)}", f"an id below {MOST_FEATURES}")
     feature = int(match[1])
     return feature, finite(value, source, number, f"weight of feature {feature}:") if sign else 1.0

@@ -112,7 +112,7 @@ def strings_of(values: list[Any], where: str) -> list[bytes]:
     """Return what ``encoded`` makes of each value."""
     try:
         return [value.encode() for value in values]
-    except (AttributeError, UnicodeEncodeError):
+    except AttributeError:
         return [encoded(value, where) for value in values]
 
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from array import array
 from typing import Any
 
 import msgspec
 
-from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.errors import FormatError
 from rerank.files import shown
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import first_repeated, note, quoted
-from rerank.formats.growing import Grouping, Strings, each_line
+from rerank.formats.growing import Grouping, each_line
 from rerank.formats.jsonl.columns import Columns
 from rerank.formats.jsonl.keys import (
     CANDIDATES,
@@ -143,10 +141,12 @@ class _Reader:
 
     candidates = ""  # the key of a line's candidates, if it holds several
 
-    def __init__(self, source: str, options: ReadOptions) -> None:
+    def __init__(self, source: str, options: ReadOptions, list_key: str | None) -> None:
         self.columns = Columns(source, options)
         self.source = source
         self.strict = options.strict
+        self.list_key = list_key
+        self.grouping = Grouping(source, options.strict)
         self._waiting: list[dict[str, Any]] = []
         self._lines: list[int] = []  # of each of them
 
@@ -170,18 +170,20 @@ class _Reader:
                 misfit.where = f"{place}.{misfit.where}" if misfit.where else place
             raise misfit.at(self.source, line) from None
 
+    def finish(self) -> CandidateLists:
+        """Return all lists."""
+        offsets, list_ids, rows = self.grouping.finish()
+        return self.columns.lists(offsets, list_ids if self.list_key else None, rows)
+
 
 class _Lists(_Reader):
     """A list per line."""
 
     def __init__(self, source: str, options: ReadOptions, candidates: str, list_key: str | None) -> None:
-        super().__init__(source, options)
+        super().__init__(source, options, list_key)
         self.candidates = candidates
-        self.list_key = list_key
-        self.known = {candidates, *REFERENCES, PROMPT} | ({list_key} if list_key else set())
-        self.ids = Strings()
+        self.known = {candidates, *REFERENCES, PROMPT, list_key}
         self.lines: dict[str, int] = {}
-        self.lengths = array("q")
         self.empty = 0
 
     def add(self, entry: dict[str, Any], line: int) -> None:
@@ -199,10 +201,8 @@ class _Lists(_Reader):
                 raise MisfitError(self.candidates, "no candidate", "one at least")
             self.empty += 1
             return
-        self.columns.add_list(entry, not len(self.lengths))
-        if name is not None:
-            self.ids.add(name)
-        self.lengths.append(len(candidates))
+        self.columns.add_list(entry, not len(self.grouping))
+        self.grouping.add(str(line) if name is None else name, line, len(candidates))
         if not all(map(isinstance, candidates, itertools.repeat(dict))):
             candidates = [self._object(item, i) for i, item in enumerate(candidates)]
         self.wait(candidates, line)
@@ -216,7 +216,7 @@ class _Lists(_Reader):
         where = f"{self.candidates}[{i}]"
         raise MisfitError(where, described(item), "a candidate (an object, or its text)")
 
-    def _name(self, entry: dict[str, Any], line: int) -> bytes | None:
+    def _name(self, entry: dict[str, Any], line: int) -> str | None:
         key = self.list_key
         if key is None:
             for other in (*LISTS, "id"):
@@ -229,30 +229,26 @@ class _Lists(_Reader):
         before = self.lines.setdefault(name, line)
         if before != line:
             raise MisfitError(key, f"list {quoted(name)} again (line {before})", "each list once")
-        return encoded(name, key)
+        return name
 
     def finish(self) -> CandidateLists:
-        """Return all lists."""
-        if not self.lengths:
+        if not len(self.grouping):
             raise FormatError(self.source, None, "no candidate", "one at least")
         if self.empty:
             note(f"{self.source}: {count(self.empty, 'list')} without a candidate left out")
-        list_ids = self.ids.column() if self.list_key else None
-        return self.columns.lists(offsets_of(self.lengths), list_ids, None)
+        return super().finish()
 
 
 class _Items(_Reader):
     """A candidate per line."""
 
     def __init__(self, source: str, options: ReadOptions, list_key: str) -> None:
-        super().__init__(source, options)
-        self.grouping = Grouping(source, options.strict)
-        self.list_key = list_key
+        super().__init__(source, options, list_key)
         self.columns.roles.of.update(dict.fromkeys((*REFERENCES, PROMPT, list_key), "of the list"))
         if list_key == "id" and options.list_column is None:
             note(f"{source}: the key 'id' is taken as the list of each candidate (list_column names another)")
         self.references: list[int] = []  # hashes, to see that a list's lines agree
-        self.prompts: list[Any] = []
+        self.prompts: list[int] = []
 
     def add(self, entry: dict[str, Any], line: int) -> None:
         """Add the candidate of a line; raises MisfitError."""
@@ -263,20 +259,17 @@ class _Items(_Reader):
         if type(name) is not str:
             name = name_of(name, key)
         number = self.grouping.add(name, line)
+        prompt = entry.get(PROMPT)
         if number == len(self.references):
             self.columns.add_list(entry, number == 0)
             self.references.append(_hash_of(entry))
-            self.prompts.append(entry.get(PROMPT))
+            self.prompts.append(hash(prompt) if type(prompt) is str else 0)
         else:
-            if entry.get(PROMPT, self.prompts[number]) != self.prompts[number]:
+            if type(prompt) is str and hash(prompt) != self.prompts[number]:
                 self.columns.ignore(PROMPT)
             if ("references" in entry or "reference" in entry) and _hash_of(entry) != self.references[number]:
                 raise MisfitError("references", "references", f"those that list {quoted(name)} has above")
         self.wait([entry], line)
-
-    def finish(self) -> CandidateLists:
-        """Return all lists."""
-        return self.columns.lists(*self.grouping.finish())
 
 
 def _hash_of(entry: dict[str, Any]) -> int:

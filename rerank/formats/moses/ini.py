@@ -33,7 +33,7 @@ _SECTION = re.compile(rb"\s*\[\s*([^\]\s]+)\s*\]\s*$")
 _RECOGNISED = re.compile(
     rb"^\s*\[(weight|weight-[a-z]+|feature|ttable-file|input-factors)\]\s*$", re.MULTILINE
 )
-_NUMBERED = re.compile(r"(.+)_([0-9]+)")
+_NUMBERED = re.compile(r"(.+)_([0-9]{1,9})")
 
 
 @dataclass
@@ -87,6 +87,14 @@ class MosesIni(WeightsFormat):
             _replace(entry, given, text, source)
         if given:
             _append(given, lines, text, path, source)
+        try:
+            again = _entries([line.encode("utf-8", "surrogateescape") for line in text], path)
+        except FormatError as error:
+            raise DataError(f"{source}: cannot hold these weights too ({error.found})") from None
+        kept = {name: w for entry in again for name, w in zip(entry.features(), entry.weights, strict=True)}
+        lost = [name for name, w in zip(names, weights.tolist(), strict=True) if kept.get(name) != w]
+        if lost:
+            raise DataError(f"{source}: cannot hold the weight of {lost[0]!r} so that it reads back")
         write_lines(path, text)
 
 

@@ -6,7 +6,7 @@ import re
 
 from rerank.data.types import Bytes
 from rerank.errors import FormatError
-from rerank.formats.common import CHANGED, line_of, not_a_number, quoted, token_at
+from rerank.formats.common import CHANGED, exceeds, line_of, not_a_number, quoted, token_at
 
 _LARGEST_INDEX = 2**31 - 1
 _NEAR = 65536
@@ -90,9 +90,9 @@ def _feature(token: str, first: int, dtype: str, has_qid: bool) -> tuple[str, st
         return f"index {quoted(name)}", f"an index of {first} or more"
     if not re.fullmatch(r"[0-9]+", name):
         return f"index {quoted(name)}", "a whole number"
-    digits = name.lstrip("0") or "0"
-    if len(digits) > 10 or int(digits) > _LARGEST_INDEX:
+    if exceeds(name, _LARGEST_INDEX):
         return f"index {quoted(name)}", f"an index of at most {_LARGEST_INDEX}"
+    digits = name.lstrip("0") or "0"
     if int(digits) < first:
         return "index 0", "indices from 1 (use --zero-based if the file counts from 0)"
     if not value:

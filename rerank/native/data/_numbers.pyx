@@ -1,13 +1,20 @@
 """Texts as numbers: words, or characters, of candidates and of the references of their list.
 
-Tokens of a list's references are numbered from 1 in the order of their first occurrence, in a table of the
-list's own. Candidates are looked up in it; a token that no reference contains is 0. Edit kernels then
-compare numbers.
+Tokens of a list's references are numbered from 1 in the order of their first occurrence, in a table for that
+list alone. Candidates are looked up in it; a token that no reference contains is 0. Edit kernels then compare
+numbers.
 """
+
+import numpy as np
 
 from libc.string cimport memcmp
 
+from rerank.native.data._texts cimport Ids
+from rerank.native.data._texts cimport Numbers
+from rerank.native.data._texts cimport Sides
+from rerank.native.data._texts cimport Texts
 from rerank.native.data._tokens cimport MULTIPLIER
+from rerank.native.data._tokens cimport bits_for
 from rerank.native.data._tokens cimport blank_at
 from rerank.native.data._tokens cimport bytes_at
 from rerank.native.data._tokens cimport key_of
@@ -20,19 +27,20 @@ cdef enum:
     NUMBER = 2
     PLACE = 3
     BITS = 64
+    CODE_POINTS = 0x110000
 
 cdef struct Table:
-    word* slots  # (size, 4)
+    word* slots  # of words (size, 4); of characters (code points): mark | number
     int shift  # 64 - log2 of the slots in use
     word mask
-    word mark
+    word mark  # list number << 32
     int met  # tokens numbered in this list
 
 
 cdef inline int number_of(
     Table* table, bytes_at p, word length, bytes_at limit, bint enter
 ) noexcept nogil:
-    """The number of a token in this list; a new token gets one if ``enter``, else it is 0."""
+    """Return the number of a token in this list; a new token gets one if ``enter``, else it is 0."""
     cdef word key = key_of(p, length, limit)
     cdef word mark = table.mark | length
     cdef word at = (key * MULTIPLIER) >> table.shift
@@ -53,7 +61,7 @@ cdef inline int number_of(
     return table.met
 
 
-cdef inline long long number_text(
+cdef inline long long number_words(
     Table* table, bytes_at p, bytes_at end, bytes_at limit, bint enter, int* out
 ) noexcept nogil:
     """Write the numbers of a text's tokens; return how many there are."""
@@ -72,82 +80,8 @@ cdef inline long long number_text(
     return n_tokens
 
 
-def words(
-    const unsigned char[::1] text,
-    const long long[::1] text_offsets,
-    const long long[::1] offsets,
-    const unsigned char[::1] reference,
-    const long long[:, ::1] starts,
-    const long long[:, ::1] stops,
-    unsigned long long[:, ::1] table,
-    int[::1] ids,
-    long long[::1] bounds,
-    int[::1] reference_ids,
-    long long[::1] reference_bounds,
-):
-    """Number the tokens of some lists: the runs between white space, as in ``str.split()``.
-
-    IN text with text_offsets (all items + 1); offsets (n_lists + 1), the items of these lists; reference r
-    of list i is ``reference[starts[i, r]:stops[i, r]]``. SCRATCH table (s, 4) of zeros, s a power of two, at
-    least 8 and twice the bytes of the longest list's references. OUT ids: numbers of item
-    ``offsets[0] + j`` in ``bounds[j]:bounds[j + 1]``; reference_ids, by list and reference in
-    reference_bounds (n_lists * n_references + 1). Both have room for half the bytes plus one per text.
-    """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t n_references = starts.shape[1]
-    cdef Py_ssize_t i
-    cdef Py_ssize_t r
-    cdef Py_ssize_t k = 0
-    cdef long long j
-    cdef long long room
-    cdef long long here = 0
-    cdef long long there = 0
-    cdef int bits
-    cdef Table known
-    cdef bytes_at texts = &text[0] if text.shape[0] else NULL
-    cdef bytes_at references = &reference[0] if reference.shape[0] else NULL
-    cdef bytes_at text_limit = texts + text.shape[0]
-    cdef bytes_at reference_limit = references + reference.shape[0]
-    known.slots = &table[0, 0]
-    with nogil:
-        bounds[0] = 0
-        reference_bounds[0] = 0
-        for i in range(n_lists):
-            room = 0
-            for r in range(n_references):
-                room += stops[i, r] - starts[i, r]
-            bits = 3
-            while (1LL << bits) < 2 * room:
-                bits += 1
-            known.shift = BITS - bits
-            known.mask = (1ULL << bits) - 1
-            known.mark = <word>(i + 1) << 32
-            known.met = 0
-            for r in range(n_references):
-                there += number_text(
-                    &known,
-                    references + starts[i, r],
-                    references + stops[i, r],
-                    reference_limit,
-                    True,
-                    &reference_ids[there],
-                )
-                k += 1
-                reference_bounds[k] = there
-            for j in range(offsets[i], offsets[i + 1]):
-                here += number_text(
-                    &known,
-                    texts + text_offsets[j],
-                    texts + text_offsets[j + 1],
-                    text_limit,
-                    False,
-                    &ids[here],
-                )
-                bounds[j + 1 - offsets[0]] = here
-
-
 cdef inline int code_point(bytes_at p, bytes_at end, int* length) noexcept nogil:
-    """The character at p, as Python decodes UTF-8: an invalid byte is U+DC00 + byte."""
+    """Return the character at p, as Python decodes UTF-8: an invalid byte is U+DC00 + byte."""
     cdef int c = p[0]
     cdef int low = 0x80  # bounds of the second byte: no surrogates, nothing overlong or beyond U+10FFFF
     cdef int high = 0xBF
@@ -189,7 +123,7 @@ cdef inline int code_point(bytes_at p, bytes_at end, int* length) noexcept nogil
 
 
 cdef inline bytes_at without_blanks(bytes_at p, bytes_at end) noexcept nogil:
-    """The end of a text without its trailing white space."""
+    """Return the end of a text without its trailing white space."""
     cdef int length = 1
     while length <= 3 and end - p >= length:
         if blank_at(end - length, end) == length:
@@ -200,8 +134,8 @@ cdef inline bytes_at without_blanks(bytes_at p, bytes_at end) noexcept nogil:
     return end
 
 
-cdef inline long long number_characters_of(
-    long long* table, long long mark, int* met, bytes_at p, bytes_at end, bint enter, int* out
+cdef inline long long number_characters(
+    Table* table, bytes_at p, bytes_at end, bint enter, int* out
 ) noexcept nogil:
     """Write the numbers of the characters of a stripped text; return how many there are."""
     cdef long long n_characters = 0
@@ -215,73 +149,75 @@ cdef inline long long number_characters_of(
     while p < end:
         point = code_point(p, end, &length)
         p += length
-        if table[point] >> 32 == mark:
-            out[n_characters] = <int>(table[point] & 0x7FFFFFFF)
+        if (table.slots[point] ^ table.mark) >> 32 == 0:
+            out[n_characters] = <int>(table.slots[point] & 0x7FFFFFFF)
         elif enter:
-            met[0] += 1
-            table[point] = mark << 32 | met[0]
-            out[n_characters] = met[0]
+            table.met += 1
+            table.slots[point] = table.mark | <word>table.met
+            out[n_characters] = table.met
         else:
             out[n_characters] = 0
         n_characters += 1
     return n_characters
 
 
-def characters(
-    const unsigned char[::1] text,
-    const long long[::1] text_offsets,
-    const long long[::1] offsets,
-    const unsigned char[::1] reference,
-    const long long[:, ::1] starts,
-    const long long[:, ::1] stops,
-    Py_ssize_t first,
-    long long[::1] table,
-    int[::1] ids,
-    long long[::1] bounds,
-    int[::1] reference_ids,
-    long long[::1] reference_bounds,
-):
-    """Number the characters of some lists: code points, without white space at a text's ends.
+cdef inline long long number_text(
+    Table* table, bytes_at p, bytes_at end, bytes_at limit, bint characters, bint enter, int* out
+) noexcept nogil:
+    """Write the numbers of a text's words or characters; return how many there are."""
+    if characters:
+        return number_characters(table, p, end, enter, out)
+    return number_words(table, p, end, limit, enter, out)
 
-    As ``words``, but: IN first, the lists numbered before these; SCRATCH table (0x110000), zeros before
-    the first of them; ids and reference_ids have room for one number per byte.
+
+def number(Texts texts, Py_ssize_t first, Py_ssize_t stop, unsigned long long[::1] points=None):
+    """Return ``Numbers`` of the tokens of lists first:stop: words, or characters if there are ``points``.
+
+    Words are separated by white space, as in ``str.split()``; characters are code points, without white
+    space at a text's ends. SCRATCH points, from ``character_table``, for all lists in their order.
     """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t n_references = starts.shape[1]
+    cdef bint characters = points is not None
+    cdef Numbers numbers = Numbers(texts, first, stop, characters)
+    cdef const Sides* s = &texts.sides
+    cdef Ids* to = &numbers.here
     cdef Py_ssize_t i
-    cdef Py_ssize_t r
-    cdef Py_ssize_t k = 0
+    cdef Py_ssize_t k
+    cdef Py_ssize_t k0 = first * s.n_references
     cdef long long j
+    cdef long long room
     cdef long long here = 0
     cdef long long there = 0
-    cdef int met
-    cdef bytes_at texts = &text[0] if text.shape[0] else NULL
-    cdef bytes_at references = &reference[0] if reference.shape[0] else NULL
+    cdef int bits
+    cdef Table known
+    if not characters:
+        room = texts.reference_bytes[first:stop].max()
+        points = np.zeros(4 << bits_for(room), dtype=np.uint64)
+    known.slots = &points[0]
     with nogil:
-        bounds[0] = 0
-        reference_bounds[0] = 0
-        for i in range(n_lists):
-            met = 0
-            for r in range(n_references):
-                there += number_characters_of(
-                    &table[0],
-                    first + i + 1,
-                    &met,
-                    references + starts[i, r],
-                    references + stops[i, r],
-                    True,
-                    &reference_ids[there],
+        for i in range(first, stop):
+            room = 0
+            for k in range(i * s.n_references, (i + 1) * s.n_references):
+                room += s.stops[k] - s.starts[k]
+            bits = bits_for(room)
+            known.shift = BITS - bits
+            known.mask = (1ULL << bits) - 1
+            known.mark = <word>(i + 1) << 32
+            known.met = 0
+            for k in range(i * s.n_references, (i + 1) * s.n_references):
+                there += number_text(
+                    &known, s.reference + s.starts[k], s.reference + s.stops[k], s.reference_limit,
+                    characters, True, to.reference_ids + there,
                 )
-                k += 1
-                reference_bounds[k] = there
-            for j in range(offsets[i], offsets[i + 1]):
-                here += number_characters_of(
-                    &table[0],
-                    first + i + 1,
-                    &met,
-                    texts + text_offsets[j],
-                    texts + text_offsets[j + 1],
-                    False,
-                    &ids[here],
+                to.reference_bounds[k + 1 - k0] = there
+            for j in range(s.offsets[i], s.offsets[i + 1]):
+                here += number_text(
+                    &known, s.text + s.text_offsets[j], s.text + s.text_offsets[j + 1], s.text_limit,
+                    characters, False, to.ids + here,
                 )
-                bounds[j + 1 - offsets[0]] = here
+                to.bounds[j + 1 - s.offsets[first]] = here
+    return numbers
+
+
+def character_table():
+    """Return scratch for numbering characters."""
+    return np.zeros(CODE_POINTS, dtype=np.uint64)

@@ -101,3 +101,11 @@ cdef inline long long tokens_of(bytes_at p, bytes_at end) noexcept nogil:
         inside = not blank
         p += max(blank, 1)
     return n_tokens
+
+
+cdef inline int bits_for(long long entries) noexcept nogil:
+    """Return log2 of the size of a table that these entries fill at most half."""
+    cdef int bits = 3
+    while (1LL << bits) < 2 * entries:
+        bits += 1
+    return bits

@@ -7,9 +7,14 @@ whole keys are compared and no collision of hashes can count as a match.
 Tokens are separated by Unicode white space, as in Python's ``str.split()``.
 """
 
+import numpy as np
+
 from libc.string cimport memcmp
 
+from rerank.native.data._texts cimport Sides
+from rerank.native.data._texts cimport Texts
 from rerank.native.data._tokens cimport MULTIPLIER
+from rerank.native.data._tokens cimport bits_for
 from rerank.native.data._tokens cimport blank_at
 from rerank.native.data._tokens cimport bytes_at
 from rerank.native.data._tokens cimport key_of
@@ -188,38 +193,18 @@ cdef long long match_candidate(
     return n_tokens
 
 
-cdef inline int bits_for(long long entries) noexcept nogil:
-    """Return log2 of the size of a table that these entries fill at most half."""
-    cdef int bits = 3
-    while (1LL << bits) < 2 * entries:
-        bits += 1
-    return bits
-
-
-def statistics(
-    const unsigned char[::1] text,
-    const long long[::1] text_offsets,
-    const long long[::1] offsets,
-    const unsigned char[::1] reference,
-    const long long[:, ::1] starts,
-    const long long[:, ::1] stops,
-    unsigned long long[:, ::1] tokens,
-    unsigned long long[:, ::1] grams,
-    long long[:, ::1] state,
-    long long[::1] lengths,
-    double[:, ::1] out,
-):
-    """OUT out (n_items, 10): matches and totals of n = 1..4, tokens, tokens of the closest reference.
-
-    IN text with text_offsets (n_items + 1); offsets (n_lists + 1); reference r of list i is
-    ``reference[starts[i, r]:stops[i, r]]``. WORK tokens (s, 4) and grams (t, 2) of zeros, s and t powers of
-    two, at least 8, that are 2 and 6 times the tokens in the longest list's references; state (4 times
-    those tokens, 3); lengths (n_references).
-    """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t n_references = starts.shape[1]
+def statistics(Texts texts, double[:, ::1] out):
+    """OUT out (n_items, 10): matches and totals of n = 1..4, tokens, tokens of the closest reference."""
+    cdef const Sides* s = &texts.sides
+    # Tokens of the longest list's references, at most: half of the bytes, and one more per reference.
+    cdef long long most = (int(texts.reference_bytes.max(initial=0)) + s.n_references) // 2
+    cdef word[:, ::1] tokens = np.zeros((1 << bits_for(most), 4), dtype=np.uint64)
+    cdef word[:, ::1] grams = np.zeros((1 << bits_for(3 * most), 2), dtype=np.uint64)
+    cdef long long[:, ::1] state = np.zeros((4 * most + 1, 3), dtype=np.int64)
+    cdef long long[::1] lengths = np.zeros(s.n_references, dtype=np.int64)
     cdef Py_ssize_t i
     cdef Py_ssize_t r
+    cdef Py_ssize_t k
     cdef long long j
     cdef long long n_tokens
     cdef long long room
@@ -230,18 +215,14 @@ def statistics(
     cdef int n
     cdef int bits
     cdef Table table
-    cdef bytes_at here = &text[0] if text.shape[0] else NULL
-    cdef bytes_at there = &reference[0] if reference.shape[0] else NULL
-    cdef bytes_at here_limit = here + text.shape[0]
-    cdef bytes_at there_limit = there + reference.shape[0]
     table.tokens = &tokens[0, 0]
     table.grams = &grams[0, 0]
     table.state = &state[0, 0]
     with nogil:
-        for i in range(n_lists):
+        for i in range(s.n_lists):
             room = 0
-            for r in range(n_references):
-                room += tokens_of(there + starts[i, r], there + stops[i, r])
+            for k in range(i * s.n_references, (i + 1) * s.n_references):
+                room += tokens_of(s.reference + s.starts[k], s.reference + s.stops[k])
             bits = bits_for(room)
             table.token_shift = 64 - bits
             table.token_mask = (1ULL << bits) - 1
@@ -250,18 +231,20 @@ def statistics(
             table.gram_mask = (1ULL << bits) - 1
             table.mark = <word>(i + 1) << 32
             table.n_grams = 0
-            for r in range(n_references):
+            for r in range(s.n_references):
+                k = i * s.n_references + r
                 met_text += 1
                 lengths[r] = enter_reference(
-                    &table, there + starts[i, r], there + stops[i, r], there_limit, met_text
+                    &table, s.reference + s.starts[k], s.reference + s.stops[k], s.reference_limit, met_text
                 )
-            for j in range(offsets[i], offsets[i + 1]):
+            for j in range(s.offsets[i], s.offsets[i + 1]):
                 met_text += 1
                 n_tokens = match_candidate(
-                    &table, here + text_offsets[j], here + text_offsets[j + 1], here_limit, met_text, matches
+                    &table, s.text + s.text_offsets[j], s.text + s.text_offsets[j + 1], s.text_limit,
+                    met_text, matches,
                 )
                 closest = lengths[0]
-                for r in range(1, n_references):
+                for r in range(1, s.n_references):
                     gap = abs(lengths[r] - n_tokens) - abs(closest - n_tokens)
                     if gap < 0 or (gap == 0 and lengths[r] < closest):
                         closest = lengths[r]

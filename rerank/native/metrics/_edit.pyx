@@ -1,10 +1,15 @@
 """Edits of candidates against the references of their list: Levenshtein's distance and bags of tokens.
 
-Both take texts as numbers, as ``_numbers`` makes them: 0 in a candidate equals nothing in a reference.
+Both take texts as numbers, see ``Numbers``: 0 in a candidate equals nothing in a reference.
 """
+
+import numpy as np
 
 from libc.string cimport memset
 
+from rerank.native.data._texts cimport Ids
+from rerank.native.data._texts cimport Numbers
+from rerank.native.data._texts cimport reference_of
 from rerank.native.data._tokens cimport word
 
 cdef enum:
@@ -78,45 +83,37 @@ cdef inline void keep_best(double* out, long long edits, long long length, bint 
         out[1] = <double>length
 
 
-def levenshtein(
-    const int[::1] ids,
-    const long long[::1] bounds,
-    const long long[::1] offsets,
-    const int[::1] reference_ids,
-    const long long[::1] reference_bounds,
-    Py_ssize_t n_references,
-    unsigned long long[::1] masks,
-    signed char[::1] carry,
-    double[:, ::1] out,
-):
+def levenshtein(Numbers numbers, double[:, ::1] out):
     """OUT out (n_items, 2): edits (insertions, deletions, substitutions) and tokens of the reference.
 
-    Of several references the one with the fewest edits counts, on ties the longest. IN as ``_numbers``
-    writes it; WORK masks of zeros, more than the largest number; carry, as many as a list's candidates have
-    tokens. The matrix is computed 64 rows at a time (Myers 1999; Hyyrö 2003).
+    Of several references the one with the fewest edits counts, on ties the longest. The matrix is computed 64
+    rows at a time (Myers 1999; Hyyrö 2003).
     """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef const Ids* p = &numbers.here
+    cdef const long long* bounds = p.bounds
+    cdef const long long* offsets = p.offsets
     cdef Py_ssize_t i
     cdef Py_ssize_t r
     cdef long long j
     cdef long long t
-    cdef long long m
+    cdef long long m = 0
     cdef long long block
     cdef long long begin
     cdef long long end
     cdef long long steps
     cdef int rows
     cdef const int* reference
-    cdef const int* text = &ids[0]
+    cdef const int* text = p.ids
+    cdef word[::1] masks = np.zeros(numbers.largest + 1, dtype=np.uint64)
+    cdef signed char[::1] carry = np.empty(numbers.longest_list + 1, dtype=np.int8)
     cdef word* places = &masks[0]
     cdef signed char* above = &carry[0]
     with nogil:
-        for i in range(n_lists):
+        for i in range(p.n_lists):
             begin = offsets[i] - offsets[0]
             end = offsets[i + 1] - offsets[0]
-            for r in range(n_references):
-                reference = &reference_ids[0] + reference_bounds[i * n_references + r]
-                m = reference_bounds[i * n_references + r + 1] - reference_bounds[i * n_references + r]
+            for r in range(p.n_references):
+                reference = reference_of(p, i, r, &m)
                 if m == 0:
                     for j in range(begin, end):
                         keep_best(&out[j, 0], bounds[j + 1] - bounds[j], 0, r == 0)
@@ -150,40 +147,32 @@ def levenshtein(
                     block += rows
 
 
-def bags(
-    const int[::1] ids,
-    const long long[::1] bounds,
-    const long long[::1] offsets,
-    const int[::1] reference_ids,
-    const long long[::1] reference_bounds,
-    Py_ssize_t n_references,
-    int[::1] left,
-    double[:, ::1] out,
-):
+def bags(Numbers numbers, double[:, ::1] out):
     """OUT out (n_items, 2): max(h, r) - matches and r, of h tokens of a candidate and r of a reference.
 
-    matches is the size of the bags' intersection; references, IN and WORK left (int, zeros) as in
-    ``levenshtein``.
+    matches is the size of the bags' intersection; of several references the best, as in ``levenshtein``.
     """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+    cdef const Ids* p = &numbers.here
+    cdef const long long* bounds = p.bounds
+    cdef const long long* offsets = p.offsets
+    cdef int[::1] left = np.zeros(numbers.largest + 1, dtype=np.int32)
     cdef Py_ssize_t i
     cdef Py_ssize_t r
     cdef long long j
     cdef long long t
-    cdef long long m
+    cdef long long m = 0
     cdef long long n
     cdef long long matches
     cdef const int* reference
     cdef const int* text
     with nogil:
-        for i in range(n_lists):
-            for r in range(n_references):
-                reference = &reference_ids[0] + reference_bounds[i * n_references + r]
-                m = reference_bounds[i * n_references + r + 1] - reference_bounds[i * n_references + r]
+        for i in range(p.n_lists):
+            for r in range(p.n_references):
+                reference = reference_of(p, i, r, &m)
                 for t in range(m):
                     left[reference[t]] += 1
                 for j in range(offsets[i] - offsets[0], offsets[i + 1] - offsets[0]):
-                    text = &ids[0] + bounds[j]
+                    text = p.ids + bounds[j]
                     n = bounds[j + 1] - bounds[j]
                     matches = 0
                     for t in range(n):

@@ -4,6 +4,8 @@ The numbers are those of sacrebleu's TER (Snover et al. 2006; its limits and tie
 ``_ter_matrix``). Shifts that cannot beat the best one so far are counted, but not scored.
 """
 
+import numpy as np
+
 from libc.string cimport memcpy
 
 from rerank.native.metrics._ter_matrix cimport BEAM
@@ -15,6 +17,9 @@ from rerank.native.metrics._ter_matrix cimport distance
 from rerank.native.metrics._ter_matrix cimport fill
 from rerank.native.metrics._ter_matrix cimport segments
 from rerank.native.metrics._ter_matrix cimport shape
+from rerank.native.data._texts cimport Ids
+from rerank.native.data._texts cimport Numbers
+from rerank.native.data._texts cimport reference_of
 from rerank.native.data._tokens cimport word
 
 cdef enum:
@@ -193,12 +198,6 @@ cdef void lay_out(Pair* p, int* ints, word* words, long long* at, int n, int m, 
     p.at = at
 
 
-def work_sizes(n: int, m: int, largest: int) -> tuple[int, int, int]:
-    """Entries of the work arrays of ``edits`` for n words, references of m, numbers up to ``largest``."""
-    cells = min((n + 1) * (m + 1), 2 * (m + 1) + m + 2 * (BEAM + 1) * n)
-    return 6 * n + 5 * m + 7 + largest + 1 + cells, largest + 1 + 2 * (n + 1), n + 1
-
-
 cdef void enter(Pair* p, word* places, bint new) noexcept nogil:
     """Record the places of each number in the reference, or clear them."""
     cdef int j
@@ -211,49 +210,41 @@ cdef void enter(Pair* p, word* places, bint new) noexcept nogil:
             places[p.ref[j]] = places[p.ref[j]] | 1ULL << j if new else 0
 
 
-def edits(
-    const int[::1] ids,
-    const long long[::1] bounds,
-    const long long[::1] offsets,
-    const int[::1] reference_ids,
-    const long long[::1] reference_bounds,
-    Py_ssize_t n_references,
-    Py_ssize_t longest_item,
-    Py_ssize_t longest_reference,
-    Py_ssize_t largest,
-    int[::1] ints,
-    unsigned long long[::1] words,
-    long long[::1] at,
-    double[:, ::1] out,
-):
-    """OUT out (n_items, 2): the fewest edits and shifts to a reference, the references' mean length.
-
-    IN as ``_numbers.words`` writes it, the words of the longest candidate and of the longest reference
-    and the largest number; WORK ints, words, at of ``work_sizes`` entries.
-    """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+def edits(Numbers numbers, double[:, ::1] out):
+    """OUT out (n_items, 2): the fewest edits and shifts to a reference, the references' mean length."""
+    cdef const Ids* given = &numbers.here
+    cdef const long long* bounds = given.bounds
+    cdef const long long* offsets = given.offsets
+    cdef const long long* reference_bounds = given.reference_bounds
+    cdef Py_ssize_t n_references = given.n_references
     cdef Py_ssize_t i
     cdef Py_ssize_t r
     cdef Py_ssize_t k
     cdef long long j
     cdef long long total
+    cdef long long length = 0
     cdef double found
     cdef Pair p
-    lay_out(&p, &ints[0], &words[0], &at[0], <int>longest_item, <int>longest_reference, <int>largest)
+    cdef int n = numbers.longest_item
+    cdef int m = numbers.longest_reference
+    cdef int largest = numbers.largest
+    cdef long long cells = min((n + 1) * <long long>(m + 1), 2 * (m + 1) + m + 2 * (BEAM + 1) * <long long>n)
+    cdef int[::1] ints = np.empty(6 * n + 5 * m + 7 + largest + 1 + cells, dtype=np.int32)
+    cdef word[::1] words = np.zeros(largest + 1 + 2 * (n + 1), dtype=np.uint64)
+    cdef long long[::1] at = np.empty(n + 1, dtype=np.int64)
+    lay_out(&p, &ints[0], &words[0], &at[0], n, m, largest)
     with nogil:
         for k in range(largest + 1):
             p.first[k] = -1
-            words[k] = 0
-        for i in range(n_lists):
+        for i in range(given.n_lists):
             total = reference_bounds[(i + 1) * n_references] - reference_bounds[i * n_references]
             for r in range(n_references):
-                k = i * n_references + r
-                p.ref = &reference_ids[0] + reference_bounds[k]
-                p.m = <int>(reference_bounds[k + 1] - reference_bounds[k])
+                p.ref = reference_of(given, i, r, &length)
+                p.m = <int>length
                 enter(&p, &words[0], True)
                 for j in range(offsets[i] - offsets[0], offsets[i + 1] - offsets[0]):
                     p.n = <int>(bounds[j + 1] - bounds[j])
-                    memcpy(p.hyp, &ids[0] + bounds[j], p.n * sizeof(int))
+                    memcpy(p.hyp, given.ids + bounds[j], p.n * sizeof(int))
                     found = edits_of(&p)
                     if r == 0 or found < out[j, 0]:
                         out[j, 0] = found

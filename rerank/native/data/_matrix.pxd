@@ -149,46 +149,25 @@ cdef inline void dense_dots(
 cdef inline void sparse_dots(
     const Rows* X, const long long* items, long long first, Py_ssize_t k, const double* w, double* out
 ) noexcept nogil:
-    """Four rows at a time: if one ends, the next takes its place, however long the others are."""
     cdef long long[4] begin
     cdef long long[4] end
-    cdef double[4] total
-    cdef Py_ssize_t[4] to
     cdef long long row
-    cdef long long n
     cdef Py_ssize_t j = 0
-    cdef int open = 0
     cdef int r
-    while True:
-        while open < 4 and j < k:
-            row = row_at(items, first, j)
-            to[open] = j
-            begin[open] = X.indptr[row]
-            end[open] = X.indptr[row + 1]
-            total[open] = mixed_head(X, row, w, &begin[open]) if X.layout == MIXED else 0.0
-            open += 1
-            j += 1
-        if open < 4:
-            break
-        n = min(min(end[0] - begin[0], end[1] - begin[1]), min(end[2] - begin[2], end[3] - begin[3]))
+    while j + 4 <= k:
+        for r in range(4):
+            row = row_at(items, first, j + r)
+            begin[r] = X.indptr[row]
+            end[r] = X.indptr[row + 1]
+            out[j + r] = mixed_head(X, row, w, &begin[r]) if X.layout == MIXED else 0.0
         if X.local.entry != NULL:
-            csr_dot4(X.local.entry, X.local.data, begin, n, w, total)
+            csr_dot4(X.local.entry, X.local.data, begin, end, w, out + j)
         else:
-            csr_dot4(X.indices, X.data, begin, n, w, total)
-        for r in range(3, -1, -1):
-            begin[r] += n
-            if begin[r] == end[r]:
-                out[to[r]] = total[r]
-                open -= 1
-                begin[r] = begin[open]
-                end[r] = end[open]
-                total[r] = total[open]
-                to[r] = to[open]
-    for r in range(open):
-        if X.local.entry != NULL:
-            out[to[r]] = csr_dot(X.local.entry, X.local.data, begin[r], end[r], w, total[r])
-        else:
-            out[to[r]] = csr_dot(X.indices, X.data, begin[r], end[r], w, total[r])
+            csr_dot4(X.indices, X.data, begin, end, w, out + j)
+        j += 4
+    while j < k:
+        out[j] = dot(X, row_at(items, first, j), w)
+        j += 1
 
 
 cdef inline void dots(

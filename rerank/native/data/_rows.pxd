@@ -57,14 +57,14 @@ cdef inline double csr_dot(
 
 
 cdef inline void csr_dot4(
-    const place* indices, const double* data, const long long* begin, long long n, const double* w,
-    double* total
+    const place* indices, const double* data, const long long* begin, const long long* end, const double* w,
+    double* out
 ) noexcept nogil:
-    """INOUT total (4) += the products of n values from each ``begin`` on, in independent chains."""
-    cdef double total0 = total[0]
-    cdef double total1 = total[1]
-    cdef double total2 = total[2]
-    cdef double total3 = total[3]
+    """INOUT out (4): the products of four rows are added, in four independent chains of additions."""
+    cdef double total0 = out[0]
+    cdef double total1 = out[1]
+    cdef double total2 = out[2]
+    cdef double total3 = out[3]
     cdef const place* i0 = indices + begin[0]
     cdef const place* i1 = indices + begin[1]
     cdef const place* i2 = indices + begin[2]
@@ -73,6 +73,9 @@ cdef inline void csr_dot4(
     cdef const double* x1
     cdef const double* x2
     cdef const double* x3
+    cdef long long n = min(
+        min(end[0] - begin[0], end[1] - begin[1]), min(end[2] - begin[2], end[3] - begin[3])
+    )
     cdef long long m
     if data == NULL:
         for m in range(n):
@@ -90,10 +93,10 @@ cdef inline void csr_dot4(
             total1 += x1[m] * w[i1[m]]
             total2 += x2[m] * w[i2[m]]
             total3 += x3[m] * w[i3[m]]
-    total[0] = total0
-    total[1] = total1
-    total[2] = total2
-    total[3] = total3
+    out[0] = csr_dot(indices, data, begin[0] + n, end[0], w, total0)
+    out[1] = csr_dot(indices, data, begin[1] + n, end[1], w, total1)
+    out[2] = csr_dot(indices, data, begin[2] + n, end[2], w, total2)
+    out[3] = csr_dot(indices, data, begin[3] + n, end[3], w, total3)
 
 
 cdef inline void csr_add(

@@ -38,7 +38,7 @@ def _note_near_ids(ids: StringColumn, source: str) -> None:
     odd = [(name, short) for name, short in plain.items() if name != short and short in names]
     if odd:
         name, short = odd[0]
-        more = f" (and {len(odd) - 1} more pairs)" if len(odd) > 1 else ""
+        more = f" (and {count(len(odd) - 1, 'more pair')})" if len(odd) > 1 else ""
         note(f"{source}: the ids {quoted(name)} and {quoted(short)} are those of two lists{more}")
 
 

@@ -96,10 +96,11 @@ class BuildKernels(build_ext):  # type: ignore[misc]
 
 
 class SourceDistribution(sdist):  # type: ignore[misc]
-    """``sdist`` that includes everything the tests and the README's commands need."""
+    """``sdist`` that includes everything that kernels, the tests and the README's commands need."""
 
     def make_release_tree(self, base_dir: str, files: list[str]) -> None:
         more = [name for name in ("Makefile", "CHANGELOG.md") if Path(name).is_file()]
+        more += [path.as_posix() for path in sorted(Path("rerank/native").rglob("*.pxd"))]
         for folder in ("configs", "data", "scripts", "tests"):
             for path in sorted(Path(folder).rglob("*")):
                 if path.is_file() and "__pycache__" not in path.parts:

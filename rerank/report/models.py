@@ -8,7 +8,7 @@ from typing import Any
 from rerank.models.base import Model, plain_margin
 from rerank.models.training import RestartsRecord
 from rerank.report.runs import spread_lines
-from rerank.report.table import drawn, facts, table
+from rerank.report.table import facts, pairs
 from rerank.report.training import gain_line, margin_line
 
 
@@ -59,7 +59,7 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     heaviest = weights[:top]
     if heaviest:
         rows = [(name, f"{weight: .6g}") for name, weight in heaviest]
-        lines += ["", *drawn(table(("", ""), rows, left=2))]
+        lines += ["", *pairs(rows)]
     if len(heaviest) < len(weights):
         lines.append(f"... and {len(weights) - len(heaviest)} more")
     rounds = training.rounds

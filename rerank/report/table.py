@@ -96,6 +96,17 @@ def facts(rows: Sequence[Sequence[str]], width: int = WIDTH) -> list[str]:
     return drawn(made, max(width, begin + 20))
 
 
+def pairs(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Return rows of two cells as aligned lines: as ``table`` does, but quick for a million of them."""
+    names = [printable(name) for name, _ in rows]
+    widths = [_cells(name) for name in names]
+    most = max(widths, default=0)
+    return [
+        f"{name}{' ' * (most - width)}  {value}".rstrip()
+        for name, width, (_, value) in zip(names, widths, rows, strict=True)
+    ]
+
+
 def drawn(part: RenderableType, width: int = _ROOM) -> list[str]:
     """Return a part as plain lines without blanks at their ends; a string is a line."""
     out = StringIO()

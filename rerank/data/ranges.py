@@ -78,10 +78,13 @@ def _of_rows(rows: Sparse, offsets: Index) -> Floats:
     d, data = rows.n_features, data_of(rows)
     parts = np.empty(rows.n_values)
     how = False, tolerance_of(data.dtype)
-    _scaling.csr_lists(rows.indptr, rows.indices, data, offsets, *how, np.empty(d), np.empty((5, d)), parts)
+    quarter = 0.25 * data  # the same parts, but no range overflows: the kernel would stop there
+    _scaling.csr_lists(
+        rows.indptr, rows.indices, quarter, offsets, *how, np.empty(d), np.empty((5, d)), parts
+    )
     out = np.full(d, np.nan)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ranges = data / parts  # a value is its part of the range times the range
-    ranges[~np.isfinite(ranges)] = np.nan
+    ranges[parts == 0] = np.nan
     np.fmax.at(out, rows.indices, ranges)
     return out

@@ -66,3 +66,9 @@ def test_of_large_sets_evenly_spaced_lists_are_looked_at(monkeypatch, layout):
     step = -(-lists.features.n_values // ranges.MOST_VALUES)
     some = lists.subset(np.arange(0, 40, step))
     np.testing.assert_allclose(list_ranges(lists), expected(some), rtol=1e-12)
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse", "mixed"])
+def test_ranges_beyond_the_largest_number_are_infinite(layout):
+    lists = of([[1.7e308, 1], [-1.7e308, 2], [1, 1], [2, 4]], [2, 2], layout)
+    assert list_ranges(lists).tolist() == [np.inf, 3]

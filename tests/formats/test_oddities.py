@@ -26,7 +26,7 @@ def notes_of(path: Path, **options: object) -> tuple[CandidateLists, list[str]]:
     ("qids", "note"),
     [
         (["1", "1.0", "2"], "the ids '1.0' and '1' are those of two lists"),
-        (["1", "1.00", "2", "2.0"], "the ids '1.00' and '1' are those of two lists (and 1 more pairs)"),
+        (["1", "1.00", "2", "2.0"], "the ids '1.00' and '1' are those of two lists (and 1 more pair)"),
         (["1.5", "1.50", "a.0", "a"], None),
         (["1.0", "2.0"], None),
     ],

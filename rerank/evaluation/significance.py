@@ -164,11 +164,8 @@ def bootstrap_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, difference: 
     Noreen (1989), Computer-intensive methods for testing hypotheses; Koehn (2004), Statistical significance
     tests for machine translation evaluation.
     """
-    d = np.asarray(sampled_a, dtype=np.float64) - np.asarray(sampled_b, dtype=np.float64)
-    d = d[np.isfinite(d)]
-    if len(d) == 0 or not np.isfinite(difference):
-        return None
-    return _p(np.abs(d - d.mean()), difference)
+    d = _differences(sampled_a, sampled_b)
+    return _p(d - d.mean() if len(d) else d, difference)
 
 
 def randomisation_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, difference: float) -> float | None:
@@ -181,15 +178,22 @@ def randomisation_p(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike, differen
     difference
         The value of a minus that of b on the lists themselves.
     """
+    return _p(_differences(sampled_a, sampled_b), difference)
+
+
+def _differences(sampled_a: npt.ArrayLike, sampled_b: npt.ArrayLike) -> Floats:
+    """The differences of two systems that are numbers."""
     d = np.asarray(sampled_a, dtype=np.float64) - np.asarray(sampled_b, dtype=np.float64)
-    d = d[np.isfinite(d)]
-    return None if len(d) == 0 or not np.isfinite(difference) else _p(np.abs(d), difference)
+    return d[np.isfinite(d)]
 
 
-def _p(extremes: Floats, difference: float) -> float:
+def _p(sampled: Floats, difference: float) -> float | None:
+    """The share of differences as large as the one observed, None without any or if that is no number."""
+    if len(sampled) == 0 or not np.isfinite(difference):
+        return None
     # Sums in another order differ in the last bits: differences equal except for these count as equal.
     bound = abs(difference) * (1 - 1e-12)
-    return (int(np.count_nonzero(extremes >= bound)) + 1) / (len(extremes) + 1)
+    return (int(np.count_nonzero(np.abs(sampled) >= bound)) + 1) / (len(sampled) + 1)
 
 
 def wilcoxon_p(differences: npt.ArrayLike) -> float | None:

@@ -96,6 +96,8 @@ def read(data: bytes, zero_based: bool = False) -> Lines:
     """Every item line of a file; BadLineError at the first bad one."""
     out = Lines()
     data = data.removeprefix(b"\xef\xbb\xbf")
+    if b"\n" not in data and b"\r" in data.strip():
+        raise BadLineError(1)
     has_qid = None
     for line_number, line in enumerate(data.split(b"\n"), start=1):
         text, _, comment = line.partition(b"#")

@@ -184,11 +184,6 @@ def check_missing(lists: CandidateLists, name: str, path: str) -> None:
         raise DataError(f"{path}: {name} cannot hold both zeros and missing values left out; {STORE}")
 
 
-def bytes_and_bounds(column: StringColumn | None) -> tuple[Bytes, Index] | tuple[None, None]:
-    """Return the two arrays of a column of strings, as kernels take them."""
-    return (None, None) if column is None else (column.data, column.offsets)
-
-
 def in_input_order(lists: CandidateLists) -> Index:
     """Return the items in the order of the input's lines, int64 (n_items)."""
     items = np.arange(lists.n_items, dtype=np.int64)

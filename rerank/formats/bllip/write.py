@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from rerank.errors import DataError
 from rerank.formats.buffers import write_blocks
 from rerank.formats.common import unnamed_last
 from rerank.native.formats._bllip import MOST_FEATURES
-from rerank.native.formats._write import most_values, write_bllip
+from rerank.native.formats._write import BllipLines, most_values
 
 _VALUE_BOUND = 34  # bytes of " id=value" at most
 _PARSE_BOUND = 28  # of " P=", " W=", the comma
@@ -49,8 +48,9 @@ def write_lists(lists: CandidateLists, path: str) -> None:
     ids, _ = ids_of(lists.feature_names, lists.n_features)
     matrix, last = lists.features.matrix(), unnamed_last(lists.features)
     sizes = np.add.reduceat(_PARSE_BOUND + _VALUE_BOUND * most_values(matrix), lists.offsets[:-1])
-    render = partial(write_bllip, matrix, last, lists.offsets, edges, ids)
-    write_blocks(path, sizes + _LINE_BOUND, render, header=b"S=%d\n" % lists.n_lists, spare=_VALUE_BOUND)
+    lines = BllipLines(matrix, last, lists.offsets, edges, ids)
+    header = b"S=%d\n" % lists.n_lists
+    write_blocks(path, sizes + _LINE_BOUND, lines.render, header=header, spare=_VALUE_BOUND)
 
 
 def _edges(lists: CandidateLists, path: str) -> Index:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -18,14 +17,13 @@ from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.buffers import write_blocks
 from rerank.formats.common import (
     STORE,
-    bytes_and_bounds,
     check_missing,
     in_input_order,
     note,
     refuse_equal_ids,
 )
 from rerank.formats.moses.read import read_lists
-from rerank.native.formats._write import most_values, write_moses
+from rerank.native.formats._write import MosesLines, most_values
 
 _LINE = re.compile(rb"[^\S\n]*+[^|\s][^|\n]*+\|\|\|[^\n]*[ \t]\|\|\|([ \t]|$)")  # *+: no backtracking
 
@@ -89,10 +87,8 @@ class Moses(Format):
         sizes += _LINE_BOUND + ids.lengths()[list_index]
         if texts is not None:
             sizes += texts.lengths()
-        named = np.zeros(1, dtype=np.int64)  # columns that earlier lines had
-        given = (matrix, named, names.data, names.offsets, scores, items, list_index)
-        render = partial(write_moses, *given, ids.data, ids.offsets, *bytes_and_bounds(texts))
-        write_blocks(path, sizes[items], render, spare=len(names.data) + len(names))
+        lines = MosesLines(matrix, names, scores, items, list_index, ids, texts)
+        write_blocks(path, sizes[items], lines.render, spare=len(names.data) + len(names))
 
 
 def _list_ids(lists: CandidateLists, path: str) -> StringColumn:

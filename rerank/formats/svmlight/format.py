@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +18,6 @@ from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.buffers import write_blocks
 from rerank.formats.common import (
     STORE,
-    bytes_and_bounds,
     check_missing,
     contains,
     in_input_order,
@@ -28,7 +26,7 @@ from rerank.formats.common import (
 )
 from rerank.formats.feature_names import read_feature_names
 from rerank.formats.svmlight.read import open_source, read_lists
-from rerank.native.formats._write import most_values, write_svmlight
+from rerank.native.formats._write import SvmlightLines, most_values
 
 _BLANKS = (9, 13, 32)
 _VALUE_BOUND = 40  # bytes of " index:value" at most
@@ -90,9 +88,8 @@ class SVMLight(Format):
             sizes += list_ids.lengths()[list_index]
         if ids is not None:
             sizes += ids.lengths()
-        given = (matrix, unnamed_last(features), _indices(lists), np.ascontiguousarray(labels))
-        columns = *bytes_and_bounds(list_ids), *bytes_and_bounds(ids)
-        write_blocks(path, sizes[items], partial(write_svmlight, *given, items, list_index, *columns))
+        values = (matrix, unnamed_last(features), _indices(lists), np.ascontiguousarray(labels))
+        write_blocks(path, sizes[items], SvmlightLines(*values, items, list_index, list_ids, ids).render)
 
     def keeps(self, lists: CandidateLists, column: str) -> bool:
         if column == "feature_names":

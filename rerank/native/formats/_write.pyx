@@ -1,12 +1,34 @@
 """Lines of files from features of every layout: SVMlight, Moses, BLLIP."""
 
-from libc.string cimport memcpy
-
 import numpy as np
+
+from libc.string cimport memcpy
 
 from rerank.native.data._decimal cimport put_number, put_whole
 from rerank.native.data._matrix cimport MIXED, SINGLE, Matrix, Rows
-from rerank.native.formats._lines cimport put_string
+
+
+cdef struct Column:
+    const unsigned char* data
+    const long long* bounds  # string i is data[bounds[i]:bounds[i + 1]]; NULL: there is no column
+
+
+cdef class Strings:
+    """A column of strings (``data`` uint8, ``offsets`` int64) as kernels read it; None: no column."""
+
+    cdef Column column
+    cdef tuple held
+
+    def __init__(self, column):
+        cdef const unsigned char[::1] data
+        cdef const long long[::1] bounds
+        if column is None:
+            return
+        data = column.data
+        bounds = column.offsets
+        self.held = (data, bounds)
+        self.column.data = &data[0] if data.shape[0] else NULL
+        self.column.bounds = &bounds[0]
 
 
 # The values of a row that a file names, one after the other, in the order of their columns.
@@ -19,7 +41,8 @@ cdef struct Values:
     double value
 
 
-cdef inline void begin(Values* v, long long row) noexcept nogil:
+cdef inline void begin(Values* v, const Rows* X, long long row) noexcept nogil:
+    v.X = X
     v.row = row
     v.at = v.X.indptr[row] if v.X.indptr != NULL else 0
     v.m = 0
@@ -62,6 +85,35 @@ def most_values(Matrix matrix):
     return out.base
 
 
+cdef class Lines:
+    """Lines of a file, of one row or more each."""
+
+    cdef Matrix matrix
+    cdef tuple held
+
+    cdef unsigned char* put(self, unsigned char* out, Py_ssize_t k) noexcept nogil:
+        """Write line k without its newline; return the place after it."""
+        return out
+
+    def render(self, Py_ssize_t start, Py_ssize_t stop, unsigned char[::1] out):
+        """OUT out, large enough: the lines start to stop. Return the number of bytes."""
+        cdef unsigned char* p = &out[0]
+        cdef Py_ssize_t k
+        with nogil:
+            for k in range(start, stop):
+                p = self.put(p, k)
+                p[0] = c'\n'
+                p += 1
+        return p - &out[0]
+
+
+cdef inline unsigned char* put_string(unsigned char* out, const Column* column, long long i) noexcept nogil:
+    cdef long long length = column.bounds[i + 1] - column.bounds[i]
+    if length:
+        memcpy(out, column.data + column.bounds[i], length)
+    return out + length
+
+
 cdef inline unsigned char* put_pair(unsigned char* out, long long index, double value) noexcept nogil:
     """Write `` index:value``."""
     out[0] = c' '
@@ -70,126 +122,128 @@ cdef inline unsigned char* put_pair(unsigned char* out, long long index, double 
     return put_number(out + 1, value)
 
 
-def write_svmlight(
-    Matrix matrix,
-    long long last,
-    const long long[::1] indices,
-    const double[::1] labels,
-    const long long[::1] items,
-    const long long[::1] lists,
-    const unsigned char[::1] qids,
-    const long long[::1] qid_bounds,
-    const unsigned char[::1] ids,
-    const long long[::1] id_bounds,
-    Py_ssize_t start,
-    Py_ssize_t stop,
-    unsigned char[::1] out,
-):
-    """Write the lines start to stop, ``label qid:ID index:value ... # id``; returns the number of bytes.
+cdef class SvmlightLines(Lines):
+    """Lines ``label qid:ID index:value ... # id``.
 
     Zeros of sparse and mixed rows are left out, but the first line of all names column ``last`` unless it is
     -1. IN indices (n_features), of the columns in the file; labels and lists (n_items), lists = the list of
-    each item; items (n_lines), the item of each line; qids and ids as bytes with bounds (n + 1), or None; OUT
-    out, large enough.
+    each item; items (n_lines), the item of each line; qids and ids, or None.
     """
-    cdef unsigned char* p = &out[0]
-    cdef bint zeros = matrix.rows.indptr == NULL
-    cdef Py_ssize_t k
-    cdef long long i
-    cdef Values v
-    v.X = &matrix.rows
-    with nogil:
-        for k in range(start, stop):
-            i = items[k]
-            p = put_number(p, labels[i])
-            if qid_bounds is not None:
-                memcpy(p, <const char*>b" qid:", 5)
-                p = put_string(p + 5, qids, qid_bounds, lists[i])
-            begin(&v, i)
-            while advance(&v):
-                if zeros or v.value != 0.0:
-                    p = put_pair(p, indices[v.column], v.value)
-            if k == 0 and last >= 0 and not zeros:
-                p = put_pair(p, indices[last], 0.0)
-            if id_bounds is not None and id_bounds[i + 1] > id_bounds[i]:
-                memcpy(p, <const char*>b" # ", 3)
-                p = put_string(p + 3, ids, id_bounds, i)
-            p[0] = c'\n'
-            p += 1
-    return p - &out[0]
+
+    cdef long long last
+    cdef const long long* indices
+    cdef const double* labels
+    cdef const long long* items
+    cdef const long long* lists
+    cdef Column qids
+    cdef Column ids
+
+    def __init__(
+        self, Matrix matrix, long long last, const long long[::1] indices, const double[::1] labels,
+        const long long[::1] items, const long long[::1] lists, qids, ids,
+    ):
+        cdef Strings of_lists = Strings(qids)
+        cdef Strings of_items = Strings(ids)
+        self.held = (indices, labels, items, lists, of_lists, of_items)
+        self.matrix = matrix
+        self.last = last
+        self.indices = &indices[0] if indices.shape[0] else NULL
+        self.labels = &labels[0]
+        self.items = &items[0]
+        self.lists = &lists[0]
+        self.qids = of_lists.column
+        self.ids = of_items.column
+
+    cdef unsigned char* put(self, unsigned char* out, Py_ssize_t k) noexcept nogil:
+        cdef const long long* indices = self.indices
+        cdef bint zeros = self.matrix.rows.indptr == NULL
+        cdef long long i = self.items[k]
+        cdef Values v
+        out = put_number(out, self.labels[i])
+        if self.qids.bounds != NULL:
+            memcpy(out, <const char*>b" qid:", 5)
+            out = put_string(out + 5, &self.qids, self.lists[i])
+        begin(&v, &self.matrix.rows, i)
+        while advance(&v):
+            if zeros or v.value != 0.0:
+                out = put_pair(out, indices[v.column], v.value)
+        if k == 0 and self.last >= 0 and not zeros:
+            out = put_pair(out, indices[self.last], 0.0)
+        if self.ids.bounds != NULL and self.ids.bounds[i + 1] > self.ids.bounds[i]:
+            memcpy(out, <const char*>b" # ", 3)
+            out = put_string(out + 3, &self.ids, i)
+        return out
 
 
-cdef inline unsigned char* put_zeros(
-    unsigned char* out,
-    long long* named,
-    long long stop,
-    const unsigned char[::1] names,
-    const long long[::1] name_bounds,
-) noexcept nogil:
-    """Write columns named[0]:stop with value 0; named[0] is at least ``stop`` afterwards."""
-    while named[0] < stop:
-        out = put_string(out, names, name_bounds, named[0])
-        out[0] = c'0'
-        out += 1
-        named[0] += 1
-    return out
-
-
-def write_moses(
-    Matrix matrix,
-    long long[::1] named,
-    const unsigned char[::1] names,
-    const long long[::1] name_bounds,
-    const double[::1] totals,
-    const long long[::1] items,
-    const long long[::1] lists,
-    const unsigned char[::1] ids,
-    const long long[::1] id_bounds,
-    const unsigned char[::1] texts,
-    const long long[::1] text_bounds,
-    Py_ssize_t start,
-    Py_ssize_t stop,
-    unsigned char[::1] out,
-):
-    """Write the lines start to stop, ``id ||| text ||| name= v ... ||| score``; returns the number of bytes.
+cdef class MosesLines(Lines):
+    """Lines ``id ||| text ||| name= v ... ||| score``.
 
     Columns first appear in their order, so that a reader numbers them the same: a line of sparse or mixed
     rows that has a new one also names, with 0, those before it that no line had, and the last line of all
-    names the rest. IN names as bytes with bounds (n_features + 1), the bytes before each value; totals
-    (n_items) or None (0); items (n_lines), the item of each line; lists (n_items), the list of each item; ids
-    and texts as bytes with bounds, texts may be None; IN/OUT named (1), the number of columns that earlier
-    lines had; OUT out, large enough.
+    names the rest. So lines must be rendered in their order, once.
+    IN names (n_features), the bytes before each value; totals (n_items) or None (0); items (n_lines), the
+    item of each line; lists (n_items), the list of each item; ids (n_lists); texts (n_items) or None.
     """
-    cdef unsigned char* p = &out[0]
-    cdef bint leaves_out = matrix.rows.indptr != NULL
-    cdef Py_ssize_t k
-    cdef long long i
-    cdef Values v
-    v.X = &matrix.rows
-    with nogil:
-        for k in range(start, stop):
-            i = items[k]
-            p = put_string(p, ids, id_bounds, lists[i])
-            memcpy(p, <const char*>b" ||| ", 5)
-            p += 5
-            if texts is not None:
-                p = put_string(p, texts, text_bounds, i)
-            memcpy(p, <const char*>b" |||", 4)
-            p += 4
-            begin(&v, i)
-            while advance(&v):
-                if leaves_out:
-                    p = put_zeros(p, &named[0], v.column, names, name_bounds)
-                    named[0] = max(named[0], <long long>v.column + 1)
-                p = put_string(p, names, name_bounds, v.column)
-                p = put_number(p, v.value)
-            if leaves_out and k == items.shape[0] - 1:
-                p = put_zeros(p, &named[0], v.X.n_features, names, name_bounds)
-            memcpy(p, <const char*>b" ||| ", 5)
-            p = put_number(p + 5, totals[i] if totals is not None else 0.0)
-            p[0] = c'\n'
-            p += 1
-    return p - &out[0]
+
+    cdef const double* totals
+    cdef const long long* items
+    cdef const long long* lists
+    cdef Py_ssize_t n_lines
+    cdef long long named  # columns that earlier lines had
+    cdef Column names
+    cdef Column ids
+    cdef Column texts
+
+    def __init__(
+        self, Matrix matrix, names, const double[::1] totals, const long long[::1] items,
+        const long long[::1] lists, ids, texts,
+    ):
+        cdef Strings of_columns = Strings(names)
+        cdef Strings of_lists = Strings(ids)
+        cdef Strings of_items = Strings(texts)
+        self.held = (totals, items, lists, of_columns, of_lists, of_items)
+        self.matrix = matrix
+        self.totals = &totals[0] if totals is not None else NULL
+        self.items = &items[0]
+        self.lists = &lists[0]
+        self.n_lines = items.shape[0]
+        self.named = 0
+        self.names = of_columns.column
+        self.ids = of_lists.column
+        self.texts = of_items.column
+
+    cdef unsigned char* put_zeros(self, unsigned char* out, long long stop) noexcept nogil:
+        """Write the columns up to ``stop`` that no line had, with value 0."""
+        while self.named < stop:
+            out = put_string(out, &self.names, self.named)
+            out[0] = c'0'
+            out += 1
+            self.named += 1
+        return out
+
+    cdef unsigned char* put(self, unsigned char* out, Py_ssize_t k) noexcept nogil:
+        cdef bint leaves_out = self.matrix.rows.indptr != NULL
+        cdef Column names = self.names
+        cdef long long i = self.items[k]
+        cdef Values v
+        out = put_string(out, &self.ids, self.lists[i])
+        memcpy(out, <const char*>b" ||| ", 5)
+        out += 5
+        if self.texts.bounds != NULL:
+            out = put_string(out, &self.texts, i)
+        memcpy(out, <const char*>b" |||", 4)
+        out += 4
+        begin(&v, &self.matrix.rows, i)
+        while advance(&v):
+            if leaves_out and self.named <= v.column:
+                out = self.put_zeros(out, v.column)
+                self.named = v.column + 1
+            out = put_string(out, &names, v.column)
+            out = put_number(out, v.value)
+        if leaves_out and k == self.n_lines - 1:
+            out = self.put_zeros(out, v.X.n_features)
+        memcpy(out, <const char*>b" ||| ", 5)
+        return put_number(out + 5, self.totals[i] if self.totals != NULL else 0.0)
 
 
 cdef inline unsigned char* put_assigned(
@@ -215,42 +269,48 @@ cdef inline unsigned char* put_feature(unsigned char* out, long long number, dou
     return put_number(out + 1, value)
 
 
-def write_bllip(
-    Matrix matrix,
-    long long last,
-    const long long[::1] offsets,
-    const long long[:, ::1] edges,
-    const long long[::1] ids,
-    Py_ssize_t start,
-    Py_ssize_t stop,
-    unsigned char[::1] out,
-):
-    """Write the lists start to stop, ``G=7 N=2 P=7 W=7 3 14=2, ...``; returns the number of bytes.
+cdef class BllipLines(Lines):
+    """Lines of lists, ``G=7 N=2 P=7 W=7 3 14=2, ...``.
 
     All values but 0 are written; the first parse of all also names column ``last`` unless it is -1. IN
     offsets (n_lists + 1), into the rows; edges (n_items, 3), of the gold tree, of the parse, of both; ids
-    (n_features); OUT out, large enough.
+    (n_features).
     """
-    cdef unsigned char* p = &out[0]
-    cdef Py_ssize_t k
-    cdef long long i
-    cdef Values v
-    v.X = &matrix.rows
-    with nogil:
-        for k in range(start, stop):
-            p = put_assigned(p, c'G', edges[offsets[k], 0])
-            p = put_assigned(put_blank(p), c'N', offsets[k + 1] - offsets[k])
-            for i in range(offsets[k], offsets[k + 1]):
-                p = put_assigned(put_blank(p), c'P', edges[i, 1])
-                p = put_assigned(put_blank(p), c'W', edges[i, 2])
-                begin(&v, i)
-                while advance(&v):
-                    if v.value != 0.0:
-                        p = put_feature(p, ids[v.column], v.value)
-                if i == 0 and last >= 0:
-                    p = put_feature(p, ids[last], 0.0)
-                p[0] = c','
-                p += 1
-            p[0] = c'\n'
-            p += 1
-    return p - &out[0]
+
+    cdef long long last
+    cdef const long long* offsets
+    cdef const long long* edges
+    cdef const long long* ids
+
+    def __init__(
+        self, Matrix matrix, long long last, const long long[::1] offsets, const long long[:, ::1] edges,
+        const long long[::1] ids,
+    ):
+        self.held = (offsets, edges, ids)
+        self.matrix = matrix
+        self.last = last
+        self.offsets = &offsets[0]
+        self.edges = &edges[0, 0]
+        self.ids = &ids[0] if ids.shape[0] else NULL
+
+    cdef unsigned char* put(self, unsigned char* out, Py_ssize_t k) noexcept nogil:
+        cdef const long long* edges = self.edges
+        cdef const long long* ids = self.ids
+        cdef long long first = self.offsets[k]
+        cdef long long stop = self.offsets[k + 1]
+        cdef long long i
+        cdef Values v
+        out = put_assigned(out, c'G', edges[3 * first])
+        out = put_assigned(put_blank(out), c'N', stop - first)
+        for i in range(first, stop):
+            out = put_assigned(put_blank(out), c'P', edges[3 * i + 1])
+            out = put_assigned(put_blank(out), c'W', edges[3 * i + 2])
+            begin(&v, &self.matrix.rows, i)
+            while advance(&v):
+                if v.value != 0.0:
+                    out = put_feature(out, ids[v.column], v.value)
+            if i == 0 and self.last >= 0:
+                out = put_feature(out, ids[self.last], 0.0)
+            out[0] = c','
+            out += 1
+        return out

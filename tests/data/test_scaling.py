@@ -205,7 +205,7 @@ def test_values_too_large_for_sums_are_refused(name):
 
 def test_a_test_value_that_overflows_is_refused_with_its_place():
     fitted = fit_scaling("minmax", lists_of(np.array([[0.0], [1e-290]]), [2]))
-    place = "arrays: after scaling minmax: item 1, feature column 0: value is inf"
+    place = "arrays: after scaling minmax: feature '1' of list '1', item 2 is inf"
     with pytest.raises(DataError, match=place):
         fitted.apply(lists_of(np.array([[0.0], [1e30]]), [2]))
 

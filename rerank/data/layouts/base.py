@@ -10,6 +10,7 @@ import numpy as np
 
 from rerank import memory
 from rerank.data.types import AnyArray, Floats, Index, Ints
+from rerank.errors import DataError
 from rerank.native.data import _matrix
 
 
@@ -20,6 +21,22 @@ def require_dense(n_items: int, n_features: int, dtype: Any = np.float64) -> Non
         f"a dense matrix of {n_items:,} x {n_features:,}",
         "sparse features need memory for the values present only (--layout sparse)",
     )
+
+
+class NotFiniteError(DataError):
+    """A value that is infinite, or NaN where that is not allowed.
+
+    Attributes
+    ----------
+    item, column
+        Its row and its column, from 0.
+    value
+        What was found.
+    """
+
+    def __init__(self, item: int, column: int, value: float) -> None:
+        super().__init__(f"item {item}, feature column {column}: value is {value}")
+        self.item, self.column, self.value = item, column, value
 
 
 class Features(ABC):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.layouts.base import Features, require_dense
+from rerank.data.layouts.base import Features, NotFiniteError, require_dense
 from rerank.data.layouts.sparse import Sparse
 from rerank.data.types import AnyArray, Floats, Index
 from rerank.errors import DataError
@@ -47,7 +47,7 @@ class Dense(Features):
         fault, any_nan = _matrix.value_fault(self.values.reshape(-1), nan_allowed)
         if fault >= 0:
             row, column = divmod(fault, self.n_features)
-            raise DataError(f"item {row}, feature column {column}: value is {self.values[row, column]}")
+            raise NotFiniteError(row, column, self.values[row, column])
         return any_nan
 
     def matrix(self) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.data.columns.offsets import are_bounds, offsets_of, places_of
-from rerank.data.layouts.base import Features, require_dense
+from rerank.data.layouts.base import Features, NotFiniteError, require_dense
 from rerank.data.types import AnyArray, Floats, Index, Ints
 from rerank.errors import DataError
 from rerank.native.data import _matrix
@@ -62,7 +62,7 @@ class Sparse(Features):
         fault, any_nan = _matrix.value_fault(self.data, nan_allowed)
         if fault >= 0:
             row = int(np.searchsorted(self.indptr, fault, side="right")) - 1
-            raise DataError(f"item {row}, feature column {self.indices[fault]}: value is {self.data[fault]}")
+            raise NotFiniteError(row, int(self.indices[fault]), self.data[fault])
         return any_nan
 
     def matrix(self) -> Any:
@@ -182,7 +182,7 @@ class Mixed(Features):
         fault, more_nan = _matrix.value_fault(values.reshape(-1), nan_allowed)
         if fault >= 0:
             row, at = divmod(fault, len(places))
-            raise DataError(f"item {row}, feature column {places[at]}: value is {values[row, at]}")
+            raise NotFiniteError(row, int(places[at]), values[row, at])
         return any_nan or more_nan
 
     def matrix(self) -> Any:

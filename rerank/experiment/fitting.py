@@ -209,7 +209,7 @@ def _set_margin(model: Model, keep_margin: float | Literal["auto"], dev: Part | 
         assert keep_margin != "auto", "_check_margin refuses it"
         model.keep_margin = checked_margin(keep_margin)
         return
-    scores = model.score_aligned(dev.lists)
+    scores = model.score_prepared(dev.lists)
     if keep_margin == "auto":
         margin = tune_margin(dev.lists, dev.judge, scores)
     else:
@@ -220,7 +220,7 @@ def _set_margin(model: Model, keep_margin: float | Literal["auto"], dev: Part | 
 
 def _scores(model: Model, lists: CandidateLists) -> Floats:
     """The model's scores of prepared lists."""
-    return model.with_keep_margin(lists, model.score_aligned(lists))
+    return model.with_keep_margin(lists, model.score_prepared(lists))
 
 
 def _note_gains(model: Model, part: Part, use: Use) -> None:
@@ -237,7 +237,7 @@ def _note_gains(model: Model, part: Part, use: Use) -> None:
     if model.initial is not None and model.initial.any():
         before["initial weights"] = lists.features.scores(model.initial)
     if model.keep_margin is not None and part.name == "dev":
-        before["no margin"] = model.score_aligned(lists)
+        before["no margin"] = model.score_prepared(lists)
     if not before:
         return
     own = judge.per_list(_scores(model, lists))

@@ -17,6 +17,7 @@ from pydantic import BeforeValidator, Field
 
 from rerank._version import __version__
 from rerank.data.alignment import aligned
+from rerank.data.base_scores import base_scores_of
 from rerank.data.layouts.sparse import MAX_FEATURES
 from rerank.data.leads import with_margin
 from rerank.data.lists import CandidateLists
@@ -31,6 +32,7 @@ from rerank.records import Record
 from rerank.registry import Registry
 
 FORMAT_VERSION = 1
+_WITH_BASE = 2  # the version of files with a base weight: a release that would ignore it refuses the file
 _SCALING = "scaling."  # how the names of the scaling's arrays begin
 Arrays = dict[str, AnyArray]
 
@@ -47,6 +49,9 @@ class Model(ABC):
         only one side has names; absent features are 0 (see data.alignment).
     scaling : Scaling or None
         Applied to features before they are scored.
+    base_weight : float or None
+        If not None, the score is that of the features plus this times the base score, which lists must have.
+        If a feature is the base score (data.base_scores.base_column), its weight takes this one's place.
     keep_margin : float or None
         In units of the scores: a list's first-best stays on top unless another item leads it by more
         (see data.leads.with_margin).
@@ -63,6 +68,7 @@ class Model(ABC):
     def __init__(self, feature_names: list[str]) -> None:
         self.feature_names = feature_names
         self.scaling: Scaling | None = None
+        self.base_weight: float | None = None
         self.keep_margin: float | None = None
         self.initial: Floats | None = None
         self.training = Training()
@@ -75,10 +81,38 @@ class Model(ABC):
 
     @abstractmethod
     def score_aligned(self, lists: CandidateLists) -> Floats:
-        """Return the scores of lists with the model's columns and scaled features.
+        """Return the scores of lists with the model's columns and scaled features, without the base score.
 
         They are float64 (n_items) in the order of the items of ``lists``, list by list.
         """
+
+    def score_prepared(self, lists: CandidateLists) -> Floats:
+        """Return ``score_aligned`` plus the weighted base scores, if the model has a base weight.
+
+        Raises
+        ------
+        DataError
+            If it has one and the lists lack a base score.
+        """
+        scores = self.score_aligned(lists)
+        if self.base_weight is None:
+            return scores
+        what = f"the model, which weights them by {self.base_weight:g},"
+        with np.errstate(over="ignore", invalid="ignore"):  # score() reports what is not finite
+            return scores + self.base_weight * base_scores_of(lists, what)
+
+    def multiply_weight(self, column: int, factor: float) -> None:
+        """Multiply the weight of one of the model's columns, which changes this model.
+
+        Raises
+        ------
+        ConfigError
+            If the model has no weight for each column.
+        DataError
+            If the weight would not be finite.
+        """
+        name = self.feature_names[column]
+        raise ConfigError(f"a model of kind {self.kind} has no weight of feature {name!r} to multiply")
 
     @abstractmethod
     def arrays(self) -> Arrays:
@@ -145,16 +179,20 @@ class Model(ABC):
         ready = aligned(lists, self.feature_names, strict=strict)
         if self.scaling is not None:
             ready = self.scaling.apply(ready)
-        scores = self.score_aligned(ready)
+        scores = self.score_prepared(ready)
         if not np.all(np.isfinite(scores)):
             item = int(np.argmin(np.isfinite(scores)))
-            cause = self._cause(ready.features.take(slice(item, item + 1)).to_dense()[0])
+            cause = self._cause(ready, item)
             found = f"the score of {lists.place_of(item)} is {scores[item]}"
             raise DataError(f"{lists.source}: {found}: {cause}")
         return scores
 
-    def _cause(self, row: Floats) -> str:
-        """Return why the score of an item with the features ``row`` (n_features) is not a number."""
+    def _cause(self, lists: CandidateLists, item: int) -> str:
+        """Return why the score of an item of prepared lists is not a number."""
+        row = lists.features.take(slice(item, item + 1)).to_dense()[0]
+        if self.base_weight is not None and np.isfinite(self.score_aligned(lists)[item]):
+            base = base_scores_of(lists, self.kind)[item]
+            return f"its first-stage score is {base:g} and has the weight {self.base_weight:g}"
         weights = getattr(self, "weights", np.ones(len(row)))
         missing = np.isnan(row) & (weights != 0)
         if np.any(missing):
@@ -167,7 +205,7 @@ class Model(ABC):
         """Write the model file at ``path``, whole or not at all."""
         arrays = self.arrays()
         meta: dict[str, Any] = {
-            "format": FORMAT_VERSION,
+            "format": FORMAT_VERSION if self.base_weight is None else _WITH_BASE,
             "rerank": __version__,
             "kind": self.kind,
             "training": self.training.as_json(),
@@ -175,12 +213,24 @@ class Model(ABC):
             "scaling": None,
             "keep_margin": plain_margin(self.keep_margin),
         }
+        if self.base_weight is not None:
+            meta["base_weight"] = self.base_weight
         if self.scaling is not None:
             meta["scaling"] = self.scaling.to_meta()
             arrays |= {f"{_SCALING}{name}": array for name, array in self.scaling.arrays().items()}
         whole = archive_of(meta, arrays)
         with atomic_write(path) as out:
             out.write(whole.getbuffer())
+
+
+def multiplied(weights: Floats, column: int, factor: float) -> Floats:
+    """Return weights (..., n_features) with those of one column multiplied; DataError if one overflows."""
+    new = weights.copy()
+    with np.errstate(over="ignore", invalid="ignore"):
+        new[..., column] *= factor
+    if not np.isfinite(new[..., column]).all():
+        raise DataError(f"weight {column + 1} times {factor:g} is not finite")
+    return new
 
 
 def heaviest_first(names: list[str], weights: Floats) -> list[tuple[str, float]]:
@@ -238,6 +288,7 @@ class _Metadata(Record):
     feature_names: tuple[str, ...] = Field(max_length=MAX_FEATURES)
     scaling: _ScalingRecord | None
     keep_margin: Annotated[float | None, BeforeValidator(_margin_of)] = Field(None, ge=0)
+    base_weight: float | None = None
 
 
 def _metadata(archive: ModelArchive) -> _Metadata:
@@ -246,9 +297,14 @@ def _metadata(archive: ModelArchive) -> _Metadata:
     version = meta.get("format") if isinstance(meta, dict) else None
     if type(version) is not int:
         raise archive.fault(None, "something else, or a damaged file")
-    if version != FORMAT_VERSION:
-        raise FormatError(archive.path, None, f"model format {version}", f"format {FORMAT_VERSION}")
-    return _Metadata.from_json(meta)
+    if version not in (FORMAT_VERSION, _WITH_BASE):
+        known = f"format {FORMAT_VERSION} or {_WITH_BASE}"
+        raise FormatError(archive.path, None, f"model format {version}", known)
+    checked = _Metadata.from_json(meta)
+    if (checked.base_weight is None) == (version == _WITH_BASE):
+        found = "without" if checked.base_weight is None else "with"
+        raise archive.fault(None, f"a damaged model (format {version} {found} a base weight)")
+    return checked
 
 
 def _rebuild(meta: _Metadata, archive: ModelArchive) -> Model:
@@ -266,6 +322,7 @@ def _rebuild(meta: _Metadata, archive: ModelArchive) -> Model:
     model = kind.from_arrays(names, {name: arrays[name] for name in arrays.keys() - of_scaling.keys()})
     model.training = meta.training
     model.keep_margin = meta.keep_margin
+    model.base_weight = meta.base_weight
     if meta.scaling is not None:
         members = {name.removeprefix(_SCALING): array for name, array in of_scaling.items()}
         model.scaling = Scaling.restore(meta.scaling.as_json(), members)

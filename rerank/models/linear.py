@@ -11,7 +11,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats
 from rerank.errors import DataError
-from rerank.models.base import MODELS, Arrays, Model, heaviest_first
+from rerank.models.base import MODELS, Arrays, Model, heaviest_first, multiplied
 
 
 class _Weighted(Model):
@@ -27,6 +27,9 @@ class _Weighted(Model):
 
     def score_aligned(self, lists: CandidateLists) -> Floats:
         return lists.features.scores(self.weights)
+
+    def multiply_weight(self, column: int, factor: float) -> None:
+        self.weights = multiplied(self.weights, column, factor)
 
     def explain(self) -> list[tuple[str, float]]:
         return heaviest_first(self.feature_names, self.weights)

@@ -28,7 +28,7 @@ class RandomModel(Model):
 
     def _raw(self, lists: CandidateLists, strict: bool) -> Floats:
         """The scores of any features: none matters."""
-        return self.score_aligned(lists)
+        return self.score_prepared(lists)
 
     def score_aligned(self, lists: CandidateLists) -> Floats:
         return np.random.default_rng(self.seed).random(lists.n_items)

@@ -11,7 +11,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats
 from rerank.errors import DataError
-from rerank.models.base import MODELS, Arrays, Model, heaviest_first
+from rerank.models.base import MODELS, Arrays, Model, heaviest_first, multiplied
 
 _LARGEST = float(np.finfo(np.float64).max)
 
@@ -100,6 +100,10 @@ class VotedModel(Model):
         for weights, survived in zip(self.vectors, self.survived.tolist(), strict=True):
             votes.add(weights, survived)
         return votes.scores()
+
+    def multiply_weight(self, column: int, factor: float) -> None:
+        vectors = multiplied(self.vectors, column, factor)
+        self.vectors = VotedModel(self.feature_names, vectors, self.survived).vectors  # checked again
 
     def arrays(self) -> Arrays:
         return {"vectors": self.vectors, "survived": self.survived}

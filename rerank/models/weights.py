@@ -41,8 +41,12 @@ def weights_of(model: LinearModel, source: str) -> NamedWeights:
     Raises
     ------
     ConfigError
-        If the features were scaled within lists or by ranks: there are no such weights.
+        If the features were scaled within lists or by ranks, or the model has a base weight: there are no
+        such weights.
     """
+    if model.base_weight is not None:
+        found = f"the base score, which is no feature, has the weight {model.base_weight:g}"
+        raise ConfigError(f"{source}: {found}; weights of features alone would rank differently")
     if model.scaling is None:
         return NamedWeights(model.feature_names, model.weights, source)
     return NamedWeights(model.feature_names, model.weights / _divisor(model.scaling, source), source)

@@ -21,6 +21,7 @@ def _parts(model: Model) -> dict[str, Any]:
         "scaling": model.scaling_name,
         "data": {name: value for name, value in training["data"].items() if name != "sketch"},
         "rounds": training["rounds"],
+        **({} if model.base_weight is None else {"base_weight": model.base_weight}),
         "keep_margin": plain_margin(model.keep_margin),
         "keep": training["keep"],
         "gains": training["gains"],
@@ -46,6 +47,8 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     parts["rounds"] = {name: value for name, value in parts["rounds"].items() if not isinstance(value, list)}
     shown = ("settings", "scaling", "data", "rounds", "notes")
     rows += [(name, _flat(parts[name])) for name in shown if parts.get(name)]
+    if model.base_weight is not None:
+        rows.append(("base score", f"{model.base_weight:.6g} times the first stage's score is added"))
     if model.keep_margin is not None:
         rows.append(("margin", margin_line(model).removeprefix("keep margin ")))
     rows += [("gain", gain_line(gain)) for gain in training.gains]

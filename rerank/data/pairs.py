@@ -8,6 +8,7 @@ ranges never move back: no pair is ever stored.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Literal
@@ -167,6 +168,26 @@ class Pairs:
     def n_pairs(self) -> int:
         """The number of pairs of all lists."""
         return int((self.stop.astype(np.int64) - self.start).sum())
+
+    @functools.cached_property
+    def losses(self) -> Index:
+        """The number of pairs in which each item is the worse one, int64 (n_items)."""
+        first = np.repeat(self.offsets[:-1], np.diff(self.offsets))
+        better = self.start < self.stop
+        n = len(self.items)
+        opened = np.bincount((first + self.start)[better], minlength=n + 1)
+        closed = np.bincount((first + self.stop)[better], minlength=n + 1)
+        found: Index = np.cumsum(opened - closed)[:n]
+        return found
+
+    @property
+    def mean_margin(self) -> float:
+        """The mean of g over all pairs; nan or infinite if h overflows."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            sizes = np.diff(self.offsets)
+            h = self.h - np.repeat(self.h[self.offsets[:-1]], sizes)  # so that large labels lose no digits
+            wins = self.stop.astype(np.int64) - self.start
+            return self.c + float((h * (wins - self.losses)).sum()) / self.n_pairs
 
 
 def make_pairs(lists: CandidateLists, relation: PairRelation, margin: Margin | None = None) -> Pairs:

@@ -83,8 +83,11 @@ def test_given_weights_come_first_and_are_asked_for():
         assert how == "given"
         np.testing.assert_array_equal(weights, given)
         assert weights is not given
-    assert initial_weights(lists, FitInputs(initial=given), "base")[1] == "base"
-    assert initial_weights(lists, FitInputs(initial=given), "zero")[1] == "zero"
+    for init in ("base", "even", "zero"):
+        with pytest.raises(FitError, match=f"init={init}: initial weights are given too"):
+            initial_weights(lists, FitInputs(initial=given), init)
+    assert initial_weights(lists, FitInputs(), "auto", "zero")[1] == "zero"
+    assert initial_weights(lists, FitInputs(initial=given), "auto", "zero")[1] == "given"
     with pytest.raises(FitError, match="init=given: no initial weights"):
         initial_weights(lists, FitInputs(), "given")
     assert initial_weights(lists, FitInputs(), "auto")[1] == "base"

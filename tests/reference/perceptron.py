@@ -23,7 +23,63 @@ def h_of(function, labels):
     return labels, 0.0
 
 
-def perceptron(lists, relation, function, *, algorithm, tau, rounds, dimension=0.0, orders=None):
+def worst_pair(ordered, s, h_and_c, tau, labels, target):
+    """The violated pair with the largest z_l + c * tau - z_j, in a list, which is empty if none is violated.
+
+    Each j has one rival, the l with the largest z_l. ``target`` "highest": only the item tied for best with
+    the largest score counts as j, for the pairs of best against rest. The first wins on ties.
+    """
+    h, c = h_and_c
+    z = [s[i] - tau * h[i] for i in range(len(s))]
+    rivals = {}
+    for j, l in ordered:
+        rivals.setdefault(j, []).append(l)
+    if target == "highest":
+        best = [i for i in range(len(s)) if labels[i] == np.nanmax(labels)]
+        rivals = {max(best, key=lambda i: z[i]): next(iter(rivals.values()))}
+    found = None
+    for j, others in rivals.items():
+        l = max(others, key=lambda i: z[i])
+        excess = z[l] + c * tau - z[j]
+        if z[j] <= z[l] + c * tau and (found is None or excess > found[0]):
+            found = (excess, j, l)
+    return [] if found is None else [found[1:]]
+
+
+def mean_squared_norm(lists, relation, function):
+    """The mean of |x_j - x_l|^2 over all pairs of all lists."""
+    X = lists.features.to_dense().astype(float)
+    squares = []
+    for i in range(lists.n_lists):
+        first, last = lists.offsets[i], lists.offsets[i + 1]
+        for j, l in pairs_of_list(relation, function, lists.labels[first:last].tolist()):
+            squares.append(np.sum((X[first + j] - X[first + l]) ** 2))
+    return np.mean(squares)
+
+
+def mean_margin(lists, relation, function):
+    """The mean of g over all pairs of all lists."""
+    margins = []
+    for first, last in zip(lists.offsets[:-1], lists.offsets[1:], strict=True):
+        margins += pairs_of_list(relation, function, lists.labels[first:last].tolist()).values()
+    return np.mean(margins)
+
+
+def perceptron(
+    lists,
+    relation,
+    function,
+    *,
+    algorithm,
+    tau,
+    rounds,
+    dimension=0.0,
+    orders=None,
+    rivals="all",
+    target="first",
+    step="margin",
+    start=None,
+):
     """Returns (last w, mean w, [(updates, violated)] a round). ``orders`` are the visits of each round
     among the lists that have a pair; default in order."""
     X = lists.features.to_dense().astype(float)
@@ -36,21 +92,31 @@ def perceptron(lists, relation, function, *, algorithm, tau, rounds, dimension=0
             # As the kernels do: pairs by falling label of j, then of l.
             place = {j: at for at, j in enumerate(np.lexsort((np.arange(len(labels)), -labels)))}
             ordered = sorted(pairs, key=lambda jl: (place[jl[0]], place[jl[1]]))
-            blocks.append((X[rows], ordered, pairs, h_of(function, labels), np.zeros(len(labels))))
-    w = np.zeros(X.shape[1])
+            blocks.append((X[rows], ordered, labels, h_of(function, labels), np.zeros(len(labels))))
+    w = np.zeros(X.shape[1]) if start is None else start.copy()
     total = np.zeros_like(w)
     visited = 0
     history = []
     for r in range(rounds):
         updates = mistakes = 0
         for v in range(len(blocks)) if orders is None else orders[r]:
-            x, ordered, pairs, h, own = blocks[v]
+            x, ordered, labels, h, own = blocks[v]
             before = mistakes
-            if algorithm == 1:
+
+            def margin(j, l, h=h):
+                return 1.0 if step == "one" else h[0][j] - h[0][l] + h[1]
+
+            if rivals == "top":
+                for j, l in worst_pair(ordered, x @ w + dimension * own, h, tau, labels, target):
+                    w = w + margin(j, l) * (x[j] - x[l])
+                    own[j] += margin(j, l)
+                    own[l] -= margin(j, l)
+                    mistakes += 1
+            elif algorithm == 1:
                 for j, l in ordered:
                     s = x @ w + dimension * own
                     if violated(tau, s, h, j, l):
-                        g = pairs[j, l]
+                        g = margin(j, l)
                         w = w + g * (x[j] - x[l])
                         own[j] += g
                         own[l] -= g
@@ -60,8 +126,8 @@ def perceptron(lists, relation, function, *, algorithm, tau, rounds, dimension=0
                 u = np.zeros(len(s))
                 for j, l in ordered:
                     if violated(tau, s, h, j, l):
-                        u[j] += pairs[j, l]
-                        u[l] -= pairs[j, l]
+                        u[j] += margin(j, l)
+                        u[l] -= margin(j, l)
                         mistakes += 1
                 w = w + u @ x
                 own += u

@@ -17,11 +17,12 @@ from rerank.errors import ConfigError, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.perceptron.voting import Ballots
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores
+from rerank.learners.tuning.initial import initial_weights
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, RoundsRecord
-from rerank.native.data._matrix import Sum
-from rerank.native.learners import _perceptron, _violations
+from rerank.native.data._matrix import Difference, Sum
+from rerank.native.learners import _pair_norms, _perceptron, _violations
 from rerank.native.learners._weights import Weights
 from rerank.settings import setting
 
@@ -44,8 +45,11 @@ class Perceptron(Learner):
     source = "Shen & Joshi 2005"
     default_scaling = "zscore"
     in_rounds = True
+    accepts_initial = True
 
-    algorithm: Literal[1, 2] = setting(2, "1 updates after each violated pair, 2 after each list")
+    algorithm: Literal[1, 2] = setting(
+        2, "1 updates after each violated pair, 2 after each list; the same thing with rivals=top"
+    )
     pairs: RelationName = setting("ordinal", "relation T: which items must outscore which")
     split_top: int | Literal["best"] = setting("best", "split: ranks up to this one are good")
     split_bottom: int | None = setting(None, "split: ranks from this one on are bad; none = all others")
@@ -55,6 +59,22 @@ class Perceptron(Learner):
     margin: MarginName = setting("even", "g: 1 (even), 1/p - 1/q (uneven), or the difference of the labels")
     margin_power: float = setting(1.0, "uneven: 1/p^a - 1/q^a", gt=0)
     tau: float = setting(0.0, "learning margin", ge=0, allow_inf_nan=False)
+    tau_scale: Literal["absolute", "norm"] = setting(
+        "absolute",
+        "norm: tau is multiplied by the mean of |x - x'|^2 over all pairs and, if updates are not multiplied "
+        "by g, divided by the mean of g",
+    )
+    rivals: Literal["all", "top"] = setting(
+        "all", "update with all violated pairs of a list, or with the one that is worst now (top)"
+    )
+    target: Literal["first", "highest"] = setting(
+        "first",
+        "best-rest with rivals=top: the item that must beat the rest is the first of those tied for best, or "
+        "the one of them that scores highest now",
+    )
+    step: Literal["auto", "margin", "one"] = setting(
+        "auto", "factor of an update: g (margin) or 1 (one, with rivals=top); auto = one with rivals=top"
+    )
     rounds: int = setting(30, "most passes over the lists; a pass without an update is the last", ge=1)
     average: Literal["last", "average", "voted"] = setting(
         "average", "the last weights, their mean over all visits, or a vote of all weights"
@@ -64,6 +84,11 @@ class Perceptron(Learner):
         "value of an extra dimension for each training item, which makes them separable (Li et al. 2002)",
         ge=0,
         allow_inf_nan=False,
+    )
+    init: Literal["auto", "given", "base", "zero"] = setting(
+        "auto",
+        "initial weights: given (with --init), base (they reproduce the first stage's scores) or zero; "
+        "auto = given, else zero",
     )
     keep: Keep = setting("last", KEEP_HELP)
     engine: Literal["auto", "reference", "fast"] = setting(
@@ -78,9 +103,26 @@ class Perceptron(Learner):
             self.relation, self.margin_function  # noqa: B018 (they check their own ranges)
         except ConfigError as error:
             raise ValueError(str(error)) from None
+        self._check_rivals()
+        if self.tau_scale == "norm" and self.tau == 0:
+            raise ValueError("tau_scale=norm multiplies tau, which is 0: set tau")
+        return self
+
+    def _check_rivals(self) -> None:
+        """Raise ValueError for a setting that would have no effect with these rivals."""
+        if self.rivals == "top":
+            if self.engine != "auto":
+                raise ValueError(f"engine={self.engine} is for rivals=all: rivals=top has one engine")
+            if self.target == "highest" and self.pairs != "best-rest":
+                raise ValueError(f"target=highest is for pairs=best-rest, not pairs={self.pairs}")
+            if self.step != "auto" and self.margin == "even":
+                raise ValueError(f"step={self.step} is for margin=uneven and label: even margins are 1")
+            return
         if self.algorithm == 1 and self.engine == "fast":
             raise ValueError("engine 'fast' is for algorithm 2: algorithm 1 has only its pair loop")
-        return self
+        if self.target == "highest" or self.step == "one":
+            found = "target=highest" if self.target == "highest" else "step=one"
+            raise ValueError(f"{found} is for rivals=top")
 
     @functools.cached_property
     def relation(self) -> PairRelation:
@@ -94,6 +136,11 @@ class Perceptron(Learner):
             self.label_gap,
         )
 
+    @property
+    def plain(self) -> bool:
+        """Whether updates are not multiplied by g."""
+        return self.rivals == "top" and self.step != "margin" and self.margin != "even"
+
     @functools.cached_property
     def margin_function(self) -> Margin:
         """The margin g(p, q) of these settings."""
@@ -104,10 +151,16 @@ class Perceptron(Learner):
         if pairs.n_lists == 0:
             raise FitError(f"{lists.source}: no list has a pair under pairs={self.pairs}")
         watch = Rounds(lists, inputs, self.keep)
-        state = _State(self, lists, pairs)
+        start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
+        state = _State(self, lists, pairs, start)
         model, rounds = (self._vote if self.average == "voted" else self._train)(lists, state, watch)
         model.curve = watch.curve
         model.training.rounds = rounds
+        if init != "zero":
+            model.initial = start
+            model.training.rounds = rounds.model_copy(update={"init": init})
+        if self.tau_scale == "norm":
+            model.training.notes["absolute_tau"] = state.tau
         model.training.data = DataRecord(pairs=pairs.n_pairs, lists_without_pair=pairs.n_skipped)
         return model
 
@@ -132,7 +185,7 @@ class Perceptron(Learner):
 
     def _vote(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, RoundsRecord]:
         """All weights, each with the number of visits that it survived."""
-        ballots = Ballots(lists.n_features)
+        ballots = Ballots(lists.n_features, state.w)
         updates = -1
         for visits in self._orders(state.n_lists):
             updates = violated = 0
@@ -151,20 +204,39 @@ class Perceptron(Learner):
 class _State:
     """The state of training: weights with their mean, separating dimensions, scratch."""
 
-    def __init__(self, learner: Perceptron, lists: CandidateLists, pairs: Pairs) -> None:
+    def __init__(self, learner: Perceptron, lists: CandidateLists, pairs: Pairs, start: Floats) -> None:
         self.learner = learner
         self.source = lists.source
         self.n_lists = pairs.n_lists
-        visits = learner.rounds if learner.algorithm == 2 else 0  # Algorithm 1 moves weights within a list
-        self.matrix, rows, most = list_rows(lists.features, pairs, visits)
+        top = learner.rivals == "top"
+        once = learner.algorithm == 2 or top  # otherwise weights move within a list
+        self.matrix, rows, most = list_rows(lists.features, pairs, learner.rounds if once else 0)
         fast = None if learner.engine == "auto" else learner.engine == "fast"
-        self.pairs = _violations.ListPairs(
-            *(pairs.offsets, rows, pairs.start, pairs.stop, pairs.h, pairs.c),
-            *(learner.tau, learner.margin == "even", fast),
-        )
-        self.weights = Weights(lists.n_features, most)
+        given = (pairs.offsets, rows, pairs.start, pairs.stop, pairs.h, pairs.c)
+        even = learner.margin == "even"
+        self.pairs = _violations.ListPairs(*given, learner.tau, even, fast)
+        self.tau = learner.tau
+        if learner.tau_scale == "norm":
+            self.tau *= self._unit(pairs)
+            self.pairs = _violations.ListPairs(*given, self.tau, even, fast)
+        if top:
+            self.pairs.only_top(learner.target == "highest", learner.plain)
+        self.weights = Weights(start.copy(), most)
         self.dimension = _perceptron.Dimension(learner.dimension**2, len(rows))
-        self.total = Sum(self.matrix, pairs.offsets, rows) if learner.algorithm == 2 else None
+        self.total = Sum(self.matrix, pairs.offsets, rows) if once else None
+
+    def _unit(self, pairs: Pairs) -> float:
+        """The unit of tau_scale=norm: how far a mean update moves a mean margin, in units of g.
+
+        Raises FitError if it overflows or is 0.
+        """
+        scratch = Difference(self.matrix)
+        total = _pair_norms.sum_of_squared_norms(self.matrix, self.pairs, pairs.losses, scratch)
+        unit = float(total / pairs.n_pairs) / (pairs.mean_margin if self.learner.plain else 1.0)
+        if not 0 < unit * self.learner.tau < np.inf:
+            found = "are all 0" if total == 0 else "or margins are too large; scale the features (--scaling)"
+            raise FitError(f"{self.source}: tau_scale=norm: the differences of the pairs {found}")
+        return unit
 
     def run(self, visits: Index) -> tuple[int, int]:
         """Visit lists; return the number of lists with an update, and of violated pairs.

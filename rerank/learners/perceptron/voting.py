@@ -18,13 +18,14 @@ MAX_BYTES = 1 << 30
 class Ballots:
     """Every weight vector after an update, and the number of visits that it survived.
 
-    The vectors are stored dense. More than 1 GiB of them is a FitError that suggests averaging.
+    The vectors are stored dense. More than 1 GiB of them is a FitError that suggests averaging. Weights
+    ``start`` (n_features) at the beginning vote too, unless they are 0.
     """
 
-    def __init__(self, n_features: int) -> None:
+    def __init__(self, n_features: int, start: Floats) -> None:
         self.n_features = n_features
-        self.vectors: list[Floats] = []
-        self.survived: list[float] = []
+        self.vectors: list[Floats] = [start.copy()] if start.any() else []
+        self.survived: list[float] = [0.0] * len(self.vectors)
         self._counted: dict[int, tuple[Votes, int]] = {}
 
     def visit(self, weights: Floats, updated: bool) -> None:

@@ -26,7 +26,9 @@ _RANK = 1e-12
 _BLOCK = 65_536
 
 
-def initial_weights(lists: CandidateLists, inputs: FitInputs, init: Init) -> tuple[Floats, str]:
+def initial_weights(
+    lists: CandidateLists, inputs: FitInputs, init: Init, otherwise: Init = "auto"
+) -> tuple[Floats, str]:
     """Return the weights to start from, and what they are: given, base, even or zero.
 
     Parameters
@@ -37,6 +39,8 @@ def initial_weights(lists: CandidateLists, inputs: FitInputs, init: Init) -> tup
         Of the learner; ``inputs.initial`` are the given weights.
     init
         The learner's setting.
+    otherwise
+        What auto stands for if no weights were given; auto = base if it fits, else even.
 
     Returns
     -------
@@ -49,10 +53,14 @@ def initial_weights(lists: CandidateLists, inputs: FitInputs, init: Init) -> tup
     ------
     FitError
         If ``init`` asks for weights that do not exist: none were given, there are no first-stage scores,
-        or these are not a weighted sum of the features.
+        or these are not a weighted sum of the features. Also if weights were given that it would not use.
     """
-    if inputs.initial is not None and init in ("auto", "given"):
+    if inputs.initial is not None:
+        if init not in ("auto", "given"):
+            raise FitError(f"init={init}: initial weights are given too (--init FILE): leave one out")
         return inputs.initial.copy(), "given"
+    if init == "auto":
+        init = otherwise
     if init == "given":
         raise FitError("init=given: no initial weights; give a model or weights file (--init FILE)")
     if init in ("auto", "base"):

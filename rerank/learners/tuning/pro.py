@@ -70,8 +70,7 @@ class Pro(Learner):
         if threshold is None:
             threshold = _GAP * float(np.nanmax(lists.labels) - np.nanmin(lists.labels))
         pairs = self._sample(lists, threshold)
-        default: Init = "zero" if inputs.initial is None else "given"
-        start, init = initial_weights(lists, inputs, default if self.init == "auto" else self.init)
+        start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
         items, packed = pairs.packed()
         found = self._minimise(lists.features.take(items), packed, start, lists.source)
         weights, judge = found.weights, inputs.judge

@@ -16,6 +16,9 @@ cdef struct Ranges:
     double tau
     bint even  # h is 0
     bint fast  # by sweeping, otherwise pair by pair
+    bint top  # only the worst violated pair counts
+    bint highest  # of the best items, the one that scores highest must beat the others
+    bint plain  # the step of that pair is 1, otherwise its margin
     int k
 
 
@@ -45,6 +48,9 @@ cdef class ListPairs:
     cdef double c
     cdef double tau
     cdef bint even
+    cdef bint top
+    cdef bint highest
+    cdef bint plain
     cdef readonly object fast
     cdef const unsigned char[::1] engines
     cdef object keep

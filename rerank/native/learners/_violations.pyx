@@ -18,6 +18,7 @@ from rerank.native.data._fenwick cimport tree_sum
 from rerank.native.data._sort cimport BUCKETS
 from rerank.native.data._sort cimport argsort
 from rerank.native.data._sort cimport word
+from rerank.native.learners._top_rival cimport top_rival
 
 import numpy as np
 
@@ -52,6 +53,16 @@ cdef class ListPairs:
             choose_engines(self)
         self.make_room(max(int(np.diff(offsets).max(initial=0)), 1))
 
+    def only_top(self, bint highest, bint plain):
+        """Count only the worst violated pair of each list.
+
+        highest: the better item is the one of those tied for best that scores highest (best-rest only).
+        plain: the pair is updated by 1, otherwise by its margin.
+        """
+        self.top = True
+        self.highest = highest
+        self.plain = plain
+
     def make_room(self, Py_ssize_t longest):
         """Make scratch for lists of up to ``longest`` items."""
         cdef double[::1] floats = np.zeros(7 * longest + 1)
@@ -84,6 +95,9 @@ cdef class ListPairs:
         p.tau = self.tau
         p.even = self.even
         p.fast = self.engines[i]
+        p.top = self.top
+        p.highest = self.highest
+        p.plain = self.plain
         p.k = <int> (self.offsets[i + 1] - first)
         return p
 
@@ -386,7 +400,9 @@ cdef count sweep(const Ranges* p, Room* r) noexcept nogil:
 
 
 cdef count violations(const Ranges* p, Room* r) noexcept nogil:
-    """OUT r.u from r.s by the engine of the list. Return the number of violated pairs."""
+    """OUT r.u from r.s by the engine of the list. Return the number of violated pairs that count."""
+    if p.top:
+        return top_rival(p, r)
     if p.fast:
         return sweep(p, r)
     return pair_loop(p, r)

@@ -14,7 +14,7 @@ import pydantic
 
 from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.files import os_error
-from rerank.reading import DataSection, paths_of
+from rerank.reading import BASE, DataSection, paths_of
 from rerank.settings import Settings, setting
 from rerank.text import number
 
@@ -203,6 +203,8 @@ def learner_settings(config: TrainConfig, known: Mapping[str, Any]) -> dict[str,
         own["keep"] = keep
     if config.seed is not None and "seed" in known:
         own.setdefault("seed", config.seed)
+    if config.data.init == BASE and "init" in known and own.setdefault("init", BASE) != BASE:
+        raise ConfigError(f"data.init is base but learner.init is {own['init']!r}: give one")
     return own
 
 
@@ -225,7 +227,7 @@ def _read_yaml(path: str) -> dict[str, Any]:
     data = values.get("data")
     if isinstance(data, dict):
         for key in paths_of(DataSection):
-            if isinstance(data.get(key), str):
+            if isinstance(data.get(key), str) and (key, data[key]) != ("init", BASE):
                 data[key] = _beside(path, data[key])
             elif isinstance(data.get(key), list):
                 data[key] = [_beside(path, str(name)) for name in data[key]]

@@ -25,6 +25,7 @@ def _several(given: Any) -> Any:
 OptionalPath = Annotated[str | None, BeforeValidator(_one)]
 Paths = Annotated[tuple[str, ...], BeforeValidator(_several)]
 Part = Literal["train", "dev"]
+BASE = "base"  # in place of a file of initial weights
 Stripped = Annotated[tuple[Literal["traces", "functions"], ...], BeforeValidator(_several)]
 
 
@@ -110,7 +111,13 @@ class DataSection(Reading):
     dev: Paths = setting((), "development lists, watched by the metric; several files are joined", path=True)
     dev_refs: Paths = setting((), "references of the development lists", path=True)
     dev_ids: OptionalPath = setting(None, "ids of the development lists", path=True)
-    init: OptionalPath = setting(None, "weights to start from: a linear model or a weight file", path=True)
+    init: OptionalPath = setting(
+        None,
+        "weights to start from: a linear model or a weight file; base = those that reproduce the first "
+        "stage's scores, as init=base among the learner's settings",
+        metavar="FILE|base",
+        path=True,
+    )
     label: str | None = setting(
         None, "metric that makes the labels from references, such as sBLEU", metavar="METRIC"
     )
@@ -138,7 +145,13 @@ class DataSection(Reading):
     def files(self) -> list[str]:
         """Return the paths of all input files, also that of a model whose choices become labels."""
         scheme, _, path = (self.quantise or "").partition("=")
-        return [*super().files(), *([path] if scheme == "model" else [])]
+        own = self.model_copy(update={"init": self.initial_file})
+        return [*super(DataSection, own).files(), *([path] if scheme == "model" else [])]
+
+    @property
+    def initial_file(self) -> str | None:
+        """The file that ``init`` names, None if it names none."""
+        return None if self.init == BASE else self.init
 
 
 def paths_of(owner: type[Settings]) -> list[str]:

@@ -47,7 +47,7 @@ def fit_with(name, **settings):
 
 
 def voted():
-    ballots = Ballots(5_000_000)
+    ballots = Ballots(np.zeros(5_000_000))
     for _ in range(3):
         ballots.visit(np.zeros(5_000_000), True)
 

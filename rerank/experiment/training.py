@@ -173,7 +173,7 @@ def train_from(config: TrainConfig) -> TrainResult:
         note_trained_on(sketch(lists), lists.names(), dev, "training lists")
     loaded = time.perf_counter()
     metric, margin = config.select.metric, config.select.keep_margin
-    initial = None if data.init is None else load_weights(data.init)
+    initial = None if data.initial_file is None else load_weights(data.initial_file)
     scaling = scaling_for(learner, config.scaling, lists)
     prepared = prepare(lists, dev, metric, scaling, initial)
     keep_margin: Margin = None if margin == "none" else margin

@@ -124,7 +124,12 @@ def initial_for(named: NamedWeights, lists: CandidateLists, scaling: Scaling | N
     if scaling is None:
         return weights
     divisor = _divisor(scaling, f"initial weights {named.source}")
-    return np.where(np.isfinite(divisor), weights * np.where(np.isfinite(divisor), divisor, 0.0), 0.0)
+    with np.errstate(over="ignore"):
+        scaled = np.where(np.isfinite(divisor), weights * np.where(np.isfinite(divisor), divisor, 0.0), 0.0)
+    if not np.isfinite(scaled).all():
+        name = names[int(np.argmin(np.isfinite(scaled)))]
+        raise ConfigError(f"{named.source}: the weight of {name!r} is too large for its scaled feature")
+    return scaled
 
 
 def _divisor(scaling: Scaling, source: str) -> Floats:

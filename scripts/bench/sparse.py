@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ten rounds of Algorithm 2 over sparse lists of parses: CPU seconds after loading, and memory.
+"""Ten rounds of the perceptron over sparse lists of parses: CPU seconds after loading, and memory.
 
     [RERANK_DATA=...] python scripts/bench/sparse.py
 
@@ -23,7 +23,16 @@ from rerank.formats import load
 from rerank.learners.perceptron.perceptron import Perceptron
 
 N_FEATURES = 150_611
-SETTINGS = ({"pairs": "best-rest"}, {"pairs": "split"}, {"pairs": "ordinal"}, {"margin": "uneven"})
+TOP = {"pairs": "best-rest", "rivals": "top", "margin": "label", "tau": 1}
+SETTINGS = (
+    {"pairs": "best-rest"},
+    {"pairs": "split"},
+    {"pairs": "ordinal"},
+    {"margin": "uneven"},
+    TOP,
+    TOP | {"tau_scale": "norm"},
+    {"rivals": "top", "tau": 1, "tau_scale": "norm"},
+)
 
 
 def draw(n_lists: int = 3056, size: int = 50, width: int = 293) -> CandidateLists:

@@ -77,11 +77,28 @@ def test_weights_come_from_files(rerank, nbest):
         *TRAIN, *settings, "--init", "moses.ini", "--scaling", "list-zscore", "--out", "x", code=2
     )
     assert result.err.startswith("rerank: initial weights moses.ini: scaling list-zscore has no fixed factor")
-    result = rerank(
-        *TRAIN[:-1], "perceptron", "--label", "sBLEU", "--init", "moses.ini", "--out", "x", code=2
-    )
-    assert result.err == "rerank: learner perceptron accepts no initial weights (--init, data.init)\n"
+    for init in ("moses.ini", "base"):
+        result = rerank(*TRAIN[:-1], "prank", "--label", "sBLEU", "--init", init, "--out", "x", code=2)
+        assert result.err == "rerank: learner prank accepts no initial weights (--init, data.init)\n"
     assert "no such file" in rerank(*TRAIN, *settings, "--init", "nowhere", "--out", "x", code=2).err
+
+
+@pytest.mark.parametrize("learner", ["mert", "mira", "perceptron"])
+def test_weights_of_the_first_stage_are_named(rerank, nbest, learner):
+    given = (*TRAIN[:-1], learner, "--metric", "sBLEU", "--label", "sBLEU")
+    (nbest / "run.yaml").write_text("data: {init: base}\n")
+    lines = [line.split(" ||| ") for line in (nbest / "dev.nbest").read_text().splitlines()]
+    for line in lines:
+        line[3] = str(sum(float(cell) for cell in line[2].split() if cell[-1] != "="))
+    (nbest / "dev.nbest").write_text("".join(f"{' ||| '.join(line)}\n" for line in lines))
+    rerank(*given, "--init", "base", "--out", "a")
+    rerank(*given, "--set", "init=base", "--out", "b")
+    rerank("train", "run.yaml", *given[1:], "--out", "c")
+    assert (nbest / "a").read_bytes() == (nbest / "b").read_bytes() == (nbest / "c").read_bytes()
+    assert load_model("a").training.rounds.init == "base"
+    result = rerank(*given, "--init", "base", "--set", "init=zero", "--out", "x", code=2)
+    assert result.err == "rerank: data.init is base but learner.init is 'zero': give one\n"
+    assert "no such file" in rerank(*given, "--init", "./base", "--out", "x", code=2).err
 
 
 @pytest.mark.parametrize("scaling", ["none", "zscore"])

@@ -41,7 +41,11 @@ WRONG = [
     ((*MERT, *M, "--init", "voted"), "voted: found a model of kind voted, expected a linear one"),
     (
         (*PRO, *M, "-s", "learner.name=perceptron", "--init", "huge"),
-        "learner perceptron accepts no initial weights",
+        "huge: the weight of 'tm_0' is too large for its scaled feature",
+    ),
+    (
+        (*PRO, *M, "-s", "learner.name=perceptron", "--scaling", "none", "--init", "huge"),
+        "dev.nbest: scores under the initial weights overflow",
     ),
     ((*PRO, *M, "--init", "huge"), "dev.nbest: the loss overflows; are the initial weights too large?"),
     (

@@ -93,6 +93,21 @@ def test_given_weights_come_first_and_are_asked_for():
     assert initial_weights(lists, FitInputs(), "auto")[1] == "base"
 
 
+def test_of_many_features_one_is_the_first_stage():
+    rng = np.random.default_rng(4)
+    for X in (rng.normal(size=(60, 300)), rng.integers(0, 2, (60, 300)).astype(float)):
+        X[:, 7] = rng.normal(size=60)
+        lists = CandidateLists(
+            np.array([0, 20, 60]), CandidateLists.from_arrays(X).features, base_scores=-0.5 * X[:, 7]
+        )
+        weights = base_weights(lists)
+        np.testing.assert_array_equal(np.flatnonzero(weights), [7])
+        assert weights[7] == pytest.approx(-0.5)
+        other = CandidateLists(lists.offsets, lists.features, base_scores=X[:, 7] + X[:, 8])
+        with pytest.raises(FitError, match="none of the features is the first stage's score"):
+            initial_weights(other, FitInputs(), "base")
+
+
 _MANY = """
 import numpy as np
 from rerank.data.lists import CandidateLists
@@ -119,5 +134,6 @@ def test_the_same_bits_on_any_number_of_threads():
 
 def test_more_features_are_not_tried():
     assert base_weights(lists_with(np.arange(40.0), n=201)) == (
-        "201 features are too many to solve for (at most 200)"
+        "none of the features is the first stage's score, and 201 features are too many to solve for "
+        "(at most 200)"
     )

@@ -134,7 +134,9 @@ def test_mixed_features_have_the_same_unit_of_tau():
     dense, block = X[:, :2].copy(), X.copy()
     block[:, :2] = 0
     rows = as_sparse(CandidateLists.from_arrays(block, lists.labels, group=lists.lengths)).features
-    mixed = CandidateLists(lists.offsets, Mixed(dense, np.arange(2, dtype=np.int32), rows), labels=lists.labels)
+    mixed = CandidateLists(
+        lists.offsets, Mixed(dense, np.arange(2, dtype=np.int32), rows), labels=lists.labels
+    )
     learner = Perceptron(tau=1.0, tau_scale="norm", rounds=2, rivals="top")
     one, other = learner.fit(lists), learner.fit(mixed)
     assert one.training.notes == other.training.notes

@@ -152,6 +152,8 @@ class Perceptron(Learner):
             raise FitError(f"{lists.source}: no list has a pair under pairs={self.pairs}")
         watch = Rounds(lists, inputs, self.keep)
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
+        if init != "zero":
+            _check_start(lists, start)
         state = _State(self, lists, pairs, start)
         model, rounds = (self._vote if self.average == "voted" else self._train)(lists, state, watch)
         model.curve = watch.curve
@@ -185,7 +187,7 @@ class Perceptron(Learner):
 
     def _vote(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, RoundsRecord]:
         """All weights, each with the number of visits that it survived."""
-        ballots = Ballots(lists.n_features, state.w)
+        ballots = Ballots(state.w)
         updates = -1
         for visits in self._orders(state.n_lists):
             updates = violated = 0
@@ -199,6 +201,14 @@ class Perceptron(Learner):
                 break
         snapshot, rounds = watch.kept(ballots.snapshot(), converged=updates == 0)
         return ballots.model(lists.names(), snapshot), rounds
+
+
+def _check_start(lists: CandidateLists, start: Floats) -> None:
+    """Raise FitError if a score under the initial weights is not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = lists.features.scores(start)
+    if not np.isfinite(scores).all():
+        raise FitError(f"{lists.source}: scores under the initial weights overflow; are they too large?")
 
 
 class _State:

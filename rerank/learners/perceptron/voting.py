@@ -22,8 +22,8 @@ class Ballots:
     ``start`` (n_features) at the beginning vote too, unless they are 0.
     """
 
-    def __init__(self, n_features: int, start: Floats) -> None:
-        self.n_features = n_features
+    def __init__(self, start: Floats) -> None:
+        self.n_features = len(start)
         self.vectors: list[Floats] = [start.copy()] if start.any() else []
         self.survived: list[float] = [0.0] * len(self.vectors)
         self._counted: dict[int, tuple[Votes, int]] = {}

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.base_scores import base_column
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import FitError
@@ -78,10 +79,11 @@ def initial_weights(
 def base_weights(lists: CandidateLists) -> Floats | str:
     """Return weights whose scores differ from the first stage's by one constant per list.
 
-    They are the smallest solution of least squares within lists, and are accepted if the residual's root
-    mean square is at most a thousandth of that of the scores. At most 200 features are tried. Sums do not
-    use BLAS, and LAPACK uses one thread for so few features, so that the weights have the same bits on any
-    number of threads.
+    With more than 200 features one of them must be the base score, see data.base_scores.base_column; it
+    alone gets a weight. Fewer weights are the smallest solution of least squares within lists, accepted if
+    the residual's root mean square is at most a thousandth of that of the scores. Sums do not use BLAS, and
+    LAPACK uses one thread for so few features, so that the weights have the same bits on any number of
+    threads.
 
     Returns
     -------
@@ -90,12 +92,12 @@ def base_weights(lists: CandidateLists) -> Floats | str:
     """
     if lists.base_scores is None:
         return "the lists have no first-stage scores"
-    if lists.n_features > _MOST_FEATURES:
-        return f"{lists.n_features} features are too many to solve for (at most {_MOST_FEATURES})"
     if lists.n_features == 0:
         return "the lists have no features"
     if np.isnan(lists.base_scores).any():
         return "some items have no first-stage score"
+    if lists.n_features > _MOST_FEATURES:
+        return _weight_of_column(lists)
     y = _within(lists.base_scores[:, None], lists)[:, 0]
     if not np.any(np.abs(y) > 0):
         return "the first stage's scores are all equal within their lists"
@@ -116,6 +118,18 @@ def base_weights(lists: CandidateLists) -> Floats | str:
         return "the first stage's scores are not a weighted sum of the features"
     weights: Floats = solution / scale
     return weights
+
+
+def _weight_of_column(lists: CandidateLists) -> Floats | str:
+    """Weights of the one feature that is the base score, or the reason why there are none."""
+    found = base_column(lists)
+    if found is None:
+        most = f"{lists.n_features} features are too many to solve for (at most {_MOST_FEATURES})"
+        return f"none of the features is the first stage's score, and {most}"
+    weights = np.zeros(lists.n_features)
+    with np.errstate(over="ignore"):
+        weights[found.index] = 1.0 / np.float64(found.factor)
+    return weights if np.isfinite(weights).all() else "its feature is too small to be weighted"
 
 
 def _gram(X: Floats) -> Floats:

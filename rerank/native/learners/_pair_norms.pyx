@@ -7,8 +7,8 @@ from rerank.native.data._matrix cimport Matrix
 from rerank.native.data._matrix cimport Rows
 from rerank.native.data._matrix cimport Step
 from rerank.native.data._matrix cimport subtract
+from rerank.native.learners._ranges cimport Ranges
 from rerank.native.learners._violations cimport ListPairs
-from rerank.native.learners._violations cimport Ranges
 
 
 cdef inline double square_and_product(const Step* step, const double* sums, double* product) noexcept nogil:
@@ -81,7 +81,8 @@ def sum_of_squared_norms(
 ):
     """Return the sum over the pairs of all lists of |x of the better item - x of the worse one|^2.
 
-    IN matrix, pairs; losses (n_items), in how many pairs an item is the worse one; difference: scratch. A few operations for each value, however many pairs there are.
+    IN matrix, pairs; losses (n_items), in how many pairs an item is the worse one; difference: scratch.
+    A few operations for each value, however many pairs there are.
     """
     cdef Rows rows = matrix.rows  # a copy: the compiler sees that no step changes it
     cdef double[::1] sums = np.zeros(rows.n_features + 1)

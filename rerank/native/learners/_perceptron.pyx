@@ -15,9 +15,9 @@ from rerank.native.data._matrix cimport dot
 from rerank.native.data._matrix cimport dots
 from rerank.native.data._matrix cimport gather
 from rerank.native.data._sort cimport word
+from rerank.native.learners._ranges cimport Ranges
+from rerank.native.learners._ranges cimport Room
 from rerank.native.learners._violations cimport ListPairs
-from rerank.native.learners._violations cimport Ranges
-from rerank.native.learners._violations cimport Room
 from rerank.native.learners._violations cimport count
 from rerank.native.learners._violations cimport violations
 from rerank.native.learners._weights cimport Moving

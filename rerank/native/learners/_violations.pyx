@@ -18,6 +18,8 @@ from rerank.native.data._fenwick cimport tree_sum
 from rerank.native.data._sort cimport BUCKETS
 from rerank.native.data._sort cimport argsort
 from rerank.native.data._sort cimport word
+from rerank.native.learners._ranges cimport Ranges
+from rerank.native.learners._ranges cimport Room
 from rerank.native.learners._top_rival cimport top_rival
 
 import numpy as np

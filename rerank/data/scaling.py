@@ -118,9 +118,7 @@ class Scaling:
         require_dense(len(values), values.shape[1], values.dtype)
         new = np.empty_like(values)
         if self.name == "list-rank":
-            longest = int(lists.lengths.max())
-            rows, order, spare = np.empty((3, longest), dtype=np.int32)
-            _scaling.dense_list_ranks(values, lists.offsets, np.empty(longest), rows, order, spare, new)
+            _scaling.dense_list_ranks(values, lists.offsets, new)
         elif self.name == "rank":
             bounds, knots, levels = (self.values[key] for key in ("bounds", "knots", "levels"))
             for j in range(self.n_features):

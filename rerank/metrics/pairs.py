@@ -16,7 +16,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.metrics.base import Metric, Preparation, register
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores, labels_of, signed, untied
-from rerank.native.metrics import _placement
+from rerank.native.metrics import _concordance
 from rerank.settings import setting
 
 
@@ -26,23 +26,17 @@ class Pairs(Stage):
     def __init__(self, lists: CandidateLists) -> None:
         super().__init__(lists)
         labels = np.ascontiguousarray(labels_of(lists), dtype=np.float64)
-        longest = int(lists.lengths.max())
         self._ranks = np.empty(lists.n_items, dtype=np.int32)
         self._n_ranks = np.empty(lists.n_lists, dtype=np.int32)
         self.n_pairs: Index = np.empty(lists.n_lists, dtype=np.int64)
-        self._work = (np.empty((2, longest)), np.empty((2, longest), dtype=np.int64))
-        _placement.label_ranks(labels, lists.offsets, *self._work, self._ranks, self._n_ranks, self.n_pairs)
+        _concordance.label_ranks(labels, lists.offsets, self._ranks, self._n_ranks, self.n_pairs)
 
     def place(self, scores: npt.ArrayLike) -> Floats:
         """Return the pairs in the right order, a tie counting one half: float64 (n_lists)."""
         values = checked_scores(scores, self.lists.n_items).astype(np.float64, copy=False)
         right = np.empty(self.lists.n_lists, dtype=np.int64)
         wrong = np.empty_like(right)
-        keys, index = np.empty_like(self._work[0]), np.empty_like(self._work[1])
-        tree = np.empty(index.shape[1] + 1, dtype=np.int64)
-        _placement.concordance(
-            values, self.lists.offsets, self._ranks, self._n_ranks, keys, index, tree, right, wrong
-        )
+        _concordance.concordance(values, self.lists.offsets, self._ranks, self._n_ranks, right, wrong)
         return (self.n_pairs + right - wrong) / 2.0
 
     @property

@@ -64,8 +64,7 @@ class Relevance(Stage):
         if missed is not None:
             values = np.insert(values, np.repeat(offsets[1:], missed.lengths), missed.values)
             offsets = offsets + missed.offsets
-        keys = np.empty((2, int(np.diff(offsets).max()) + 1))
-        _placement.sort_down(offsets, keys, np.zeros(keys.shape, dtype=np.int64), values)
+        _placement.sort_gains(offsets, values)
         return Ragged(values, offsets)
 
     def place(self, scores: npt.ArrayLike, ties: str | None = None) -> _placement.Placement:

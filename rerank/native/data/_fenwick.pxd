@@ -26,14 +26,14 @@ cdef inline Sums tree_sum(const Sums* tree, int at) noexcept nogil:
     return total
 
 
-cdef inline void count_add(int* tree, int k, int at, int n) noexcept nogil:
+cdef inline void count_add(int* tree, Py_ssize_t k, Py_ssize_t at, int n) noexcept nogil:
     """Add n at position `at` (from 1) of a Fenwick tree over k positions."""
     while at <= k:
         tree[at] += n
         at += at & -at
 
 
-cdef inline int count_sum(const int* tree, int at) noexcept nogil:
+cdef inline int count_sum(const int* tree, Py_ssize_t at) noexcept nogil:
     """The count at positions 1..at."""
     cdef int total = 0
     while at > 0:

@@ -6,7 +6,11 @@ becomes 0 whatever value it meets later. NaN is ignored by every statistic and s
 a fixed order of additions give the same bytes on every run.
 """
 
+import numpy as np
+
 from libc.math cimport INFINITY, fabs, isfinite, sqrt
+
+from rerank.native.data._merge cimport sort_down
 
 ctypedef fused real:
     float
@@ -305,62 +309,15 @@ def csr_lists(
     return fault
 
 
-cdef void sort_order(
-    const double[::1] keys, Py_ssize_t n, int[::1] order, int[::1] spare
-) noexcept nogil:
-    """OUT order (n): positions of keys from least to largest. SCRATCH spare (n). No NaN.
-
-    Runs of 16 by insertion, then bottom-up merges: stable, no allocation.
-    """
-    cdef Py_ssize_t start
-    cdef Py_ssize_t middle
-    cdef Py_ssize_t stop
-    cdef Py_ssize_t width = 16
-    cdef Py_ssize_t i
-    cdef Py_ssize_t a
-    cdef Py_ssize_t b
-    cdef double key
-    for start in range(0, n, 16):
-        for i in range(start, min(start + 16, n)):
-            key = keys[i]
-            a = i
-            while a > start and keys[order[a - 1]] > key:
-                order[a] = order[a - 1]
-                a -= 1
-            order[a] = <int>i
-    while width < n:
-        start = 0
-        while start < n:
-            middle = min(start + width, n)
-            stop = min(start + 2 * width, n)
-            a = start
-            b = middle
-            for i in range(start, stop):
-                if b >= stop or (a < middle and not keys[order[b]] < keys[order[a]]):
-                    spare[i] = order[a]
-                    a += 1
-                else:
-                    spare[i] = order[b]
-                    b += 1
-            start = stop
-        for i in range(n):
-            order[i] = spare[i]
-        width *= 2
-
-
 def dense_list_ranks(
     const real[:, ::1] X,
     const long long[::1] offsets,
-    double[::1] keys,
-    int[::1] rows,
-    int[::1] order,
-    int[::1] spare,
     real[:, ::1] out,
 ):
     """OUT out (n_items, n_features): mid-ranks within a list, 0 for the least, 1 for the largest.
 
-    IN X, offsets (n_lists + 1); SCRATCH keys, rows, order, spare, as long as the longest list. NaN
-    stays NaN and has no rank; if all values of a list are equal, they become 0.
+    IN X, offsets (n_lists + 1). NaN stays NaN and has no rank; if all values of a list are equal, they
+    become 0.
     """
     cdef Py_ssize_t d = X.shape[1]
     cdef Py_ssize_t i
@@ -371,24 +328,30 @@ def dense_list_ranks(
     cdef Py_ssize_t last
     cdef Py_ssize_t t
     cdef double rank
+    cdef Py_ssize_t longest = np.diff(offsets).max(initial=1)
+    cdef double[:, ::1] keys = np.empty((2, longest))
+    cdef long long[:, ::1] places = np.empty((2, longest), dtype=np.int64)
+    cdef double* key = &keys[0, 0]
+    cdef long long* row = &places[0, 0]
     with nogil:
         for i in range(offsets.shape[0] - 1):
             for j in range(d):
                 n = 0
                 for r in range(offsets[i], offsets[i + 1]):
                     if X[r, j] == X[r, j]:
-                        keys[n] = X[r, j]
-                        rows[n] = <int>(r - offsets[i])
+                        key[n] = X[r, j]
+                        row[n] = r
                         n += 1
                     else:
                         out[r, j] = X[r, j]
-                sort_order(keys, n, order, spare)
+                sort_down(key, row, &keys[1, 0], &places[1, 0], n)
                 first = 0
                 while first < n:
                     last = first
-                    while last + 1 < n and keys[order[last + 1]] == keys[order[first]]:
+                    while last + 1 < n and key[last + 1] == key[first]:
                         last += 1
-                    rank = 0.0 if last - first == n - 1 else 0.5 * (first + last) / (n - 1)
+                    # Places count from the largest down, ranks from the least up.
+                    rank = 0.0 if last - first == n - 1 else (n - 1 - 0.5 * (first + last)) / (n - 1)
                     for t in range(first, last + 1):
-                        out[offsets[i] + rows[order[t]], j] = <real>rank
+                        out[row[t], j] = <real>rank
                     first = last + 1

@@ -1,8 +1,8 @@
-"""Where the relevant items of each list are placed, and which pairs of items are in the right order.
+"""Where the relevant items of each list are placed.
 
 The measures of retrieval depend on the relevant items alone (label > 0): how many items are above each, and
 how many share its score. ``place`` finds both; ``_ranking`` makes measures of them. Pairwise accuracy needs
-every judged item, and has kernels of its own.
+every judged item: see ``_concordance``.
 
 Shapes used throughout: ``offsets`` (n_lists + 1) bounds the items of each list; ``rel_items`` (n_rel)
 are the relevant items, rising; ``rel_offsets`` (n_lists + 1) bounds those of each list. Scores hold no NaN.
@@ -11,6 +11,8 @@ are the relevant items, rising; ``rel_offsets`` (n_lists + 1) bounds those of ea
 import numpy as np
 
 from libc.string cimport memcpy, memset
+
+from rerank.native.data._merge cimport sort_down
 
 ctypedef fused real:
     float
@@ -21,7 +23,6 @@ ctypedef fused real:
 cdef enum:
     PASSES = 48
     PASSES_OF_SHORT = 8192
-    INSERTION_AT_MOST = 16
 
 
 cdef class Placement:
@@ -44,60 +45,6 @@ cdef class Placement:
         self.places.order = &order[0] if n else NULL
         self.places.above = &above[0] if n else NULL
         self.places.tied = &tied[0] if n else NULL
-
-
-cdef inline void _insert_down(real* key, long long* index, Py_ssize_t n) noexcept nogil:
-    """Sort (key, index) by key, largest first, keeping the order of equal keys."""
-    cdef Py_ssize_t i
-    cdef Py_ssize_t j
-    cdef real k
-    cdef long long x
-    for i in range(1, n):
-        k = key[i]
-        x = index[i]
-        j = i
-        while j > 0 and key[j - 1] < k:
-            key[j] = key[j - 1]
-            index[j] = index[j - 1]
-            j -= 1
-        key[j] = k
-        index[j] = x
-
-
-cdef void _sort_down(
-    real* key, long long* index, real* key_work, long long* index_work, Py_ssize_t n
-) noexcept nogil:
-    """Sort as _insert_down does, for any n: runs of insertion sort, merged; the work arrays hold n each."""
-    cdef Py_ssize_t width = INSERTION_AT_MOST
-    cdef Py_ssize_t start = 0
-    cdef Py_ssize_t a
-    cdef Py_ssize_t b
-    cdef Py_ssize_t middle
-    cdef Py_ssize_t stop
-    cdef Py_ssize_t to
-    while start < n:
-        _insert_down(key + start, index + start, min(width, n - start))
-        start += width
-    while width < n:
-        start = 0
-        while start < n:
-            middle = min(start + width, n)
-            stop = min(start + 2 * width, n)
-            a = start
-            b = middle
-            for to in range(start, stop):
-                if b >= stop or (a < middle and key[a] >= key[b]):
-                    key_work[to] = key[a]
-                    index_work[to] = index[a]
-                    a += 1
-                else:
-                    key_work[to] = key[b]
-                    index_work[to] = index[b]
-                    b += 1
-            start = stop
-        memcpy(key, key_work, n * sizeof(real))
-        memcpy(index, index_work, n * sizeof(long long))
-        width *= 2
 
 
 cdef inline void _count4(
@@ -194,7 +141,7 @@ cdef inline void _place_by_passes(
         order[t] = base + j
 
 
-cdef inline int* _radix_down(
+cdef int* _radix_down(
     const float* low, Py_ssize_t n, unsigned int* keys, int* items
 ) noexcept nogil:
     """Sort the n items by their scores, largest first, ties in their order; WORK keys, items (2 * n).
@@ -241,7 +188,7 @@ cdef inline int* _radix_down(
     return item
 
 
-cdef inline void _place_by_sort(
+cdef void _place_by_sort(
     const real* s, const float* low, Py_ssize_t n, const long long* rel, Py_ssize_t m, long long first,
     real[:, ::1] key_work, long long[:, ::1] index_work, unsigned int* keys, int* items, int* number,
     long long base, long long* order, int* above, int* tied
@@ -268,7 +215,7 @@ cdef inline void _place_by_sort(
                 for j in range(i, stop):
                     key_work[0, j - i] = s[sorted_items[j]]
                     index_work[0, j - i] = sorted_items[j]
-                _sort_down(
+                sort_down(
                     &key_work[0, 0], &index_work[0, 0], &key_work[1, 0], &index_work[1, 0], stop - i
                 )
                 for j in range(i, stop):
@@ -369,133 +316,19 @@ cdef inline bint _count_down(double* values, Py_ssize_t n) noexcept nogil:
     return True
 
 
-def sort_down(
-    const long long[::1] rel_offsets,
-    double[:, ::1] key_work,
-    long long[:, ::1] index_work,
-    double[::1] values,
-):
-    """IN/OUT values (n_rel): each list's sorted, largest first.
-
-    WORK key_work (2, max_rel + 1), index_work (2, max_rel + 1).
-    """
+def sort_gains(const long long[::1] rel_offsets, double[::1] values):
+    """IN/OUT values (n_rel): each list's sorted, largest first."""
     cdef Py_ssize_t n_lists = rel_offsets.shape[0] - 1
     cdef Py_ssize_t i
     cdef Py_ssize_t m
     cdef double* first
+    cdef Py_ssize_t longest = np.diff(rel_offsets).max(initial=1)
+    cdef double[::1] key_work = np.empty(longest)
+    cdef long long[:, ::1] index = np.zeros((2, longest), dtype=np.int64)  # not used
     with nogil:
         for i in range(n_lists):
             m = rel_offsets[i + 1] - rel_offsets[i]
             if m > 1:
                 first = &values[rel_offsets[i]]
                 if m < 8 or not _count_down(first, m):
-                    _sort_down(first, &index_work[0, 0], &key_work[0, 0], &index_work[1, 0], m)
-
-
-def label_ranks(
-    const double[::1] labels,
-    const long long[::1] offsets,
-    double[:, ::1] key_work,
-    long long[:, ::1] index_work,
-    int[::1] ranks,
-    int[::1] n_ranks,
-    long long[::1] n_pairs,
-):
-    """Number the different labels of each list, and count its pairs of different labels.
-
-    IN labels (n_items), NaN = unjudged; WORK key_work, index_work (2, longest list); OUT ranks (n_items),
-    1 for the largest label of the list, 0 = unjudged; n_ranks, n_pairs (n_lists).
-    """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t i
-    cdef Py_ssize_t m
-    cdef long long j
-    cdef long long same
-    cdef long long pairs
-    cdef int rank
-    with nogil:
-        for i in range(n_lists):
-            m = 0
-            for j in range(offsets[i], offsets[i + 1]):
-                ranks[j] = 0
-                if labels[j] == labels[j]:
-                    key_work[0, m] = labels[j]
-                    index_work[0, m] = j
-                    m += 1
-            _sort_down(&key_work[0, 0], &index_work[0, 0], &key_work[1, 0], &index_work[1, 0], m)
-            rank = 0
-            same = 0
-            pairs = m * (m - 1) // 2
-            for j in range(m):
-                if j == 0 or key_work[0, j] != key_work[0, j - 1]:
-                    rank += 1
-                    same = 0
-                pairs -= same
-                same += 1
-                ranks[index_work[0, j]] = rank
-            n_ranks[i] = rank
-            n_pairs[i] = pairs
-
-
-cdef inline long long _sum_to(const long long* tree, long long at) noexcept nogil:
-    """Fenwick tree from 1: the sum of entries 1..at."""
-    cdef long long total = 0
-    while at > 0:
-        total += tree[at]
-        at &= at - 1
-    return total
-
-
-def concordance(
-    const double[::1] scores,
-    const long long[::1] offsets,
-    const int[::1] ranks,
-    const int[::1] n_ranks,
-    double[:, ::1] key_work,
-    long long[:, ::1] index_work,
-    long long[::1] tree,
-    long long[::1] right,
-    long long[::1] wrong,
-):
-    """Pairs of different labels that the scores put in the order of the labels, or in the other order.
-
-    Items are visited from the largest score down; a Fenwick tree counts those seen by label rank.
-
-    IN scores (n_items), ranks and n_ranks of ``label_ranks``; WORK key_work, index_work (2, longest list),
-    tree (longest list + 1); OUT right, wrong (n_lists).
-    """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t i
-    cdef Py_ssize_t m
-    cdef long long j
-    cdef long long a
-    cdef long long b
-    cdef long long at
-    with nogil:
-        for i in range(n_lists):
-            right[i] = 0
-            wrong[i] = 0
-            if n_ranks[i] < 2:
-                continue
-            m = 0
-            for j in range(offsets[i], offsets[i + 1]):
-                if ranks[j]:
-                    key_work[0, m] = scores[j]
-                    index_work[0, m] = ranks[j]
-                    m += 1
-            _sort_down(&key_work[0, 0], &index_work[0, 0], &key_work[1, 0], &index_work[1, 0], m)
-            memset(&tree[0], 0, (n_ranks[i] + 1) * sizeof(long long))
-            a = 0
-            while a < m:
-                b = a
-                while b < m and key_work[0, b] == key_work[0, a]:
-                    at = index_work[0, b]
-                    right[i] += _sum_to(&tree[0], at - 1)
-                    wrong[i] += a - _sum_to(&tree[0], at)
-                    b += 1
-                while a < b:
-                    at = index_work[0, a]
-                    while at <= n_ranks[i]:
-                        tree[at] += 1
-                        at += at & -at
-                    a += 1
+                    sort_down(first, &index[0, 0], &key_work[0], &index[1, 0], m)

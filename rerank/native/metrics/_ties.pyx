@@ -4,6 +4,7 @@ import numpy as np
 
 from libc.string cimport memcmp, memcpy, memset
 
+from rerank.native.data._merge cimport sort_ids_down
 from rerank.native.metrics._placement cimport Placement
 from rerank.native.metrics._placement cimport Places
 
@@ -91,46 +92,6 @@ def ids_fault(
     return -1
 
 
-cdef inline bint _id_below(
-    const unsigned char* data, const long long* bounds, long long a, long long b
-) noexcept nogil:
-    """Whether id a comes before id b by bytes; a prefix comes before the longer id."""
-    cdef long long length_a = bounds[a + 1] - bounds[a]
-    cdef long long length_b = bounds[b + 1] - bounds[b]
-    cdef int difference = memcmp(data + bounds[a], data + bounds[b], min(length_a, length_b))
-    return difference < 0 or (difference == 0 and length_a < length_b)
-
-
-cdef void _sort_ids_down(
-    const unsigned char* data, const long long* bounds, long long* items, long long* work, Py_ssize_t n
-) noexcept nogil:
-    """Sort n items by their ids, largest first."""
-    cdef Py_ssize_t width = 1
-    cdef Py_ssize_t start
-    cdef Py_ssize_t middle
-    cdef Py_ssize_t stop
-    cdef Py_ssize_t a
-    cdef Py_ssize_t b
-    cdef Py_ssize_t to
-    while width < n:
-        start = 0
-        while start < n:
-            middle = min(start + width, n)
-            stop = min(start + 2 * width, n)
-            a = start
-            b = middle
-            for to in range(start, stop):
-                if b >= stop or (a < middle and not _id_below(data, bounds, items[a], items[b])):
-                    work[to] = items[a]
-                    a += 1
-                else:
-                    work[to] = items[b]
-                    b += 1
-            start = stop
-        memcpy(items, work, n * sizeof(long long))
-        width *= 2
-
-
 cdef inline long long _last_at_most(const long long* rising, long long n, long long x) noexcept nogil:
     """The number of the last of n >= 1 rising values that is at most x, 0 if there is none."""
     cdef long long low = 0
@@ -213,7 +174,7 @@ def break_ties(
                 found = above[j]
                 t = fill[g] - tied[j]
                 if data is not None:
-                    _sort_ids_down(&data[0], &bounds[0], members + t, &work[3, 0], fill[g] - t)
+                    sort_ids_down(&data[0], &bounds[0], members + t, &work[3, 0], fill[g] - t)
                 for t in range(t, fill[g]):
                     item = _last_at_most(rel, m, members[t])
                     if rel[item] == members[t]:

@@ -65,22 +65,24 @@ class PairRelation:
         lengths = np.repeat(np.diff(offsets), np.diff(offsets)).astype(np.int32)
         stop = lengths
         start = np.empty(len(rank), dtype=np.int32)
-        p = rank.astype(np.int64)
         if self.pairs == "all":
-            _pairs.first_below_label(labels, offsets, self.label_gap, start)
-        elif self.pairs == "ordinal":
+            rising = -labels
+            _pairs.first_beyond(rising - self.label_gap, offsets, rising, start)
+            return start, stop
+        p = rank.astype(np.float64)
+        if self.pairs == "ordinal":
             limit = np.maximum(np.floor(self.ordinal_factor * p), np.floor(p + self.ordinal_gap))
-            _pairs.first_beyond_rank(rank, offsets, limit.astype(np.int64), start)
+            _pairs.first_beyond(p, offsets, limit, start)
         elif self.pairs == "neighbours":
-            _pairs.first_beyond_rank(rank, offsets, p, start)
-            next_rank = rank[np.minimum(start, lengths - 1) + np.repeat(offsets[:-1], np.diff(offsets))]
+            _pairs.first_beyond(p, offsets, p, start)
+            next_rank = p[np.minimum(start, lengths - 1) + np.repeat(offsets[:-1], np.diff(offsets))]
             stop = np.empty_like(start)
-            _pairs.first_beyond_rank(rank, offsets, next_rank.astype(np.int64), stop)
+            _pairs.first_beyond(p, offsets, next_rank, stop)
         else:
             top = 1 if self.split_top == "best" or self.pairs == "best-rest" else self.split_top
             bottom = self.split_bottom if self.pairs == "split" else None
-            limit = np.where(p <= top, top if bottom is None else bottom - 1, np.iinfo(np.int32).max)
-            _pairs.first_beyond_rank(rank, offsets, limit, start)
+            limit = np.where(p <= top, top if bottom is None else bottom - 1, np.inf)
+            _pairs.first_beyond(p, offsets, limit, start)
             if self.pairs == "best-rest":
                 others = np.ones(len(rank), dtype=bool)
                 others[offsets[:-1]] = False

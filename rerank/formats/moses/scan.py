@@ -22,7 +22,7 @@ from rerank.formats.common import first_repeated, not_a_number, quoted
 from rerank.formats.moses.faults import columns_of_line, fault_error, number_error
 from rerank.native.data._names import Names
 from rerank.native.formats._moses import FAULTS, count_lines, scan
-from rerank.native.formats._moses_fill import fill_sparse
+from rerank.native.formats._moses_fill import FeatureLines, fill_sparse
 from rerank.text import count
 
 _EXPECTED = "id ||| text ||| features ||| score"
@@ -214,7 +214,8 @@ def fill(
         if rows.start >= rows.stop:
             break
         spans = scanned.lines.spans[rows]
-        row, place = kernel(part.text, spans, part.kinds, names, followers, first, places[rows], *out)
+        lines = FeatureLines(part.text, spans, part.kinds, names, followers, first, places[rows])
+        row, place = kernel(lines, *out)
         if row >= 0:
             raise number_error(part.path, part.line_of(rows.start + row), part.text[place:], dtype)
 

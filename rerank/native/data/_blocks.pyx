@@ -4,8 +4,7 @@ import numpy as np
 
 from libc.string cimport memset
 
-from rerank.native.data._matrix cimport Matrix
-from rerank.native.data._matrix cimport Rows
+from rerank.native.data._matrix cimport Matrix, Rows
 
 cdef enum:
     MOST = 65536  # entries of a list that can be numbered

@@ -4,14 +4,9 @@ A function here branches on the layout once for a row or for a list, never for a
 is written once is as fast as one written for its layout.
 """
 
-from rerank.native.data._rows cimport csr_add
-from rerank.native.data._rows cimport csr_difference
-from rerank.native.data._rows cimport csr_dot
-from rerank.native.data._rows cimport csr_dot4
-from rerank.native.data._rows cimport csr_gather
-from rerank.native.data._rows cimport dense_dot
-from rerank.native.data._rows cimport dense_dot4
-from rerank.native.data._rows cimport real
+from rerank.native.data._rows cimport (
+    csr_add, csr_difference, csr_dot, csr_dot4, csr_gather, dense_dot, dense_dot4, real,
+)
 
 
 cdef enum Layout:

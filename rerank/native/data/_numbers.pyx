@@ -7,77 +7,48 @@ numbers.
 
 import numpy as np
 
-from libc.string cimport memcmp
-
-from rerank.native.data._texts cimport Ids
-from rerank.native.data._texts cimport Numbers
-from rerank.native.data._texts cimport Sides
-from rerank.native.data._texts cimport Texts
-from rerank.native.data._tokens cimport MULTIPLIER
-from rerank.native.data._tokens cimport bits_for
-from rerank.native.data._tokens cimport blank_at
-from rerank.native.data._tokens cimport bytes_at
-from rerank.native.data._tokens cimport key_of
-from rerank.native.data._tokens cimport token_end
-from rerank.native.data._tokens cimport word
+from rerank.native.data._texts cimport Ids, Numbers, Sides, Texts
+from rerank.native.data._tokens cimport (
+    NUMBER, SLOT, TokenTable, bits_for, blank_at, bytes_at, is_free, next_list, next_token, slot_of, take,
+    word,
+)
 
 cdef enum:
-    KEY = 0
-    MARK = 1  # list number << 32 | length
-    NUMBER = 2
-    PLACE = 3
-    BITS = 64
     CODE_POINTS = 0x110000
 
-cdef struct Table:
-    word* slots  # of words (size, 4); of characters (code points): mark | number
-    int shift  # 64 - log2 of the slots in use
-    word mask
-    word mark  # list number << 32
+
+cdef struct Numbering:
+    TokenTable known  # of characters, slots are (code points): mark | number
     int met  # tokens numbered in this list
 
 
 cdef inline int number_of(
-    Table* table, bytes_at p, word length, bytes_at limit, bint enter
+    const TokenTable* known, int* met, bytes_at p, word length, bytes_at limit, bint enter
 ) noexcept nogil:
     """Return the number of a token in this list; a new token gets one if ``enter``, else it is 0."""
-    cdef word key = key_of(p, length, limit)
-    cdef word mark = table.mark | length
-    cdef word at = (key * MULTIPLIER) >> table.shift
-    cdef word* slot = table.slots + 4 * at
-    while (slot[MARK] ^ table.mark) >> 32 == 0:
-        if slot[KEY] == key and slot[MARK] == mark:
-            if length <= 8 or memcmp(<const void*>slot[PLACE], p, length) == 0:
-                return <int>slot[NUMBER]
-        at = (at + 1) & table.mask
-        slot = table.slots + 4 * at
+    cdef word* slot = slot_of(known, p, length, limit)
+    if not is_free(known, slot):
+        return <int>slot[NUMBER]
     if not enter:
         return 0
-    table.met += 1
-    slot[KEY] = key
-    slot[MARK] = mark
-    slot[NUMBER] = <word>table.met
-    slot[PLACE] = <word>p
-    return table.met
+    met[0] += 1
+    take(known, slot, p, length, limit, <word>met[0])
+    return met[0]
 
 
 cdef inline long long number_words(
-    Table* table, bytes_at p, bytes_at end, bytes_at limit, bint enter, int* out
+    Numbering* to, bytes_at p, bytes_at end, bytes_at limit, bint enter, int* out
 ) noexcept nogil:
     """Write the numbers of a text's tokens; return how many there are."""
     cdef long long n_tokens = 0
-    cdef int blank
     cdef bytes_at start
-    while p < end:
-        blank = blank_at(p, end)
-        if blank:
-            p += blank
-            continue
-        start = p
-        p = token_end(p, end, limit)
-        out[n_tokens] = number_of(table, start, <word>(p - start), limit, enter)
+    cdef TokenTable known = to.known  # a copy: the compiler sees that no step changes it
+    while True:
+        start = next_token(&p, end, limit)
+        if start == NULL:
+            return n_tokens
+        out[n_tokens] = number_of(&known, &to.met, start, <word>(p - start), limit, enter)
         n_tokens += 1
-    return n_tokens
 
 
 cdef inline int code_point(bytes_at p, bytes_at end, int* length) noexcept nogil:
@@ -135,13 +106,15 @@ cdef inline bytes_at without_blanks(bytes_at p, bytes_at end) noexcept nogil:
 
 
 cdef inline long long number_characters(
-    Table* table, bytes_at p, bytes_at end, bint enter, int* out
+    Numbering* to, bytes_at p, bytes_at end, bint enter, int* out
 ) noexcept nogil:
     """Write the numbers of the characters of a stripped text; return how many there are."""
     cdef long long n_characters = 0
     cdef int blank = 1
     cdef int length = 0
     cdef int point
+    cdef word* slots = to.known.slots
+    cdef word mark = to.known.mark
     end = without_blanks(p, end)
     while p < end and blank:
         blank = blank_at(p, end)
@@ -149,12 +122,12 @@ cdef inline long long number_characters(
     while p < end:
         point = code_point(p, end, &length)
         p += length
-        if (table.slots[point] ^ table.mark) >> 32 == 0:
-            out[n_characters] = <int>(table.slots[point] & 0x7FFFFFFF)
+        if (slots[point] ^ mark) >> 32 == 0:
+            out[n_characters] = <int>(slots[point] & 0x7FFFFFFF)
         elif enter:
-            table.met += 1
-            table.slots[point] = table.mark | <word>table.met
-            out[n_characters] = table.met
+            to.met += 1
+            slots[point] = mark | <word>to.met
+            out[n_characters] = to.met
         else:
             out[n_characters] = 0
         n_characters += 1
@@ -162,12 +135,12 @@ cdef inline long long number_characters(
 
 
 cdef inline long long number_text(
-    Table* table, bytes_at p, bytes_at end, bytes_at limit, bint characters, bint enter, int* out
+    Numbering* to, bytes_at p, bytes_at end, bytes_at limit, bint characters, bint enter, int* out
 ) noexcept nogil:
     """Write the numbers of a text's words or characters; return how many there are."""
     if characters:
-        return number_characters(table, p, end, enter, out)
-    return number_words(table, p, end, limit, enter, out)
+        return number_characters(to, p, end, enter, out)
+    return number_words(to, p, end, limit, enter, out)
 
 
 def number(Texts texts, Py_ssize_t first, Py_ssize_t stop, unsigned long long[::1] points=None):
@@ -187,31 +160,27 @@ def number(Texts texts, Py_ssize_t first, Py_ssize_t stop, unsigned long long[::
     cdef long long room
     cdef long long here = 0
     cdef long long there = 0
-    cdef int bits
-    cdef Table known
+    cdef Numbering numbering
     if not characters:
         room = texts.reference_bytes[first:stop].max()
-        points = np.zeros(4 << bits_for(room), dtype=np.uint64)
-    known.slots = &points[0]
+        points = np.zeros(SLOT << bits_for(room), dtype=np.uint64)
+    numbering.known.slots = &points[0]
     with nogil:
         for i in range(first, stop):
             room = 0
             for k in range(i * s.n_references, (i + 1) * s.n_references):
                 room += s.stops[k] - s.starts[k]
-            bits = bits_for(room)
-            known.shift = BITS - bits
-            known.mask = (1ULL << bits) - 1
-            known.mark = <word>(i + 1) << 32
-            known.met = 0
+            next_list(&numbering.known, i + 1, bits_for(room))
+            numbering.met = 0
             for k in range(i * s.n_references, (i + 1) * s.n_references):
                 there += number_text(
-                    &known, s.reference + s.starts[k], s.reference + s.stops[k], s.reference_limit,
+                    &numbering, s.reference + s.starts[k], s.reference + s.stops[k], s.reference_limit,
                     characters, True, to.reference_ids + there,
                 )
                 to.reference_bounds[k + 1 - k0] = there
             for j in range(s.offsets[i], s.offsets[i + 1]):
                 here += number_text(
-                    &known, s.text + s.text_offsets[j], s.text + s.text_offsets[j + 1], s.text_limit,
+                    &numbering, s.text + s.text_offsets[j], s.text + s.text_offsets[j + 1], s.text_limit,
                     characters, False, to.ids + here,
                 )
                 to.bounds[j + 1 - s.offsets[first]] = here

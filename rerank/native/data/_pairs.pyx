@@ -23,12 +23,12 @@ def competition_ranks(const double[::1] labels, const long long[::1] offsets, in
                     rank[at] = <int> (at - offsets[i]) + 1
 
 
-def first_beyond_rank(
-    const int[::1] rank, const long long[::1] offsets, const long long[::1] limit, int[::1] first
+def first_beyond(
+    const double[::1] values, const long long[::1] offsets, const double[::1] limit, int[::1] first
 ):
-    """OUT first[i] = first position of the list whose rank is larger than limit[i], or its length.
+    """OUT first[i] = first position of the list with a value larger than limit[i], or its length.
 
-    IN rank (n) and limit (n), non-decreasing within each list; offsets (n_lists + 1). OUT first (n),
+    IN values (n) and limit (n), non-decreasing within each list; offsets (n_lists + 1). OUT first (n),
     counted from the start of the list.
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
@@ -39,27 +39,6 @@ def first_beyond_rank(
         for i in range(n_lists):
             ahead = offsets[i]
             for at in range(offsets[i], offsets[i + 1]):
-                while ahead < offsets[i + 1] and rank[ahead] <= limit[at]:
-                    ahead += 1
-                first[at] = <int> (ahead - offsets[i])
-
-
-def first_below_label(
-    const double[::1] labels, const long long[::1] offsets, double gap, int[::1] first
-):
-    """OUT first[i] = first position of the list with labels[i] > label + gap, or its length.
-
-    IN labels (n), decreasing within each list; offsets (n_lists + 1); gap >= 0. OUT first (n), counted
-    from the start of the list.
-    """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t i
-    cdef long long at
-    cdef long long ahead
-    with nogil:
-        for i in range(n_lists):
-            ahead = offsets[i]
-            for at in range(offsets[i], offsets[i + 1]):
-                while ahead < offsets[i + 1] and not labels[at] > labels[ahead] + gap:
+                while ahead < offsets[i + 1] and values[ahead] <= limit[at]:
                     ahead += 1
                 first[at] = <int> (ahead - offsets[i])

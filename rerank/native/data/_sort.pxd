@@ -5,8 +5,7 @@ insertion within a bucket. If the scores are so skewed that insertion would be q
 sorted by counting passes instead. Stable: equal scores keep their order.
 """
 
-from libc.string cimport memcpy
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 ctypedef unsigned long long word
 

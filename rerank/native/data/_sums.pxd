@@ -1,7 +1,6 @@
 """Metrics of summed statistics that kernels compute themselves, see ``SumForm`` in rerank/data/judge.py."""
 
-from libc.math cimport exp
-from libc.math cimport log
+from libc.math cimport exp, log
 
 cdef enum:  # kinds of form
     RATIO = 0

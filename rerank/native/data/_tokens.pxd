@@ -1,6 +1,6 @@
 """Tokens of UTF-8 text: runs between white space of Unicode, as in Python's ``str.split()``."""
 
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 ctypedef unsigned long long word
 ctypedef const unsigned char* bytes_at
@@ -25,6 +25,23 @@ cdef extern from *:
     const bint BY_EIGHT
     word FIRST_BYTES(word part, word n) noexcept nogil
     int FIRST_SET(word mask) noexcept nogil
+
+
+cdef enum:
+    # What a slot of a table of tokens holds.
+    KEY = 0
+    MARK = 1  # list number << 32 | length
+    NUMBER = 2
+    PLACE = 3
+    SLOT = 4
+
+
+# Tokens of one list, by number. A slot that another list has filled counts as free.
+cdef struct TokenTable:
+    word* slots  # (size, SLOT)
+    int shift  # 64 - log2 of the slots in use
+    word mask
+    word mark  # list number << 32
 
 
 cdef inline int blank_at(bytes_at p, bytes_at end) noexcept nogil:
@@ -69,6 +86,19 @@ cdef inline bytes_at token_end(bytes_at p, bytes_at end, bytes_at limit) noexcep
         p += 1
 
 
+cdef inline bytes_at next_token(bytes_at* place, bytes_at end, bytes_at limit) noexcept nogil:
+    """Return the next token from ``place``, which moves to its end; NULL if there is none."""
+    cdef bytes_at p = place[0]
+    cdef int blank
+    while p < end:
+        blank = blank_at(p, end)
+        if blank == 0:
+            place[0] = token_end(p, end, limit)
+            return p
+        p += blank
+    return NULL
+
+
 cdef inline word key_of(bytes_at p, word length, bytes_at limit) noexcept nogil:
     """A token's key: distinct for tokens of one length up to 8 bytes, a hash for longer ones."""
     cdef word key = 0
@@ -88,6 +118,42 @@ cdef inline word key_of(bytes_at p, word length, bytes_at limit) noexcept nogil:
         i += 8
     memcpy(&part, p + length - 8, 8)
     return (key ^ part) * MULTIPLIER
+
+
+cdef inline word* slot_of(const TokenTable* table, bytes_at p, word length, bytes_at limit) noexcept nogil:
+    """Return the slot of a token, or the free one where it belongs."""
+    cdef word key = key_of(p, length, limit)
+    cdef word mark = table.mark | length
+    cdef word at = (key * MULTIPLIER) >> table.shift
+    cdef word* slot = table.slots + SLOT * at
+    while not is_free(table, slot):
+        if slot[KEY] == key and slot[MARK] == mark:
+            if length <= 8 or memcmp(<const void*>slot[PLACE], p, length) == 0:
+                break
+        at = (at + 1) & table.mask
+        slot = table.slots + SLOT * at
+    return slot
+
+
+cdef inline bint is_free(const TokenTable* table, const word* slot) noexcept nogil:
+    return (slot[MARK] ^ table.mark) >> 32 != 0
+
+
+cdef inline void take(
+    const TokenTable* table, word* slot, bytes_at p, word length, bytes_at limit, word number
+) noexcept nogil:
+    """Give a free slot to a token."""
+    slot[KEY] = key_of(p, length, limit)
+    slot[MARK] = table.mark | length
+    slot[NUMBER] = number
+    slot[PLACE] = <word>p
+
+
+cdef inline void next_list(TokenTable* table, word number, int bits) noexcept nogil:
+    """Empty a table, for list ``number`` (from 1), and let it use 2^bits slots."""
+    table.shift = 64 - bits
+    table.mask = (1ULL << bits) - 1
+    table.mark = number << 32
 
 
 cdef inline long long tokens_of(bytes_at p, bytes_at end) noexcept nogil:

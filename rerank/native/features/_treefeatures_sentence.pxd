@@ -5,14 +5,7 @@ from libc.string cimport memset
 
 from rerank.native.features._treefeatures cimport Trees
 from rerank.native.features._treefeatures_keys cimport (
-    NO_MEMORY,
-    Key,
-    Keys,
-    clear,
-    find_or_add,
-    mixed,
-    number_key,
-    reserve,
+    NO_MEMORY, Key, Keys, clear, find_or_add, mixed, number_key, reserve,
 )
 from rerank.native.features._treefeatures_templates cimport Builder, Found, generate, n_steps
 from rerank.native.features._treefeatures_walk cimport NONE, Unit, Walk

@@ -8,23 +8,8 @@ from libc.string cimport memchr
 
 from rerank.native.formats._lines cimport Bytes, FLOAT32_END, FLOAT64_END
 from rerank.native.formats._moses_line cimport (
-    ABSENT,
-    FEATURES,
-    JOINED,
-    NAME_TOKEN,
-    OTHER,
-    Table,
-    Token,
-    UNNAMED,
-    WORD_SCORES,
-    find,
-    follows,
-    hash_of,
-    is_blank,
-    line_end,
-    next_bar,
-    read_token,
-    read_value,
+    ABSENT, FEATURES, JOINED, NAME_TOKEN, OTHER, Table, Token, UNNAMED, WORD_SCORES, find, follows,
+    hash_of, is_blank, line_end, next_bar, read_token, read_value,
 )
 from rerank.native.data._names cimport Names
 
@@ -34,6 +19,11 @@ ctypedef fused real:
 
 
 cdef struct Sink:
+    Bytes text
+    Bytes stop
+    const long long* spans
+    const signed char* kinds
+    const long long* places
     const Table* names
     int* followers
     const long long* columns  # first column of each name
@@ -113,18 +103,19 @@ cdef bint read_features(Sink* to, Bytes p, Bytes stop, int* last) noexcept nogil
             put(to, column + 1, total / count if count else 0.0)
 
 
-cdef inline bint read_row(
-    Sink* to, Bytes p, Bytes end, const signed char[::1] kinds
-) noexcept nogil:
-    """Read the columns of a line after its text; ``p`` is at the bar after that."""
+cdef inline bint read_line(Sink* to, Py_ssize_t i) noexcept nogil:
+    """Read the features of line i; False at a token that is not a number."""
+    cdef Bytes p = to.text + to.spans[2 * i] + to.spans[2 * i + 1]
+    cdef Bytes end = line_end(p, <Bytes>memchr(p, c'\n', to.stop - p))
     cdef Py_ssize_t column = 2
     cdef int last = ABSENT
     cdef Bytes stop
+    p += is_blank(p[0])  # the bar after the text
     to.n = 0
     while p < end:
         p += 3
         stop = next_bar(p, end)
-        if kinds[column] == FEATURES and not read_features(to, p, stop, &last):
+        if to.kinds[column] == FEATURES and not read_features(to, p, stop, &last):
             return False
         column += 1
         p = stop
@@ -159,48 +150,58 @@ cdef inline void sort_row(int* at, double* values, Py_ssize_t n) noexcept nogil:
         gap //= 3
 
 
-def fill_dense(
-    const unsigned char[::1] text,
-    const long long[:, ::1] spans,
-    const signed char[::1] kinds,
-    Names names not None,
-    int[::1] followers,
-    const long long[::1] columns,
-    const long long[::1] places,
-    double nothing,
-    int[::1] at,
-    double[::1] values,
-    real[:, ::1] X,
-):
-    """Read the features of lines into rows of a dense array.
+cdef class FeatureLines:
+    """Lines of a part of a file, and where their features go.
 
     IN text (n_bytes), spans (n_lines, 2) of the texts, kinds and names as ``scan`` left them; columns
-    (n_names), the first column of each name; places (n_lines), the row of each line; nothing = value
-    of absent features. SCRATCH at and values, as long as a line has features at most; IN/OUT followers;
+    (n_names), the first column of each name; places (n_lines), the row of each line; IN/OUT followers.
+    """
+
+    cdef Sink sink
+    cdef Py_ssize_t n
+    cdef tuple held
+
+    def __init__(
+        self, const unsigned char[::1] text, const long long[:, ::1] spans, const signed char[::1] kinds,
+        Names names not None, int[::1] followers, const long long[::1] columns,
+        const long long[::1] places,
+    ):
+        cdef Sink* to = &self.sink
+        self.held = (text, spans, kinds, names, followers, columns, places)
+        self.n = spans.shape[0]
+        to.text = &text[0]
+        to.stop = to.text + text.shape[0]
+        to.spans = &spans[0, 0]
+        to.kinds = &kinds[0]
+        to.names = &names.table
+        to.followers = &followers[0]
+        to.columns = &columns[0]
+        to.places = &places[0]
+        to.place = to.text
+
+
+def fill_dense(FeatureLines lines not None, double nothing, int[::1] at, double[::1] values, real[:, ::1] X):
+    """Read the features of lines into rows of a dense array.
+
+    IN nothing = value of absent features. SCRATCH at and values, as long as a line has features at most;
     OUT X (n_items, n_features).
     Returns (row, place in text) of the first bad number, (-1, 0) if all are good.
     """
-    cdef Bytes start = &text[0]
-    cdef Bytes stop = start + text.shape[0]
-    cdef Bytes p
-    cdef Bytes end
-    cdef Sink to
+    cdef Sink to = lines.sink
     cdef Py_ssize_t i
     cdef Py_ssize_t j
     cdef Py_ssize_t width = X.shape[1]
     cdef real* row
-    begin(&to, names, followers, columns, FLOAT32_END if real is float else FLOAT64_END)
+    to.largest = FLOAT32_END if real is float else FLOAT64_END
     to.at = &at[0]
     to.row = &values[0]
     with nogil:
-        for i in range(spans.shape[0]):
-            p = start + spans[i, 0] + spans[i, 1]
-            end = line_end(p, <Bytes>memchr(p, c'\n', stop - p))
-            if not read_row(&to, bar_after(p), end, kinds):
+        for i in range(lines.n):
+            if not read_line(&to, i):
                 break
             if width == 0:
                 continue
-            row = &X[places[i], 0]
+            row = &X[to.places[i], 0]
             if to.n < width:
                 for j in range(width):
                     row[j] = <real>nothing
@@ -208,57 +209,26 @@ def fill_dense(
                 row[to.at[j]] = <real>to.row[j]
         else:
             i = -1
-    return i, to.place - start if i >= 0 else 0
+    return i, to.place - to.text
 
 
 def fill_sparse(
-    const unsigned char[::1] text,
-    const long long[:, ::1] spans,
-    const signed char[::1] kinds,
-    Names names not None,
-    int[::1] followers,
-    const long long[::1] columns,
-    const long long[::1] places,
-    const long long[::1] indptr,
-    int[::1] indices,
-    double[::1] data,
+    FeatureLines lines not None, const long long[::1] indptr, int[::1] indices, double[::1] data
 ):
     """Read features as fill_dense does, into compressed rows.
 
     IN indptr (n_items + 1); OUT indices, data (indptr[n_items]).
     """
-    cdef Bytes start = &text[0]
-    cdef Bytes stop = start + text.shape[0]
-    cdef Bytes p
-    cdef Bytes end
-    cdef Sink to
+    cdef Sink to = lines.sink
     cdef Py_ssize_t i
-    begin(&to, names, followers, columns, FLOAT64_END)
+    to.largest = FLOAT64_END
     with nogil:
-        for i in range(spans.shape[0]):
-            to.at = &indices[indptr[places[i]]]
-            to.row = &data[indptr[places[i]]]
-            p = start + spans[i, 0] + spans[i, 1]
-            end = line_end(p, <Bytes>memchr(p, c'\n', stop - p))
-            if not read_row(&to, bar_after(p), end, kinds):
+        for i in range(lines.n):
+            to.at = &indices[indptr[to.places[i]]]
+            to.row = &data[indptr[to.places[i]]]
+            if not read_line(&to, i):
                 break
             sort_row(to.at, to.row, to.n)
         else:
             i = -1
-    return i, to.place - start if i >= 0 else 0
-
-
-cdef inline Bytes bar_after(Bytes p) noexcept nogil:
-    """Return the bar after a text that ends at ``p``."""
-    return p + is_blank(p[0])
-
-
-cdef inline void begin(
-    Sink* to, Names names, int[::1] followers, const long long[::1] columns, double largest
-) noexcept:
-    to.names = &names.table
-    to.followers = &followers[0]
-    to.columns = &columns[0]
-    to.largest = largest
-    to.n = 0
-    to.place = NULL
+    return i, to.place - to.text

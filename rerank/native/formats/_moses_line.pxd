@@ -54,17 +54,6 @@ cdef inline Bytes line_end(Bytes p, Bytes newline) noexcept nogil:
     return newline - 1 if newline > p and (newline - 1)[0] == c'\r' else newline
 
 
-cdef inline Bytes next_bar(Bytes p, Bytes end) noexcept nogil:
-    """Return the next "|||" between blanks or before the line's end; ``end`` if there is none."""
-    while True:
-        p = <Bytes>memchr(p, c'|', end - p)
-        if p == NULL or end - p < 3:
-            return end
-        if p[1] == c'|' and p[2] == c'|' and is_blank((p - 1)[0]) and (p + 3 == end or is_blank(p[3])):
-            return p
-        p += 1
-
-
 cdef inline Bytes first_bar(Bytes p, Bytes end) noexcept nogil:
     """Return the first "|||" of a line, with or without blanks; ``end`` if there is none."""
     while True:
@@ -72,6 +61,15 @@ cdef inline Bytes first_bar(Bytes p, Bytes end) noexcept nogil:
         if p == NULL or end - p < 3:
             return end
         if p[1] == c'|' and p[2] == c'|':
+            return p
+        p += 1
+
+
+cdef inline Bytes next_bar(Bytes p, Bytes end) noexcept nogil:
+    """Return the next "|||" between blanks or before the line's end; ``end`` if there is none."""
+    while True:
+        p = first_bar(p, end)
+        if p == end or (is_blank((p - 1)[0]) and (p + 3 == end or is_blank(p[3]))):
             return p
         p += 1
 

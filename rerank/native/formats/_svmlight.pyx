@@ -15,22 +15,8 @@ from libc.string cimport memchr
 from rerank.native.data._number cimport load_word
 from rerank.native.formats._lines cimport FLOAT32_END, FLOAT64_END, is_blank
 from rerank.native.formats._svmlight_line cimport (
-    FEATURE,
-    NONE,
-    TWICE,
-    CHANGED,
-    Place,
-    begin,
-    ends_token,
-    failed,
-    line_end,
-    next_feature,
-    next_item,
-    read_comment,
-    read_head,
-    read_index,
-    read_value,
-    starts_qid,
+    CHANGED, FEATURE, NONE, TWICE, Place, begin, ends_token, failed, line_end, next_feature, next_row,
+    read_comment, read_index, read_value, starts_qid,
 )
 
 ctypedef fused real:
@@ -129,12 +115,7 @@ def parse_dense(
     cdef const unsigned char* line
     begin(&at, text, origin, has_qid)
     with nogil:
-        while next_item(&at):
-            if row == n_rows:
-                failed(&at, CHANGED, at.p)
-                break
-            if not read_head(&at, &labels[row], &spans[row, 0]):
-                break
+        while next_row(&at, row < n_rows, &labels[row], &spans[row, 0]):
             line = at.p
             values = &X[row, 0] if width else &nothing
             if not dense_row(&at, values, width, first, fill, steps, &n_values, &widest):

@@ -7,14 +7,7 @@ comment anywhere. Lines end in a newline; 32 bytes after the last one must be re
 from libc.string cimport memchr, memcmp
 
 from rerank.native.data._number cimport (
-    all_digits,
-    join_digits,
-    load_text,
-    long_number,
-    number,
-    short_number,
-    trailing_zeros,
-    u64,
+    all_digits, join_digits, load_text, long_number, number, short_number, trailing_zeros, u64,
     zero_bytes,
 )
 from rerank.native.formats._lines cimport FLOAT64_END, is_blank
@@ -117,6 +110,15 @@ cdef inline bint read_head(Place* at, double* label, long long* span) noexcept n
         at.qid_length = p - start
     at.p = p
     return True
+
+
+cdef inline bint next_row(Place* at, bint room, double* label, long long* span) noexcept nogil:
+    """Move to the next item line and read its label and qid; False at the end or at a fault."""
+    if not next_item(at):
+        return False
+    if not room:
+        return not failed(at, CHANGED, at.p)
+    return read_head(at, label, span)
 
 
 cdef inline bint read_comment(Place* at, long long* span) noexcept nogil:

@@ -2,18 +2,7 @@
 
 from rerank.native.formats._lines cimport FLOAT64_END
 from rerank.native.formats._svmlight_line cimport (
-    CHANGED,
-    FEATURE,
-    NONE,
-    NOT_ONES,
-    TWICE,
-    Place,
-    begin,
-    failed,
-    next_feature,
-    next_item,
-    read_comment,
-    read_head,
+    CHANGED, FEATURE, NONE, NOT_ONES, TWICE, Place, begin, failed, next_feature, next_row, read_comment,
     read_value,
 )
 
@@ -47,12 +36,7 @@ def parse_sparse(
     cdef bint ones = data is None
     begin(&at, text, origin, has_qid)
     with nogil:
-        while next_item(&at):
-            if row == n_rows:
-                failed(&at, CHANGED, at.p)
-                break
-            if not read_head(&at, &labels[row], &spans[row, 0]):
-                break
+        while next_row(&at, row < n_rows, &labels[row], &spans[row, 0]):
             if not sparse_row(&at, columns, values, ones, room, first, &filled, &widest):
                 break
             if not read_comment(&at, &spans[row, 0]):

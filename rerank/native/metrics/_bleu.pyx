@@ -9,54 +9,26 @@ Tokens are separated by Unicode white space, as in Python's ``str.split()``.
 
 import numpy as np
 
-from libc.string cimport memcmp
-
-from rerank.native.data._texts cimport Sides
-from rerank.native.data._texts cimport Texts
-from rerank.native.data._tokens cimport MULTIPLIER
-from rerank.native.data._tokens cimport bits_for
-from rerank.native.data._tokens cimport blank_at
-from rerank.native.data._tokens cimport bytes_at
-from rerank.native.data._tokens cimport key_of
-from rerank.native.data._tokens cimport token_end
-from rerank.native.data._tokens cimport tokens_of
-from rerank.native.data._tokens cimport word
+from rerank.native.data._texts cimport Sides, Texts
+from rerank.native.data._tokens cimport (
+    KEY, MARK, MULTIPLIER, NUMBER, SLOT, TokenTable, bits_for, bytes_at, is_free, next_list, next_token,
+    slot_of, take, tokens_of, word,
+)
 
 cdef enum:
     ORDERS = 4
-    KEY = 0
-    MARK = 1  # of a token's slot: list number << 32 | length; of an n-gram's: list number << 32 | id
-    ID = 2
-    PLACE = 3
     TEXT = 0  # the last text that contained this n-gram
     SEEN = 1  # how often that text has contained it so far
     LIMIT = 2  # the largest count in a reference
 
+
 cdef struct Table:
-    word* tokens  # (size, 4): key, mark, id, address
-    word* grams  # (size, 2): parent << 32 | token, mark
+    TokenTable tokens
+    word* grams  # (size, 2): parent << 32 | token; list number << 32 | id
     long long* state  # (n-grams, 3)
-    int token_shift  # 64 - log2 of the slots in use
     int gram_shift
-    word token_mask
     word gram_mask
-    word mark
     long long n_grams
-
-
-cdef inline word* token_slot(Table* table, bytes_at p, word length, bytes_at limit) noexcept nogil:
-    """Return the slot of a token of this list, or the free one where it belongs."""
-    cdef word key = key_of(p, length, limit)
-    cdef word mark = table.mark | length
-    cdef word at = (key * MULTIPLIER) >> table.token_shift
-    cdef word* slot = table.tokens + 4 * at
-    while (slot[MARK] ^ table.mark) >> 32 == 0:
-        if slot[KEY] == key and slot[MARK] == mark:
-            if length <= 8 or memcmp(<const void*>slot[PLACE], p, length) == 0:
-                return slot
-        at = (at + 1) & table.token_mask
-        slot = table.tokens + 4 * at
-    return slot
 
 
 cdef inline word* gram_slot(Table* table, long long parent, long long token) noexcept nogil:
@@ -64,7 +36,7 @@ cdef inline word* gram_slot(Table* table, long long parent, long long token) noe
     cdef word key = (<word>parent << 32) | <word>token
     cdef word at = (key * MULTIPLIER) >> table.gram_shift
     cdef word* slot = table.grams + 2 * at
-    while (slot[MARK] ^ table.mark) >> 32 == 0:
+    while not is_free(&table.tokens, slot):
         if slot[KEY] == key:
             return slot
         at = (at + 1) & table.gram_mask
@@ -82,31 +54,28 @@ cdef inline long long new_gram(Table* table) noexcept nogil:
 
 
 cdef inline long long enter_token(Table* table, bytes_at p, word length, bytes_at limit) noexcept nogil:
-    cdef word* slot = token_slot(table, p, length, limit)
-    if (slot[MARK] ^ table.mark) >> 32:
-        slot[KEY] = key_of(p, length, limit)
-        slot[MARK] = table.mark | length
-        slot[ID] = <word>new_gram(table)
-        slot[PLACE] = <word>p
-    return <long long>slot[ID]
+    cdef word* slot = slot_of(&table.tokens, p, length, limit)
+    if is_free(&table.tokens, slot):
+        take(&table.tokens, slot, p, length, limit, <word>new_gram(table))
+    return <long long>slot[NUMBER]
 
 
 cdef inline long long enter_gram(Table* table, long long parent, long long token) noexcept nogil:
     cdef word* slot = gram_slot(table, parent, token)
-    if (slot[MARK] ^ table.mark) >> 32:
+    if is_free(&table.tokens, slot):
         slot[KEY] = (<word>parent << 32) | <word>token
-        slot[MARK] = table.mark | <word>new_gram(table)
+        slot[MARK] = table.tokens.mark | <word>new_gram(table)
     return <long long>(slot[MARK] & 0xFFFFFFFFULL)
 
 
 cdef inline long long find_token(Table* table, bytes_at p, word length, bytes_at limit) noexcept nogil:
-    cdef word* slot = token_slot(table, p, length, limit)
-    return -1 if (slot[MARK] ^ table.mark) >> 32 else <long long>slot[ID]
+    cdef word* slot = slot_of(&table.tokens, p, length, limit)
+    return -1 if is_free(&table.tokens, slot) else <long long>slot[NUMBER]
 
 
 cdef inline long long find_gram(Table* table, long long parent, long long token) noexcept nogil:
     cdef word* slot = gram_slot(table, parent, token)
-    return -1 if (slot[MARK] ^ table.mark) >> 32 else <long long>(slot[MARK] & 0xFFFFFFFFULL)
+    return -1 if is_free(&table.tokens, slot) else <long long>(slot[MARK] & 0xFFFFFFFFULL)
 
 
 cdef inline long long met(long long* state, long long text) noexcept nogil:
@@ -127,15 +96,11 @@ cdef long long enter_reference(
     cdef long long token
     cdef long long times
     cdef int n
-    cdef int blank
     cdef bytes_at start
-    while p < end:
-        blank = blank_at(p, end)
-        if blank:
-            p += blank
-            continue
-        start = p
-        p = token_end(p, end, limit)
+    while True:
+        start = next_token(&p, end, limit)
+        if start == NULL:
+            return n_tokens
         token = enter_token(table, start, <word>(p - start), limit)
         for n in range(<int>min(n_tokens, ORDERS - 1), 0, -1):
             last[n] = enter_gram(table, last[n - 1], token)
@@ -145,7 +110,6 @@ cdef long long enter_reference(
             times = met(table.state + 3 * last[n], text)
             if times > table.state[3 * last[n] + LIMIT]:
                 table.state[3 * last[n] + LIMIT] = times
-    return n_tokens
 
 
 cdef long long match_candidate(
@@ -160,17 +124,13 @@ cdef long long match_candidate(
     # For orders up to this an n-gram of the references ends at the previous token. An n-gram without its
     # first token is in the references too, so that no lower order is missing.
     cdef int known = 0
-    cdef int blank
     cdef bytes_at start
     for n in range(ORDERS):
         matches[n] = 0
-    while p < end:
-        blank = blank_at(p, end)
-        if blank:
-            p += blank
-            continue
-        start = p
-        p = token_end(p, end, limit)
+    while True:
+        start = next_token(&p, end, limit)
+        if start == NULL:
+            return n_tokens
         n_tokens += 1
         token = find_token(table, start, <word>(p - start), limit)
         if token < 0:
@@ -190,7 +150,6 @@ cdef long long match_candidate(
         state = table.state + 3 * token
         if met(state, text) <= state[LIMIT]:
             matches[0] += 1
-    return n_tokens
 
 
 def statistics(Texts texts, double[:, ::1] out):
@@ -198,7 +157,7 @@ def statistics(Texts texts, double[:, ::1] out):
     cdef const Sides* s = &texts.sides
     # Tokens of the longest list's references, at most: half of the bytes, and one more per reference.
     cdef long long most = (int(texts.reference_bytes.max(initial=0)) + s.n_references) // 2
-    cdef word[:, ::1] tokens = np.zeros((1 << bits_for(most), 4), dtype=np.uint64)
+    cdef word[:, ::1] tokens = np.zeros((1 << bits_for(most), SLOT), dtype=np.uint64)
     cdef word[:, ::1] grams = np.zeros((1 << bits_for(3 * most), 2), dtype=np.uint64)
     cdef long long[:, ::1] state = np.zeros((4 * most + 1, 3), dtype=np.int64)
     cdef long long[::1] lengths = np.zeros(s.n_references, dtype=np.int64)
@@ -215,7 +174,7 @@ def statistics(Texts texts, double[:, ::1] out):
     cdef int n
     cdef int bits
     cdef Table table
-    table.tokens = &tokens[0, 0]
+    table.tokens.slots = &tokens[0, 0]
     table.grams = &grams[0, 0]
     table.state = &state[0, 0]
     with nogil:
@@ -223,13 +182,10 @@ def statistics(Texts texts, double[:, ::1] out):
             room = 0
             for k in range(i * s.n_references, (i + 1) * s.n_references):
                 room += tokens_of(s.reference + s.starts[k], s.reference + s.stops[k])
-            bits = bits_for(room)
-            table.token_shift = 64 - bits
-            table.token_mask = (1ULL << bits) - 1
+            next_list(&table.tokens, i + 1, bits_for(room))
             bits = bits_for(3 * room)
             table.gram_shift = 64 - bits
             table.gram_mask = (1ULL << bits) - 1
-            table.mark = <word>(i + 1) << 32
             table.n_grams = 0
             for r in range(s.n_references):
                 k = i * s.n_references + r

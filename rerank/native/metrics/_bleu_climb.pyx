@@ -1,7 +1,6 @@
 """The climb to the best corpus BLEU of one choice per list."""
 
-from rerank.native.data._sums cimport BLEU_WIDTH
-from rerank.native.data._sums cimport bleu_of
+from rerank.native.data._sums cimport BLEU_WIDTH, bleu_of
 
 
 def climb(

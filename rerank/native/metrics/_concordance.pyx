@@ -4,8 +4,7 @@ import numpy as np
 
 from libc.string cimport memset
 
-from rerank.native.data._fenwick cimport count_add
-from rerank.native.data._fenwick cimport count_sum
+from rerank.native.data._fenwick cimport count_add, count_sum
 from rerank.native.data._merge cimport sort_down
 
 

@@ -7,9 +7,7 @@ import numpy as np
 
 from libc.string cimport memset
 
-from rerank.native.data._texts cimport Ids
-from rerank.native.data._texts cimport Numbers
-from rerank.native.data._texts cimport reference_of
+from rerank.native.data._texts cimport Ids, Numbers, reference_of
 from rerank.native.data._tokens cimport word
 
 cdef enum:

@@ -4,8 +4,7 @@ See ``Placement`` in ``_placement.pyx`` for what a placement holds. With ties ea
 over the orders of the tied items (McSherry & Najork 2008), in closed form.
 """
 
-from rerank.native.metrics._placement cimport Placement
-from rerank.native.metrics._placement cimport Places
+from rerank.native.metrics._placement cimport Placement, Places
 
 
 cdef struct Group:

@@ -8,18 +8,8 @@ import numpy as np
 
 from libc.string cimport memcpy
 
-from rerank.native.metrics._ter_matrix cimport BEAM
-from rerank.native.metrics._ter_matrix cimport BITS
-from rerank.native.metrics._ter_matrix cimport INSIDE
-from rerank.native.metrics._ter_matrix cimport Pair
-from rerank.native.metrics._ter_matrix cimport cell
-from rerank.native.metrics._ter_matrix cimport distance
-from rerank.native.metrics._ter_matrix cimport fill
-from rerank.native.metrics._ter_matrix cimport segments
-from rerank.native.metrics._ter_matrix cimport shape
-from rerank.native.data._texts cimport Ids
-from rerank.native.data._texts cimport Numbers
-from rerank.native.data._texts cimport reference_of
+from rerank.native.metrics._ter_matrix cimport BEAM, BITS, INSIDE, Pair, cell, distance, fill, segments, shape
+from rerank.native.data._texts cimport Ids, Numbers, reference_of
 from rerank.native.data._tokens cimport word
 
 cdef enum:

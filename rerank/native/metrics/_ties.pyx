@@ -5,8 +5,7 @@ import numpy as np
 from libc.string cimport memcmp, memcpy, memset
 
 from rerank.native.data._merge cimport sort_ids_down
-from rerank.native.metrics._placement cimport Placement
-from rerank.native.metrics._placement cimport Places
+from rerank.native.metrics._placement cimport Placement, Places
 
 ctypedef fused real:
     float

@@ -14,7 +14,7 @@ from rerank.errors import DataError
 from rerank.models.base import MODELS, Arrays, Model, heaviest_first, multiplied
 
 
-class _Weighted(Model):
+class Weighted(Model):
     """score(x) = w·x, with ``weights`` float64 (n_features)."""
 
     def __init__(self, feature_names: list[str], weights: Floats) -> None:
@@ -36,7 +36,7 @@ class _Weighted(Model):
 
 
 @MODELS.register("linear")
-class LinearModel(_Weighted):
+class LinearModel(Weighted):
     """score(x) = w·x.
 
     Parameters
@@ -62,7 +62,7 @@ class LinearModel(_Weighted):
 
 
 @MODELS.register("thresholds")
-class ThresholdModel(_Weighted):
+class ThresholdModel(Weighted):
     """score(x) = w·x; the grade of x is the number of thresholds at or below its score.
 
     Parameters

@@ -1,0 +1,1 @@
+"""Boosting: feature selection by the exponential and the logistic loss."""

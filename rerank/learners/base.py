@@ -6,6 +6,8 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from rerank import memory
 from rerank.data.judge import Judge, SelectingJudge
 from rerank.data.lists import CandidateLists
@@ -166,6 +168,18 @@ class Learner(Settings):
     @abstractmethod
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         """Return the model; ``_check`` has accepted the inputs."""
+
+
+def checked_list_weights(weights: Floats | None, lists: CandidateLists) -> Floats:
+    """Return the weights of lists, float64 (n_lists), 1 if none are given.
+
+    Raises FitError if they are not finite numbers of 0 or more, one for each list.
+    """
+    if weights is None:
+        return np.ones(lists.n_lists)
+    if weights.shape != (lists.n_lists,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise FitError(f"list weights must be {lists.n_lists} finite numbers that are not negative")
+    return weights
 
 
 LEARNERS: Registry[type[Learner]] = Registry("learner", "rerank.learners")

@@ -84,15 +84,20 @@ class MinimumRecord(Record):
         Which weights it began with.
     threshold
         The least difference of labels in a pair.
-    train, metric
-        The metric on the training lists, and its name.
+    prior, nonzero
+        Weight of the penalty, and how many weights are not zero.
+    train, dev, metric
+        The metric on the training and on the dev lists, and its name.
     """
 
     iterations: int
     loss: Number[float]
     init: str | None = None
     threshold: float | None = None
+    prior: float | None = None
+    nonzero: int | None = None
     train: Number[float | None] = None
+    dev: Number[float | None] = None
     metric: str | None = None
 
 

@@ -30,6 +30,8 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
             lines += [text, *_curve_lines(model, metric)]
         case RestartsRecord():
             lines += restart_lines(rounds, metric)
+        case MinimumRecord() if rounds.prior is not None:
+            lines += [_minimum_line(rounds, metric), *_curve_lines(model, metric)]
         case FitRecord() | MinimumRecord():
             if rounds.train is not None:
                 lines.append(f"train {metric} {rounds.train:.4f}")
@@ -93,6 +95,16 @@ def _size_line(model: Model, lists: CandidateLists) -> str:
         if data.lists_without_pair:
             size += f" ({count(data.lists_without_pair, 'list has', 'lists have')} none)"
     return f"{training.learner}: {size}"
+
+
+def _minimum_line(found: MinimumRecord, metric: str | None) -> str:
+    """Return the strength of a prior, the steps and the weights of the minimum, and what the metric is."""
+    text = f"prior {found.prior:g}, {count(found.iterations, 'iteration')}, mean loss {found.loss:.4f}"
+    text += f", {count(found.nonzero or 0, 'weight is', 'weights are')} not 0"
+    for name, value in (("train", found.train), ("dev", found.dev)):
+        if value is not None:
+            text += f"; {name} {metric} {value:.4f}"
+    return text
 
 
 def _curve_lines(model: Model, metric: str | None) -> list[str]:

@@ -15,7 +15,7 @@ from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
 from rerank.data.types import Floats, Index, Ints
-from rerank.errors import FitError
+from rerank.learners.base import checked_list_weights
 from rerank.native.learners import _rise
 
 _MIX = 0x9E3779B97F4A7C15  # an odd number: the golden ratio in 64 bits
@@ -55,7 +55,7 @@ class LineProblem:
     def __init__(self, lists: CandidateLists, judge: SelectingJudge, list_weights: Floats | None) -> None:
         stats = np.ascontiguousarray(judge.per_item, dtype=np.float64)
         if list_weights is not None:
-            stats = stats * np.repeat(_checked(list_weights, lists), lists.lengths)[:, None]
+            stats = stats * np.repeat(checked_list_weights(list_weights, lists), lists.lengths)[:, None]
         alike = _alike(stats, lists.list_index)
         starts = lists.offsets[:-1]
         live = np.maximum.reduceat(alike, starts) != np.minimum.reduceat(alike, starts)
@@ -139,9 +139,3 @@ def _alike(stats: Floats, list_index: Index) -> Ints:
     alike = np.empty(len(stats), dtype=np.int32)
     alike[order] = np.cumsum(new, dtype=np.int32)
     return alike
-
-
-def _checked(weights: Floats, lists: CandidateLists) -> Floats:
-    if weights.shape != (lists.n_lists,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise FitError(f"list weights must be {lists.n_lists} finite numbers that are not negative")
-    return weights

@@ -235,6 +235,21 @@ cdef inline void dense_gather(const real* x, Py_ssize_t d, double u, double* tot
         total[m] += u * x[m]
 
 
+cdef inline void accumulate(const Rows* X, long long i, double u, double* total) noexcept nogil:
+    """INOUT total (n_features) += u * x, with x row i; features are not numbered by list."""
+    cdef long long at
+    cdef Py_ssize_t m
+    if X.layout == DENSE:
+        dense_gather(X.dense + i * X.width, X.width, u, total)
+    elif X.layout == SINGLE:
+        dense_gather(X.single + i * X.width, X.width, u, total)
+    else:
+        for at in range(X.indptr[i], X.indptr[i + 1]):
+            total[X.indices[at]] += u if X.data == NULL else u * X.data[at]
+        for m in range(X.width):
+            total[X.columns[m]] += u * X.dense[i * X.width + m]
+
+
 cdef inline void dense_gather_rows(
     const real* X, Py_ssize_t d, const long long* rows, Py_ssize_t k, const double* u, double* total
 ) noexcept nogil:

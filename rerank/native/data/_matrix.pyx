@@ -119,37 +119,17 @@ def scores(Matrix matrix, const double[::1] w, double[::1] out):
             dots(X, NULL, 0, X.n_items, weights, &out[0])
 
 
-cdef void dense_transposed(const real* X, Py_ssize_t n, Py_ssize_t d, const double[::1] c, double* out):
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(n):
-            if c[i] != 0.0:
-                dense_gather(X + i * d, d, c[i], out)
-
-
 def transposed(Matrix matrix, const double[::1] c, double[::1] out):
     """OUT out += the sum over rows of c[i] times row i, in the order of the rows.
 
     IN c (n_items); INOUT out (n_features > 0).
     """
-    cdef const Rows* X = &matrix.rows
+    cdef Rows rows = matrix.rows  # a copy: the compiler sees that no step changes it
     cdef Py_ssize_t i
-    cdef Py_ssize_t m
-    cdef long long at
-    if X.layout == DENSE:
-        dense_transposed(X.dense, X.n_items, X.width, c, &out[0])
-        return
-    if X.layout == SINGLE:
-        dense_transposed(X.single, X.n_items, X.width, c, &out[0])
-        return
     with nogil:
-        for i in range(X.n_items):
-            if c[i] == 0.0:
-                continue
-            for at in range(X.indptr[i], X.indptr[i + 1]):
-                out[X.indices[at]] += c[i] if X.data == NULL else c[i] * X.data[at]
-            for m in range(X.width):
-                out[X.columns[m]] += c[i] * X.dense[i * X.width + m]
+        for i in range(rows.n_items):
+            if c[i] != 0.0:
+                accumulate(&rows, i, c[i], &out[0])
 
 
 def merge_rows(Matrix matrix, const long long[::1] indptr, int[::1] indices, double[::1] data):

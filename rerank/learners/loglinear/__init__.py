@@ -1,0 +1,1 @@
+"""Log-linear models of lists: targets, likelihood, minimiser, learner."""

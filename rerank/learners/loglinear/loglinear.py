@@ -1,0 +1,257 @@
+"""Log-linear models: the conditional probability of the best item of each list, with a prior."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from pydantic import model_validator
+
+from rerank.data.judge import corpus_value
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Mask
+from rerank.errors import DataNote, FitError
+from rerank.learners.base import LEARNERS, FitInputs, Learner
+from rerank.learners.loglinear.likelihood import LogLoss
+from rerank.learners.loglinear.minimise import Minimum, Objective, Penalty, minimise
+from rerank.learners.loglinear.targets import Targets, target_lists
+from rerank.learners.rounds import Rounds, linear_scores
+from rerank.learners.tuning.initial import initial_weights
+from rerank.models.base import Model
+from rerank.models.linear import LinearModel
+from rerank.models.training import DataRecord, MinimumRecord
+from rerank.settings import setting
+
+PRIORS = tuple(10.0 ** (k / 2) for k in range(6, -7, -1))  # 1000 to 0.001, two for each factor of ten
+_PATIENCE = 3  # strengths, or batches, in a row that are worse on dev
+_SHARPNESS = 50.0  # of soft targets, for labels whose range is 1
+_BATCHES = 10
+
+
+@LEARNERS.register("loglinear")
+class LogLinear(Learner):
+    """Log-linear model of the choice in each list, with a Gaussian or an l1 prior.
+
+    P(x) of an item is exp(w·x) divided by the sum of that over the judged items of its list. The sum over
+    lists of -log P(target), plus ``prior`` * |w - w0|², is minimised; with penalty=l1 it is ``prior`` * the
+    sum of |w - w0|, which leaves most weights at w0 exactly. w0 is ``init``. List weights multiply the losses
+    of their lists. ``prior`` is 1 / phi² in equation 28 of Collins & Koo, the same for every feature; it
+    depends on the units of the features. Lists without two different labels are left out.
+
+    prior=dev tries 1000, 316, 100, ..., 0.001, each from the weights of the one before, until three in a row
+    are worse on the dev lists, and keeps the best; on ties the first wins. The curve has a row for each.
+
+    batch=K selects features: it begins with none, adds the K with the steepest slope of the loss, minimises
+    over the selected ones, and so on. The curve has a row for each batch. batches=dev goes on until three in
+    a row are not better on the dev lists than the best one, which is kept.
+
+    References
+    ----------
+    Collins, Koo: Discriminative reranking for natural language parsing. Computational Linguistics 31, 2005
+    (sections 6.3 and 6.4).
+    Riezler, Vasserman: Incremental feature selection and l1 regularization for relaxed maximum-entropy
+    modeling. EMNLP 2004.
+    Charniak, Johnson: Coarse-to-fine n-best parsing and MaxEnt discriminative reranking. ACL 2005
+    (targets=any).
+    """
+
+    name = "loglinear"
+    summary = "log-linear model of the best item of each list, with a Gaussian or an l1 prior"
+    source = "Collins & Koo 2005; Riezler & Vasserman 2004"
+    default_scaling = "zscore"
+    accepts_list_weights = True
+    accepts_initial = True
+
+    penalty: Literal["gaussian", "l1"] = setting("gaussian", "squares of the weights, or their magnitudes")
+    prior: float | Literal["dev"] = setting(
+        3.0, "weight of the penalty; dev = the best of 13 from 1000 to 0.001 on the development lists"
+    )
+    targets: Targets = setting(
+        "best",
+        "what becomes likely: the best item, on ties the one with the largest base score (best); all tied "
+        "for best, equally (tied) or in sum (any); items in proportion to exp(sharpness * label) (soft)",
+    )
+    sharpness: float | None = setting(
+        None, "soft targets; none = 50 / the range of the labels", gt=0, allow_inf_nan=False
+    )
+    batch: int | None = setting(None, "features added at a time; none = all features at once", ge=1)
+    batches: int | Literal["dev"] | None = setting(
+        None, "most batches; dev = as many as are best on the development lists; none = 10"
+    )
+    init: Literal["auto", "given", "base", "zero"] = setting(
+        "auto",
+        "w0, which the penalty prefers: given (with --init), base (they reproduce the first stage's scores) "
+        "or zero; auto = given, else zero",
+    )
+    tolerance: float = setting(
+        1e-4, "most distance from the minimum of the penalised loss, relative to it", gt=0, le=0.1
+    )
+    iterations: int = setting(5000, "most steps of L-BFGS for one minimum", ge=1)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> LogLinear:
+        if self.prior != "dev" and not self.prior > 0:
+            raise ValueError(f"prior: found {self.prior:g}, expected more than 0 or dev")
+        if self.batches not in (None, "dev") and not int(self.batches) >= 1:
+            raise ValueError(f"batches: found {self.batches}, expected 1 or more or dev")
+        if self.sharpness is not None and self.targets != "soft":
+            raise ValueError(f"sharpness is for targets=soft, found targets={self.targets}")
+        if self.batches is not None and self.batch is None:
+            raise ValueError("batches is for features that are added in batches: set batch")
+        if self.batch is not None and self.prior == "dev":
+            raise ValueError("prior=dev goes with all features at once: found batch; give prior a number")
+        return self
+
+    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
+        on_dev = [key for key in ("prior", "batches") if getattr(self, key) == "dev"]
+        if on_dev and inputs.dev is None:
+            raise FitError(f"learner loglinear: {on_dev[0]}=dev needs development lists and a metric")
+        chosen = target_lists(lists, self.targets, self._sharpness(lists), inputs.list_weights)
+        start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
+        fits = _Fits(self, LogLoss(lists.features, chosen), start, lists)
+        watch = Rounds(lists, inputs, "best" if on_dev else "last")
+        if self.prior == "dev":
+            found = _watched(fits.path(), watch, strictly=False, on_dev=True)
+        elif self.batch is not None:
+            most = None if self.batches == "dev" else self.batches or _BATCHES
+            steps = fits.batches(float(self.prior), self.batch, most)
+            found = _watched(steps, watch, strictly=True, on_dev=most is None)
+        else:
+            found = fits.minimum(float(self.prior))
+        fits.report(found)
+        model = LinearModel(lists.names(), found.weights)
+        model.initial = start
+        model.curve = watch.curve
+        weight = float(chosen.weight.sum())
+        judge, dev = inputs.judge, inputs.dev
+        model.training.rounds = MinimumRecord(
+            iterations=fits.iterations,
+            loss=found.minimum.point.loss / weight,
+            init=init,
+            prior=found.prior,
+            nonzero=int(np.count_nonzero(found.weights)),
+            train=None if judge is None else corpus_value(judge, judge.per_list(model.score_aligned(lists))),
+            dev=None if dev is None else corpus_value(dev[1], dev[1].per_list(model.score_aligned(dev[0]))),
+        )
+        n = len(chosen.weight)
+        model.training.data = DataRecord(pairs=None, lists_without_pair=lists.n_lists - n)
+        return model
+
+    def _sharpness(self, lists: CandidateLists) -> float:
+        if self.sharpness is not None or self.targets != "soft":
+            return self.sharpness or 0.0
+        assert lists.labels is not None  # needs_labels
+        width = float(np.nanmax(lists.labels) / 2.0 - np.nanmin(lists.labels) / 2.0)  # halves do not overflow
+        return _SHARPNESS / 2.0 / width if width > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """Weights (n_features), the strength of their prior, how they were found and the steps that it took."""
+
+    weights: Floats
+    prior: float
+    minimum: Minimum
+
+    def row(self) -> dict[str, float]:
+        """What the curve has of it."""
+        minimum = self.minimum
+        return {
+            "prior": self.prior,
+            "nonzero": int(np.count_nonzero(self.weights)),
+            "iterations": minimum.iterations,
+            "loss": minimum.point.loss,
+            "objective": minimum.point.total,
+        }
+
+
+class _Fits:
+    """Minima of one loss under several strengths or over several sets of features."""
+
+    def __init__(self, learner: LogLinear, loss: LogLoss, start: Floats, lists: CandidateLists) -> None:
+        self.learner = learner
+        self.start = start
+        self.source = lists.source
+        self.iterations = 0
+        self._loss = (lambda u: loss(start + u)) if start.any() else loss
+
+    def minimum(self, prior: float, u: Floats | None = None, free: Mask | None = None) -> _Fitted:
+        """Return the minimum over the features that are ``free``, searched from w0 + ``u`` (n_features).
+
+        Raises FitError if the loss overflows.
+        """
+        learner = self.learner
+        objective = Objective(self._loss, Penalty(prior, learner.penalty == "l1"), free)
+        u = np.zeros(len(self.start)) if u is None else u
+        try:
+            found = minimise(objective, u, learner.tolerance, learner.iterations)
+        except OverflowError:
+            raise FitError(f"{self.source}: the loss overflows; scale the features (--scaling)") from None
+        self.iterations += found.iterations
+        return _Fitted(self.start + found.point.u, prior, found)
+
+    def path(self) -> Iterator[_Fitted]:
+        """Yield the minimum under each of ``PRIORS``, from the one before."""
+        u = None
+        for prior in PRIORS:
+            found = self.minimum(prior, u)
+            yield found
+            u = found.minimum.point.u
+
+    def batches(self, prior: float, size: int, most: int | None) -> Iterator[_Fitted]:
+        """Yield the minimum over ``size`` features, twice as many and so on, those with the steepest slope.
+
+        Features whose slope the l1 penalty outweighs are left out: their weights would stay 0.
+        """
+        u = np.zeros(len(self.start))
+        free = np.zeros(len(u), dtype=bool)
+        least = prior if self.learner.penalty == "l1" else 0.0
+        for done in itertools.count():
+            slope = np.where(free, 0.0, np.abs(self._loss(u)[1]))
+            new = np.argsort(-slope, kind="stable")[:size]
+            new = new[slope[new] > least]
+            if done == most or (done and not len(new)):
+                return
+            free[new] = True
+            found = self.minimum(prior, u, free.copy())
+            yield found
+            u = found.minimum.point.u
+
+    def report(self, found: _Fitted) -> None:
+        """Warn if nothing was learnt, or the minimum was not reached."""
+        point = found.minimum.point
+        if not point.u.any():
+            text = f"{self.source}: loglinear learnt nothing, prior {found.prior:g} outweighs every feature"
+            warnings.warn(text, DataNote, stacklevel=4)
+        elif not found.minimum.converged:
+            steps, share = found.minimum.iterations, point.gap / point.total
+            text = f"{self.source}: loglinear stopped after {steps} iterations, up to {share:.2%} of the loss"
+            warnings.warn(f"{text} above the minimum", DataNote, stacklevel=4)
+
+
+def _watched(steps: Iterator[_Fitted], watch: Rounds, *, on_dev: bool, strictly: bool) -> _Fitted:
+    """Return the last step, or the best on the dev lists.
+
+    With ``on_dev`` the steps end after three in a row that are worse than the best, or with ``strictly``
+    not better.
+    """
+    found, best, behind = None, -np.inf, 0
+    for found in steps:
+        watch.record(found, _scores, **found.row())
+        if on_dev:
+            assert watch.dev is not None
+            value = watch.dev[1].better * watch.curve[-1]["dev"]
+            behind = 0 if value > best else behind + int(strictly or value < best)
+            best = max(best, value)
+            if behind == _PATIENCE:
+                break
+    kept: _Fitted = watch.kept(found)[0]
+    return kept
+
+
+def _scores(found: _Fitted, lists: CandidateLists) -> Floats:
+    return linear_scores(found.weights, lists)

@@ -1,0 +1,137 @@
+"""The conditional log-loss of lists and its gradient.
+
+P(j) of an item is the softmax of the scores of its list. The loss of a list is weight times
+-sum(target * log P), or with ``marginal`` -log sum(target * P). Its slope in the score of item j is weight
+times P(j) - Q(j), where Q is the target, or with ``marginal`` proportional to target * P.
+"""
+
+import numpy as np
+
+from libc.math cimport exp
+from libc.math cimport log
+from libc.string cimport memset
+
+from rerank.native.data._matrix cimport Matrix
+from rerank.native.data._matrix cimport Rows
+from rerank.native.data._matrix cimport accumulate
+from rerank.native.data._matrix cimport dots
+
+
+cdef class ListBlock:
+    """Some lists, with scratch of their own: a thread works on one block.
+
+    IN matrix, the rows of items; offsets (n_lists + 1) and items (n_items), the rows of each list; target
+    (n_items), 0 or more, of sum 1 in each list, with marginal 0 or 1; weight (n_lists). With members, the
+    features of bundles, the columns of matrix are the bundles of a list counted from 0, and list i has the
+    bundles starts[i]:starts[i + 1]; see rerank/data/bundles.py.
+    """
+
+    cdef Rows rows
+    cdef Rows members
+    cdef bint bundled
+    cdef bint marginal
+    cdef const long long[::1] offsets
+    cdef const long long[::1] items
+    cdef const double[::1] target
+    cdef const double[::1] weight
+    cdef const long long[::1] starts
+    cdef double[::1] slope
+    cdef double[::1] share
+    cdef double[::1] of_bundle
+    cdef tuple held
+
+    def __init__(
+        self, Matrix matrix, const long long[::1] offsets, const long long[::1] items,
+        const double[::1] target, const double[::1] weight, bint marginal, Matrix members=None,
+        const long long[::1] starts=None,
+    ):
+        self.held = (matrix, members)
+        self.rows = matrix.rows
+        self.bundled = members is not None
+        if self.bundled:
+            self.members = members.rows
+        self.marginal = marginal
+        self.offsets = offsets
+        self.items = items
+        self.target = target
+        self.weight = weight
+        self.starts = starts
+        longest = int(np.diff(offsets).max(initial=1))
+        self.slope = np.empty(longest)
+        self.share = np.empty(longest)
+        self.of_bundle = np.empty(int(np.diff(starts).max(initial=0)) + 1 if self.bundled else 1)
+
+
+cdef double loss_and_slope(
+    const double* target, double weight, bint marginal, Py_ssize_t k, double* s, double* share
+) noexcept nogil:
+    """Return the loss of a list of k items. INOUT s (k): the scores, then the slopes. share (k): scratch."""
+    cdef Py_ssize_t j
+    cdef double most = s[0]
+    cdef double nearest = -1e308  # the largest score of a target, relative to the largest of all
+    cdef double total = 0.0
+    cdef double reached = 0.0
+    cdef double aimed = 0.0
+    cdef double goal
+    for j in range(1, k):
+        if s[j] > most:
+            most = s[j]
+    for j in range(k):
+        s[j] -= most
+        share[j] = exp(s[j])
+        total += share[j]
+        if target[j] > 0.0:
+            aimed += target[j] * s[j]
+            nearest = max(nearest, s[j])
+    if marginal:
+        for j in range(k):
+            if target[j] > 0.0:
+                reached += exp(s[j] - nearest)  # never 0, however small P is
+        aimed = nearest + log(reached)
+    for j in range(k):
+        goal = target[j]
+        if marginal and goal > 0.0:
+            goal = exp(s[j] - aimed)
+        s[j] = weight * (share[j] / total - goal)
+    return weight * (log(total) - aimed)
+
+
+def log_loss(ListBlock block, const double[::1] w, double[::1] gradient):
+    """Return the loss of all lists of a block at w. IN w (n_features > 0); OUT gradient (n_features)."""
+    cdef Rows rows = block.rows  # copies: the compiler sees that no step changes them
+    cdef Rows of_bundles = block.members
+    cdef const Rows* X = &rows
+    cdef const Rows* members = &of_bundles
+    cdef const long long* items = &block.items[0]
+    cdef const double* seen = &w[0]
+    cdef double* out = &gradient[0]
+    cdef double* s = &block.slope[0]
+    cdef Py_ssize_t i
+    cdef Py_ssize_t j
+    cdef Py_ssize_t k
+    cdef long long first
+    cdef long long start = 0
+    cdef long long n_bundles = 0
+    cdef double total = 0.0
+    if block.bundled:
+        seen = out = &block.of_bundle[0]
+    with nogil:
+        memset(&gradient[0], 0, gradient.shape[0] * sizeof(double))
+        for i in range(block.offsets.shape[0] - 1):
+            first = block.offsets[i]
+            k = block.offsets[i + 1] - first
+            if block.bundled:
+                start = block.starts[i]
+                n_bundles = block.starts[i + 1] - start
+                dots(members, NULL, start, n_bundles, &w[0], out)
+            dots(X, items, first, k, seen, s)
+            total += loss_and_slope(
+                &block.target[first], block.weight[i], block.marginal, k, s, &block.share[0]
+            )
+            if block.bundled:
+                memset(out, 0, n_bundles * sizeof(double))
+            for j in range(k):
+                accumulate(X, items[first + j], s[j], out)
+            for j in range(n_bundles):
+                accumulate(members, start + j, out[j], &gradient[0])
+    return total

@@ -5,11 +5,14 @@ loads it with each reader in a process of its own. The times exclude start-up (i
 of the process minus its memory before loading.
 
     python scripts/bench/reader.py [--rows 100000] [--repeat 3]
+
+A peer that is not installed is left out; ``pip install 'rerank[bench]'`` installs both.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import resource
@@ -24,7 +27,8 @@ from typing import Any
 import numpy as np
 
 N_FEATURES = 136
-READERS = ("rerank", "rerank-2-threads", "fastrank", "sklearn")
+READERS = ("rerank", "rerank-2-threads")
+PEERS = ("fastrank", "sklearn")
 
 
 def make_file(path: Path, n_rows: int) -> None:
@@ -104,9 +108,14 @@ def main() -> None:
         size = path.stat().st_size / 1e6
         print(f"{size:.1f} MB, {args.rows} x {N_FEATURES}; arrays {args.rows * N_FEATURES * 8 / 1e6:.1f} MB")
         results = {}
-        for reader in READERS:
+        for reader in (*READERS, *PEERS):
+            if reader in PEERS and importlib.util.find_spec(reader) is None:
+                print(f"{reader}: not installed, left out")
+                continue
             command = [sys.executable, __file__, "--repeat", str(args.repeat), "--child", reader, str(path)]
-            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
+            if done.returncode:
+                sys.exit(f"{reader}: exit status {done.returncode}")
             results[reader] = json.loads(done.stdout)
     report(size, results)
 
@@ -119,7 +128,7 @@ def report(size: float, results: dict[str, dict[str, Any]]) -> None:
             f"  {size / min(result['wall']):6.0f} MB/s wall  peak {result['peak']:6.0f} MB"
         )
     first = {reader: result["cpu"][0] for reader, result in results.items()}
-    for peer in ("fastrank", "sklearn"):
+    for peer in [peer for peer in PEERS if peer in results]:
         ratio, first_ratio = (times[peer] / times["rerank"] for times in (best, first))
         print(f"rerank / {peer}: {ratio:.2f} x (first load {first_ratio:.2f} x)")
     wall = {reader: min(result["wall"]) for reader, result in results.items()}

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import bz2
 import errno
-import gzip
-import itertools
-import lzma
 import mmap
 import os
 import stat
 import sys
-import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Protocol, cast
+from typing import IO, Any
 
-from rerank.errors import FormatError, RerankError
+from rerank.archives import COMPRESSED_SUFFIXES, MAGIC_LENGTH, archive_of, beginning, compressed, inflated
+from rerank.errors import RerankError
 from rerank.memory import require
 from rerank.placing import placing
 
@@ -26,48 +22,8 @@ Buffer = bytes | bytearray | mmap.mmap
 STDIN = "<stdin>"
 STDOUT = "<stdout>"
 BLOCK = 1 << 20
-COMPRESSED_BLOCK = 1 << 12  # a block of zstd may inflate to 32,768 times its size
-_HEAD_BLOCK = 1 << 8
 LARGE = 1 << 16
 _GROWTH = 1 << 27  # bytes of content after which the memory that is left is looked at again
-
-
-class _Decoder(Protocol):
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes: ...
-
-    def decompress(self, data: bytes, /) -> bytes: ...
-
-
-def _zstd() -> Any:
-    """A module that reads and writes zstd; the standard library has one from Python 3.14 on."""
-    try:
-        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
-        try:
-            import zstandard as zstd
-        except ImportError:
-            raise RerankError("zstd files need the extra rerank[zstd]: pip install 'rerank[zstd]'") from None
-    return zstd
-
-
-def _zstd_decoder() -> _Decoder:
-    decoder = _zstd().ZstdDecompressor()
-    return cast(_Decoder, decoder.decompressobj() if hasattr(decoder, "decompressobj") else decoder)
-
-
-# Name, first bytes, factory of decoders (each reads one member, frame or stream of the archive).
-_ARCHIVES: tuple[tuple[str, bytes, Callable[[], _Decoder]], ...] = (
-    ("gzip", b"\x1f\x8b", lambda: zlib.decompressobj(wbits=31)),
-    ("bzip2", b"BZh", bz2.BZ2Decompressor),
-    ("xz", b"\xfd7zXZ\x00", lambda: lzma.LZMADecompressor(memlimit=1 << 29)),
-    ("zstd", b"\x28\xb5\x2f\xfd", _zstd_decoder),
-)
-_MAGIC_LENGTH = 6
-COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
 
 def shown(path: str) -> str:
@@ -106,13 +62,13 @@ def read_bytes(path: str) -> Buffer:
     """
     try:
         if path == "-":
-            return _read_stream(_stdin(), STDIN)
+            return _gathered(_blocks(_stdin(), STDIN), STDIN)
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
-            plain = _archive(file.peek(_MAGIC_LENGTH)) is None
+            plain = archive_of(file.peek(MAGIC_LENGTH)) is None
             if plain and size >= LARGE and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return _read_large(file, size, path)
-            return _read_stream(file, path)
+            return _gathered(_blocks(file, path), path)
     except OSError as error:
         raise os_error(shown(path), error) from None
 
@@ -143,22 +99,6 @@ def _read_large(file: IO[bytes], size: int, path: str) -> Buffer:
     return pages if at == size else bytearray(pages[:at])
 
 
-def _archive(head: bytes) -> tuple[str, Callable[[], _Decoder]] | None:
-    for name, magic, make in _ARCHIVES:
-        if head.startswith(magic):
-            return name, make
-    return None
-
-
-def _read_stream(stream: Any, path: str) -> bytearray:
-    """The rest of a binary stream, decompressed; read in blocks, because read() may hold it twice."""
-    head = stream.read(_MAGIC_LENGTH)
-    archive = _archive(head)
-    if archive is not None:
-        return _gathered(_inflated(stream, head, path, *archive), path)
-    return _gathered(itertools.chain((head,), iter(lambda: stream.read(BLOCK), b"")), path)
-
-
 def _gathered(blocks: Iterable[bytes], path: str) -> bytearray:
     """All blocks as one, unless they grow beyond the memory that is left."""
     out = bytearray()
@@ -169,31 +109,6 @@ def _gathered(blocks: Iterable[bytes], path: str) -> bytearray:
             looked = len(out) + len(block) + _GROWTH
         out += block
     return out
-
-
-def _inflated(
-    stream: Any, head: bytes, path: str, name: str, make: Callable[[], _Decoder]
-) -> Iterator[bytes]:
-    """The content of an archive of which ``head`` has been read, block by block."""
-    try:
-        decoder = make()
-        data = head
-        while data:
-            yield decoder.decompress(data)
-            if not decoder.eof:
-                data = stream.read(COMPRESSED_BLOCK)
-                continue
-            data = decoder.unused_data.lstrip(b"\0")  # zeros may pad between members
-            while not data and (block := stream.read(COMPRESSED_BLOCK)):
-                data = block.lstrip(b"\0")
-            decoder = make() if data else decoder
-    except RerankError:
-        raise
-    except Exception as error:  # each library has its own exceptions
-        detail = str(error).replace("\n", " ")
-        raise FormatError(path, None, f"damaged {name} data ({detail})", f"a whole {name} file") from None
-    if not decoder.eof:
-        raise FormatError(path, None, f"{name} data that is cut off", f"a whole {name} file")
 
 
 def read_blocks(path: str) -> Iterator[bytes]:
@@ -209,10 +124,11 @@ def read_blocks(path: str) -> Iterator[bytes]:
 
 
 def _blocks(stream: Any, path: str) -> Iterator[bytes]:
-    head = stream.read(_MAGIC_LENGTH)
-    archive = _archive(head)
+    """The rest of a binary stream, decompressed; in blocks, because read() may hold it twice."""
+    head = stream.read(MAGIC_LENGTH)
+    archive = archive_of(head)
     if archive is not None:
-        yield from _inflated(stream, head, path, *archive)
+        yield from inflated(stream, head, path, archive)
         return
     if head:
         yield head
@@ -233,21 +149,8 @@ def read_head(path: str, size: int = 1 << 16) -> bytes:
                 head = file.read(size)
     except OSError as error:
         raise os_error(shown(path), error) from None
-    archive = _archive(head)
-    if archive is None:
-        return head
-    out = bytearray()
-    try:
-        decoder = archive[1]()
-        for at in range(0, len(head), _HEAD_BLOCK):
-            out += decoder.decompress(head[at : at + _HEAD_BLOCK])
-            if len(out) >= size or decoder.eof:
-                break
-        return bytes(out[:size])
-    except RerankError:
-        raise
-    except Exception:  # the reader will report it
-        return b""
+    archive = archive_of(head)
+    return head if archive is None else beginning(head, size, archive)
 
 
 def _peek(stream: Any, size: int) -> bytes:
@@ -310,13 +213,13 @@ def _target(path: str) -> Iterator[IO[bytes]]:
     if mode is not None and stat.S_ISDIR(mode):
         raise os_error(path, IsADirectoryError())
     if mode is not None and not stat.S_ISREG(mode):
-        with open(target, "wb") as raw, _compressed(raw, path) as file:
+        with open(target, "wb") as raw, compressed(raw, path) as file:
             yield file
         return
     if not os.path.isdir(os.path.dirname(target)):
         raise _no_folder(path)
     with placing(target) as part:
-        with os.fdopen(os.dup(part.descriptor), "wb") as raw, _compressed(raw, path) as file:
+        with os.fdopen(os.dup(part.descriptor), "wb") as raw, compressed(raw, path) as file:
             yield file
         if mode is not None:
             os.fchmod(part.descriptor, stat.S_IMODE(mode))
@@ -333,27 +236,3 @@ def write_lines(path: str, lines: Iterable[str]) -> None:
 def _no_folder(path: str) -> RerankError:
     folder = os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path)
     return RerankError(f"{path}: no folder {folder} to write to")
-
-
-@contextmanager
-def _compressed(raw: IO[bytes], path: str) -> Iterator[IO[bytes]]:
-    """``raw``, or a compressor into it by the suffix of ``path``; no times or names are recorded."""
-    suffix = os.path.splitext(path)[1].lower()
-    packer: Any
-    if suffix == ".gz":
-        packer = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6)
-    elif suffix == ".bz2":
-        packer = bz2.BZ2File(raw, "wb")
-    elif suffix == ".xz":
-        packer = lzma.LZMAFile(raw, "wb")  # noqa: SIM115
-    elif suffix == ".zst":
-        zstd = _zstd()
-        if hasattr(zstd, "ZstdFile"):
-            packer = zstd.ZstdFile(raw, "wb")
-        else:
-            packer = zstd.ZstdCompressor().stream_writer(raw, closefd=False)
-    else:
-        yield raw
-        return
-    with packer:
-        yield packer

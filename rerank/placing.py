@@ -13,23 +13,28 @@ some new and some old, each of them whole.
 
 from __future__ import annotations
 
-import ctypes
 import errno
-import fcntl
 import hashlib
 import os
 import re
 import secrets
-import shutil
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+from rerank.renaming import (
+    delete,
+    exchanged,
+    lock,
+    locked,
+    replace_folder,
+    sync,
+    sync_folder,
+    uninterrupted,
+)
+
 _MOST_LOCKS = 200  # descriptors that a group of outputs keeps open
-_UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
 
 
 @dataclass
@@ -59,17 +64,17 @@ class Part:
             except OSError as error:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # another process was quicker
                     raise
-        if not _exchanged(self.path, self.target):
+        if not exchanged(self.path, self.target):
             stem, kind = os.path.splitext(self.path)
             other = f"{stem}{'.old' if kind == '.part' else '.part'}"
             if os.path.isdir(self.target):
-                _replace_folder(self.path, self.target, other)
+                replace_folder(self.path, self.target, other)
             else:
                 os.link(self.target, other)
                 try:
                     os.replace(self.path, self.target)
                 except BaseException:
-                    _delete(other)
+                    delete(other)
                     raise
             self.path = other
 
@@ -81,7 +86,7 @@ class Part:
 
     def discard(self) -> None:
         """Delete what is at the hidden name."""
-        _delete(self.path)
+        delete(self.path)
         self.close()
 
 
@@ -164,15 +169,6 @@ def placing(target: str, *, folder: bool = False) -> Iterator[Part]:
         raise
 
 
-def sync(descriptor: int) -> None:
-    """Write a file through to the disk, if its file system can."""
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in _UNSUPPORTED:
-            raise
-
-
 def recover(target: str, whole: Callable[[str], bool]) -> str | None:
     """Put back an old folder that a killed process had renamed; return its hidden name, if there is one.
 
@@ -189,7 +185,7 @@ def recover(target: str, whole: Callable[[str], bool]) -> str | None:
     if os.path.lexists(target):
         return None
     for path in leftovers(target, "old"):
-        lock = _lock(path, wait=True)
+        held = lock(path, wait=True)
         try:
             if os.path.lexists(target):  # its owner was alive
                 return None
@@ -197,8 +193,8 @@ def recover(target: str, whole: Callable[[str], bool]) -> str | None:
                 os.rename(path, target)
                 return path
         finally:
-            if lock is not None:
-                os.close(lock)
+            if held is not None:
+                os.close(held)
     return None
 
 
@@ -216,10 +212,10 @@ def remove_leftovers(target: str) -> None:
     """Delete what killed processes left next to ``target``, except the only copy of an old folder."""
     there = os.path.lexists(target)
     for path in leftovers(target, "part|old" if there else "part"):
-        lock = _lock(path)
-        if lock is not None:
-            _delete(path)
-            os.close(lock)
+        held = lock(path)
+        if held is not None:
+            delete(path)
+            os.close(held)
 
 
 def _stem(target: str) -> str:
@@ -243,9 +239,9 @@ def _begun(target: str, folder: bool) -> Part:
                 flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
                 descriptor = os.open(path, flags, 0o666)
         except BaseException:
-            _delete(path)
+            delete(path)
             raise
-        if _locked(descriptor) is not False and os.path.lexists(path):
+        if locked(descriptor) is not False and os.path.lexists(path):
             return Part(path, target, descriptor)
         os.close(descriptor)  # another process took it for a leftover before it was locked
 
@@ -253,7 +249,7 @@ def _begun(target: str, folder: bool) -> Part:
 def _place(parts: list[Part]) -> None:
     """Put all parts at their targets, or none; delete what they replaced."""
     placed: list[Part] = []
-    with _uninterrupted():
+    with uninterrupted():
         try:
             for part in parts:
                 if len(parts) == 1 and not os.path.isdir(part.path):
@@ -269,97 +265,6 @@ def _place(parts: list[Part]) -> None:
             raise
         finally:
             for folder in {os.path.dirname(part.target) for part in placed}:
-                _sync_folder(folder)
+                sync_folder(folder)
             for part in parts:
                 part.discard()
-
-
-def _sync_folder(path: str) -> None:
-    with suppress(OSError):  # not every system can; the names are right, only not yet on the disk
-        descriptor = os.open(path or ".", os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _exchanged(a: str, b: str) -> bool:
-    """Whether the system exchanged two names in one step."""
-    try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError, TypeError):
-        return False
-    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    if rename(here, os.fsencode(a), here, os.fsencode(b), exchange) == 0:
-        return True
-    number = ctypes.get_errno()
-    if number in _UNSUPPORTED:
-        return False
-    raise OSError(number, os.strerror(number), b)
-
-
-def _replace_folder(new: str, target: str, old: str) -> None:
-    """Put ``new`` at ``target`` and what was there at ``old``; locked, so that no reader puts it back."""
-    lock = _lock(target)
-    try:
-        os.rename(target, old)
-        try:
-            os.rename(new, target)
-        except BaseException:
-            os.rename(old, target)
-            raise
-    finally:
-        if lock is not None:
-            os.close(lock)
-
-
-def _lock(path: str, *, wait: bool = False) -> int | None:
-    """A descriptor that holds the lock of what is at ``path``; None if another process does, or none can."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    try:
-        descriptor = os.open(path, flags)
-    except OSError:
-        return None
-    if _locked(descriptor, wait=wait):
-        return descriptor
-    os.close(descriptor)
-    return None
-
-
-def _locked(descriptor: int, *, wait: bool = False) -> bool | None:
-    """Whether a descriptor got the lock; None if the system or the file system has no locks."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True
-
-
-def _delete(path: str) -> None:
-    """Delete a file or a folder if that is possible; what stays is removed with the leftovers."""
-    if os.path.isdir(path) and not os.path.islink(path):
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with suppress(OSError):
-            os.unlink(path)
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Delay Ctrl-C until the block has ended."""
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-    ):
-        yield
-        return
-    pressed: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        if pressed:
-            raise KeyboardInterrupt

@@ -25,7 +25,7 @@ HEX = "0123456789ab"
 def system(request, monkeypatch):
     """Systems with and without an exchange of two names."""
     if request.param == "two renames":
-        monkeypatch.setattr(placing, "_exchanged", lambda a, b: False)
+        monkeypatch.setattr(placing, "exchanged", lambda a, b: False)
 
 
 def lists(value):
@@ -251,14 +251,14 @@ def test_a_reader_waits_for_a_writer_between_its_two_renames(tmp_path, monkeypat
     """Without an exchange, a reader may not put back what a living writer has just renamed."""
     path = tmp_path / "s.store"
     write_store(lists(0), path)
-    monkeypatch.setattr(placing, "_exchanged", lambda a, b: False)
+    monkeypatch.setattr(placing, "exchanged", lambda a, b: False)
     real, seen = os.rename, []
 
     def rename(source, target):
         real(source, target)
         if target.endswith(".old"):
             old = placing.leftovers(str(path), "old")
-            seen.extend(placing._lock(one) for one in old)
+            seen.extend(placing.lock(one) for one in old)
 
     monkeypatch.setattr(os, "rename", rename)
     write_store(lists(1), path)

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data import given
 from rerank.data.columns.forests import Forest
-from rerank.data.columns.offsets import grouped, offsets_of, places_of
+from rerank.data.columns.invariants import check_lists
+from rerank.data.columns.offsets import grouped, offsets_of, places_of, renumbered
 from rerank.data.columns.ragged import Ragged
-from rerank.data.columns.schema import Column, per_feature, per_item, per_list, present, taken
+from rerank.data.columns.schema import per_feature, per_item, per_list, taken
 from rerank.data.columns.strings import StringColumn
 from rerank.data.matrix import Features, as_features
 from rerank.data.names import Columns, match, numbered
 from rerank.data.types import AnyArray, Floats, Index, Mask
 from rerank.errors import DataError
 from rerank.registry import did_you_mean
-
-MAX_ITEMS = 2**31 - 1  # kernels number items in 32 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,36 +102,10 @@ class CandidateLists:
 
     def __post_init__(self) -> None:
         try:
-            self._check_columns()
+            check_lists(self)
         except DataError as error:
             raise DataError(f"{self.source}: {error}") from None
         object.__setattr__(self, "has_missing", self.features.check(nan_allowed=True))
-
-    def _check_columns(self) -> None:
-        """Raise DataError at the first column that does not fit the others."""
-        offsets = self.offsets
-        if offsets.ndim != 1 or offsets.dtype != np.int64 or len(offsets) < 2 or offsets[0] != 0:
-            raise DataError("offsets must be int64, start at 0 and bound one list at least")
-        Column("positions", "list").check("offsets", offsets, len(offsets))
-        if self.features.n_items > MAX_ITEMS:
-            raise DataError(f"{self.features.n_items:,} items, expected at most {MAX_ITEMS:,}")
-        empty = offsets[1:] <= offsets[:-1]
-        if np.any(empty):
-            raise DataError(f"list {np.argmax(empty)} is empty")
-        if offsets[-1] != self.features.n_items:
-            raise DataError(f"the lists hold {offsets[-1]} items, the features {self.features.n_items}")
-        lengths = {"item": self.n_items, "list": self.n_lists, "feature": self.n_features}
-        names = self.feature_names
-        if names is not None and len(names) != self.n_features:
-            raise DataError(f"{len(names)} feature names for {self.n_features} features")
-        for name, column, values in present(self):
-            column.check(name, values, lengths[column.per])
-        if self.first_best is not None and np.any(np.isnan(self.first_best)):
-            raise DataError("first_best holds NaN, which has no place in an order")
-        if self.rows is not None and not np.array_equal(np.sort(self.rows), np.arange(self.n_items)):
-            raise DataError(f"rows is not a permutation of 0..{self.n_items - 1}")
-        if self.unretrieved is not None and np.any(self.unretrieved.values <= 0):
-            raise DataError("unretrieved holds a label of 0 or less, which nothing counts")
 
     @classmethod
     def from_arrays(
@@ -171,40 +145,25 @@ class CandidateLists:
             If the arrays do not fit each other, an id is missing, or both ``group`` and ``qid`` are given.
         """
         features = as_features(X)
-        columns = [] if isinstance(X, Features) else list(getattr(X, "columns", ()))
-        if feature_names is None and columns and all(isinstance(name, str) for name in columns):
-            feature_names = columns
+        if feature_names is None and not isinstance(X, Features):
+            feature_names = given.frame_names(X)
         n_items = features.n_items
         if n_items == 0:
             raise DataError(f"{source}: no items")
-        labels = None if y is None else _vector(y, "y", n_items)
+        labels = None if y is None else given.vector(y, "y", n_items)
         if group is not None and qid is not None:
             raise DataError("give group or qid, not both")
         if item_ids is not None and len(item_ids) != n_items:
             raise DataError(f"{source}: item_ids has {len(item_ids)} entries, expected {n_items}")
-        offsets = offsets_of([n_items])
-        if group is not None:
-            lengths = np.asarray(group)
-            if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or lengths.sum() != n_items:
-                raise DataError(f"{source}: group must be whole numbers that sum to {n_items}")
-            offsets = offsets_of(lengths)
         lists = cls(
-            offsets,
+            given.group_offsets([n_items] if group is None else group, n_items, source),
             features,
             labels=labels,
             item_ids=None if item_ids is None else StringColumn.from_strings(item_ids),
             feature_names=None if feature_names is None else list(feature_names),
             source=source,
         )
-        if qid is None:
-            return lists
-        given = np.asarray(qid)
-        if given.shape != (n_items,):
-            raise DataError(f"{source}: qid has shape {given.shape}, expected ({n_items},)")
-        ids = [_id_text(value) for value in given.tolist()]
-        if None in ids:
-            raise DataError(f"{source}: the qid of row {ids.index(None) + 1} is missing")
-        return lists.regrouped([text for text in ids if text is not None])
+        return lists if qid is None else lists.regrouped(given.list_ids(qid, n_items, source))
 
     @property
     def n_lists(self) -> int:
@@ -384,7 +343,7 @@ class CandidateLists:
             )
         which = which.astype(np.int64)
         items, offsets = places_of(self.offsets, which)
-        return self._taken(offsets, items, which, rows=self._rows_of(items))
+        return self._taken(offsets, items, which, rows=renumbered(self.rows, items))
 
     def kept(self, which: Mask) -> CandidateLists:
         """Return the same lists with only the items of the mask (n_items); DataError if a list loses all.
@@ -393,7 +352,9 @@ class CandidateLists:
         """
         items = np.flatnonzero(which)
         sizes = np.add.reduceat(which, self.offsets[:-1], dtype=np.int64)
-        return self._taken(offsets_of(sizes), items, np.arange(self.n_lists), rows=self._rows_of(items))
+        return self._taken(
+            offsets_of(sizes), items, np.arange(self.n_lists), rows=renumbered(self.rows, items)
+        )
 
     def reordered(self, items: Index) -> CandidateLists:
         """Return the same lists with their items in a new order (n_items, a permutation within each list).
@@ -411,14 +372,6 @@ class CandidateLists:
             raise DataError(f"{self.source}: a new order must keep each item in its list")
         return self._taken(self.offsets, items, np.arange(self.n_lists), rows=None)
 
-    def _rows_of(self, items: Index) -> Index | None:
-        """The lines of some items, counted anew from 0."""
-        if self.rows is None:
-            return None
-        rows = np.empty(len(items), dtype=np.int64)
-        rows[np.argsort(self.rows[items], kind="stable")] = np.arange(len(items))
-        return rows
-
     def _taken(self, offsets: Index, items: Index | None, lists: Index, **changes: Any) -> CandidateLists:
         """The columns of items taken at ``items`` (None = all), those of lists at ``lists``, and changes."""
         features = self.features if items is None else self.features.take(items)
@@ -432,23 +385,3 @@ class CandidateLists:
             digest.update(b"none" if array is None else np.ascontiguousarray(array).data)
         digest.update("\0".join(self.names()).encode("utf-8", "surrogateescape"))
         return digest.hexdigest()
-
-
-def _id_text(value: Any) -> str | bytes | None:
-    """A list's id as text, None for what arrays and data frames hold where there is no value."""
-    if isinstance(value, str | bytes):
-        return value
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    text = str(value)
-    return None if text in ("None", "nan", "NaT", "<NA>") else text
-
-
-def _vector(values: Any, name: str, length: int) -> Floats:
-    try:
-        vector = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name} must be numbers: {error}") from None
-    if vector.shape != (length,):
-        raise DataError(f"{name} has shape {vector.shape}, expected ({length},)")
-    return vector

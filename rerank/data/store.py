@@ -23,7 +23,8 @@ from rerank.data.lists import CandidateLists
 from rerank.data.store_reader import FORMAT, META, VERSION, StrPath, entries, is_store, read_meta, read_store
 from rerank.data.types import AnyArray
 from rerank.errors import DataNote, FormatError, RerankError
-from rerank.placing import Part, placing, recover, sync
+from rerank.placing import Part, placing, recover
+from rerank.renaming import sync
 
 __all__ = [
     "arrays_of",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rerank import parallel
+from rerank.archives import COMPRESSED_SUFFIXES
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.errors import ConfigError
@@ -20,7 +21,7 @@ from rerank.experiment.outputs import Written, all_or_none, check_outputs, check
 from rerank.experiment.sources import Data, check_inputs, read_lists
 from rerank.features.heads import default_heads, read_heads
 from rerank.features.parse import ParseFeatures, ParseSettings, choose
-from rerank.files import COMPRESSED_SUFFIXES, write_lines
+from rerank.files import write_lines
 from rerank.formats import load
 from rerank.placing import make_folder
 from rerank.reading import Reading

@@ -116,7 +116,7 @@ def watch(hit_at: int, hit: Hit | None) -> None:
         return call
 
     # Nothing is forced to the disk here: the machine stays up.
-    os.fsync, placing._exchanged = counted(lambda _: None), counted(placing._exchanged)  # type: ignore[assignment]
+    os.fsync, placing.exchanged = counted(lambda _: None), counted(placing.exchanged)  # type: ignore[assignment]
     sys.addaudithook(audit)
 
 
@@ -127,7 +127,7 @@ def fail() -> NoReturn:
 
 def no_exchange() -> None:
     """Make this process one on a system that cannot exchange two names."""
-    placing._exchanged = lambda a, b: False
+    placing.exchanged = lambda a, b: False
 
 
 def small_files(size: int) -> Hit:

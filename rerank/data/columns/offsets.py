@@ -38,6 +38,15 @@ def places_of(offsets: Index, which: Index) -> tuple[Index, Index]:
     return np.repeat(offsets[:-1][which] - new[:-1], lengths) + np.arange(new[-1]), new
 
 
+def renumbered(rows: Index | None, items: Index) -> Index | None:
+    """Return the rows of some items, counted anew from 0; None if there are no rows."""
+    if rows is None:
+        return None
+    out = np.empty(len(items), dtype=np.int64)
+    out[np.argsort(rows[items], kind="stable")] = np.arange(len(items))
+    return out
+
+
 def grouped(codes: Index) -> tuple[Index, Index | None]:
     """Bring the entries of each group together.
 

@@ -1,0 +1,145 @@
+"""Archives: gzip, bzip2, xz and zstd, recognised by their first bytes, and made if the suffix asks for it."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any, NamedTuple, Protocol, cast
+
+from rerank.errors import FormatError, RerankError
+
+_BLOCK = 1 << 12  # a block of zstd may inflate to 32,768 times its size
+_HEAD_BLOCK = 1 << 8
+
+
+class _Decoder(Protocol):
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def _zstd() -> Any:
+    """A module that reads and writes zstd; the standard library has one from Python 3.14 on."""
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        try:
+            import zstandard as zstd
+        except ImportError:
+            raise RerankError("zstd files need the extra rerank[zstd]: pip install 'rerank[zstd]'") from None
+    return zstd
+
+
+def _zstd_decoder() -> _Decoder:
+    decoder = _zstd().ZstdDecompressor()
+    return cast(_Decoder, decoder.decompressobj() if hasattr(decoder, "decompressobj") else decoder)
+
+
+class Archive(NamedTuple):
+    """A kind of archive.
+
+    name : as in messages.
+    magic : its first bytes.
+    decoder : returns a new decoder, which reads one member, frame or stream.
+    """
+
+    name: str
+    magic: bytes
+    decoder: Callable[[], _Decoder]
+
+
+_ARCHIVES = (
+    Archive("gzip", b"\x1f\x8b", lambda: zlib.decompressobj(wbits=31)),
+    Archive("bzip2", b"BZh", bz2.BZ2Decompressor),
+    Archive("xz", b"\xfd7zXZ\x00", lambda: lzma.LZMADecompressor(memlimit=1 << 29)),
+    Archive("zstd", b"\x28\xb5\x2f\xfd", _zstd_decoder),
+)
+MAGIC_LENGTH = 6
+COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+
+
+def archive_of(head: bytes) -> Archive | None:
+    """Return the archive whose content begins with ``head``, None if it is plain."""
+    return next((archive for archive in _ARCHIVES if head.startswith(archive.magic)), None)
+
+
+def inflated(stream: Any, head: bytes, path: str, archive: Archive) -> Iterator[bytes]:
+    """Yield the content of an archive of which ``head`` has been read, block by block.
+
+    Raises
+    ------
+    FormatError
+        If it is damaged or cut off.
+    """
+    name = archive.name
+    try:
+        decoder = archive.decoder()
+        data = head
+        while data:
+            yield decoder.decompress(data)
+            if not decoder.eof:
+                data = stream.read(_BLOCK)
+                continue
+            data = decoder.unused_data.lstrip(b"\0")  # zeros may pad between members
+            while not data and (block := stream.read(_BLOCK)):
+                data = block.lstrip(b"\0")
+            decoder = archive.decoder() if data else decoder
+    except RerankError:
+        raise
+    except Exception as error:  # each library has its own exceptions
+        detail = str(error).replace("\n", " ")
+        raise FormatError(path, None, f"damaged {name} data ({detail})", f"a whole {name} file") from None
+    if not decoder.eof:
+        raise FormatError(path, None, f"{name} data that is cut off", f"a whole {name} file")
+
+
+def beginning(head: bytes, size: int, archive: Archive) -> bytes:
+    """Return the first bytes, up to about ``size``, of the content of an archive that begins with ``head``.
+
+    Nothing if they cannot be read: the reader of the whole archive reports why.
+    """
+    out = bytearray()
+    try:
+        decoder = archive.decoder()
+        for at in range(0, len(head), _HEAD_BLOCK):
+            out += decoder.decompress(head[at : at + _HEAD_BLOCK])
+            if len(out) >= size or decoder.eof:
+                break
+    except RerankError:
+        raise
+    except Exception:
+        return b""
+    return bytes(out[:size])
+
+
+@contextmanager
+def compressed(raw: IO[bytes], path: str) -> Iterator[IO[bytes]]:
+    """Yield ``raw``, or a compressor into it by the suffix of ``path``; no times or names are recorded."""
+    suffix = os.path.splitext(path)[1].lower()
+    packer: Any
+    if suffix == ".gz":
+        packer = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6)
+    elif suffix == ".bz2":
+        packer = bz2.BZ2File(raw, "wb")
+    elif suffix == ".xz":
+        packer = lzma.LZMAFile(raw, "wb")  # noqa: SIM115
+    elif suffix == ".zst":
+        zstd = _zstd()
+        if hasattr(zstd, "ZstdFile"):
+            packer = zstd.ZstdFile(raw, "wb")
+        else:
+            packer = zstd.ZstdCompressor().stream_writer(raw, closefd=False)
+    else:
+        yield raw
+        return
+    with packer:
+        yield packer

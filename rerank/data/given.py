@@ -1,0 +1,58 @@
+"""Arrays as other Python tools hold them, as columns of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.types import Floats, Index
+from rerank.errors import DataError
+
+
+def frame_names(X: Any) -> list[str] | None:
+    """Return the names of a data frame's columns, None if there are none or they are not strings."""
+    columns = list(getattr(X, "columns", ()))
+    return columns if columns and all(isinstance(name, str) for name in columns) else None
+
+
+def vector(values: Any, name: str, length: int) -> Floats:
+    """Return values as float64 (length); raise DataError, with the name, if they are not so many numbers."""
+    try:
+        out = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name} must be numbers: {error}") from None
+    if out.shape != (length,):
+        raise DataError(f"{name} has shape {out.shape}, expected ({length},)")
+    return out
+
+
+def group_offsets(group: Any, n_items: int, source: str) -> Index:
+    """Return offsets from the lengths of lists; raise DataError unless they sum to ``n_items``."""
+    lengths = np.asarray(group)
+    if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or lengths.sum() != n_items:
+        raise DataError(f"{source}: group must be whole numbers that sum to {n_items}")
+    return offsets_of(lengths)
+
+
+def list_ids(qid: Any, n_items: int, source: str) -> Sequence[str | bytes]:
+    """Return the id of each item's list as text; raise DataError if one is missing."""
+    given = np.asarray(qid)
+    if given.shape != (n_items,):
+        raise DataError(f"{source}: qid has shape {given.shape}, expected ({n_items},)")
+    ids = [_id_text(value) for value in given.tolist()]
+    if None in ids:
+        raise DataError(f"{source}: the qid of row {ids.index(None) + 1} is missing")
+    return [text for text in ids if text is not None]
+
+
+def _id_text(value: Any) -> str | bytes | None:
+    """A list's id as text, None for what arrays and data frames hold where there is no value."""
+    if isinstance(value, str | bytes):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    text = str(value)
+    return None if text in ("None", "nan", "NaT", "<NA>") else text

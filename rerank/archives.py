@@ -73,7 +73,18 @@ def archive_of(head: bytes) -> Archive | None:
 
 
 def inflated(stream: Any, head: bytes, path: str, archive: Archive) -> Iterator[bytes]:
-    """Yield the content of an archive of which ``head`` has been read, block by block.
+    """Yield the content of an archive, block by block.
+
+    Parameters
+    ----------
+    stream
+        The binary file after ``head``.
+    head
+        What has been read of it.
+    path
+        Its name in errors.
+    archive
+        Its kind, see ``archive_of``.
 
     Raises
     ------
@@ -103,9 +114,16 @@ def inflated(stream: Any, head: bytes, path: str, archive: Archive) -> Iterator[
 
 
 def beginning(head: bytes, size: int, archive: Archive) -> bytes:
-    """Return the first bytes, up to about ``size``, of the content of an archive that begins with ``head``.
+    """Return the first bytes of the content of an archive; none if they cannot be read.
 
-    Nothing if they cannot be read: the reader of the whole archive reports why.
+    Parameters
+    ----------
+    head
+        The first bytes of the archive. If they are damaged, the reader of the whole archive reports it.
+    size
+        About so many bytes are returned at most.
+    archive
+        Its kind, see ``archive_of``.
     """
     out = bytearray()
     try:

@@ -43,7 +43,16 @@ class ListRows(NamedTuple):
 
 
 def list_rows(features: Features, pairs: Pairs, visits: int) -> ListRows:
-    """Return the rows of the items of ``pairs`` for a learner that visits each list ``visits`` times."""
+    """Return the rows of the items of ``pairs`` for a learner that visits each list ``visits`` times.
+
+    Parameters
+    ----------
+    features : Dense, Sparse or Mixed
+    pairs
+        The lists and items that the learner reads.
+    visits
+        More visits make it worth while to pack and number the features, see ``number_by_list``.
+    """
     packed, rows = pack_differing(features, pairs)
     matrix = packed.matrix()
     most = number_by_list(matrix, packed, pairs.offsets, rows, visits)

@@ -60,7 +60,11 @@ class PairRelation:
     def ranges(self, labels: Floats, rank: Ints, offsets: Index) -> tuple[Ints, Ints]:
         """Return start, stop int32 (n): each item must beat the positions start..stop-1 of its list.
 
-        labels (n) decrease and rank (n) increases within each list of offsets (n_lists + 1).
+        Parameters
+        ----------
+        labels : float64 (n), never rising within a list
+        rank : int32 (n), never falling within a list
+        offsets : int64 (n_lists + 1)
         """
         lengths = np.repeat(np.diff(offsets), np.diff(offsets)).astype(np.int32)
         stop = lengths

@@ -16,6 +16,8 @@ from rerank.metrics.judges import ReportJudge
 class Resampled:
     """Statistics of several rankings by the same judges, and their sums over the same resampled lists.
 
+    Methods take rankings by their names in ``rows``, and judges by their position m in ``judges``.
+
     Parameters
     ----------
     judges : sequence of ReportJudge

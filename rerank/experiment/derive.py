@@ -32,6 +32,10 @@ def label(
     metric : a metric of single candidates, such as sBLEU; measures of errors (WER, TER) are negated, so that
         a larger label is always better.
 
+    Returns
+    -------
+    CandidateLists
+
     Raises
     ------
     RerankError

@@ -198,6 +198,10 @@ def load(
     changes : fields of ``rerank.reading.Reading`` by name, such as ``refs="dev.ref"`` or
         ``first_best="input"``.
 
+    Returns
+    -------
+    CandidateLists
+
     Raises
     ------
     RerankError
@@ -226,7 +230,19 @@ def format_of(path: str) -> str:
 
 
 def save(lists: CandidateLists, path: str, format: str | None = None) -> None:
-    """Write ``lists`` to ``path`` in the format named, or that of the path's suffix; see ``format_for``."""
+    """Write lists to a file, which appears whole or not at all.
+
+    Parameters
+    ----------
+    lists : CandidateLists
+    path : the file, "-" = standard output.
+    format : name of the format; None = by suffix, see ``format_for``.
+
+    Raises
+    ------
+    RerankError
+        If the format cannot hold the lists, the suffix is unknown, or the file cannot be written.
+    """
     FORMATS.get(format or format_for(path))().write(lists, path)
 
 

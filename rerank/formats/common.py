@@ -96,8 +96,20 @@ def first_repeated(strings: Iterable[Any]) -> int | None:
 def wants_dense(options: ReadOptions, n_values: int, n_cells: int, source: str) -> bool:
     """Return whether features are read as a dense array.
 
-    With ``layout`` auto they are if half of the cells have a value: 8 bytes a cell against 12 a value.
-    Raises DataError if they are sparse and ``dtype`` is float32.
+    Parameters
+    ----------
+    options
+        With ``layout`` auto they are dense if half of the cells have a value: 8 bytes a cell against 12 a
+        value.
+    n_values, n_cells
+        How many values the file names, and items times features.
+    source
+        The file's name in errors.
+
+    Raises
+    ------
+    DataError
+        If they are sparse and ``dtype`` is float32.
     """
     if options.layout == "dense" or options.missing == "nan":
         return True

@@ -76,7 +76,20 @@ def read_weights(
 def write_weights(
     path: str, names: Sequence[str], weights: Floats, format: str, options: WeightOptions | None = None
 ) -> None:
-    """Write weights (n) by name in a format; raises DataError if one is not finite."""
+    """Write weights by name.
+
+    Parameters
+    ----------
+    path : the file, "-" = standard output.
+    names, weights : the names of features (n) and their weights, float64 (n).
+    format : name of the format of weights.
+    options : what the format needs beside them, such as an ini file to change.
+
+    Raises
+    ------
+    DataError
+        If a weight is not finite, or the format cannot hold a name.
+    """
     target = _checked(format, options)
     if len(names) != len(weights):
         raise DataError(f"{path}: {count(len(weights), 'weight')} for {count(len(names), 'feature')}")

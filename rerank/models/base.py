@@ -252,6 +252,10 @@ def load_model(path: str) -> Model:
     path
         A model file; ``-`` is standard input.
 
+    Returns
+    -------
+    Model
+
     Raises
     ------
     FormatError

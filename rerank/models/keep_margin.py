@@ -65,7 +65,17 @@ def tune_margin(lists: CandidateLists, judge: SelectingJudge, scores: Floats) ->
 def margin_effect(
     lists: CandidateLists, judge: SelectingJudge, scores: Floats, margin: float, *, tuned: bool = False
 ) -> MarginRecord:
-    """Return what ``margin`` does on these lists; parameters and errors are those of ``tune_margin``."""
+    """Return what a margin does on these lists; errors are those of ``tune_margin``.
+
+    Parameters
+    ----------
+    lists, judge, scores
+        As for ``tune_margin``.
+    margin
+        The first-best is kept unless another item leads it by more.
+    tuned
+        Whether the margin was chosen on these lists; it is only recorded.
+    """
     leads = leads_of(lists, scores)
     different = differ(lists, leads.rival, leads.first)
     chosen = np.where(leads.lead > margin, leads.rival, leads.first)

@@ -21,8 +21,19 @@ def offsets_of(lengths: npt.ArrayLike) -> Index:
 
 
 def are_bounds(offsets: AnyArray, n: int, *, empty: bool = True) -> bool:
-    """Return whether these are offsets of runs that hold ``n`` entries together, empty ones only if allowed.
+    """Return whether these are offsets of runs.
 
+    Parameters
+    ----------
+    offsets
+        Vector of whole numbers, perhaps crafted by a stranger.
+    n
+        How many entries the runs hold together.
+    empty
+        Whether runs may be empty.
+
+    Notes
+    -----
     Neighbours are compared, not subtracted: differences of crafted numbers wrap around.
     """
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != n:

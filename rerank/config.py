@@ -16,7 +16,7 @@ from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.files import os_error
 from rerank.reading import BASE, DataSection, paths_of
 from rerank.settings import Settings, setting
-from rerank.text import number
+from rerank.text import auto_or_positive, number
 
 ScalingName = Literal["auto", "none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank"]
 
@@ -43,6 +43,18 @@ class SelectSection(Settings):
         metavar="auto|M|none",
     )
 
+    tune_base: Literal["none", "dev", "folds"] = setting(
+        "none",
+        "after training, tune the weight of the base score (the first stage's) by the metric: on the "
+        "development lists, or on out-of-fold scores of the training lists",
+    )
+    choose: Literal["none", "dev", "folds"] = setting(
+        "none",
+        "choose the settings of the grid by the metric on the development lists, or, with the number of "
+        "rounds, on out-of-fold scores of the training lists",
+    )
+    folds: int | None = setting(None, "parts of the training lists for out-of-fold scores; none = 5", ge=2)
+
     @pydantic.field_validator("keep_margin", mode="before")
     @classmethod
     def _margin(cls, value: Any) -> Any:
@@ -65,8 +77,17 @@ class TrainConfig(Settings):
         "scalings'",
         metavar="NAME",
     )
+    base_scale: float | Literal["auto"] = setting(
+        1.0,
+        "multiply the feature that is the base score by this after scaling, for the learner alone; auto = as "
+        "much variance within lists as all other features together",
+        metavar="auto|X",
+    )
     learner: dict[str, Any] = setting({"name": DEFAULT_LEARNER}, "name and settings of the learner")
     select: SelectSection = setting(SelectSection(), "metric to watch, round to keep, keep margin")
+    grid: dict[str, Any] = setting(
+        {}, "values of settings of the learner, of scaling and base_scale, to choose from"
+    )
     seed: int | None = setting(None, "seed of a learner that has one", ge=0)
     seeds: int = setting(
         1,
@@ -82,6 +103,14 @@ class TrainConfig(Settings):
         ge=0,
     )
 
+    @pydantic.field_validator("base_scale", mode="before")
+    @classmethod
+    def _scale(cls, value: Any) -> Any:
+        scale = auto_or_positive(value)
+        if scale is None:
+            raise ValueError(f"base_scale: found {value!r}, expected auto or a number above 0")
+        return scale
+
     _path: str | None = pydantic.PrivateAttr(None)
 
     def files(self) -> list[str]:
@@ -96,7 +125,7 @@ _OF_OTHER_VERBS = {
     "data.test_refs": "'rerank eval --refs FILE' takes the references of the test lists",
 }
 # Keys of the section select that --set accepts without it; its keep is a setting of learners too.
-_OF_SELECT = ("metric", "keep_margin")
+_OF_SELECT = ("metric", "keep_margin", "tune_base", "choose", "folds")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -106,10 +135,10 @@ def read_config(
     """Return the settings of a YAML file, then ``base``, then ``key=value`` overrides.
 
     Relative paths in the file are relative to the file; ``${NAME}`` takes an environment variable.
-    A key without a dot that is not a section is a setting of the learner, except ``metric`` and
-    ``keep_margin``, which belong to ``select``; learner.metric is another spelling of select.metric. If
-    ``base`` names another learner than the file, the settings of the file's learner are ignored with a
-    DataNote.
+    A key without a dot that is not a section is a setting of the learner, except ``metric``,
+    ``keep_margin``, ``tune_base``, ``choose`` and ``folds``, which belong to ``select``; learner.metric is
+    another spelling of select.metric. If ``base`` names another learner than the file, the settings of the
+    file's learner are ignored with a DataNote.
 
     Parameters
     ----------
@@ -148,6 +177,25 @@ def read_config(
     config = TrainConfig.checked(values, path or "settings")
     config._path = path
     return config
+
+
+def grid_of(texts: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the values of each setting from texts ``KEY=V1,V2``, values as in YAML.
+
+    Raises
+    ------
+    ConfigError
+        If a text has another form or a key is given twice.
+    """
+    grid: dict[str, list[Any]] = {}
+    for text in texts:
+        key, equals, values = text.partition("=")
+        if not key.strip() or not equals or not all(part.strip() for part in values.split(",")):
+            raise ConfigError(f"--grid {text}: expected KEY=V1,V2,... for example tau=0.1,1")
+        if key.strip() in grid:
+            raise ConfigError(f"--grid {text}: the key is given twice")
+        grid[key.strip()] = [_parse_value(part, text, "--grid") for part in values.split(",")]
+    return grid
 
 
 def _refuse_others(values: Mapping[str, Any], where: str) -> None:
@@ -267,10 +315,10 @@ def _put(values: dict[str, Any], parts: Sequence[str], value: Any, where: str) -
     values[parts[-1]] = value
 
 
-def _parse_value(text: str, whole: str) -> Any:
+def _parse_value(text: str, whole: str, option: str = "--set") -> Any:
     from rerank.yamltext import read_yaml
 
     try:
         return read_yaml(text, "")
     except FormatError:
-        raise ConfigError(f"--set {whole}: the value is not YAML (quote it)") from None
+        raise ConfigError(f"{option} {whole}: the value is not YAML (quote it)") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
@@ -26,3 +27,11 @@ def count(n: int, noun: str, plural: str | None = None) -> str:
 def some(names: Sequence[str], most: int = 3) -> str:
     """Return the first names, followed by "..." if there are more."""
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def auto_or_positive(value: object) -> float | Literal["auto"] | None:
+    """Return the word auto as it is, a number above 0 or its text as a float, and None for all else."""
+    if value == "auto":
+        return "auto"
+    found = None if isinstance(value, bool) else number(str(value))
+    return found if found is not None and 0 < found < math.inf else None

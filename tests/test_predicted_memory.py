@@ -17,7 +17,8 @@ from rerank.data.scaling import fit_scaling
 from rerank.errors import RerankError
 from rerank.evaluation.significance import bootstrap_sums, randomised_sums
 from rerank.experiment import fit, make_learner
-from rerank.experiment.fitting import fit_seeds, prepare
+from rerank.experiment.preparing import prepare
+from rerank.experiment.seeds import fit_seeds
 from rerank.experiment.sources import as_lists
 from rerank.features.consensus import consensus
 from rerank.learners.perceptron.voting import Ballots

@@ -32,6 +32,19 @@ def train(
             help="A setting of the learner, or a key of the YAML file. Repeatable.",
         ),
     ] = None,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--grid",
+            metavar="KEY=V1,V2,...",
+            help="Values of a setting to choose from with --choose: of the learner, scaling or base_scale. "
+            "Repeatable.",
+        ),
+    ] = None,
+    grid_out: Annotated[
+        str | None,
+        typer.Option("--grid-out", metavar="FILE", help="Write the cells of the grid (TSV)."),
+    ] = None,
     curve: Annotated[
         str | None,
         typer.Option(
@@ -48,13 +61,14 @@ def train(
     \b
     rerank train --data train.txt --dev vali.txt --metric AP --keep best --out model
     """
-    from rerank.config import read_config
+    from rerank.config import grid_of, read_config
     from rerank.errors import ConfigError
     from rerank.experiment import train_files
 
     base = given if learner is None else {**given, "learner.name": learner}
+    base |= {f"grid.{key}": values for key, values in grid_of(grid or []).items()}
     settings = read_config(config, set_ or [], base)
     if not out:
         raise ConfigError("no model file to write: give --out MODEL")
-    for line in train_files(settings, out, curve).summary():
+    for line in train_files(settings, out, curve, grid_out).summary():
         say(line)

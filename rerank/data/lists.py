@@ -17,6 +17,7 @@ from rerank.data.columns.offsets import grouped, offsets_of, places_of, renumber
 from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.schema import per_feature, per_item, per_list, taken
 from rerank.data.columns.strings import StringColumn
+from rerank.data.layouts.base import NotFiniteError
 from rerank.data.matrix import Features, as_features
 from rerank.data.names import Columns, match, numbered
 from rerank.data.types import AnyArray, Floats, Index, Mask
@@ -300,6 +301,20 @@ class CandidateLists:
     def with_features(self, features: Features, feature_names: Sequence[str] | None) -> CandidateLists:
         """Return the same lists with other features, one row per item."""
         return replace(self, features=features, feature_names=feature_names)
+
+    def with_values(self, features: Features, how: str) -> CandidateLists:
+        """Return the same lists with other values of the same features.
+
+        Raises
+        ------
+        DataError
+            If one overflowed; ``how`` names what did it.
+        """
+        try:
+            return replace(self, features=features)
+        except NotFiniteError as error:
+            place = f"feature {self.names()[error.column]!r} of {self.place_of(error.item)}"
+            raise DataError(f"{self.source}: after {how}: {place} is {error.value}") from None
 
     def replace_labels(self, labels: Floats | None) -> CandidateLists:
         """Return the same lists with other labels (n_items) in the order of the items; None = none judged."""

@@ -41,7 +41,14 @@ def overlap(known: str, names: Sequence[str], lists: CandidateLists) -> float:
 
 
 def _hashes(lists: CandidateLists, names: Sequence[str]) -> Iterator[str]:
-    """A hash of each list's projected items; lists without three different ones are too poor to recognise.
+    """A hash of each list's projected items, without lists that are too poor to recognise."""
+    for row in _projections(lists, names):
+        if row is not None:
+            yield hashlib.blake2b(row, digest_size=_DIGITS // 2).hexdigest()
+
+
+def _projections(lists: CandidateLists, names: Sequence[str]) -> Iterator[bytes | None]:
+    """Each list's projected items; None without three different ones, which are too poor to recognise.
 
     They are rounded to float32, so that it does not matter in which order a sum is added up.
     """
@@ -50,5 +57,19 @@ def _hashes(lists: CandidateLists, names: Sequence[str]) -> Iterator[str]:
     with np.errstate(over="ignore"):
         projected = lists.features.scores(w).astype(np.float32)
     for row in np.split(projected, lists.offsets[1:-1]):
-        if np.isfinite(row).all() and len(np.unique(row)) > 2:
-            yield hashlib.blake2b(row.tobytes(), digest_size=_DIGITS // 2).hexdigest()
+        yield row.tobytes() if np.isfinite(row).all() and len(np.unique(row)) > 2 else None
+
+
+def copy_groups(lists: CandidateLists) -> list[int]:
+    """Return a number for each list, equal for lists that are copies: the first list of each group.
+
+    Copies have the same prompt, or without prompts the same features in the same order, to the precision of
+    ``sketch``. Lists without three different items are too poor to recognise.
+    """
+    keys: list[object]
+    if lists.prompts is not None:
+        keys = list(lists.prompts)
+    else:
+        keys = [i if row is None else row for i, row in enumerate(_projections(lists, lists.names()))]
+    first: dict[object, int] = {}
+    return [first.setdefault(key, i) for i, key in enumerate(keys)]

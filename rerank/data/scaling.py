@@ -30,7 +30,6 @@ import numpy as np
 
 from rerank import memory
 from rerank.data.columns.offsets import are_bounds
-from rerank.data.layouts.base import NotFiniteError
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Mixed, Sparse, require_dense
 from rerank.data.npy import ArrayForm
@@ -99,11 +98,7 @@ class Scaling:
         features = lists.features
         if self.shifts and not isinstance(features, Dense):
             features = Dense(features.to_dense())
-        try:
-            return replace(lists, features=self._applied(lists, features))
-        except NotFiniteError as error:
-            place = f"feature {lists.names()[error.column]!r} of {lists.place_of(error.item)}"
-            raise DataError(f"{lists.source}: after scaling {self.name}: {place} is {error.value}") from None
+        return lists.with_values(self._applied(lists, features), f"scaling {self.name}")
 
     def _applied(self, lists: CandidateLists, features: Features) -> Features:
         if isinstance(features, Mixed):

@@ -24,6 +24,7 @@ from rerank.experiment.evaluating import (
     evaluate_files,
 )
 from rerank.experiment.features import consensus_file, parse_files
+from rerank.experiment.plans import Plan
 from rerank.experiment.predicting import count_pairs, predict_file, validate_file
 from rerank.experiment.training import (
     TrainResult,
@@ -36,6 +37,7 @@ from rerank.experiment.training import (
 )
 
 __all__ = [
+    "Plan",
     "TrainResult",
     "append_file",
     "compare",

@@ -10,17 +10,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rerank.config import TrainConfig, learner_settings
+from rerank.data.base_scale import BaseScale
 from rerank.data.joining import joined
-from rerank.data.judge import Metric
 from rerank.data.labels import parse_quantiser
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import sketch
 from rerank.data.scaling import AUTO
 from rerank.errors import ConfigError, DataNote
+from rerank.experiment.base_tuning import TuneOn
+from rerank.experiment.choosing import ChooseOn
 from rerank.experiment.derive import labelled, with_quantised
-from rerank.experiment.fitting import Margin, Runs, fit_seeds, prepare, scaling_for
+from rerank.experiment.fitting import Margin
 from rerank.experiment.notes import note_trained_on
 from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
+from rerank.experiment.plans import Plan, fit_by
+from rerank.experiment.seeds import Runs
 from rerank.experiment.sources import check_inputs
 from rerank.files import write_lines
 from rerank.formats import load
@@ -31,6 +35,7 @@ from rerank.models.training import RestartsRecord
 from rerank.models.weights import NamedWeights, load_weights
 from rerank.parallel import using
 from rerank.reading import PER_PART, DataSection, Part
+from rerank.report.choice import cell_rows, choice_lines
 from rerank.report.training import seed_lines, training_lines
 
 
@@ -46,7 +51,8 @@ class TrainResult:
 
     def summary(self) -> list[str]:
         """Return lines for a person: what was learnt from what."""
-        lines = training_lines(self.model, self.lists, self.metric)
+        lines = choice_lines(self.model.training)
+        lines += training_lines(self.model, self.lists, self.metric)
         seeds = self.model.training.seeds
         return lines if seeds is None else [*lines, *seed_lines(seeds)]
 
@@ -68,35 +74,22 @@ def make_learner(name: str, settings: Mapping[str, Any], where: str | None = Non
     return LEARNERS.get(name).checked(settings, where or f"learner {name}")
 
 
-def fit(
-    learner: Learner,
-    lists: CandidateLists,
-    *,
-    dev: CandidateLists | None = None,
-    metric: str | Metric | None = None,
-    scaling: str = AUTO,
-    keep_margin: Margin = None,
-    initial: NamedWeights | None = None,
-) -> Model:
-    """Scale the lists, align the development columns, prepare judges and fit.
+def fit(learner: Learner, lists: CandidateLists, *, dev: CandidateLists | None = None, **plan: Any) -> Model:
+    """Return a model of a learner as ``make_learner`` returns it.
 
     Parameters
     ----------
-    learner : as returned by ``make_learner``.
+    learner : what is fitted.
     lists : training lists.
     dev : development lists, which need a metric.
-    metric : what is optimised and watched.
-    scaling : a name of ``rerank list scalings``; the model keeps it. auto = the learner's default.
-    keep_margin : lead over the first-best that takes its place, "auto" = tuned on ``dev``.
-    initial : weights of the raw features to start from.
+    plan : the fields of ``rerank.experiment.Plan``, such as metric="BLEU".
 
     Raises
     ------
     RerankError
         ConfigError, DataError or FitError.
     """
-    name = scaling_for(learner, scaling, lists)
-    return prepare(lists, dev, metric, name, initial).fit(learner, keep_margin)
+    return fit_by(Plan(**plan), learner, lists, dev).model
 
 
 def train(
@@ -106,6 +99,11 @@ def train(
     metric: str | None = None,
     scaling: str | None = None,
     keep_margin: Margin = None,
+    base_scale: BaseScale = 1.0,
+    tune_base: TuneOn = "none",
+    choose: ChooseOn = "none",
+    grid: Mapping[str, Any] | None = None,
+    folds: int | None = None,
     **settings: Any,
 ) -> Model:
     """Train a model on lists with labels.
@@ -119,6 +117,12 @@ def train(
     scaling : a name of ``rerank list scalings``, fitted on ``lists``; it becomes part of the model. None and
         auto = the learner's default.
     keep_margin : lead over the first-best that takes its place, "auto" = tuned on ``dev``.
+    base_scale : what the feature that is the base score is multiplied by, after scaling, while the learner
+        sees it; "auto" = as much variance within lists as all other features together.
+    tune_base : tune the base score's weight after training on "dev" or on out-of-fold scores ("folds").
+    choose : choose settings, and the number of rounds, on "dev" or on out-of-fold scores ("folds").
+    grid : the values of each setting to choose from, such as ``{"tau": [0.1, 1], "base_scale": [1, 3]}``.
+    folds : parts of the training lists for out-of-fold scores; None = 5.
     settings : the learner's own settings.
 
     Returns
@@ -140,7 +144,17 @@ def train(
     {'RR': 1.0}
     """
     made = make_learner(learner, settings)
-    return fit(made, lists, dev=dev, metric=metric, scaling=scaling or AUTO, keep_margin=keep_margin)
+    plan = Plan(
+        metric=metric,
+        scaling=scaling or AUTO,
+        base_scale=base_scale,
+        keep_margin=keep_margin,
+        tune_base=tune_base,
+        choose=choose,
+        grid=grid or {},
+        folds=folds,
+    )
+    return fit_by(plan, made, lists, dev).model
 
 
 def learner_of(config: TrainConfig) -> Learner:
@@ -172,24 +186,37 @@ def train_from(config: TrainConfig) -> TrainResult:
     if not _note_same_file(data) and dev is not None:
         note_trained_on(sketch(lists), lists.names(), dev, "training lists")
     loaded = time.perf_counter()
-    metric, margin = config.select.metric, config.select.keep_margin
-    initial = None if data.initial_file is None else load_weights(data.initial_file)
-    scaling = scaling_for(learner, config.scaling, lists)
-    prepared = prepare(lists, dev, metric, scaling, initial)
-    keep_margin: Margin = None if margin == "none" else margin
-    runs = None
     with using(config.jobs):
-        if config.seeds > 1:
-            runs = fit_seeds(prepared, learner, config.seeds, keep_margin)
-        model = prepared.fit(learner, keep_margin) if runs is None else runs.model
+        initial = None if data.initial_file is None else load_weights(data.initial_file)
+        fitted = fit_by(_plan(config, initial), learner, lists, dev)
+    model, runs = fitted.model, fitted.runs
     if quantiser is not None:
         for one in (model,) if runs is None else runs.models.values():
             one.training.data = one.training.data.model_copy(update={"quantise": str(quantiser)})
     seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
-    return TrainResult(model, metric, lists, seconds, runs)
+    return TrainResult(model, config.select.metric, lists, seconds, runs)
 
 
-def train_files(config: TrainConfig, out: str, curve: str | None = None) -> TrainResult:
+def _plan(config: TrainConfig, initial: NamedWeights | None = None) -> Plan:
+    """The plan of a configuration."""
+    select = config.select
+    return Plan(
+        metric=select.metric,
+        scaling=config.scaling,
+        base_scale=config.base_scale,
+        initial=initial,
+        keep_margin=None if select.keep_margin == "none" else select.keep_margin,
+        tune_base=select.tune_base,
+        choose=select.choose,
+        grid=config.grid,
+        folds=select.folds,
+        seeds=config.seeds,
+    )
+
+
+def train_files(
+    config: TrainConfig, out: str, curve: str | None = None, grid_out: str | None = None
+) -> TrainResult:
     """Train according to a configuration and write the model.
 
     Parameters
@@ -197,6 +224,7 @@ def train_files(config: TrainConfig, out: str, curve: str | None = None) -> Trai
     config : as returned by ``rerank.config.read_config``.
     out : the model file; with {seed} in its name, one for every run.
     curve : file for the learning curve or the restarts (TSV); times go to ``timing.NAME`` next to it.
+    grid_out : file for the cells of the grid (TSV).
 
     Raises
     ------
@@ -208,11 +236,14 @@ def train_files(config: TrainConfig, out: str, curve: str | None = None) -> Trai
         raise ConfigError("--out: {seed} is for several runs: give --seeds N, 2 or more")
     if curve is not None and "{seed}" in curve:
         raise ConfigError("--curve: {seed} is for --out alone; the curve is that of the run that is kept")
-    check_outputs(
-        {"--out": _models(config, out)} | ({} if curve is None else {"--curve": curve}), config.files()
-    )
+    if grid_out is not None and config.select.choose == "none":
+        raise ConfigError("--grid-out: no cells without --choose dev or --choose folds")
+    outputs = {"--out": _models(config, out), "--curve": curve, "--grid-out": grid_out}
+    check_outputs({name: path for name, path in outputs.items() if path is not None}, config.files())
     result = train_from(config)
     with all_or_none():
+        if grid_out is not None:
+            write_lines(grid_out, cell_rows(result.model.training))
         if curve is not None:
             write_curve(result, curve)
         save_models(result, out)
@@ -276,9 +307,9 @@ def _check_config(config: TrainConfig, learner: Learner) -> None:
     check_inputs(data.files())
     if data.init is not None and not learner.accepts_initial:
         raise ConfigError(f"learner {learner.name} accepts no initial weights (--init, data.init)")
-    for name in (config.select.metric, data.label):
-        if name is not None:
-            parse(name)
+    if data.label is not None:
+        parse(data.label)
+    _plan(config).check(learner)
 
 
 def _note_same_file(data: DataSection) -> bool:

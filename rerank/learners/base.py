@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from rerank.registry import Registry
 from rerank.settings import Settings
 
 Watched = tuple[CandidateLists, Judge]
+# Lists, and what gets the state of a learner after each round and its scores of them (n_items).
+Observer = tuple[CandidateLists, Callable[[Any, Floats], None]]
 
 _COLUMN_BYTES = 120  # of a feature's name and its weight in the vectors of a learner
 
@@ -32,6 +35,7 @@ class FitInputs:
     list_weights: Floats | None = None
     pair_weights: Floats | None = None
     initial: Floats | None = None
+    observer: Observer | None = None
 
 
 class Learner(Settings):
@@ -55,6 +59,8 @@ class Learner(Settings):
         That must be a metric of single candidates, such as BLEU or label@1. Implies ``needs_judge``.
     in_rounds
         It has the settings ``rounds`` and ``keep``, and leaves a learning curve.
+    observable
+        With ``in_rounds``: it calls the observer after each round, so that their number can be chosen by it.
     default_scaling
         The scaling of dense features if none is chosen, a name of data.scaling.SCALINGS.
     scale_invariant
@@ -76,6 +82,7 @@ class Learner(Settings):
     needs_judge: ClassVar[bool] = False
     needs_selecting: ClassVar[bool] = False
     in_rounds: ClassVar[bool] = False
+    observable: ClassVar[bool] = True
     default_scaling: ClassVar[str] = "none"
     scale_invariant: ClassVar[bool] = False
     accepts_nan: ClassVar[bool] = False
@@ -92,6 +99,7 @@ class Learner(Settings):
         list_weights: Floats | None = None,
         pair_weights: Floats | None = None,
         initial: Floats | None = None,
+        observer: Observer | None = None,
     ) -> Model:
         """Return a model of ``lists``.
 
@@ -107,6 +115,9 @@ class Learner(Settings):
             Importance weights, float64 (n_lists) and (n_pairs).
         initial
             Weights of a linear model to start from, float64 (n_features).
+        observer
+            Lists with the columns of ``lists``, and a function that gets the state after each round and its
+            scores of them. Learners without rounds do not call it.
 
         Raises
         ------
@@ -117,7 +128,7 @@ class Learner(Settings):
         memory.require(
             _COLUMN_BYTES * n, f"the names and weights of {n:,} features", "fewer features need less"
         )
-        inputs = FitInputs(judge, dev, list_weights, pair_weights, initial)
+        inputs = FitInputs(judge, dev, list_weights, pair_weights, initial, observer)
         self._check(lists, inputs)
         model = self._fit(lists, inputs)
         if model.initial is None:

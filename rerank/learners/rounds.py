@@ -34,6 +34,7 @@ class Rounds:
         self.lists = lists
         self.judge = inputs.judge
         self.dev = inputs.dev
+        self.observer = inputs.observer
         self.keep = keep
         self.curve: list[dict[str, float]] = []
         self._best_round = 0
@@ -60,6 +61,9 @@ class Rounds:
             scores = score(state, lists)
             row["dev"] = corpus_value(judge, judge.per_list(scores))
             row["dev_logloss"] = log_loss(lists, scores)
+        if self.observer is not None:
+            seen, see = self.observer
+            see(state, score(state, seen))
         by = self._chooser()
         if by is not None:
             value = by[0].better * row[by[1]]

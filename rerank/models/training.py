@@ -10,6 +10,9 @@ from rerank.evaluation.gains import Gain
 from rerank.evaluation.variance import Variance
 from rerank.records import Number, Record
 
+Fact = bool | int | float | str
+Value = Fact | None  # of a setting
+
 
 class DataRecord(Record):
     """The training lists, and what the learner counted in them.
@@ -150,6 +153,82 @@ class RestartsRecord(Record):
     metric: str | None = None
 
 
+class BaseScaleRecord(Record):
+    """The factor by which the learner saw ``feature``, the base score, multiplied.
+
+    The weights of the model are those of the feature as it is.
+    """
+
+    feature: str
+    factor: float
+    auto: bool = False
+
+
+class TunedBaseRecord(Record):
+    """How the base score's weight was changed after training: by ``factor``, or by adding ``added``.
+
+    Attributes
+    ----------
+    on
+        The dev lists, or out-of-fold scores of the training lists ("folds").
+    metric
+        What was maximised.
+    before, after
+        Its value on them with the weight as it was learnt, and with the one in the model.
+    folds
+        The number of folds.
+    """
+
+    on: Literal["dev", "folds"]
+    metric: str
+    factor: float | None = None
+    added: float | None = None
+    before: Number[float]
+    after: Number[float]
+    folds: int | None = None
+
+
+class CellRecord(Record):
+    """One cell of a grid: its settings, and how good it was.
+
+    Attributes
+    ----------
+    settings
+        Settings of the grid by name.
+    value
+        The metric, after the base score's weight was tuned if it was.
+    rounds
+        The best number of rounds, None for learners without rounds.
+    factor, added
+        The change of the base score's weight (see ``TunedBaseRecord``), None if it was not tuned.
+    """
+
+    settings: dict[str, Value]
+    value: Number[float]
+    rounds: int | None = None
+    factor: float | None = None
+    added: float | None = None
+
+
+class ChoiceRecord(Record):
+    """Settings chosen by a metric, on the dev lists or on out-of-fold scores of the training lists.
+
+    Attributes
+    ----------
+    chosen
+        The cell that became the model, from 1.
+    first_best
+        The metric of the first stage's own choice, None if it is unknown.
+    """
+
+    on: Literal["dev", "folds"]
+    metric: str
+    chosen: int
+    cells: tuple[CellRecord, ...]
+    folds: int | None = None
+    first_best: Number[float | None] = None
+
+
 class MarginRecord(Record):
     """What a keep margin does on the dev lists.
 
@@ -212,8 +291,9 @@ AnyFit: TypeAlias = Annotated[
     | Annotated[RestartsRecord, Tag("[RestartsRecord]")],
     Discriminator(_shape),
 ]
+# Fields that files have only if they are used.
+LATER = ("notes", "base_scale", "tune_base", "choice")
 _NoneIfEmpty = BeforeValidator(lambda value: None if value == {} else value)
-Fact = bool | int | float | str
 
 
 class Training(Record):
@@ -223,9 +303,9 @@ class Training(Record):
     ----------
     learner, settings
         The learner's name and all its settings.
-    data, rounds, keep, gains, seeds
+    data, rounds, keep, gains, seeds, base_scale, tune_base, choice
         See the records; ``keep`` is None without a keep margin that was judged on dev, ``seeds`` without
-        runs over seeds.
+        runs over seeds, ``base_scale`` if it was 1, the last two if nothing was tuned or chosen.
     dev
         Always empty; files of version 0.1 have it.
     notes
@@ -243,11 +323,12 @@ class Training(Record):
     gains: tuple[Gain, ...] = ()
     seeds: Annotated[SeedsRecord | None, _NoneIfEmpty] = None
     notes: dict[str, Fact] = Field(default_factory=dict)
+    base_scale: BaseScaleRecord | None = None
+    tune_base: TunedBaseRecord | None = None
+    choice: ChoiceRecord | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON; what is None is an empty object there."""
         plain = super().as_json()
         whole = {name: plain.get(name, {}) for name in type(self).model_fields}
-        if not self.notes:
-            del whole["notes"]
-        return whole
+        return {name: value for name, value in whole.items() if value != {} or name not in LATER}

@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 from rerank.models.base import Model, plain_margin
-from rerank.models.training import RestartsRecord
+from rerank.models.training import LATER, RestartsRecord
+from rerank.report.choice import choice_lines
 from rerank.report.runs import spread_lines
 from rerank.report.table import facts, pairs
-from rerank.report.training import gain_line, margin_line
+from rerank.report.training import base_lines, gain_line, margin_line
 
 
 def _parts(model: Model) -> dict[str, Any]:
@@ -26,7 +27,7 @@ def _parts(model: Model) -> dict[str, Any]:
         "keep": training["keep"],
         "gains": training["gains"],
         "seeds": training["seeds"],
-        **({"notes": training["notes"]} if "notes" in training else {}),
+        **{name: training[name] for name in LATER if name in training},
     }
 
 
@@ -47,6 +48,8 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     parts["rounds"] = {name: value for name, value in parts["rounds"].items() if not isinstance(value, list)}
     shown = ("settings", "scaling", "data", "rounds", "notes")
     rows += [(name, _flat(parts[name])) for name in shown if parts.get(name)]
+    rows += [("choice", line.strip()) for line in choice_lines(training)[:2]]
+    rows += [("base", line) for line in base_lines(training)]
     if model.base_weight is not None:
         rows.append(("base score", f"{model.base_weight:.6g} times the first stage's score is added"))
     if model.keep_margin is not None:

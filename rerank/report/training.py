@@ -7,7 +7,14 @@ import math
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.gains import Gain
 from rerank.models.base import Model
-from rerank.models.training import FitRecord, MinimumRecord, RestartsRecord, RoundsRecord, SeedsRecord
+from rerank.models.training import (
+    FitRecord,
+    MinimumRecord,
+    RestartsRecord,
+    RoundsRecord,
+    SeedsRecord,
+    Training,
+)
 from rerank.report.contents import feature_names
 from rerank.report.runs import restart_lines, sparkline, variance_lines
 from rerank.text import count
@@ -35,9 +42,26 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
         case FitRecord() | MinimumRecord():
             if rounds.train is not None:
                 lines.append(f"train {metric} {rounds.train:.4f}")
+    lines += base_lines(model.training)
     if model.keep_margin is not None:
         lines.append(margin_line(model))
     return [*lines, *map(gain_line, model.training.gains)]
+
+
+def base_lines(training: Training) -> list[str]:
+    """Return how the base score was scaled before training, and how its weight was tuned after it."""
+    lines = []
+    scale, tuned = training.base_scale, training.tune_base
+    if scale is not None:
+        how = " (auto)" if scale.auto else ""
+        lines.append(f"base score {scale.feature!r} times {scale.factor:.6g} for the learner{how}")
+    if tuned is not None:
+        change = f"plus {tuned.added:.6g}" if tuned.factor is None else f"times {tuned.factor:.6g}"
+        on = "dev" if tuned.folds is None else f"out-of-fold scores of {tuned.folds} folds"
+        before, after = (number(value, tuned.before, tuned.after) for value in (tuned.before, tuned.after))
+        values = f"{tuned.metric} {before}, now {after} on {on}"
+        lines.append(f"weight of the base score {change} (tuned): {values}")
+    return lines
 
 
 def margin_line(model: Model) -> str:

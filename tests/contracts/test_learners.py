@@ -18,7 +18,8 @@ from rerank.data.lists import CandidateLists
 from rerank.data.scaling import SCALINGS
 from rerank.errors import ConfigError, DataNote, FitError, RerankError
 from rerank.experiment import fit, make_learner
-from rerank.experiment.fitting import fit_seeds, prepare
+from rerank.experiment.preparing import prepare
+from rerank.experiment.seeds import fit_seeds
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
@@ -202,6 +203,56 @@ def test_a_tuned_margin_keeps_the_first_best_unless_led_by_more(name):
     kept = model.score(dev)
     assert np.isfinite(kept).all()
     np.testing.assert_array_equal(first_largest(kept, dev.offsets), expected)
+
+
+def with_base(lists, column=1):
+    """The same lists with one feature as their base score."""
+    return dataclasses.replace(lists, base_scores=lists.features.column(column))
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse", "mixed"])
+def test_a_base_scale_is_folded_into_the_model_or_refused(name, layout):
+    lists = with_base(some_lists(layout=layout))
+    learner = make_learner(name, settings_of(name))
+    if learner.scale_invariant:
+        with pytest.raises(ConfigError, match="base_scale has no effect on learner"):
+            fit(learner, lists, metric=metric_of(name), base_scale=4)
+        return
+    model = fit(learner, lists, metric=metric_of(name), scaling="none", base_scale=4)
+    X = lists.features.to_dense().copy()
+    X[:, 1] *= 4  # a power of two: every bit is the same
+    seen = dataclasses.replace(lists, features=features(layout, X))
+    by_hand = fit(learner, seen, metric=metric_of(name), scaling="none")
+    np.testing.assert_array_equal(model.score(lists), by_hand.score(seen))
+
+
+def test_the_weight_of_the_base_score_is_tuned_or_the_model_has_none(name):
+    lists, dev = (with_base(some_lists(seed)) for seed in (1, 2))
+    learner = make_learner(name, settings_of(name))
+    for on, part in (("dev", dev), ("folds", lists)):
+        try:
+            model = fit(learner, lists, dev=dev, metric="label@1", tune_base=on, folds=None)
+        except FitError as error:
+            assert "a score that is a weighted sum" in str(error)  # noqa: PT017
+            continue
+        record = model.training.tune_base
+        judge = parse("label@1").prepare(part)
+        assert record.after >= record.before
+        if on == "dev":
+            found = judge.score_from_sums(judge.per_list(model.score(dev)).sum(axis=0))
+            assert found == pytest.approx(record.after, abs=1e-12)
+
+
+def test_rounds_and_settings_are_chosen_on_folds(name):
+    lists = some_lists()
+    learner = make_learner(name, settings_of(name))
+    by_round = learner.in_rounds and learner.observable
+    more = {} if by_round else {"grid": {"scaling": ["none", "minmax"]}}
+    model = fit(learner, lists, metric=metric_of(name), choose="folds", folds=2, **more)
+    choice = model.training.choice
+    assert len(choice.cells) == (1 if by_round else 2)
+    assert (choice.cells[0].rounds is not None) == by_round
+    assert training_lines(model, lists, None)[0].startswith(name)
 
 
 def test_training_does_not_change_its_input(name):

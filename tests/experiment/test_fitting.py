@@ -14,7 +14,8 @@ from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError, FormatError
 from rerank.evaluation.gains import gain
 from rerank.experiment import fit, make_learner
-from rerank.experiment.fitting import fit_seeds, prepare
+from rerank.experiment.preparing import prepare
+from rerank.experiment.seeds import fit_seeds
 from rerank.learners.base import Learner
 from rerank.metrics.base import parse
 from rerank.models.base import load_model

@@ -39,6 +39,14 @@ class NotFiniteError(DataError):
         self.item, self.column, self.value = item, column, value
 
 
+def with_multiple(values: AnyArray, at: Any, factor: float) -> AnyArray:
+    """Return a copy of an array with the values ``at`` multiplied; those that overflow are infinite."""
+    new = values.copy()
+    with np.errstate(over="ignore"):
+        new[at] *= factor
+    return new
+
+
 class Features(ABC):
     """Features of items, a matrix (n_items, n_features).
 
@@ -126,6 +134,10 @@ class Features(ABC):
     @abstractmethod
     def with_columns(self, values: Floats) -> Features:
         """Return the features with the columns of ``values`` (n_items, n) after the last."""
+
+    @abstractmethod
+    def multiplied(self, column: int, factor: float) -> Features:
+        """Return the features with one column multiplied; arrays that do not change are shared."""
 
     @abstractmethod
     def occurring(self) -> Index:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.layouts.base import Features, NotFiniteError, require_dense
+from rerank.data.layouts.base import Features, NotFiniteError, require_dense, with_multiple
 from rerank.data.layouts.sparse import Sparse
 from rerank.data.types import AnyArray, Floats, Index
 from rerank.errors import DataError
@@ -69,6 +69,10 @@ class Dense(Features):
     def with_columns(self, values: Floats) -> Dense:
         require_dense(self.n_items, self.n_features + values.shape[1], self.dtype)
         return Dense(np.hstack([self.values, values.astype(self.values.dtype)]))
+
+    def multiplied(self, column: int, factor: float) -> Dense:
+        require_dense(self.n_items, self.n_features, self.dtype)
+        return Dense(with_multiple(self.values, np.s_[:, column], factor))
 
     def occurring(self) -> Index:
         return np.arange(self.n_features, dtype=np.int64)

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rerank import memory
 from rerank.data.columns.offsets import are_bounds, offsets_of, places_of
-from rerank.data.layouts.base import Features, NotFiniteError, require_dense
+from rerank.data.layouts.base import Features, NotFiniteError, require_dense, with_multiple
 from rerank.data.types import AnyArray, Floats, Index, Ints
 from rerank.errors import DataError
 from rerank.native.data import _matrix
@@ -103,6 +104,11 @@ class Sparse(Features):
 
     def with_columns(self, values: Floats) -> Mixed:
         return Mixed(np.empty((self.n_items, 0)), np.empty(0, dtype=np.int32), self).with_columns(values)
+
+    def multiplied(self, column: int, factor: float) -> Sparse:
+        memory.require(8 * self.n_values, f"{self.n_values:,} values of sparse features")
+        data = np.ones(self.n_values) if self.data is None else self.data
+        return replace(self, data=with_multiple(data, self.indices == column, factor))
 
     def occurring(self) -> Index:
         return np.flatnonzero(np.bincount(self.indices, minlength=self.n_features)).astype(np.int64)
@@ -220,6 +226,12 @@ class Mixed(Features):
             np.concatenate([self.places, np.arange(old, old + more, dtype=np.int32)]),
             replace(self.rows, n_features=old + more),
         )
+
+    def multiplied(self, column: int, factor: float) -> Mixed:
+        at = np.flatnonzero(self.places == column)
+        if len(at) == 0:
+            return replace(self, rows=self.rows.multiplied(column, factor))
+        return replace(self, values=with_multiple(self.values, np.s_[:, at[0]], factor))
 
     def occurring(self) -> Index:
         return np.union1d(self.rows.occurring(), self.places).astype(np.int64)

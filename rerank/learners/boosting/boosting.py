@@ -55,6 +55,7 @@ class Boosting(Learner):
     source = "Collins & Koo 2005"
     scale_invariant = True
     in_rounds = True
+    observable = False  # --grid rounds=... for some of a hundred thousand
 
     task: Literal["ranking", "classification"] = setting(
         "ranking", "the best item of each list must win, or relevant items must score above 0, others below"

@@ -1,0 +1,123 @@
+"""Plans: all that happens around a learner's fit, in order, as one value and one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from rerank.data.alignment import aligned
+from rerank.data.base_scale import BaseScale, checked_scale
+from rerank.data.judge import Metric
+from rerank.data.lists import CandidateLists
+from rerank.data.scaling import AUTO
+from rerank.errors import ConfigError
+from rerank.experiment.base_tuning import FOLDS, BaseTuning, TuneOn
+from rerank.experiment.choosing import ChooseOn, Choosing, choose
+from rerank.experiment.fitting import Margin, fit_prepared, note_choice_on_dev
+from rerank.experiment.preparing import Setup, prepare, scaling_for
+from rerank.experiment.seeds import Runs, fit_seeds
+from rerank.learners.base import Learner
+from rerank.metrics.base import parse
+from rerank.models.base import Model
+from rerank.models.weights import NamedWeights, initial_for
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What happens around a learner's fit.
+
+    Settings are chosen from a grid; features are scaled and the base score is multiplied; the learner is
+    fitted, with several seeds; the base score's weight is tuned, and then the keep margin.
+
+    Attributes
+    ----------
+    metric : what is optimised and watched.
+    scaling : a name of ``rerank list scalings``; the model keeps it. auto = the learner's default.
+    base_scale : what the base score is multiplied by, after scaling, while the learner sees it; "auto" = as
+        much variance within lists as all other features together.
+    initial : weights of the raw features to start from.
+    keep_margin : lead over the first-best that takes its place, "auto" = tuned on the dev lists.
+    tune_base : tune the base score's weight after training on "dev" or on out-of-fold scores ("folds").
+    choose : choose settings, and the number of rounds, on "dev" or on out-of-fold scores ("folds").
+    grid : the values of each setting to choose from.
+    folds : parts of the training lists for out-of-fold scores; None = 5.
+    seeds : how many runs with consecutive seeds there are.
+    """
+
+    metric: str | Metric | None = None
+    scaling: str = AUTO
+    base_scale: BaseScale = 1.0
+    initial: NamedWeights | None = None
+    keep_margin: Margin = None
+    tune_base: TuneOn = "none"
+    choose: ChooseOn = "none"
+    grid: Mapping[str, Any] = field(default_factory=dict)
+    folds: int | None = None
+    seeds: int = 1
+
+    def check(self, learner: Learner) -> Setup:
+        """Return how lists are prepared; raise ConfigError at what can be refused before lists are read."""
+        self.tuning()
+        metric = parse(self.metric) if isinstance(self.metric, str) else self.metric
+        setup = Setup(metric, self.scaling, checked_scale(self.base_scale), self.initial)
+        self.choosing().check(learner, setup)
+        return setup
+
+    def choosing(self) -> Choosing:
+        """Return what settings are chosen from."""
+        return Choosing(self.choose, self.grid)
+
+    def tuning(self) -> BaseTuning:
+        """Return what the base score's weight is tuned on; ConfigError if folds have no effect."""
+        folds = self.folds
+        if folds is not None and "folds" not in (self.tune_base, self.choose):
+            raise ConfigError(f"folds={folds} has no effect without tune_base=folds or choose=folds")
+        return BaseTuning(self.tune_base, FOLDS if folds is None else folds)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model, and with several seeds all runs."""
+
+    model: Model
+    runs: Runs | None = None
+
+
+def fit_by(plan: Plan, learner: Learner, lists: CandidateLists, dev: CandidateLists | None = None) -> Fitted:
+    """Fit a learner by a plan.
+
+    Parameters
+    ----------
+    plan, learner : what is done.
+    lists, dev : training and development lists.
+
+    Raises
+    ------
+    RerankError
+        ConfigError, DataError or FitError.
+    """
+    setup, tuning = plan.check(learner), plan.tuning()
+    chosen = None
+    if plan.choose != "none":
+        if dev is not None:
+            dev = aligned(dev, lists.names(), "the training lists")
+        if plan.initial is not None:
+            weights = initial_for(plan.initial, lists, None)
+            setup = replace(setup, initial=NamedWeights(lists.names(), weights, plan.initial.source))
+        chosen = choose(plan.choosing(), learner, setup, lists, dev, tuning)
+        learner, setup = chosen.learner, chosen.setup
+        if plan.seeds == 1:
+            tuning = replace(tuning, known=chosen.change)
+    scaling = scaling_for(learner, setup.scaling, lists)
+    prepared = prepare(lists, dev, setup.metric, scaling, setup.initial, setup.base_scale)
+    runs = None
+    if plan.seeds > 1:
+        runs = fit_seeds(prepared, learner, plan.seeds, plan.keep_margin, tuning)
+    model = fit_prepared(prepared, learner, plan.keep_margin, tuning) if runs is None else runs.model
+    if chosen is not None:
+        for one in (model,) if runs is None else runs.models.values():
+            one.training.choice = chosen.record
+            if plan.choose == "dev":
+                note_choice_on_dev(one.training)
+    return Fitted(model, runs)

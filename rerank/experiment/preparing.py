@@ -1,0 +1,237 @@
+"""Lists prepared for learners: scaled, with the base score multiplied, columns aligned, judges ready."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rerank.data.alignment import aligned
+from rerank.data.base_scale import BaseScale, ScaledColumn, balancing_scale, checked_scale, column_to_scale
+from rerank.data.base_scores import base_column
+from rerank.data.judge import Judge, Metric
+from rerank.data.labels import label_copies
+from rerank.data.lists import CandidateLists
+from rerank.data.overlap import sketch
+from rerank.data.ranges import uneven_columns
+from rerank.data.scaling import AUTO, Scaling, fit_scaling
+from rerank.data.types import Floats
+from rerank.errors import ConfigError, DataNote
+from rerank.learners.base import Learner, Observer, Watched
+from rerank.metrics.base import parse
+from rerank.models.base import Model, multiplied
+from rerank.models.training import BaseScaleRecord
+from rerank.models.weights import NamedWeights, for_scaled, initial_for
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """How lists are prepared for a learner, the same for all training lists and for those of a fold.
+
+    Attributes
+    ----------
+    metric
+        What is optimised and watched, None without one.
+    scaling
+        A name of ``rerank list scalings`` except auto, see ``scaling_for``.
+    base_scale
+        What the feature that is the base score is multiplied by, after scaling.
+    initial
+        Weights of the raw features to start from, with the names of all columns.
+    """
+
+    metric: Metric | None = None
+    scaling: str = "none"
+    base_scale: BaseScale = 1.0
+    initial: NamedWeights | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Lists with the columns of the model, and the judge of the watched metric, None without one.
+
+    ``lists`` are scaled: the model scores them. ``learnt`` are what learners see: the same lists, with the
+    base score multiplied if there is a base scale.
+    """
+
+    name: str
+    lists: CandidateLists
+    judge: Judge | None
+    learnt: CandidateLists
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What one or several learners are fitted to; ``source`` are the training lists as given."""
+
+    source: CandidateLists
+    setup: Setup
+    train: Part
+    dev: Part | None
+    scaling: Scaling | None
+    scaled_base: ScaledColumn | None = None
+    initial: Floats | None = None
+
+    def learn(self, learner: Learner, dev: Watched | None = None, observer: Observer | None = None) -> Model:
+        """Return the learner's model of the training lists, which scores lists without the base scale."""
+        train, base = self.train, self.scaled_base
+        _check_base_scale(learner, base)
+        judge, initial = train.judge, self.initial
+        model = learner.fit(train.learnt, judge=judge, dev=dev, initial=initial, observer=observer)
+        model.scaling = self.scaling
+        if base is not None:
+            model.multiply_weight(base.index, base.factor)
+            if model.initial is not None:
+                model.initial = multiplied(model.initial, base.index, base.factor)
+            feature, auto = self.source.names()[base.index], self.setup.base_scale == "auto"
+            model.training.base_scale = BaseScaleRecord(feature=feature, factor=base.factor, auto=auto)
+        return model
+
+    def base_factor(self, column: int | None) -> float:
+        """Return what learners see the values of a column multiplied by."""
+        base = self.scaled_base
+        return base.factor if base is not None and base.index == column else 1.0
+
+    @cached_property
+    def base_column(self) -> int | None:
+        """The feature that is the base score, None if there is none."""
+        return column_of_base(self.source)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The fingerprint of the training lists as given, which every model records."""
+        return self.source.fingerprint()
+
+    @cached_property
+    def sketch(self) -> str:
+        """Hashes of single training lists as given, which every model records."""
+        return sketch(self.source)
+
+    @cached_property
+    def dev_is_train(self) -> bool:
+        """Whether the dev lists are the training lists; they are hashed only if their sizes agree."""
+        if self.dev is None or not np.array_equal(self.dev.lists.offsets, self.train.lists.offsets):
+            return False
+        return self.dev.lists.fingerprint() == self.train.lists.fingerprint()
+
+    @property
+    def chooser(self) -> Part:
+        """The lists on which runs are compared: the dev lists, or without them the training lists."""
+        return self.train if self.dev is None else self.dev
+
+
+def scaling_for(learner: Learner, scaling: str, lists: CandidateLists) -> str:
+    """Return the scaling that ``auto`` stands for, or ``scaling`` itself if it is another name.
+
+    A DataNote warns if the learner gets features of very different ranges as they are.
+
+    Parameters
+    ----------
+    learner : what will be fitted.
+    scaling : a name of ``rerank list scalings``.
+    lists : training lists.
+    """
+    if scaling == AUTO:
+        scaling = learner.scaling_of(lists)
+    found = None if scaling != "none" or learner.scale_invariant else uneven_columns(lists)
+    if found is not None:
+        (small, least), (large, most) = found
+        ranges = f"{least:.3g} (feature {small!r}) to {most:.3g} (feature {large!r})"
+        advice = f"no scaling is applied, but learner {learner.name} depends on it (--scaling zscore)"
+        warnings.warn(f"{lists.source}: ranges within lists are {ranges}; {advice}", DataNote, stacklevel=4)
+    return scaling
+
+
+def column_of_base(lists: CandidateLists) -> int | None:
+    """Return the feature of raw lists that is the base score, None if there is none."""
+    found = base_column(lists)
+    return None if found is None else found.index
+
+
+def prepare(
+    lists: CandidateLists,
+    dev: CandidateLists | None,
+    metric: str | Metric | None,
+    scaling: str,
+    initial: NamedWeights | None = None,
+    base_scale: BaseScale = 1.0,
+) -> Prepared:
+    """Fit the scaling, align the columns of the dev lists and the initial weights, prepare the judges.
+
+    Parameters
+    ----------
+    lists, dev : training and development lists.
+    metric : what is watched; needed with ``dev``.
+    scaling : a name of ``rerank list scalings`` except auto, see ``scaling_for``.
+    initial : weights of the raw features to start from.
+    base_scale : what the feature that is the base score is multiplied by; see ``Setup``.
+
+    Raises
+    ------
+    ConfigError, DataError
+        If dev lists are given without a metric, or lists, metric and settings do not fit together.
+    """
+    base_scale = checked_scale(base_scale)
+    if dev is not None and metric is None:
+        raise ConfigError("development lists are watched by a metric: give one (--metric, metric=)")
+    chosen = parse(metric) if isinstance(metric, str) else metric
+    if chosen is not None:
+        _note_feature_of_metric(lists, chosen.name)
+    for name in label_copies(lists):
+        text = f"{lists.source}: feature {name!r} is the label, perhaps scaled"
+        warnings.warn(f"{text}; is it known at prediction?", DataNote, stacklevel=3)
+    if dev is not None:
+        dev = aligned(dev, lists.names(), "the training lists")
+    if initial is not None:
+        initial = NamedWeights(lists.names(), initial_for(initial, lists, None), initial.source)
+    return prepared_by(Setup(chosen, scaling, base_scale, initial), lists, dev)
+
+
+def prepared_by(setup: Setup, lists: CandidateLists, dev: CandidateLists | None = None) -> Prepared:
+    """Return lists prepared by a setup, whatever is fitted to them from ``lists`` alone, without notes.
+
+    ``dev`` must have the columns of ``lists``; errors are those of ``prepare``.
+    """
+    fitted = None if setup.scaling == "none" else fit_scaling(setup.scaling, lists)
+    ready = lists if fitted is None else fitted.apply(lists)
+    base = None
+    if setup.base_scale != 1:
+        column = column_to_scale(lists)
+        factor = balancing_scale(ready, column) if setup.base_scale == "auto" else setup.base_scale
+        base = ScaledColumn(column, float(factor))
+
+    def part(name: str, some: CandidateLists) -> Part:
+        judge = None if setup.metric is None else setup.metric.prepare(some)
+        return Part(name, some, judge, some if base is None else base.apply(some))
+
+    watched = None
+    if dev is not None:
+        watched = part("dev", dev if fitted is None else fitted.apply(dev))
+    given = setup.initial
+    start = None if given is None else for_scaled(given, fitted)
+    if start is not None and base is not None:
+        start = multiplied(start, base.index, 1.0 / base.factor)
+    return Prepared(lists, setup, part("train", ready), watched, fitted, base, start)
+
+
+def _check_base_scale(learner: Learner, base: ScaledColumn | None) -> None:
+    """Raise ConfigError if a base scale would have no effect on the learner."""
+    if base is not None and learner.scale_invariant:
+        why = (
+            "the units of features do not matter to it" if learner.needs_features else "it reads no features"
+        )
+        raise ConfigError(f"base_scale has no effect on learner {learner.name}: {why}")
+
+
+def _note_feature_of_metric(lists: CandidateLists, metric: str) -> None:
+    """Warn if a feature has the same name as the metric: a learner that uses it learns the answer."""
+
+    def bare(name: str) -> str:
+        return "".join(filter(str.isalnum, name)).lower()
+
+    for name in lists.feature_names or ():
+        if bare(name) == bare(metric):
+            text = f"{lists.source}: feature {name!r} has the same name as the metric {metric}"
+            warnings.warn(f"{text}; is it known at prediction?", DataNote, stacklevel=4)

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rerank.data.blocks import ListNumbers
 from rerank.data.matrix import Features, Mixed, Sparse
 from rerank.data.types import Index
-from rerank.native.data import _bundles
+from rerank.native.data import _blocks, _bundles
 from rerank.native.data._matrix import Matrix
 
 SMALL = 100_000  # values that are not worth it
@@ -31,11 +32,15 @@ class Bundles(NamedTuple):
         The features of each bundle.
     starts : int64 (n_lists + 1)
         List i has the bundles starts[i]:starts[i + 1].
+    n_entries : int
+        If the bundles of each list are numbered with each of their values (see data.blocks), the most
+        numbers of a list; the matrix then has no other values. Otherwise 0.
     """
 
     matrix: Any
     members: Any
     starts: Index
+    n_entries: int
 
 
 def worth_bundling(features: Features, offsets: Index, items: Index) -> bool:
@@ -69,13 +74,35 @@ def bundle(features: Features, offsets: Index, items: Index) -> Bundles:
         int64 (n_lists + 1) and (n_items): the rows of each list.
     """
     room, found = _bundled(features, offsets, items)
-    n, m = found.n_bundles, len(items)
-    rows = (room.indices[: found.n_values].copy(), room.data[: found.n_values].copy())
+    n, n_values, n_items = found.n_bundles, found.n_values, len(items)
+    most = int(np.diff(room.starts).max(initial=0))
+    indptr = room.indptr[: n_items + 1].copy()
+    rows = Sparse(indptr, room.indices[:n_values].copy(), room.data[:n_values].copy(), most)
+    members = Sparse(
+        room.member_indptr[: n + 1].copy(), room.members[: found.n_members].copy(), None, features.n_features
+    )
     starts = room.starts
-    most = int(np.diff(starts).max(initial=0))
-    matrix = Matrix(m, most, indptr=room.indptr[: m + 1], indices=rows[0], data=rows[1])
-    indptr, members = room.member_indptr[: n + 1].copy(), room.members[: found.n_members].copy()
-    return Bundles(matrix, Matrix(n, features.n_features, indptr=indptr, indices=members), starts)
+    del room
+    numbers, n_entries = _numbered(rows, offsets)
+    matrix = rows.matrix()
+    if n_entries:
+        matrix = Matrix(n_items, most, indptr=indptr, indices=np.empty(0, dtype=np.int32))
+        matrix.number_by_list(numbers)
+    return Bundles(matrix, members.matrix(), starts, n_entries)
+
+
+def _numbered(rows: Sparse, offsets: Index) -> tuple[ListNumbers, int]:
+    """Return the numbers of each bundle with each of its values, and the most of a list; 0: too many."""
+    numbers = ListNumbers(rows, len(offsets) - 1, 0, by_value=True)
+    assert numbers.place is not None
+    items = np.arange(rows.n_items, dtype=np.int64)
+    most: int = _blocks.number_by_list(rows.matrix(), offsets, items, numbers)
+    if most <= 0:
+        return numbers, 0
+    bounds = numbers.bounds
+    of_list = np.repeat(bounds[0, :-1], np.diff(bounds[1]))
+    numbers.place = numbers.features[of_list + numbers.place[: bounds[1, -1]]].astype(np.uint16)
+    return numbers, most
 
 
 class _Found(NamedTuple):

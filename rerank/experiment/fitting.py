@@ -51,8 +51,7 @@ def fit_prepared(
         _set_margin(model, keep_margin, dev)
     _note_gains(model, train, "fit")
     if dev is not None:
-        by_dev = model.training.settings.get("keep") == "best"
-        by_dev |= keep_margin == "auto" or tune_base.on == "dev"
+        by_dev = learner.chooses_on_dev or keep_margin == "auto" or tune_base.on == "dev"
         _note_gains(model, dev, "fit" if prepared.dev_is_train else "choice" if by_dev else "none")
     return model
 

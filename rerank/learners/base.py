@@ -135,6 +135,11 @@ class Learner(Settings):
             model.initial = initial
         return model
 
+    @property
+    def chooses_on_dev(self) -> bool:
+        """Whether these settings choose a model by its value on the dev lists."""
+        return getattr(self, "keep", "last") == "best"
+
     @classmethod
     def scaling_of(cls, lists: CandidateLists) -> str:
         """Return the scaling of ``lists`` if none is chosen: that of the class if they are dense, else none.

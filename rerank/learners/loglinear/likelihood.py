@@ -68,8 +68,7 @@ class LogLoss:
             if matrix is not None:
                 return ListBlock(matrix, of, items, *aims)
             found = bundle(features, of, items)
-            rows = np.arange(len(items), dtype=np.int64)
-            return ListBlock(found.matrix, of, rows, *aims, found.members, found.starts)
+            return ListBlock(found.matrix, of, None, *aims, found.members, found.starts, found.n_entries)
 
         tasks = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
         self._blocks = each(block, tasks, threads=True)

@@ -106,14 +106,18 @@ class LogLinear(Learner):
             raise ValueError("prior=dev goes with all features at once: found batch; give prior a number")
         return self
 
+    @property
+    def chooses_on_dev(self) -> bool:
+        return "dev" in (self.prior, self.batches)
+
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        on_dev = [key for key in ("prior", "batches") if getattr(self, key) == "dev"]
-        if on_dev and inputs.dev is None:
-            raise FitError(f"learner loglinear: {on_dev[0]}=dev needs development lists and a metric")
+        if self.chooses_on_dev and inputs.dev is None:
+            key = "prior" if self.prior == "dev" else "batches"
+            raise FitError(f"learner loglinear: {key}=dev needs development lists and a metric")
         chosen = target_lists(lists, self.targets, self._sharpness(lists), inputs.list_weights)
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
         fits = _Fits(self, LogLoss(lists.features, chosen), start, lists)
-        watch = Rounds(lists, inputs, "best" if on_dev else "last")
+        watch = Rounds(lists, inputs, "best" if self.chooses_on_dev else "last")
         if self.prior == "dev":
             found = _watched(fits.path(), watch, strictly=False, on_dev=True)
         elif self.batch is not None:

@@ -25,6 +25,7 @@ _ARMIJO = 1e-4  # a step must gain this share of what the slope promises
 _CURVATURE = 0.9  # and leave at most this share of the slope
 _ROUNDING = 1e-14  # of the sum of the losses
 _TRIALS = 60  # of a step's length
+_RECENT = 10  # steps with l1 that must have gained something
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,9 @@ class _History:
 def minimise(objective: Objective, start: Floats, tolerance: float, iterations: int) -> Minimum:
     """Return the minimum of ``objective``, up to ``tolerance`` relative to its value.
 
+    With an l1 penalty the gap is often far too large, because a few features that need a little more weight
+    count as much as many. Ten steps that lower the objective by at most a tenth of the tolerance also end it.
+
     Parameters
     ----------
     objective
@@ -169,18 +173,28 @@ def minimise(objective: Objective, start: Floats, tolerance: float, iterations: 
     here = objective.at(start)
     history = _History()
     step = _orthant_step if objective.penalty.l1 else _wolfe_step
+    totals: deque[float] = deque(maxlen=_RECENT + 1)
     for done in range(iterations + 1):
         if not np.isfinite(inner(here.slope, here.slope) + here.total):
             raise OverflowError
-        if here.gap <= tolerance * here.total:
+        totals.append(here.total)
+        settled = objective.penalty.l1 and len(totals) > _RECENT
+        if here.gap <= tolerance * here.total or (
+            settled and totals[0] - here.total <= 0.1 * tolerance * here.total
+        ):
             return Minimum(here, done, True)
-        there = step(objective, here, history.direction(here.slope)) if done < iterations else None
-        if there is None:
+        if done == iterations:
             break
+        there = step(objective, here, history.direction(here.slope))
+        if there is None and history.steps:  # they mislead: go along the slope itself
+            history = _History()
+            there = step(objective, here, history.direction(here.slope))
+        if there is None:  # rounding hides any lower point
+            return Minimum(here, done, objective.penalty.l1)
         changes = (there.gradient - here.gradient) if objective.penalty.l1 else (there.slope - here.slope)
         history.add(there.u - here.u, changes)
         here = there
-    return Minimum(here, done, False)
+    return Minimum(here, iterations, False)
 
 
 def _falls(there: Point, here: Point, promised: float) -> bool:

@@ -28,6 +28,9 @@ cdef struct Columns:
     int* bundle_item
     double* bundle_value
     int* place_bundle  # by place: its bundle, or -1 if the column is constant
+    int* size  # by bundle: how many features it has
+    int* tally
+    int* order  # the bundles, the largest first
     int* table  # of hashes: a bundle, or -1
     long long n_slots
     int n_bundles
@@ -186,6 +189,36 @@ cdef void bundle_columns(Columns* to, int k) noexcept nogil:
         to.place_bundle[e] = bundle_of(to, n) if n else -1
 
 
+cdef void sort_bundles(Columns* to) noexcept nogil:
+    """OUT order: the bundles, the largest first; places name a bundle by its place there.
+
+    Loops over the members of bundles of equal size, one after the other, are predicted well.
+    """
+    cdef int at = 0
+    cdef int here
+    cdef int b
+    cdef int e
+    memset(to.size, 0, to.n_bundles * sizeof(int))
+    memset(to.tally, 0, (to.n + 1) * sizeof(int))
+    for e in range(to.n):
+        if to.place_bundle[e] >= 0:
+            to.size[to.place_bundle[e]] += 1
+    for b in range(to.n_bundles):
+        to.tally[to.size[b]] += 1
+    for e in range(to.n, 0, -1):
+        here = to.tally[e]
+        to.tally[e] = at
+        at += here
+    for b in range(to.n_bundles):
+        at = to.tally[to.size[b]]
+        to.tally[to.size[b]] = at + 1
+        to.order[at] = b
+        to.size[b] = at
+    for e in range(to.n):
+        if to.place_bundle[e] >= 0:
+            to.place_bundle[e] = to.size[to.place_bundle[e]]
+
+
 cdef void write_members(const Columns* to, long long* indptr, int* members) noexcept nogil:
     """OUT indptr (n_bundles + 1), whose first value is given, and the features of each bundle."""
     cdef long long first = indptr[0]
@@ -214,6 +247,7 @@ cdef void write_rows(const Columns* to, int k, long long* indptr, int* indices, 
     cdef long long here
     cdef int j
     cdef int b
+    cdef int r
     memset(indptr + 1, 0, k * sizeof(long long))
     for at in range(to.bounds[to.n_bundles]):
         j = to.bundle_item[at]
@@ -222,10 +256,11 @@ cdef void write_rows(const Columns* to, int k, long long* indptr, int* indices, 
     indptr[1] = first
     for j in range(1, k):
         indptr[j + 1] += indptr[j]
-    for b in range(to.n_bundles):
+    for r in range(to.n_bundles):
+        b = to.order[r]
         for at in range(to.bounds[b], to.bounds[b + 1]):
             here = indptr[to.bundle_item[at] + 1]
-            indices[here] = b
+            indices[here] = r
             data[here] = to.bundle_value[at]
             indptr[to.bundle_item[at] + 1] = here + 1
 
@@ -248,7 +283,7 @@ cdef class Scratch:
                 n += X.indptr[items[j] + 1] - X.indptr[items[j]]
             most = max(most, n)
         cdef int[::1] number = np.full(max(X.n_features, 1), -1, dtype=np.int32)
-        cdef int[:, ::1] ints = np.empty((4, most + 1), dtype=np.int32)
+        cdef int[:, ::1] ints = np.empty((7, most + 1), dtype=np.int32)
         cdef long long[:, ::1] bounds = np.empty((2, most + 2), dtype=np.int64)
         cdef double[:, ::1] values = np.empty((2, most + 1))
         cdef int[::1] table = np.empty(4 * most + 16, dtype=np.int32)
@@ -259,6 +294,9 @@ cdef class Scratch:
         to.item = &ints[1, 0]
         to.bundle_item = &ints[2, 0]
         to.place_bundle = &ints[3, 0]
+        to.size = &ints[4, 0]
+        to.tally = &ints[5, 0]
+        to.order = &ints[6, 0]
         to.starts = &bounds[0, 0]
         to.bounds = &bounds[1, 0]
         to.value = &values[0, 0]
@@ -292,6 +330,7 @@ def bundle(Matrix matrix, const long long[::1] offsets, const long long[::1] ite
             k = <int> (offsets[i + 1] - offsets[i])
             read_columns(X, &items[offsets[i]], k, to)
             bundle_columns(to, k)
+            sort_bundles(to)
             write_members(to, &member_indptr[starts[i]], &members[0])
             write_rows(to, k, &indptr[offsets[i]], &indices[0], &data[0])
             starts[i + 1] = starts[i] + to.n_bundles

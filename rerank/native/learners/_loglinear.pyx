@@ -11,10 +11,17 @@ from libc.math cimport exp
 from libc.math cimport log
 from libc.string cimport memset
 
+from rerank.native.data._matrix cimport Local
 from rerank.native.data._matrix cimport Matrix
 from rerank.native.data._matrix cimport Rows
 from rerank.native.data._matrix cimport accumulate
 from rerank.native.data._matrix cimport dots
+
+
+# Scratch of one list: a number of each bundle, and of each bundle with each of its values.
+cdef struct Sums:
+    double* of_bundle
+    double* of_entry
 
 
 cdef class ListBlock:
@@ -23,7 +30,8 @@ cdef class ListBlock:
     IN matrix, the rows of items; offsets (n_lists + 1) and items (n_items), the rows of each list; target
     (n_items), 0 or more, of sum 1 in each list, with marginal 0 or 1; weight (n_lists). With members, the
     features of bundles, the columns of matrix are the bundles of a list counted from 0, and list i has the
-    bundles starts[i]:starts[i + 1]; see rerank/data/bundles.py.
+    bundles starts[i]:starts[i + 1]; see rerank/data/bundles.py. Its rows are then those of the items in
+    their order (items None). If their values are numbered by list, a list has n_entries numbers at most.
     """
 
     cdef Rows rows
@@ -38,12 +46,13 @@ cdef class ListBlock:
     cdef double[::1] slope
     cdef double[::1] share
     cdef double[::1] of_bundle
+    cdef double[::1] of_entry
     cdef tuple held
 
     def __init__(
         self, Matrix matrix, const long long[::1] offsets, const long long[::1] items,
         const double[::1] target, const double[::1] weight, bint marginal, Matrix members=None,
-        const long long[::1] starts=None,
+        const long long[::1] starts=None, Py_ssize_t n_entries=0,
     ):
         self.held = (matrix, members)
         self.rows = matrix.rows
@@ -60,6 +69,7 @@ cdef class ListBlock:
         self.slope = np.empty(longest)
         self.share = np.empty(longest)
         self.of_bundle = np.empty(int(np.diff(starts).max(initial=0)) + 1 if self.bundled else 1)
+        self.of_entry = np.empty(n_entries + 1)
 
 
 cdef double loss_and_slope(
@@ -96,42 +106,80 @@ cdef double loss_and_slope(
     return weight * (log(total) - aimed)
 
 
+cdef void weigh_bundles(
+    const Rows* X, const Rows* members, const long long* starts, Py_ssize_t i, const double* w, Sums* to
+) noexcept nogil:
+    """OUT to: the weight of each bundle of list i, and times each of its values."""
+    cdef const Local* local = &X.local
+    cdef long long first
+    cdef Py_ssize_t e
+    dots(members, NULL, starts[i], starts[i + 1] - starts[i], w, to.of_bundle)
+    if local.entry != NULL:
+        first = local.starts[i]
+        for e in range(local.starts[i + 1] - first):
+            to.of_entry[e] = to.of_bundle[local.place[first + e]] * local.values[first + e]
+
+
+cdef void gather_bundles(
+    const Rows* X, const Rows* members, const long long* starts, Py_ssize_t i, long long row, Py_ssize_t k,
+    const double* slope, Sums* to, double* gradient
+) noexcept nogil:
+    """INOUT gradient += the sum over the k rows of list i, from ``row`` on, of their slope times the row."""
+    cdef const Local* local = &X.local
+    cdef Py_ssize_t n = starts[i + 1] - starts[i]
+    cdef Py_ssize_t j
+    cdef Py_ssize_t e
+    cdef long long at
+    cdef long long first
+    memset(to.of_bundle, 0, n * sizeof(double))
+    if local.entry == NULL:
+        for j in range(k):
+            accumulate(X, row + j, slope[j], to.of_bundle)
+    else:
+        first = local.starts[i]
+        memset(to.of_entry, 0, (local.starts[i + 1] - first) * sizeof(double))
+        for j in range(k):
+            for at in range(X.indptr[row + j], X.indptr[row + j + 1]):
+                to.of_entry[local.entry[at]] += slope[j]
+        for e in range(local.starts[i + 1] - first):
+            to.of_bundle[local.place[first + e]] += local.values[first + e] * to.of_entry[e]
+    for j in range(n):
+        accumulate(members, starts[i] + j, to.of_bundle[j], gradient)
+
+
 def log_loss(ListBlock block, const double[::1] w, double[::1] gradient):
     """Return the loss of all lists of a block at w. IN w (n_features > 0); OUT gradient (n_features)."""
     cdef Rows rows = block.rows  # copies: the compiler sees that no step changes them
-    cdef Rows of_bundles = block.members
+    cdef Rows members = block.members
     cdef const Rows* X = &rows
-    cdef const Rows* members = &of_bundles
-    cdef const long long* items = &block.items[0]
+    cdef const long long* items = NULL if block.bundled else &block.items[0]
+    cdef const long long* starts = &block.starts[0] if block.bundled else NULL
     cdef const double* seen = &w[0]
-    cdef double* out = &gradient[0]
     cdef double* s = &block.slope[0]
+    cdef Sums sums
     cdef Py_ssize_t i
     cdef Py_ssize_t j
     cdef Py_ssize_t k
     cdef long long first
-    cdef long long start = 0
-    cdef long long n_bundles = 0
     cdef double total = 0.0
+    sums.of_bundle = &block.of_bundle[0]
+    sums.of_entry = &block.of_entry[0]
     if block.bundled:
-        seen = out = &block.of_bundle[0]
+        seen = sums.of_bundle if rows.local.entry == NULL else sums.of_entry
     with nogil:
         memset(&gradient[0], 0, gradient.shape[0] * sizeof(double))
         for i in range(block.offsets.shape[0] - 1):
             first = block.offsets[i]
             k = block.offsets[i + 1] - first
             if block.bundled:
-                start = block.starts[i]
-                n_bundles = block.starts[i + 1] - start
-                dots(members, NULL, start, n_bundles, &w[0], out)
+                weigh_bundles(X, &members, starts, i, &w[0], &sums)
             dots(X, items, first, k, seen, s)
             total += loss_and_slope(
                 &block.target[first], block.weight[i], block.marginal, k, s, &block.share[0]
             )
             if block.bundled:
-                memset(out, 0, n_bundles * sizeof(double))
-            for j in range(k):
-                accumulate(X, items[first + j], s[j], out)
-            for j in range(n_bundles):
-                accumulate(members, start + j, out[j], &gradient[0])
+                gather_bundles(X, &members, starts, i, first, k, s, &sums, &gradient[0])
+            else:
+                for j in range(k):
+                    accumulate(X, items[first + j], s[j], &gradient[0])
     return total

@@ -307,7 +307,6 @@ def test_overflow_is_an_error_and_not_nan():
         ({"margin": "odd"}, "margin: found 'odd'"),
         ({"pairs": "split", "split_top": 5, "split_bottom": 4}, "split_bottom must be above split_top"),
         ({"algorithm": 1, "engine": "fast"}, "engine 'fast' is for algorithm 2"),
-        ({"tau_scale": "norm"}, "tau_scale=norm multiplies tau, which is 0"),
         ({"target": "highest"}, "target=highest is for rivals=top"),
         ({"step": "one", "margin": "label"}, "step=one is for rivals=top"),
         ({"rivals": "top", "engine": "fast"}, "engine=fast is for rivals=all"),

@@ -11,7 +11,7 @@ from reference.perceptron import perceptron as slow_perceptron
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Mixed
 from rerank.data.pairs import Margin, PairRelation, make_pairs
-from rerank.errors import FitError
+from rerank.errors import ConfigError, FitError
 from rerank.experiment import fit
 from rerank.learners.perceptron.perceptron import Perceptron
 from rerank.models.weights import NamedWeights
@@ -141,6 +141,11 @@ def test_mixed_features_have_the_same_unit_of_tau():
     one, other = learner.fit(lists), learner.fit(mixed)
     assert one.training.notes == other.training.notes
     np.testing.assert_allclose(one.weights, other.weights, rtol=1e-12)
+
+
+def test_a_multiple_of_nothing_is_refused():
+    with pytest.raises(ConfigError, match="tau_scale=norm multiplies tau, which is 0"):
+        Perceptron(tau_scale="norm").fit(integer_lists(1))
 
 
 @pytest.mark.parametrize("value", [0.0, 1e200])

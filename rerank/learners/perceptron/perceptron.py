@@ -104,8 +104,6 @@ class Perceptron(Learner):
         except ConfigError as error:
             raise ValueError(str(error)) from None
         self._check_rivals()
-        if self.tau_scale == "norm" and self.tau == 0:
-            raise ValueError("tau_scale=norm multiplies tau, which is 0: set tau")
         return self
 
     def _check_rivals(self) -> None:
@@ -147,6 +145,8 @@ class Perceptron(Learner):
         return Margin(self.margin, self.margin_power)
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
+        if self.tau_scale == "norm" and self.tau == 0:  # not sooner: a grid may give tau
+            raise ConfigError("learner perceptron: tau_scale=norm multiplies tau, which is 0: set tau")
         pairs = make_pairs(lists, self.relation, self.margin_function)
         if pairs.n_lists == 0:
             raise FitError(f"{lists.source}: no list has a pair under pairs={self.pairs}")

@@ -1,0 +1,80 @@
+"""One cell of the experiment: a learner, features, and a division into training and test lists.
+
+    python scripts/parse_lists/cells.py CONFIG STORES PART OUT
+
+trains by a configuration on the training lists of the part, and writes what it chose on the test lists, as
+JSON. A cell is a process of its own, so that its memory is measured.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from rerank.experiment.plans import fit_by
+
+import rerank
+from parse_lists.sets import division
+from rerank.config import TrainConfig, read_config
+from rerank.data.leads import first_largest
+from rerank.experiment import learner_of
+from rerank.experiment.training import plan_of
+from rerank.files import write_lines
+from rerank.models.base import Model
+
+
+def run(config: TrainConfig, stores: Path, part: str) -> dict[str, Any]:
+    """Return what one cell chose, learnt and cost."""
+    lists, test = division(stores, part)
+    if config.data.label is not None:
+        lists = rerank.label(lists, config.data.label)
+    started = time.process_time()
+    model = fit_by(plan_of(config), learner_of(config), lists).model
+    seconds = time.process_time() - started
+    chosen = first_largest(model.score(test), test.offsets) - test.offsets[:-1]
+    return {
+        "chosen": chosen.tolist(),
+        "seconds": round(seconds, 2),
+        "memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "features_used": used(model),
+        **facts(model),
+    }
+
+
+def used(model: Model) -> int:
+    """Return the number of features with a weight."""
+    return int(np.count_nonzero([value for _, value in model.explain()]))
+
+
+def facts(model: Model) -> dict[str, Any]:
+    """Return what was chosen on folds of the training lists."""
+    training = model.training
+    found: dict[str, Any] = {"rounds": getattr(training.rounds, "kept", None)}
+    if training.choice is not None:
+        cell = training.choice.cells[training.choice.chosen - 1]
+        found |= {"settings": dict(cell.settings), "out_of_fold": cell.value}
+    if training.tune_base is not None:
+        found["base_factor"] = training.tune_base.factor
+    return found
+
+
+def main() -> None:
+    config, stores, part, out = sys.argv[1:]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = run(read_config(config), Path(stores), part)
+    write_lines(out, [json.dumps(found)])
+
+
+if __name__ == "__main__":
+    main()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 import rerank
-from rerank import CandidateLists
+from rerank import CandidateLists, DataError
 from rerank.data.folds import folds
 from rerank.data.joining import joined
 from rerank.experiment import parse_files
@@ -24,19 +27,29 @@ class Division(NamedTuple):
 
 
 def make_stores(data: Path, folder: Path) -> None:
-    """Write folder/FEATURES/PART.store from the parses in ``data``, unless they are there."""
-    for name in FEATURES:
-        if all((folder / name / f"{part}.store").is_dir() for part in PARTS):
-            continue
+    """Write folder/FEATURES/PART.store from the parses in ``data``, unless they are there.
+
+    BLLIP's files count brackets without gold's tags; both sets are judged by the counts of the trees.
+    """
+    stores = {
+        name: {part: folder / name / f"{part}.store" for part in PARTS} for name in (*FEATURES, "trees")
+    }
+    if all(stores[name][part].is_dir() for name in FEATURES for part in PARTS):
+        return
+    for name in stores:
         (folder / name).mkdir(parents=True, exist_ok=True)
-        if name == "our":
-            parses = [str(data / "parse-nbest" / f"{part}.nbest.gz") for part in PARTS]
-            parse_files(parses, str(folder / name))
-        else:
-            names = str(data / "parse-bllip" / "features.txt.gz")
-            for part in PARTS:
-                lists = rerank.load(data / "parse-bllip" / f"{part}.gz", "bllip", feature_names=names)
-                rerank.save(lists, str(folder / name / f"{part}.store"))
+    for part, store in stores["trees"].items():
+        source = data / "parse-nbest" / part
+        rerank.save(rerank.load(f"{source}.nbest.gz", "parses", ids=f"{source}.ids"), str(store))
+    parse_files([str(store) for store in stores["trees"].values()], str(folder / "our"))
+    names = str(data / "parse-bllip" / "features.txt.gz")
+    for part in PARTS:
+        ours = rerank.load(stores["our"][part])
+        lists = rerank.load(data / "parse-bllip" / f"{part}.gz", "bllip", feature_names=names)
+        if not np.array_equal(lists.offsets, ours.offsets):
+            raise DataError(f"{lists.source}: other parses than in parse-nbest/{part}.nbest.gz")
+        same = replace(lists, labels=ours.labels, counts=ours.counts, list_ids=ours.list_ids)
+        rerank.save(same, str(stores["bllip"][part]))
 
 
 def division(folder: Path, part: str) -> Division:

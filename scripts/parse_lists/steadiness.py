@@ -2,8 +2,8 @@
 
     python scripts/parse_lists/steadiness.py STORES OUT.tsv [--rounds 20] [--seeds 3]
 
-STORES holds train.store and dev.store. Ordinal pairs, uneven margins, tau 1. What is printed is the deviation of
-dev F over the second half of the rounds, averaged over seeds, and that of the last round over seeds.
+STORES holds train.store and dev.store. Pairs are ordinal, margins uneven, tau is 1. Printed are the deviation
+of dev F over the second half of the rounds, averaged over seeds, and that of the last round over seeds.
 """
 
 from __future__ import annotations

@@ -35,11 +35,12 @@ from rerank.models.base import Model
 
 def run(config: TrainConfig, stores: Path, part: str) -> dict[str, Any]:
     """Return what one cell chose, learnt and cost."""
-    lists, test = division(stores, part)
+    needs_dev = config.select.choose == "dev"
+    lists, dev, test = division(stores, part, needs_dev=needs_dev)
     if config.data.label is not None:
-        lists = rerank.label(lists, config.data.label)
+        lists, dev = (rerank.label(some, config.data.label) for some in (lists, dev))
     started = time.process_time()
-    model = fit_by(plan_of(config), learner_of(config), lists).model
+    model = fit_by(plan_of(config), learner_of(config), lists, dev if needs_dev else None).model
     seconds = time.process_time() - started
     chosen = first_largest(model.score(test), test.offsets) - test.offsets[:-1]
     return {
@@ -57,12 +58,12 @@ def used(model: Model) -> int:
 
 
 def facts(model: Model) -> dict[str, Any]:
-    """Return what was chosen on folds of the training lists."""
+    """Return what was chosen on folds of the training lists or on dev lists."""
     training = model.training
     found: dict[str, Any] = {"rounds": getattr(training.rounds, "kept", None)}
     if training.choice is not None:
         cell = training.choice.cells[training.choice.chosen - 1]
-        found |= {"settings": dict(cell.settings), "out_of_fold": cell.value}
+        found |= {"settings": dict(cell.settings), "chosen_by": cell.value}
     if training.tune_base is not None:
         found["base_factor"] = training.tune_base.factor
     return found

@@ -149,6 +149,7 @@ def cost_columns(system: System | None) -> dict[str, str]:
         "seconds": f"{mean('seconds'):.0f}",
         "memory_mb": f"{max(cell['memory_mb'] for cell in cells)}",
         "settings": "; ".join(f"{text} x{times}" for text, times in chosen.most_common()),
+        "chosen_by": f"{np.mean([cell.get('chosen_by', np.nan) for cell in cells]):.2f}",
         "rounds": ",".join(str(cell.get("rounds")) for cell in cells),
         "base_factor": ",".join(f"{cell.get('base_factor') or 1:.2f}" for cell in cells),
     }

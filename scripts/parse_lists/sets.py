@@ -10,7 +10,7 @@ import numpy as np
 
 import rerank
 from rerank import CandidateLists, DataError
-from rerank.data.folds import folds
+from rerank.data.folds import folds, split
 from rerank.data.joining import joined
 from rerank.experiment import parse_files
 
@@ -23,6 +23,7 @@ class Division(NamedTuple):
     """What a model is trained and tested on."""
 
     train: CandidateLists
+    dev: CandidateLists
     test: CandidateLists
 
 
@@ -52,12 +53,19 @@ def make_stores(data: Path, folder: Path) -> None:
         rerank.save(same, str(stores["bllip"][part]))
 
 
-def division(folder: Path, part: str) -> Division:
-    """Return the lists of one part: "test", or "K/N" for the K-th of N folds over all sentences."""
+def division(folder: Path, part: str, *, needs_dev: bool) -> Division:
+    """Return the lists of one part: "test", or "K/N" for the K-th of N folds over all sentences.
+
+    The dev lists of "test" are dev.store. Those of a fold are a tenth of its training lists, if they are
+    needed; otherwise these are trained on.
+    """
     parts = [rerank.load(folder / f"{name}.store") for name in PARTS]
     if part == "test":
-        return Division(parts[0], parts[2])
+        return Division(*parts)
     at, n = map(int, part.split("/"))
     whole = joined(parts)
     train, test = folds(whole.n_lists, n, SEED)[at - 1]
-    return Division(whole.subset(train), whole.subset(test))
+    if not needs_dev:
+        return Division(whole.subset(train), parts[1], whole.subset(test))
+    rest, dev = split(len(train), [0.9, 0.1], SEED)
+    return Division(whole.subset(train[rest]), whole.subset(train[dev]), whole.subset(test))

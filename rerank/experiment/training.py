@@ -188,7 +188,7 @@ def train_from(config: TrainConfig) -> TrainResult:
     loaded = time.perf_counter()
     with using(config.jobs):
         initial = None if data.initial_file is None else load_weights(data.initial_file)
-        fitted = fit_by(_plan(config, initial), learner, lists, dev)
+        fitted = fit_by(plan_of(config, initial), learner, lists, dev)
     model, runs = fitted.model, fitted.runs
     if quantiser is not None:
         for one in (model,) if runs is None else runs.models.values():
@@ -197,8 +197,8 @@ def train_from(config: TrainConfig) -> TrainResult:
     return TrainResult(model, config.select.metric, lists, seconds, runs)
 
 
-def _plan(config: TrainConfig, initial: NamedWeights | None = None) -> Plan:
-    """The plan of a configuration."""
+def plan_of(config: TrainConfig, initial: NamedWeights | None = None) -> Plan:
+    """Return the plan of a configuration; ``initial`` are the weights of its file."""
     select = config.select
     return Plan(
         metric=select.metric,
@@ -309,7 +309,7 @@ def _check_config(config: TrainConfig, learner: Learner) -> None:
         raise ConfigError(f"learner {learner.name} accepts no initial weights (--init, data.init)")
     if data.label is not None:
         parse(data.label)
-    _plan(config).check(learner)
+    plan_of(config).check(learner)
 
 
 def _note_same_file(data: DataSection) -> bool:

@@ -21,13 +21,12 @@ import numpy as np
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from rerank.experiment.plans import fit_by
-
 import rerank
 from parse_lists.sets import division
 from rerank.config import TrainConfig, read_config
 from rerank.data.leads import first_largest
 from rerank.experiment import learner_of
+from rerank.experiment.plans import fit_by
 from rerank.experiment.training import plan_of
 from rerank.files import write_lines
 from rerank.models.base import Model

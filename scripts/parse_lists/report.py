@@ -178,16 +178,14 @@ def claim_rows(name: str, pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     known = {frozenset((pair.a, pair.b)): pair for pair in pairs}
     asked = [(claim, a, b) for claim, a, b in CLAIMS if frozenset((a, b)) in known]
     found = [known[frozenset((a, b))] for _, a, b in asked]
-    rows = []
+    rows: list[dict[str, Any]] = []
     for (claim, a, b), pair, p in zip(asked, found, holm([pair.p_bootstrap for pair in found]), strict=True):
         sign = 1.0 if pair.a == a else -1.0
         low, high = sorted(sign * value for value in pair.ci or (np.nan, np.nan))
         verdict = "undecided" if p is None or p > 0.05 else "holds" if sign * pair.difference > 0 else "false"
         difference = f"{sign * pair.difference:+.2f} [{low:+.2f}, {high:+.2f}]"
-        rows.append(
-            {"features": name, "claim": claim, "better": a, "worse": b}
-            | {"difference": difference, "holm": p, "verdict": verdict}
-        )
+        claimed = {"features": name, "claim": claim, "better": a, "worse": b}
+        rows.append({**claimed, "difference": difference, "holm": p, "verdict": verdict})
     return rows
 
 

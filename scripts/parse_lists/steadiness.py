@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,13 @@ from rerank.files import write_lines
 def curves(stores: Path, algorithm: int, average: str, rounds: int, seeds: int) -> list[list[float]]:
     """Dev F after each round, for each seed."""
     train, dev = (rerank.load(stores / f"{part}.store") for part in ("train", "dev"))
-    settings = {"algorithm": algorithm, "average": average, "rounds": rounds, "margin": "uneven", "tau": 1}
+    settings: dict[str, Any] = {
+        "algorithm": algorithm,
+        "average": average,
+        "rounds": rounds,
+        "margin": "uneven",
+        "tau": 1,
+    }
     found = []
     for seed in range(1, seeds + 1):
         model = rerank.train(train, dev=dev, metric="PARSEVAL", seed=seed, **settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -104,7 +105,9 @@ def value_rows(
     """A row for each system: its F with an interval, its gain over the first stage, and its costs."""
     judge = parse(METRIC).prepare(lists)
     assert isinstance(judge, SelectingJudge)  # PARSEVAL is
-    gains = {pair.a: pair for pair in pairs if pair.b == FIRST}
+    against = [pair for pair in pairs if pair.b == FIRST]
+    corrected = holm([pair.p_bootstrap for pair in against])
+    gains = {pair.a: replace(pair, holm=p) for pair, p in zip(against, corrected, strict=True)}
     rows = []
     for system, of_items in scores.items():
         found = judge.per_list(of_items)
@@ -123,7 +126,7 @@ def value_rows(
 
 
 def gain_columns(pair: Pair | None) -> dict[str, str]:
-    """The gain over the first stage, and its p-value after Holm's correction."""
+    """The gain over the first stage, and its p-value corrected for all learners."""
     if pair is None or pair.ci is None:
         return {"gain": "", "gain_interval": "", "holm": ""}
     low, high = pair.ci

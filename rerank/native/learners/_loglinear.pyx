@@ -152,8 +152,8 @@ def log_loss(ListBlock block, const double[::1] w, double[::1] gradient):
     cdef Rows rows = block.rows  # copies: the compiler sees that no step changes them
     cdef Rows members = block.members
     cdef const Rows* X = &rows
-    cdef const long long* items = NULL if block.bundled else &block.items[0]
-    cdef const long long* starts = &block.starts[0] if block.bundled else NULL
+    cdef const long long* items = NULL
+    cdef const long long* starts = NULL
     cdef const double* seen = &w[0]
     cdef double* s = &block.slope[0]
     cdef Sums sums
@@ -164,7 +164,10 @@ def log_loss(ListBlock block, const double[::1] w, double[::1] gradient):
     cdef double total = 0.0
     sums.of_bundle = &block.of_bundle[0]
     sums.of_entry = &block.of_entry[0]
-    if block.bundled:
+    if not block.bundled:
+        items = &block.items[0]
+    else:
+        starts = &block.starts[0]
         seen = sums.of_bundle if rows.local.entry == NULL else sums.of_entry
     with nogil:
         memset(&gradient[0], 0, gradient.shape[0] * sizeof(double))

@@ -282,6 +282,13 @@ def test_huge_features_give_a_finite_model_or_an_error(form, layout, penalty, ta
             LogLinear(penalty=penalty, targets=targets).fit(odd)
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e-3, 1e300])
+def test_labels_in_any_unit_give_soft_targets(unit):
+    lists = some_lists(1)
+    weights = LogLinear(targets="soft").fit(lists.replace_labels(lists.labels * unit)).weights
+    np.testing.assert_allclose(weights, LogLinear(targets="soft").fit(lists).weights, atol=1e-6)
+
+
 def test_a_prior_that_outweighs_the_features_is_reported():
     lists = some_lists(1)
     with pytest.warns(DataNote, match="loglinear learnt nothing, prior 100 outweighs every feature"):

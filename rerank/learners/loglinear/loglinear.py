@@ -29,6 +29,7 @@ from rerank.settings import setting
 PRIORS = tuple(10.0 ** (k / 2) for k in range(6, -7, -1))  # 1000 to 0.001, two for each factor of ten
 _PATIENCE = 3  # strengths, or batches, in a row that are worse on dev
 _SHARPNESS = 50.0  # of soft targets, for labels whose range is 1
+_SHARPEST = 1.7e308  # infinity times a difference of 0 has no value
 _BATCHES = 10
 
 
@@ -150,7 +151,7 @@ class LogLinear(Learner):
             return self.sharpness or 0.0
         assert lists.labels is not None  # needs_labels
         width = float(np.nanmax(lists.labels) / 2.0 - np.nanmin(lists.labels) / 2.0)  # halves do not overflow
-        return _SHARPNESS / 2.0 / width if width > 0 else 0.0
+        return min(_SHARPNESS / 2.0 / width, _SHARPEST) if width > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)

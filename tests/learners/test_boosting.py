@@ -15,7 +15,7 @@ from reference.make import LAYOUTS, features
 
 import rerank
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, FitError
+from rerank.errors import ConfigError, DataNote, FitError
 from rerank.learners.boosting.boosting import Boosting
 from rerank.learners.boosting.rounds import savings
 from rerank.models.base import load_model
@@ -181,6 +181,8 @@ def test_sums_drift_little_and_are_repaired():
         notes = Boosting(epsilon=epsilon, rounds=3000).fit(lists).training.notes
         assert 0 < notes["drift"] < 1e-13
         assert 0 < notes["relative_drift"] < 1e-9
+        once = Boosting(epsilon=epsilon, rounds=2).fit(lists).training.notes
+        assert 0 <= once["drift"] < 1e-13
 
 
 def test_an_infinite_step_is_an_error_that_names_the_stump():
@@ -195,7 +197,8 @@ def test_an_infinite_step_is_an_error_that_names_the_stump():
 
 def test_features_that_do_not_differ_within_lists_teach_nothing():
     lists = CandidateLists.from_arrays([[1.0], [1.0], [2.0], [2.0]], [1, 0, 0, 1], group=[2, 2])
-    model = Boosting().fit(lists)
+    with pytest.warns(DataNote, match="arrays: boosting learnt nothing"):
+        model = Boosting().fit(lists)
     assert model.n_rounds == 0
     assert model.training.rounds.converged
     assert model.curve == []

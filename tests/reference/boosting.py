@@ -93,3 +93,92 @@ def exp_rounds(g, importance, margins, epsilon, rounds):
         loss = math.fsum(s * math.exp(-m) for s, m in zip(importance, margins, strict=True))
         out.append((k, step, loss, sum(m <= 0 for m in margins)))
     return out
+
+
+def shares_of(groups, margins):
+    """q of each pair (equation B.1), and the loss."""
+    q, loss = [], 0.0
+    for first, last in groups:
+        terms = [math.exp(-m) for m in margins[first:last]]
+        norm = 1.0 + math.fsum(terms)
+        q += [term / norm for term in terms]
+        loss += math.log(norm)
+    return q, loss
+
+
+def log_rounds(g, groups, margins, epsilon, rounds):
+    """The rounds of Appendix B as (stump, step, loss)."""
+    margins = list(margins)
+    out = []
+    for _ in range(rounds):
+        q, _ = shares_of(groups, margins)
+        total = math.fsum(q)
+        up = [math.fsum(w for w, row in zip(q, g, strict=True) if row[k] > 0) for k in range(len(g[0]))]
+        down = [math.fsum(w for w, row in zip(q, g, strict=True) if row[k] < 0) for k in range(len(g[0]))]
+        gains = [abs(math.sqrt(a) - math.sqrt(b)) for a, b in zip(up, down, strict=True)]
+        k = first_largest(gains, total)
+        if gains[k] ** 2 <= np.finfo(float).eps * total:
+            break
+        step = step_of(up[k] + epsilon * total, down[k] + epsilon * total)
+        if step == 0:
+            break
+        margins = [m + step * row[k] for m, row in zip(margins, g, strict=True)]
+        out.append((k, step, shares_of(groups, margins)[1]))
+    return out
+
+
+def scaled_step(k, h, lists, scores):
+    """BestWt by iterative scaling (4.6), None if the best items lack the stump, and the loss after it.
+
+    h[item][k] is the value of stump k; lists are (best, others) of items, whose scores are given.
+    """
+    count = sum(h[best][k] for best, _ in lists)
+
+    def expected(step):
+        total = 0.0
+        for best, others in lists:
+            terms = [math.exp(scores[j] + step * h[j][k]) for j in (best, *others)]
+            total += sum(t * h[j][k] for t, j in zip(terms, (best, *others), strict=True)) / sum(terms)
+        return total
+
+    def loss(step):
+        total = 0.0
+        for best, others in lists:
+            margins = [scores[best] - scores[j] + step * (h[best][k] - h[j][k]) for j in others]
+            total += math.log(1.0 + sum(math.exp(-m) for m in margins))
+        return total
+
+    if count == 0:
+        return None
+    step = 0.0
+    for _ in range(100):
+        change = math.log(count / expected(step))
+        step += change
+        if abs(change) < 1e-9:
+            break
+    step = round(step * UNITS) / UNITS
+    return step, loss(step)
+
+
+def scaling_rounds(h, lists, scores, rounds):
+    """The rounds of section 4.6 as (stump, step, loss)."""
+    scores = list(scores)
+    out = []
+    for _ in range(rounds):
+        found = [scaled_step(k, h, lists, scores) for k in range(len(h[0]))]
+        now = log_loss(lists, scores)
+        gains = [0.0 if f is None else math.sqrt(max(now - f[1], 0.0)) for f in found]
+        k = first_largest(gains, now)
+        if gains[k] ** 2 <= np.finfo(float).eps * now:
+            break
+        step, loss = found[k]
+        scores = [s + step * h[j][k] for j, s in enumerate(scores)]
+        out.append((k, step, loss))
+    return out
+
+
+def log_loss(lists, scores):
+    """The logistic loss of scores."""
+    return sum(
+        math.log(1.0 + sum(math.exp(scores[j] - scores[best]) for j in others)) for best, others in lists
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ from pydantic import model_validator
 from rerank.data.base_scores import base_column, base_scores_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import FitError
+from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.boosting.base_weight import exact_weight
 from rerank.learners.boosting.binning import thresholds_of
@@ -23,9 +24,13 @@ from rerank.models.base import Model
 from rerank.models.stumps import StumpModel, Thresholds
 from rerank.models.training import DataRecord, RoundsRecord
 from rerank.native.learners._boosting_exp import ExpLoss
+from rerank.native.learners._boosting_index import hits as hits_of
 from rerank.native.learners._boosting_index import index
+from rerank.native.learners._boosting_log import LogLoss, ScaledLogLoss
 from rerank.settings import setting
 
+_EPSILON = 0.0025  # the best one of the paper
+_LEAST, _SCALINGS = 1e-9, 100  # iterative scaling ends when a step changes by less, or after so many times
 _PASSES = 10.0  # of changes of sums, after which all are computed anew
 
 
@@ -36,7 +41,8 @@ class Boosting(Learner):
     F(x) = alpha_0 * L(x) + the sum of alpha_k * h_k(x), with the base score L and indicators h_k: a feature
     is at or above a threshold. The pairs of a list are its best item (by label, then base score, then order)
     and each item of a smaller label. The exponential loss is the sum over pairs of S * exp(-M) with the
-    margin M = F(best) - F(other); S is the difference of the labels or 1. For the paper's Score of parses,
+    margin M = F(best) - F(other); S is the difference of the labels or 1. The logistic loss is the sum over
+    lists of log(1 + the sum of exp(-M)): -log P(best) of a log-linear model. For the paper's Score of parses,
     F1 / 100 times the constituents of the gold tree, make labels of it: --label PARSEVAL.score.
 
     alpha_0 is set first, alone. In each round G_k = |sqrt(W_k+) - sqrt(W_k-)| chooses an indicator, the first
@@ -45,13 +51,17 @@ class Boosting(Learner):
     root of Z are tied, and steps are multiples of 2^-40, so that rounding decides nothing. A feature that is
     the base score makes no indicator; alpha_0 becomes its weight.
 
+    For the logistic loss the fast engine is Appendix B, where W+ and W- are sums of exp(-M) / (1 + the list's
+    sum) and the gain is a bound. The reference is section 4.6: the best step of every indicator by iterative
+    scaling, and the one by which the loss falls most.
+
     References
     ----------
     Collins, Koo: Discriminative reranking for natural language parsing. Computational Linguistics 31, 2005.
     """
 
     name = "boosting"
-    summary = "boosting of indicators by the exponential loss, one feature a round"
+    summary = "boosting of indicators by the exponential or the logistic loss, one a round"
     source = "Collins & Koo 2005"
     scale_invariant = True
     in_rounds = True
@@ -63,16 +73,24 @@ class Boosting(Learner):
     relevant: float | None = setting(
         None, "classification: items with this label or a larger one are relevant; none = 1"
     )
+    loss: Literal["exp", "log"] = setting("exp", "the exponential loss, or the logistic one")
     engine: Literal["reference", "fast"] = setting(
-        "fast", "compute all sums in each round (Figure 3), or only those that change (Figure 4)"
+        "fast",
+        "exp: compute all sums in each round (Figure 3), or only those that change (Figure 4); "
+        "log: iterative scaling of all indicators (4.6), or Appendix B",
     )
-    epsilon: float = setting(0.0025, "smoothing of the steps, in units of the loss", ge=0, lt=1)
+    epsilon: float | None = setting(
+        None, "smoothing of the steps, in units of Z; none = 0.0025; iterative scaling has none", ge=0, lt=1
+    )
     rounds: int = setting(1000, "most rounds; fewer if no indicator lowers the loss", ge=1)
     pair_weighting: Literal["auto", "score", "one"] = setting(
-        "auto", "S: the difference of the labels, or 1; auto = score for rankings, one for classes"
+        "auto",
+        "S of loss=exp: the difference of the labels, or 1; auto = score for rankings, one for classes",
     )
     alpha0: Literal["auto"] | float = setting(
-        "auto", "weight of the base score; auto = the exact minimiser of the loss in [0.001, 10]; 0 = none"
+        "auto",
+        "weight of the base score; auto = for exp the exact minimiser of the loss in [0.001, 10], for log 1; "
+        "0 = none",
     )
     bins: int | None = setting(
         32,
@@ -90,7 +108,17 @@ class Boosting(Learner):
             raise ValueError("relevant is for task=classification: rankings compare labels")
         if self.pair_weighting == "score" and self.task == "classification":
             raise ValueError("pair_weighting=score is for task=ranking: items of a class count the same")
+        if self.pair_weighting == "score" and self.loss == "log":
+            raise ValueError("pair_weighting=score is for loss=exp: the logistic loss weights no pair")
+        if self.epsilon is not None and self._scales:
+            raise ValueError(
+                "epsilon is not for loss=log, engine=reference: iterative scaling smooths nothing"
+            )
         return self
+
+    @property
+    def _scales(self) -> bool:
+        return self.loss == "log" and self.engine == "reference"
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         examples = self._examples(lists)
@@ -100,9 +128,7 @@ class Boosting(Learner):
         stumps = thresholds_of(features, self.bins, base.column)
         differences = index(lists.features.matrix(), stumps.native, examples.pairs)
         margin = base.weight * examples.differences(base.scores)
-        passes = 0.0 if self.engine == "reference" else _PASSES
-        loss = ExpLoss(differences, margin, examples.importance, self.epsilon, passes)
-        found = run(loss, self.rounds)
+        found = run(self._loss(lists, stumps, examples, differences, margin), self.rounds)
         if found.infinite is not None:
             name = lists.names()[stumps.feature[found.infinite]]
             at = f"{name!r} >= {stumps.at[found.infinite]:.6g}"
@@ -110,12 +136,29 @@ class Boosting(Learner):
                 f"{lists.source}: {at} is right on every pair that it tells apart, so that its step is "
                 f"infinite after {len(found.steps)} rounds; epsilon > 0 smooths it"
             )
+        if not len(found.steps):
+            text = f"{lists.source}: boosting learnt nothing: no feature tells the best items from the others"
+            warnings.warn(text, DataNote, stacklevel=2)
         return self._model(lists, inputs, stumps, base, found, examples)
+
+    def _loss(
+        self, lists: CandidateLists, stumps: Thresholds, examples: Examples, differences: Any, margin: Floats
+    ) -> Any:
+        """The kernel's loss."""
+        epsilon = _EPSILON if self.epsilon is None else self.epsilon
+        passes = 0.0 if self.engine == "reference" else _PASSES
+        if self.loss == "exp":
+            return ExpLoss(differences, margin, examples.importance, epsilon, passes)
+        if not self._scales:
+            return LogLoss(differences, margin, examples.groups, epsilon, passes)
+        hits = np.empty(len(stumps), dtype=np.int64)
+        hits_of(lists.features.matrix(), stumps.native, examples.winners, hits)
+        return ScaledLogLoss(differences, margin, examples.groups, hits, _LEAST, _SCALINGS)
 
     def _examples(self, lists: CandidateLists) -> Examples:
         if self.task == "classification":
             return class_examples(lists, 1.0 if self.relevant is None else self.relevant)
-        return ranking_examples(lists, self.pair_weighting != "one")
+        return ranking_examples(lists, self.loss == "exp" and self.pair_weighting != "one")
 
     def _base(self, lists: CandidateLists, examples: Examples) -> _Base:
         """The base score and its weight; raises FitError if it is asked for and there is none."""
@@ -130,7 +173,7 @@ class Boosting(Learner):
         elif not differences.any():
             return _Base(np.zeros(lists.n_items), 0.0)
         else:
-            weight = exact_weight(differences, examples.importance)
+            weight = 1.0 if self.loss == "log" else exact_weight(differences, examples.importance)
         column = base_column(lists)
         if column is None:
             return _Base(scores, weight)

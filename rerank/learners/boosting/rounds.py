@@ -90,6 +90,8 @@ def run(loss: Any, rounds: int) -> Run:
         traces.append(trace)
         done += trace.n
 
+    loss.measure()
+
     def column(name: str) -> Any:
         return np.concatenate([getattr(trace, name)[: trace.n] for trace in traces])
 

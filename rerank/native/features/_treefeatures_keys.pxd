@@ -9,16 +9,6 @@ from libc.string cimport memset
 
 from rerank.native.data._number cimport u64
 
-cdef extern from *:
-    """
-    #if defined(__GNUC__)
-    #define rerank_prefetch(p) __builtin_prefetch(p)
-    #else
-    #define rerank_prefetch(p) ((void)(p))
-    #endif
-    """
-    void prefetch "rerank_prefetch"(const void* p) noexcept nogil
-
 cdef enum:
     ABSENT = -1
     NO_MEMORY = -2

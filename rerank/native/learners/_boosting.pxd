@@ -10,9 +10,22 @@ from libc.math cimport fabs
 from libc.math cimport rint
 from libc.math cimport sqrt
 
+from rerank.native.data._prefetch cimport prefetch
+
 # Features of a block, of whose gains one maximum is kept.
 cdef enum:
     BLOCK = 512
+
+# Four stumps, whose sums fill a line of the processor's cache and are looked at together; the next line has
+# what is read whenever they have changed.
+cdef enum:
+    LINE = 4
+
+cdef struct Line:
+    double[8] w  # W+ and W- of each
+    float[8] largest  # each of them at its largest since it was computed from its pairs
+    double[4] gain
+
 
 # The index of a set of pairs, both ways: Figure 4's B (stumps by pair) and A (pairs by stump). Stumps are
 # numbered from the one with the most pairs down, so that the sums which change most lie close together.
@@ -29,14 +42,12 @@ cdef struct State:
     Index index
     double* margin  # of each pair
     double* weight  # of each pair, from its margin
-    double* w  # W+ and W- of stump k are w[2 * k] and w[2 * k + 1]
-    double* largest  # each of them at its largest since it was computed from its pairs
-    double* gain
+    Line* lines  # stump k is number k % LINE of line k // LINE
     double* bound  # of each block: no gain in it is larger
     char* reached  # whether one is equal
-    int* touched  # stumps whose sums have changed in this round
-    char* fresh  # whether a stump is not among them
-    Py_ssize_t n_touched
+    char* changed  # whether sums of a line have changed in this round
+    int* touched  # the lines that have changed
+    Py_ssize_t n_words  # of 8 lines
     Py_ssize_t n_blocks
     const int* order  # the caller's number of each stump
 
@@ -58,14 +69,28 @@ cdef class Trace:
     cdef readonly Py_ssize_t n
 
 
+# The base of losses: they differ in the weights of pairs, and in what else changes with a margin.
 cdef class Boost:
     cdef State state
     cdef readonly Differences differences
     cdef readonly object margin, weight
     cdef readonly double drift, relative_drift
+    cdef readonly long long refreshed
     cdef tuple held
+    cdef double epsilon
+    cdef double passes
+    cdef double total  # of the weights
+    cdef double computed  # the total when it was last computed from the pairs
+    cdef long long changes
+    cdef long long errors
+    cdef double weighted
 
-    cdef void refresh(self, double total, double scale) noexcept nogil
+    cdef double reweigh(self) noexcept nogil
+    cdef long long move(self, Py_ssize_t k, double step) noexcept nogil
+    cdef double log_loss(self) noexcept nogil
+    cdef int choose(self, Py_ssize_t* stump, double* step) noexcept nogil
+    cdef void refresh(self, bint compare) noexcept nogil
+    cdef int one_round(self, int* stump, double* step, long long* work) noexcept nogil
 
 
 cdef inline double gain_of(const double* w) noexcept nogil:
@@ -78,33 +103,65 @@ cdef inline double stepped(double value) noexcept nogil:
     return rint(value * 1099511627776.0) / 1099511627776.0
 
 
+cdef inline double* sums_of(State* s, Py_ssize_t k) noexcept nogil:
+    """Return where W+ and W- of stump k are."""
+    return s.lines[k // LINE].w + 2 * (k % LINE)
+
+
+cdef inline double gain_at(State* s, Py_ssize_t k) noexcept nogil:
+    """Return the gain of stump k."""
+    return s.lines[k // LINE].gain[k % LINE]
+
+
 cdef inline void change_weight(State* s, Py_ssize_t pair, double change) noexcept nogil:
     """INOUT the sums of the stumps of a pair, whose weight has changed."""
     cdef const unsigned int* stumps = s.index.stumps
+    cdef Line* lines = s.lines
+    cdef char* changed = s.changed
     cdef long long at
-    cdef double* w = s.w
-    cdef char* fresh = s.fresh
-    cdef int* touched = s.touched
-    cdef Py_ssize_t n = s.n_touched
     for at in range(s.index.of_pair[pair], s.index.of_pair[pair + 1]):
-        w[stumps[at]] += change
-        touched[n] = <int>(stumps[at] >> 1)
-        n += fresh[stumps[at] >> 1]
-        fresh[stumps[at] >> 1] = 0
-    s.n_touched = n
+        lines[stumps[at] >> 3].w[stumps[at] & 7] += change
+        changed[stumps[at] >> 3] = 1
 
 
 cdef inline void compute(State* s, Py_ssize_t k) noexcept nogil:
     """OUT the sums of stump k, from the weights of its pairs."""
     cdef double[2] total
     cdef const unsigned int* pairs = s.index.pairs
+    cdef double* w = sums_of(s, k)
+    cdef float* largest = s.lines[k // LINE].largest + 2 * (k % LINE)
     cdef long long at
     total[0] = 0.0
     total[1] = 0.0
     for at in range(s.index.of_stump[k], s.index.of_stump[k + 1]):
         total[pairs[at] & 1] += s.weight[pairs[at] >> 1]
-    s.w[2 * k] = s.largest[2 * k] = total[0]
-    s.w[2 * k + 1] = s.largest[2 * k + 1] = total[1]
+    w[0] = total[0]
+    w[1] = total[1]
+    largest[0] = <float>total[0]
+    largest[1] = <float>total[1]
+
+
+cdef inline void settle_line(State* s, Py_ssize_t line) noexcept nogil:
+    """INOUT the gains of a line of stumps and the bound of their block; see settle."""
+    cdef Line* sums = s.lines + line
+    cdef Py_ssize_t block = line * LINE // BLOCK
+    cdef Py_ssize_t k
+    cdef int i
+    cdef double gain
+    for i in range(8):
+        if sums.w[i] < 1e-3 * sums.largest[i]:
+            k = line * LINE + i // 2
+            compute(s, k)
+        elif sums.w[i] > sums.largest[i]:
+            sums.largest[i] = <float>sums.w[i]
+    for i in range(LINE):
+        gain = gain_of(sums.w + 2 * i)
+        if gain >= s.bound[block]:
+            s.bound[block] = gain
+            s.reached[block] = 1
+        elif sums.gain[i] == s.bound[block]:
+            s.reached[block] = 0
+        sums.gain[i] = gain
 
 
 cdef inline void settle(State* s) noexcept nogil:
@@ -113,40 +170,30 @@ cdef inline void settle(State* s) noexcept nogil:
     A sum that has fallen to a thousandth of its largest value is computed anew from its pairs: the rounding
     errors of the larger value would be errors of the smaller one.
     """
+    cdef const unsigned long long* words = <const unsigned long long*>s.changed
+    cdef Py_ssize_t word
     cdef Py_ssize_t i
-    cdef int k
-    cdef double gain
-    cdef Py_ssize_t block
-    cdef double* w
-    cdef double* largest
-    for i in range(s.n_touched):
-        k = s.touched[i]
-        s.fresh[k] = 1
-        w = s.w + 2 * k
-        largest = s.largest + 2 * k
-        if w[0] < 1e-3 * largest[0] or w[1] < 1e-3 * largest[1]:
-            compute(s, k)
-        largest[0] = max(largest[0], w[0])
-        largest[1] = max(largest[1], w[1])
-        gain = gain_of(w)
-        block = k // BLOCK
-        if gain >= s.bound[block]:
-            s.bound[block] = gain
-            s.reached[block] = 1
-        elif s.gain[k] == s.bound[block]:
-            s.reached[block] = 0
-        s.gain[k] = gain
-    s.n_touched = 0
+    cdef Py_ssize_t n = 0
+    for word in range(s.n_words):
+        if words[word]:
+            for i in range(8 * word, 8 * word + 8):
+                s.touched[n] = <int>i
+                n += s.changed[i]
+                s.changed[i] = 0
+    for i in range(n):
+        prefetch(&s.lines[s.touched[min(i + 8, n - 1)]].gain[0])
+        settle_line(s, s.touched[i])
 
 
 cdef inline void scan_block(State* s, Py_ssize_t block) noexcept nogil:
     """OUT the largest gain of a block."""
-    cdef Py_ssize_t last = min((block + 1) * BLOCK, s.index.n_stumps)
-    cdef Py_ssize_t k
+    cdef Py_ssize_t line
+    cdef int i
     cdef double most = 0.0
-    for k in range(block * BLOCK, last):
-        if s.gain[k] > most:
-            most = s.gain[k]
+    for line in range(block * (BLOCK // LINE), min((block + 1) * (BLOCK // LINE), 8 * s.n_words)):
+        for i in range(LINE):
+            if s.lines[line].gain[i] > most:
+                most = s.lines[line].gain[i]
     s.bound[block] = most
     s.reached[block] = 1
 
@@ -183,6 +230,6 @@ cdef inline Py_ssize_t best_stump(State* s, double total) noexcept nogil:
             scan_block(s, block)
         if s.bound[block] >= least:
             for k in range(block * BLOCK, min((block + 1) * BLOCK, s.index.n_stumps)):
-                if s.gain[k] >= least and (best < 0 or s.order[k] < s.order[best]):
+                if gain_at(s, k) >= least and (best < 0 or s.order[k] < s.order[best]):
                     best = k
     return best

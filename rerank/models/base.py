@@ -138,6 +138,11 @@ class Model(ABC):
     def explain(self) -> list[tuple[str, float]]:
         """Return (feature, weight) rows for ``rerank show``, largest magnitude first."""
 
+    def n_weighted(self) -> int:
+        """Return how many features have a weight that is not 0."""
+        known = set(self.feature_names)
+        return sum(name in known for name, _ in self.explain())
+
     def score(self, lists: CandidateLists, *, strict: bool = False) -> Floats:
         """Return a score for each item, float64 (n_items), in the order of the caller's rows.
 

@@ -160,6 +160,10 @@ class StumpModel(Weighted):
     def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
         return cls(feature_names, *(arrays[name] for name in ("weights", "feature", "threshold", "step")))
 
+    def n_weighted(self) -> int:
+        stumps, step = self.stumps
+        return len(np.union1d(stumps.feature[step != 0], np.flatnonzero(self.weights)))
+
     def explain(self) -> list[tuple[str, float]]:
         """Return the weights of features and the steps of stumps, largest magnitude first."""
         stumps, step = self.stumps

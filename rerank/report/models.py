@@ -58,9 +58,7 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     if parts["seeds"]:
         rows.append(("seeds", _flat(parts["seeds"])))
     weights = model.explain()
-    known = set(model.feature_names)
-    weighted = sum(name in known for name, _ in weights)
-    rows.append(("features", f"{len(model.feature_names)}, {weighted} with a weight"))
+    rows.append(("features", f"{len(model.feature_names)}, {model.n_weighted()} with a weight"))
     lines = facts(rows)
     heaviest = weights[:top]
     if heaviest:

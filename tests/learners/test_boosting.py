@@ -188,7 +188,9 @@ def test_sums_drift_little_and_are_repaired():
 def test_an_infinite_step_is_an_error_that_names_the_stump():
     lists = CandidateLists.from_arrays([[1.0, 3], [0, 3], [0, 3]], [1, 0, 0], feature_names=["good", "same"])
     for engine in ("fast", "reference"):
-        with pytest.raises(FitError, match=r"arrays: 'good' >= 1 is right on every pair .* infinite after 0"):
+        with pytest.raises(
+            FitError, match=r"arrays: 'good' >= 1 points the same way on every pair .* infinite after 0"
+        ):
             Boosting(epsilon=0, engine=engine).fit(lists)
         model = Boosting(epsilon=1e-9, rounds=50, engine=engine).fit(lists)
         assert np.isfinite(model.step).all()

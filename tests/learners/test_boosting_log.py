@@ -138,7 +138,9 @@ def test_both_engines_reach_the_same_minimum():
 
 def test_a_stump_without_a_counterexample_is_infinite_without_smoothing():
     lists = CandidateLists.from_arrays([[1.0, 3], [0, 3], [0, 3]], [1, 0, 0], feature_names=["good", "same"])
-    with pytest.raises(FitError, match=r"'good' >= 1 is right on every pair .* infinite after 0 rounds"):
+    with pytest.raises(
+        FitError, match=r"'good' >= 1 points the same way on every pair .* infinite after 0 rounds"
+    ):
         Boosting(loss="log", epsilon=0).fit(lists)
     for settings_ in ({"epsilon": 1e-9}, {"engine": "reference"}):
         model = Boosting(loss="log", rounds=40, **settings_).fit(lists)

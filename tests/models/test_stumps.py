@@ -61,6 +61,7 @@ def test_steps_of_one_stump_are_summed_and_shown():
     parts = (np.array([1, 0, 1], np.int32), np.array([2.0, 1.0, 2.0]), np.array([1.0, -0.5, 0.25]))
     model = StumpModel(["a", "b"], np.array([0.0, 3.0]), *parts)
     assert model.explain() == [("b", 3.0), ("b >= 2", 1.25), ("a >= 1", -0.5)]
+    assert model.n_weighted() == 2
 
 
 @pytest.mark.parametrize(

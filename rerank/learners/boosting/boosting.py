@@ -133,7 +133,7 @@ class Boosting(Learner):
             name = lists.names()[stumps.feature[found.infinite]]
             at = f"{name!r} >= {stumps.at[found.infinite]:.6g}"
             raise FitError(
-                f"{lists.source}: {at} is right on every pair that it tells apart, so that its step is "
+                f"{lists.source}: {at} points the same way on every pair that it tells apart: its step is "
                 f"infinite after {len(found.steps)} rounds; epsilon > 0 smooths it"
             )
         if not len(found.steps):

@@ -16,8 +16,6 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -46,14 +44,9 @@ def run(config: TrainConfig, stores: Path, part: str) -> dict[str, Any]:
         "chosen": chosen.tolist(),
         "seconds": round(seconds, 2),
         "memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
-        "features_used": used(model),
+        "features_used": model.n_weighted(),
         **facts(model),
     }
-
-
-def used(model: Model) -> int:
-    """Return the number of features with a weight."""
-    return int(np.count_nonzero([value for _, value in model.explain()]))
 
 
 def facts(model: Model) -> dict[str, Any]:

@@ -53,15 +53,13 @@ def test_a_configuration_trains(path, rerank, tmp_path, monkeypatch):
     monkeypatch.setenv("RERANK_DATA", "/data")
     config = read_config(str(path))
     in_rounds = "rounds" in type(learner_of(config)).model_fields
-    given = ["train", path, "--out", tmp_path / "model", *(["--set", "rounds=2"] if in_rounds else [])]
+    rounds = "grid.rounds=[1, 2]" if "rounds" in config.grid else "rounds=2"
+    given = ["train", path, "--out", tmp_path / "model", *(["--set", rounds] if in_rounds else [])]
     if config.data.refs:
         given += write_texts(tmp_path)
     elif str(config.data.label).startswith("PARSEVAL"):
         save(parse_lists(1), str(tmp_path / "train.store"))
         given += ["--data", tmp_path / "train.store"]
-        if config.select.choose == "dev":
-            save(parse_lists(2), str(tmp_path / "dev.store"))
-            given += ["--dev", tmp_path / "dev.store"]
     else:
         long_lists = tmp_path / "long.letor"
         write_long_lists(long_lists, graded=config.learner["name"] != "perceptron")

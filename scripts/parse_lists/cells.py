@@ -32,12 +32,11 @@ from rerank.models.base import Model
 
 def run(config: TrainConfig, stores: Path, part: str) -> dict[str, Any]:
     """Return what one cell chose, learnt and cost."""
-    needs_dev = config.select.choose == "dev"
-    lists, dev, test = division(stores, part, needs_dev=needs_dev)
+    lists, test = division(stores, part)
     if config.data.label is not None:
-        lists, dev = (rerank.label(some, config.data.label) for some in (lists, dev))
+        lists = rerank.label(lists, config.data.label)
     started = time.process_time()
-    model = fit_by(plan_of(config), learner_of(config), lists, dev if needs_dev else None).model
+    model = fit_by(plan_of(config), learner_of(config), lists).model
     seconds = time.process_time() - started
     chosen = first_largest(model.score(test), test.offsets) - test.offsets[:-1]
     return {
@@ -50,7 +49,7 @@ def run(config: TrainConfig, stores: Path, part: str) -> dict[str, Any]:
 
 
 def facts(model: Model) -> dict[str, Any]:
-    """Return what was chosen on folds of the training lists or on dev lists."""
+    """Return what was chosen on folds of the training lists."""
     training = model.training
     found: dict[str, Any] = {"rounds": getattr(training.rounds, "kept", None)}
     if training.choice is not None:

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 import rerank
 from rerank import CandidateLists, DataError
-from rerank.data.folds import folds, split
+from rerank.data.folds import folds
 from rerank.data.joining import joined
 from rerank.experiment import parse_files
 
 PARTS = ("train", "dev", "test")
 FEATURES = ("our", "bllip")  # Collins & Koo's templates with the log probability, and BLLIP's features
 SEED = 1  # of the folds
-
-
-class Division(NamedTuple):
-    """What a model is trained and tested on."""
-
-    train: CandidateLists
-    dev: CandidateLists
-    test: CandidateLists
 
 
 def make_stores(data: Path, folder: Path) -> None:
@@ -53,19 +44,11 @@ def make_stores(data: Path, folder: Path) -> None:
         rerank.save(same, str(stores["bllip"][part]))
 
 
-def division(folder: Path, part: str, *, needs_dev: bool) -> Division:
-    """Return the lists of one part: "test", or "K/N" for the K-th of N folds over all sentences.
-
-    The dev lists of "test" are dev.store. Those of a fold are a tenth of its training lists, if they are
-    needed; otherwise these are trained on.
-    """
-    parts = [rerank.load(folder / f"{name}.store") for name in PARTS]
+def division(folder: Path, part: str) -> tuple[CandidateLists, CandidateLists]:
+    """Return training and test lists: of "test", or of "K/N", the K-th of N folds over all sentences."""
     if part == "test":
-        return Division(*parts)
+        return rerank.load(folder / "train.store"), rerank.load(folder / "test.store")
     at, n = map(int, part.split("/"))
-    whole = joined(parts)
+    whole = joined([rerank.load(folder / f"{name}.store") for name in PARTS])
     train, test = folds(whole.n_lists, n, SEED)[at - 1]
-    if not needs_dev:
-        return Division(whole.subset(train), parts[1], whole.subset(test))
-    rest, dev = split(len(train), [0.9, 0.1], SEED)
-    return Division(whole.subset(train[rest]), whole.subset(train[dev]), whole.subset(test))
+    return whole.subset(train), whole.subset(test)

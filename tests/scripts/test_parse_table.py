@@ -77,16 +77,6 @@ def test_folds_judge_every_sentence_once(folder, monkeypatch):
     assert values["top-even"]["lists"] == "60"
 
 
-def test_learners_that_choose_on_dev_lists_get_some(folder, monkeypatch):
-    run(monkeypatch, folder, "--features", "our", "--learners", "boosting", "--cv", "2")
-    values = {row["system"]: row for row in rows(folder / "values-cv2.tsv")}
-    assert json.loads(values["boosting"]["settings"].split("} x")[0] + "}")["epsilon"] in (
-        0.001,
-        0.0025,
-        0.0075,
-    )
-
-
 def test_a_cell_that_fails_is_reported_and_left_out(folder, monkeypatch, capsys):
     (folder / "stores" / "our" / "train.store" / "meta.json").write_text("{}")
     run(monkeypatch, folder, "--features", "our", "--learners", "cd02")

@@ -106,7 +106,7 @@ def explain(error: ValidationError, owner: type[BaseModel]) -> list[str]:
 def _found(value: Any) -> str:
     """A value as it can be typed."""
     if value is None or isinstance(value, bool):
-        return _value_text(value)
+        return value_text(value)
     return repr(list(value) if isinstance(value, tuple) else value)
 
 
@@ -179,7 +179,7 @@ def describe(owner: type[Settings]) -> list[tuple[str, str, str, str]]:
     """Return (name, type or choices, default, help) of each setting, in the order of declaration."""
     rows = []
     for name, field in owner.model_fields.items():
-        rows.append((name, _type_text(field), _value_text(field.default), field.description or ""))
+        rows.append((name, _type_text(field), value_text(field.default), field.description or ""))
     return rows
 
 
@@ -198,5 +198,6 @@ def _type_text(field: pydantic.fields.FieldInfo) -> str:
     return " ".join([name, *limits]) + alternative + none
 
 
-def _value_text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """Return a value of a setting as help and tables print it."""
     return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rerank.models.training import CellRecord, ChoiceRecord, Training
 from rerank.report.training import number
+from rerank.settings import value_text
 from rerank.text import count
 
 _MOST = 12
@@ -34,7 +35,7 @@ def _best_first(choice: ChoiceRecord) -> list[int]:
 
 
 def _cell(cell: CellRecord) -> str:
-    parts = [f"{key}={_text(value)}" for key, value in cell.settings.items()]
+    parts = [f"{key}={value_text(value)}" for key, value in cell.settings.items()]
     if cell.rounds is not None:
         parts.append(count(cell.rounds, "round"))
     if cell.factor is not None:
@@ -42,10 +43,6 @@ def _cell(cell: CellRecord) -> str:
     if cell.added is not None:
         parts.append(f"base score plus {cell.added:.4g}")
     return " ".join(parts)
-
-
-def _text(value: object) -> str:
-    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def cell_rows(training: Training) -> list[str]:
@@ -60,6 +57,6 @@ def cell_rows(training: Training) -> list[str]:
     for i, cell in enumerate(choice.cells, 1):
         facts = [cell.rounds, cell.factor, cell.added, cell.value]
         shown = ["" if fact is None else repr(fact) for fact in facts]
-        settings = [_text(cell.settings[key]) for key in keys]
+        settings = [value_text(cell.settings[key]) for key in keys]
         rows.append("\t".join([*settings, *shown, str(int(i == choice.chosen))]))
     return rows

@@ -44,6 +44,23 @@ def first_best_items(lists: CandidateLists) -> Index:
     return first_largest(lists.first_best, lists.offsets)
 
 
+def best_items(lists: CandidateLists) -> Index:
+    """Return the item with the largest label of each list, int64 (n_lists), -1 if none is judged.
+
+    On ties the largest base score wins, then the first item.
+    """
+    assert lists.labels is not None
+    starts = lists.offsets[:-1]
+    labels = np.where(np.isnan(lists.labels), -np.inf, lists.labels)
+    ahead = np.isfinite(labels) & (labels == np.repeat(np.maximum.reduceat(labels, starts), lists.lengths))
+    if lists.base_scores is not None:
+        base = np.where(ahead & ~np.isnan(lists.base_scores), lists.base_scores, -np.inf)
+        ahead &= base == np.repeat(np.maximum.reduceat(base, starts), lists.lengths)
+    items = np.where(ahead, np.arange(lists.n_items), lists.n_items)
+    first = np.minimum.reduceat(items, starts)
+    return np.where(first < lists.n_items, first, -1)
+
+
 @dataclass(frozen=True, eq=False)
 class Leads:
     """Each list's first-best and the item that leads it; three columns (n_lists).

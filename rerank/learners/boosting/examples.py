@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.data.columns.offsets import offsets_of
+from rerank.data.leads import best_items
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.errors import FitError
@@ -54,23 +55,6 @@ class Examples:
         padded = np.append(values, 0.0)
         with np.errstate(over="ignore"):  # callers report what is not finite
             return padded[self.pairs[0]] - padded[self.pairs[1]]
-
-
-def best_items(lists: CandidateLists) -> Index:
-    """Return the item with the largest label of each list, int64 (n_lists), -1 if none is judged.
-
-    On ties the largest base score wins, then the first item.
-    """
-    assert lists.labels is not None
-    starts = lists.offsets[:-1]
-    labels = np.where(np.isnan(lists.labels), -np.inf, lists.labels)
-    ahead = np.isfinite(labels) & (labels == np.repeat(np.maximum.reduceat(labels, starts), lists.lengths))
-    if lists.base_scores is not None:
-        base = np.where(ahead & ~np.isnan(lists.base_scores), lists.base_scores, -np.inf)
-        ahead &= base == np.repeat(np.maximum.reduceat(base, starts), lists.lengths)
-    items = np.where(ahead, np.arange(lists.n_items), lists.n_items)
-    first = np.minimum.reduceat(items, starts)
-    return np.where(first < lists.n_items, first, -1)
 
 
 def ranking_examples(lists: CandidateLists, weighted: bool) -> Examples:

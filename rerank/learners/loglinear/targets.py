@@ -6,9 +6,10 @@ from typing import Literal
 
 import numpy as np
 
+from rerank.data.leads import best_items
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.data.types import Floats, Index, Mask
+from rerank.data.types import Floats
 from rerank.errors import FitError
 from rerank.learners.base import checked_list_weights
 from rerank.learners.loglinear.likelihood import TargetLists
@@ -44,32 +45,18 @@ def target_lists(
         raise FitError(f"{lists.source}: no list has two different labels")
     assert lists.labels is not None
     starts, sizes = pairs.offsets[:-1], np.diff(pairs.offsets)
-    is_best = pairs.rank == 1
     if targets == "soft":
         labels = lists.labels[pairs.items]  # the largest ones come first
         with np.errstate(over="ignore"):  # a gap of labels that overflows has no share
             target = np.exp(sharpness * (labels - np.repeat(labels[starts], sizes)))
     elif targets == "best":
-        target = np.zeros(len(pairs.items))
-        target[_first_best(lists, pairs.items, is_best, starts)] = 1.0
+        best = best_items(lists)[pairs.lists]
+        target = (pairs.items == np.repeat(best, sizes)).astype(np.float64)
     else:
-        target = is_best.astype(np.float64)
+        target = (pairs.rank == 1).astype(np.float64)
     if targets != "any":
         target /= np.repeat(np.add.reduceat(target, starts), sizes)
     weight = checked_list_weights(list_weights, lists)[pairs.lists]
     if not weight.any():
         raise FitError(f"{lists.source}: every list with two different labels has weight 0")
     return TargetLists(pairs.offsets, pairs.items, target, weight, targets == "any")
-
-
-def _first_best(lists: CandidateLists, items: Index, is_best: Mask, starts: Index) -> Index:
-    """The place of the best item of each list: by label, base score and order."""
-    if lists.base_scores is None:
-        return starts
-    base = lists.base_scores[items]
-    base = np.where(is_best & ~np.isnan(base), base, -np.inf)
-    sizes = np.diff(np.append(starts, len(items)))
-    top = is_best & (base == np.repeat(np.maximum.reduceat(base, starts), sizes))
-    places = np.flatnonzero(top)
-    of_list = np.repeat(np.arange(len(starts)), sizes)[places]
-    return places[np.unique(of_list, return_index=True)[1]]

@@ -24,7 +24,7 @@ from rerank.experiment.out_of_fold import (
 )
 from rerank.experiment.preparing import Part, Prepared
 from rerank.learners.base import Learner
-from rerank.learners.tuning.initial import base_weights
+from rerank.learners.initial import base_weights
 from rerank.learners.tuning.line_problem import LineProblem
 from rerank.learners.tuning.line_search import Climb
 from rerank.models.base import Model
@@ -214,7 +214,7 @@ def apply(model: Model, change: Change, train: CandidateLists, column: int | Non
     """Change the weight of the base score in a model that was learnt from ``train`` (prepared).
 
     Without a column, a weight that is added becomes part of the weights of the features if they give the base
-    score together (see learners.tuning.initial), so that lists without base scores can be scored.
+    score together (see learners.initial), so that lists without base scores can be scored.
 
     Raises
     ------

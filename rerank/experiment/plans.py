@@ -15,12 +15,12 @@ from rerank.errors import ConfigError
 from rerank.experiment.base_tuning import FOLDS, BaseTuning, TuneOn
 from rerank.experiment.choosing import ChooseOn, Choosing, choose
 from rerank.experiment.fitting import Margin, fit_prepared, note_choice_on_dev
-from rerank.experiment.preparing import Setup, prepare, scaling_for
+from rerank.experiment.preparing import Setup, of_all_columns, prepare, scaling_for
 from rerank.experiment.seeds import Runs, fit_seeds
 from rerank.learners.base import Learner
 from rerank.metrics.base import parse
 from rerank.models.base import Model
-from rerank.models.weights import NamedWeights, initial_for
+from rerank.models.weights import NamedWeights
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +103,7 @@ def fit_by(plan: Plan, learner: Learner, lists: CandidateLists, dev: CandidateLi
         if dev is not None:
             dev = aligned(dev, lists.names(), "the training lists")
         if plan.initial is not None:
-            weights = initial_for(plan.initial, lists, None)
-            setup = replace(setup, initial=NamedWeights(lists.names(), weights, plan.initial.source))
+            setup = replace(setup, initial=of_all_columns(plan.initial, lists))
         chosen = choose(plan.choosing(), learner, setup, lists, dev, tuning)
         learner, setup = chosen.learner, chosen.setup
         if plan.seeds == 1:

@@ -96,7 +96,7 @@ class Prepared:
 
     @cached_property
     def base_column(self) -> int | None:
-        """The feature that is the base score, None if there is none."""
+        """The feature that is the base score, or None."""
         return column_of_base(self.source)
 
     @cached_property
@@ -145,9 +145,14 @@ def scaling_for(learner: Learner, scaling: str, lists: CandidateLists) -> str:
 
 
 def column_of_base(lists: CandidateLists) -> int | None:
-    """Return the feature of raw lists that is the base score, None if there is none."""
+    """Return the feature of raw lists that is the base score, or None."""
     found = base_column(lists)
     return None if found is None else found.index
+
+
+def of_all_columns(initial: NamedWeights, lists: CandidateLists) -> NamedWeights:
+    """Return initial weights as ``Setup`` has them: of every column of raw ``lists``, in their order."""
+    return NamedWeights(lists.names(), initial_for(initial, lists, None), initial.source)
 
 
 def prepare(
@@ -185,7 +190,7 @@ def prepare(
     if dev is not None:
         dev = aligned(dev, lists.names(), "the training lists")
     if initial is not None:
-        initial = NamedWeights(lists.names(), initial_for(initial, lists, None), initial.source)
+        initial = of_all_columns(initial, lists)
     return prepared_by(Setup(chosen, scaling, base_scale, initial), lists, dev)
 
 

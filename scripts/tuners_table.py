@@ -35,7 +35,7 @@ from rerank.data.types import Floats
 from rerank.evaluation.significance import SEED, bootstrap_p, bootstrap_sums, holm
 from rerank.experiment import make_learner
 from rerank.learners.base import FitInputs
-from rerank.learners.tuning.initial import initial_weights
+from rerank.learners.initial import initial_weights
 from rerank.metrics.base import parse
 from rerank.metrics.judges import ReportJudge
 from rerank.metrics.selecting import SelectingJudge

@@ -63,7 +63,7 @@ class RoundsRecord(Record):
     converged
         Whether the last round made no update.
     init
-        Which weights the first round began with (see learners.tuning.initial).
+        Which weights the first round began with (see learners.initial).
     metric
         Name of the metric that was watched.
     """

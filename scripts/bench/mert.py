@@ -26,7 +26,7 @@ import rerank
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.learners.base import FitInputs
-from rerank.learners.tuning.initial import initial_weights
+from rerank.learners.initial import initial_weights
 from rerank.learners.tuning.mert import Mert
 from rerank.metrics.base import parse
 from rerank.metrics.selecting import SelectingJudge

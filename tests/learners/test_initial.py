@@ -10,7 +10,7 @@ import pytest
 from rerank.data.lists import CandidateLists
 from rerank.errors import FitError
 from rerank.learners.base import FitInputs
-from rerank.learners.tuning.initial import base_weights, initial_weights
+from rerank.learners.initial import base_weights, initial_weights
 
 WEIGHTS = np.array([0.5, -2.0, 0.25])
 
@@ -111,7 +111,7 @@ def test_of_many_features_one_is_the_first_stage():
 _MANY = """
 import numpy as np
 from rerank.data.lists import CandidateLists
-from rerank.learners.tuning.initial import base_weights
+from rerank.learners.initial import base_weights
 rng = np.random.default_rng(2)
 for rank in (150, 200):
     X = rng.normal(size=(1500, rank)) @ rng.normal(size=(rank, 200))

@@ -16,11 +16,11 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
 from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
+from rerank.learners.initial import initial_weights
 from rerank.learners.loglinear.likelihood import LogLoss
 from rerank.learners.loglinear.minimise import Minimum, Objective, Penalty, minimise
 from rerank.learners.loglinear.targets import Targets, target_lists
 from rerank.learners.rounds import Rounds, linear_scores
-from rerank.learners.tuning.initial import initial_weights
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, MinimumRecord

@@ -15,9 +15,9 @@ from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationN
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
+from rerank.learners.initial import initial_weights
 from rerank.learners.perceptron.voting import Ballots
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores
-from rerank.learners.tuning.initial import initial_weights
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, RoundsRecord

@@ -13,7 +13,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
-from rerank.learners.tuning.initial import INIT_HELP, Init, initial_weights
+from rerank.learners.initial import INIT_HELP, Init, initial_weights
 from rerank.learners.tuning.line_problem import LineProblem
 from rerank.learners.tuning.line_search import Climb, inner
 from rerank.models.base import Model

@@ -14,8 +14,8 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
+from rerank.learners.initial import INIT_HELP, Init, initial_weights
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores
-from rerank.learners.tuning.initial import INIT_HELP, Init, initial_weights
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.native.data._matrix import Difference

@@ -15,7 +15,7 @@ from rerank.data.matrix import Features
 from rerank.data.types import Floats, Index
 from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
-from rerank.learners.tuning.initial import Init, initial_weights
+from rerank.learners.initial import Init, initial_weights
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, MinimumRecord

@@ -27,7 +27,7 @@ from rerank.metrics.base import parse
 METRIC = "PARSEVAL"
 SAMPLES = 2000
 FIRST = "first-best"
-# Of Shen & Joshi (2005), Table 2: the left one is said to be better.
+# Of Shen & Joshi (2005), Table 2: a claim, the learner that it calls better, and the other one.
 CLAIMS = (
     ("uneven margins help", "split-uneven", "split-even"),
     ("uneven margins help", "ordinal-uneven", "ordinal-even"),

@@ -68,6 +68,21 @@ def step_of(up, down):
     return round(0.5 * math.log(up / down) * UNITS) / UNITS
 
 
+def best_step(g, weight, total, epsilon):
+    """The stump with the largest gain and its step, which is 0 if no gain is left.
+
+    g[p][k] is the difference of stump k on pair p, weight[p] the pair's weight, and total their sum.
+    """
+    stumps = range(len(g[0]))
+    up = [math.fsum(w for w, row in zip(weight, g, strict=True) if row[k] > 0) for k in stumps]
+    down = [math.fsum(w for w, row in zip(weight, g, strict=True) if row[k] < 0) for k in stumps]
+    gains = [abs(math.sqrt(a) - math.sqrt(b)) for a, b in zip(up, down, strict=True)]
+    k = first_largest(gains, total)
+    if gains[k] ** 2 <= np.finfo(float).eps * total:
+        return k, 0.0
+    return k, step_of(up[k] + epsilon * total, down[k] + epsilon * total)
+
+
 def exp_rounds(g, importance, margins, epsilon, rounds):
     """The rounds of Figure 3 as (stump, step, loss, errors); fewer if no gain is left.
 
@@ -78,15 +93,7 @@ def exp_rounds(g, importance, margins, epsilon, rounds):
     for _ in range(rounds):
         weight = [s * math.exp(-m) for s, m in zip(importance, margins, strict=True)]
         total = math.fsum(weight)
-        up = [math.fsum(w for w, row in zip(weight, g, strict=True) if row[k] > 0) for k in range(len(g[0]))]
-        down = [
-            math.fsum(w for w, row in zip(weight, g, strict=True) if row[k] < 0) for k in range(len(g[0]))
-        ]
-        gains = [abs(math.sqrt(a) - math.sqrt(b)) for a, b in zip(up, down, strict=True)]
-        k = first_largest(gains, total)
-        if gains[k] ** 2 <= np.finfo(float).eps * total:
-            break
-        step = step_of(up[k] + epsilon * total, down[k] + epsilon * total)
+        k, step = best_step(g, weight, total, epsilon)
         if step == 0:
             break
         margins = [m + step * row[k] for m, row in zip(margins, g, strict=True)]
@@ -113,13 +120,7 @@ def log_rounds(g, groups, margins, epsilon, rounds):
     for _ in range(rounds):
         q, _ = shares_of(groups, margins)
         total = math.fsum(q)
-        up = [math.fsum(w for w, row in zip(q, g, strict=True) if row[k] > 0) for k in range(len(g[0]))]
-        down = [math.fsum(w for w, row in zip(q, g, strict=True) if row[k] < 0) for k in range(len(g[0]))]
-        gains = [abs(math.sqrt(a) - math.sqrt(b)) for a, b in zip(up, down, strict=True)]
-        k = first_largest(gains, total)
-        if gains[k] ** 2 <= np.finfo(float).eps * total:
-            break
-        step = step_of(up[k] + epsilon * total, down[k] + epsilon * total)
+        k, step = best_step(g, q, total, epsilon)
         if step == 0:
             break
         margins = [m + step * row[k] for m, row in zip(margins, g, strict=True)]

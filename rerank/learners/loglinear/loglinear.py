@@ -20,14 +20,14 @@ from rerank.learners.initial import initial_weights
 from rerank.learners.loglinear.likelihood import LogLoss
 from rerank.learners.loglinear.minimise import Minimum, Objective, Penalty, minimise
 from rerank.learners.loglinear.targets import Targets, target_lists
-from rerank.learners.rounds import Rounds, linear_scores
+from rerank.learners.paths import Strength, check_strength, path, require_dev, watched
+from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, MinimumRecord
 from rerank.settings import setting
 
 PRIORS = tuple(10.0 ** (k / 2) for k in range(6, -7, -1))  # 1000 to 0.001, two for each factor of ten
-_PATIENCE = 3  # strengths, or batches, in a row that are worse on dev
 _SHARPNESS = 50.0  # of soft targets, for labels whose range is 1
 _SHARPEST = 1.7e308  # infinity times a difference of 0 has no value
 _BATCHES = 10
@@ -68,7 +68,7 @@ class LogLinear(Learner):
     accepts_initial = True
 
     penalty: Literal["gaussian", "l1"] = setting("gaussian", "squares of the weights, or their magnitudes")
-    prior: float | Literal["dev"] = setting(
+    prior: Strength = setting(
         3.0, "weight of the penalty; dev = the best of 13 from 1000 to 0.001 on the development lists"
     )
     targets: Targets = setting(
@@ -95,8 +95,7 @@ class LogLinear(Learner):
 
     @model_validator(mode="after")
     def _fits_together(self) -> LogLinear:
-        if self.prior != "dev" and not self.prior > 0:
-            raise ValueError(f"prior: found {self.prior:g}, expected more than 0 or dev")
+        check_strength("prior", self.prior)
         if self.batches not in (None, "dev") and not int(self.batches) >= 1:
             raise ValueError(f"batches: found {self.batches}, expected 1 or more or dev")
         if self.sharpness is not None and self.targets != "soft":
@@ -112,19 +111,18 @@ class LogLinear(Learner):
         return "dev" in (self.prior, self.batches)
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        if self.chooses_on_dev and inputs.dev is None:
-            key = "prior" if self.prior == "dev" else "batches"
-            raise FitError(f"learner loglinear: {key}=dev needs development lists and a metric")
+        if self.chooses_on_dev:
+            require_dev(self.name, "prior" if self.prior == "dev" else "batches", inputs)
         chosen = target_lists(lists, self.targets, self._sharpness(lists), inputs.list_weights)
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
         fits = _Fits(self, LogLoss(lists.features, chosen), start, lists)
         watch = Rounds(lists, inputs, "best" if self.chooses_on_dev else "last")
         if self.prior == "dev":
-            found = _watched(fits.path(), watch, strictly=False, on_dev=True)
+            found = watched(path(PRIORS, fits.from_before), watch, on_dev=True)
         elif self.batch is not None:
             most = None if self.batches == "dev" else self.batches or _BATCHES
             steps = fits.batches(float(self.prior), self.batch, most)
-            found = _watched(steps, watch, strictly=True, on_dev=most is None)
+            found = watched(steps, watch, strictly=True, on_dev=most is None)
         else:
             found = fits.minimum(float(self.prior))
         fits.report(found)
@@ -199,13 +197,9 @@ class _Fits:
         self.iterations += found.iterations
         return _Fitted(self.start + found.point.u, prior, found)
 
-    def path(self) -> Iterator[_Fitted]:
-        """Yield the minimum under each of ``PRIORS``, from the one before."""
-        u = None
-        for prior in PRIORS:
-            found = self.minimum(prior, u)
-            yield found
-            u = found.minimum.point.u
+    def from_before(self, prior: float, before: _Fitted | None) -> _Fitted:
+        """Return the minimum, searched from the one under another strength."""
+        return self.minimum(prior, None if before is None else before.minimum.point.u)
 
     def batches(self, prior: float, size: int, most: int | None) -> Iterator[_Fitted]:
         """Yield the minimum over ``size`` features, twice as many and so on, those with the steepest slope.
@@ -236,27 +230,3 @@ class _Fits:
             steps, share = found.minimum.iterations, point.gap / point.total
             text = f"{self.source}: loglinear stopped after {steps} iterations, up to {share:.2%} of the loss"
             warnings.warn(f"{text} above the minimum", DataNote, stacklevel=4)
-
-
-def _watched(steps: Iterator[_Fitted], watch: Rounds, *, on_dev: bool, strictly: bool) -> _Fitted:
-    """Return the last step, or the best on the dev lists.
-
-    With ``on_dev`` the steps end after three in a row that are worse than the best, or with ``strictly``
-    not better.
-    """
-    found, best, behind = None, -np.inf, 0
-    for found in steps:
-        watch.record(found, _scores, **found.row())
-        if on_dev:
-            assert watch.dev is not None
-            value = watch.dev[1].better * watch.curve[-1]["dev"]
-            behind = 0 if value > best else behind + int(strictly or value < best)
-            best = max(best, value)
-            if behind == _PATIENCE:
-                break
-    kept: _Fitted = watch.kept(found)[0]
-    return kept
-
-
-def _scores(found: _Fitted, lists: CandidateLists) -> Floats:
-    return linear_scores(found.weights, lists)

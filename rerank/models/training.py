@@ -87,8 +87,8 @@ class MinimumRecord(Record):
         Which weights it began with.
     threshold
         The least difference of labels in a pair.
-    prior, nonzero
-        Weight of the penalty, and how many weights are not zero.
+    prior, penalty, nonzero
+        Weight of the penalty (``prior`` of log-linear models), and how many weights are not zero.
     train, dev, metric
         The metric on the training and on the dev lists, and its name.
     """
@@ -98,6 +98,7 @@ class MinimumRecord(Record):
     init: str | None = None
     threshold: float | None = None
     prior: float | None = None
+    penalty: float | None = None
     nonzero: int | None = None
     train: Number[float | None] = None
     dev: Number[float | None] = None

@@ -37,7 +37,7 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
             lines += [text, *_curve_lines(model, metric)]
         case RestartsRecord():
             lines += restart_lines(rounds, metric)
-        case MinimumRecord() if rounds.prior is not None:
+        case MinimumRecord() if rounds.nonzero is not None:
             lines += [_minimum_line(rounds, metric), *_curve_lines(model, metric)]
         case FitRecord() | MinimumRecord():
             if rounds.train is not None:
@@ -114,6 +114,8 @@ def _size_line(model: Model, lists: CandidateLists) -> str:
     size = f"{count(lists.n_lists, 'list')}, {lists.n_items} items, {count(lists.n_features, 'feature')}"
     size += feature_names(lists, _MOST_NAMES)
     size += f", scaling {model.scaling_name}"
+    if data.judged is not None and data.judged < lists.n_items:
+        size += f", {data.judged} of the items judged"
     if data.pairs is not None:
         size += f", {count(data.pairs, 'pair')}"
         if data.lists_without_pair:
@@ -122,8 +124,9 @@ def _size_line(model: Model, lists: CandidateLists) -> str:
 
 
 def _minimum_line(found: MinimumRecord, metric: str | None) -> str:
-    """Return the strength of a prior, the steps and the weights of the minimum, and what the metric is."""
-    text = f"prior {found.prior:g}, {count(found.iterations, 'iteration')}, mean loss {found.loss:.4f}"
+    """Return the strength of a penalty, the steps and the weights of the minimum, and what the metric is."""
+    strength = f"prior {found.prior:g}" if found.penalty is None else f"penalty {found.penalty:g}"
+    text = f"{strength}, {count(found.iterations, 'iteration')}, mean loss {found.loss:.4f}"
     text += f", {count(found.nonzero or 0, 'weight is', 'weights are')} not 0"
     for name, value in (("train", found.train), ("dev", found.dev)):
         if value is not None:

@@ -1,0 +1,85 @@
+"""ListNet: its targets and minimum by the definition, and as the log-linear model that it is."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from reference import loglinear as slow
+from reference.make import LAYOUTS, features
+from scipy.optimize import minimize
+
+from rerank.data.lists import CandidateLists
+from rerank.errors import FitError
+from rerank.learners.loglinear.listnet import ListNet
+from rerank.learners.loglinear.loglinear import LogLinear
+
+
+def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12)):
+    """Lists with ties, an item alone, unjudged items, a list of equal labels."""
+    rng = np.random.default_rng(seed)
+    n = sum(lengths)
+    X = np.where(rng.random((n, 4)) < 0.4, 0.0, np.round(rng.standard_normal((n, 4)) * 8) / 8)
+    if layout == "indicators":
+        X = (X > 0).astype(float)
+    labels = np.round(X[:, 0] - X[:, 1] + rng.standard_normal(n)).clip(-1, 2)
+    labels[rng.random(n) < 0.1] = np.nan
+    labels[16:20] = 1.0
+    return CandidateLists.from_arrays(features(layout, X), labels, group=lengths, source="some lists")
+
+
+def cross_entropy(lists, w):
+    """The paper's loss of lists with two different labels."""
+    total, used = 0.0, 0
+    X = lists.features.to_dense()
+    for first, last in zip(lists.offsets[:-1], lists.offsets[1:], strict=True):
+        items = [j for j in range(first, last) if not math.isnan(lists.labels[j])]
+        if len({lists.labels[j] for j in items}) > 1:
+            aim = [math.exp(lists.labels[j]) for j in items]
+            own = [math.exp(score) for score in X[items] @ w]
+            total -= sum(a / sum(aim) * math.log(o / sum(own)) for a, o in zip(aim, own, strict=True))
+            used += 1
+    return total, used
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("penalty", [0.05, 2.0])
+def test_the_minimum_is_that_of_the_papers_loss(layout, penalty):
+    lists = some_lists(4, layout)
+    found = minimize(
+        lambda w: cross_entropy(lists, w)[0] + penalty * w @ w,
+        np.zeros(4),
+        method="BFGS",
+        options={"gtol": 1e-8},
+    )
+    model = ListNet(penalty=penalty, tolerance=1e-13).fit(lists)
+    np.testing.assert_allclose(model.weights, found.x, atol=1e-5)
+    loss, used = cross_entropy(lists, model.weights)
+    assert model.training.rounds.loss == pytest.approx(loss / used, rel=1e-9)
+    data = model.training.data
+    assert data.lists_without_pair == lists.n_lists - used
+    np.testing.assert_allclose(slow.loss(lists, model.weights, "soft", 1.0), loss, rtol=1e-12)
+
+
+def test_it_is_loglinear_with_soft_targets():
+    lists = some_lists(1)
+    weights = np.array([1.0, 1.0, 0.5, 2.0, 3.0])
+    model = ListNet(penalty=0.7, tolerance=1e-12).fit(lists, list_weights=weights)
+    same = LogLinear(prior=0.7, targets="soft", sharpness=1.0, tolerance=1e-12).fit(
+        lists, list_weights=weights
+    )
+    np.testing.assert_array_equal(model.weights, same.weights)
+
+
+def test_large_labels_make_the_best_item_certain():
+    lists = some_lists(2)
+    large = ListNet(tolerance=1e-12).fit(lists.replace_labels(lists.labels * 1e6))
+    tied = LogLinear(prior=1.0, targets="tied", tolerance=1e-12).fit(lists)
+    np.testing.assert_allclose(large.weights, tied.weights, atol=1e-6)
+
+
+def test_lists_without_two_labels_are_refused():
+    lists = CandidateLists.from_arrays([[0.0], [1.0]], [1, 1], source="set")
+    with pytest.raises(FitError, match="set: no list has two different labels"):
+        ListNet().fit(lists)

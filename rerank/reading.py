@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, model_validator
 
+from rerank.patterns import patterns_of
 from rerank.settings import Settings, setting, usage_of
 
 
@@ -22,8 +23,22 @@ def _several(given: Any) -> Any:
     return tuple(_one(value) for value in given) if isinstance(given, list | tuple) else given
 
 
+def _patterns(given: Any) -> Any:
+    """Items of a selection of features as a tuple, checked; a number stands for itself."""
+    values = given if isinstance(given, list | tuple) else (given,)
+    texts = tuple(str(value) if type(value) is int else value for value in values)
+    if not all(isinstance(text, str) for text in texts):
+        return given
+    try:
+        patterns_of(texts)
+    except ValueError as error:
+        raise ValueError(f"features: {error}") from None
+    return texts
+
+
 OptionalPath = Annotated[str | None, BeforeValidator(_one)]
 Paths = Annotated[tuple[str, ...], BeforeValidator(_several)]
+Patterns = Annotated[tuple[str, ...], BeforeValidator(_patterns)]
 Part = Literal["train", "dev"]
 BASE = "base"  # in place of a file of initial weights
 Stripped = Annotated[tuple[Literal["traces", "functions"], ...], BeforeValidator(_several)]
@@ -96,6 +111,12 @@ class Reading(ReadOptions):
         None,
         "the first stage's order: the order of the input, or a feature (larger first)",
         metavar="input|FEATURE",
+    )
+    features: Patterns = setting(
+        (),
+        "only these features: names, numbers, ranges such as 1-10, globs, separated by commas; a leading - "
+        "excludes; items apply from left to right, and if the first one excludes, from all features",
+        metavar="ITEMS",
     )
 
 

@@ -16,11 +16,17 @@ from rerank.text import count, some
 
 
 def aligned(
-    lists: CandidateLists, names: Sequence[str], whose: str = "the model", *, strict: bool = False
+    lists: CandidateLists,
+    names: Sequence[str],
+    whose: str = "the model",
+    *,
+    selection: str = "",
+    strict: bool = False,
 ) -> CandidateLists:
     """Return the lists with the feature columns ``names``; absent ones are 0, others are dropped.
 
-    Columns are matched by name, or by position if only one side has names. A DataNote in one line reports
+    Columns are matched by name, or by position if only one side has names and neither side was selected from
+    other columns. A DataNote in one line reports
     matching by position, features that ``whose`` does not know, and features of ``whose`` that dense lists do
     not have; sparse ones leave out what does not occur.
 
@@ -32,6 +38,8 @@ def aligned(
         The columns to bring them to.
     whose
         What these are the columns of, for messages.
+    selection
+        How those were selected from other columns, "" if they were not.
     strict
         Raise an error instead of a note.
 
@@ -40,7 +48,7 @@ def aligned(
     DataError
         If the lists have no feature in common with ``names``, or ``strict`` and there is something to report.
     """
-    mine, theirs = lists.columns(), Columns(names, len(names))
+    mine, theirs = lists.columns(), Columns(names, len(names), selection)
     if not names or (mine.names is None and mine.n == theirs.n and theirs.unnamed):
         return lists.with_columns(names)
     found = match(mine, theirs)
@@ -58,15 +66,16 @@ def aligned(
         if len(absent):
             remarks[-1] += ", taken as 0"
         warnings.warn(f"{lists.source}: {'; '.join(remarks)}", DataNote, stacklevel=3)
-    return lists.with_columns(names)
+    return lists.with_columns_at(found.places, names)
 
 
 def _absent(lists: CandidateLists, mine: Columns, theirs: Columns, found: Match) -> Index:
     """The columns of ``theirs`` to report as absent from the lists; see ``aligned``."""
-    listed = isinstance(lists.features, Dense)
-    if not listed and np.all(found.known):
+    listed, chosen = isinstance(lists.features, Dense), mine.selection or theirs.selection
+    if not listed and np.all(found.known) and mine.selection == theirs.selection:
         return np.empty(0, dtype=np.int64)
-    if mine.numbers is not None and theirs.numbers is not None and not (mine.unnamed and theirs.unnamed):
+    numbered = mine.numbers is not None and theirs.numbers is not None
+    if numbered and not chosen and not (mine.unnamed and theirs.unnamed):
         return np.empty(0, dtype=np.int64)  # far apart: sparse by nature
     there = np.zeros(theirs.n, dtype=bool)
     there[found.places[found.places >= 0]] = True

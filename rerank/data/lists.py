@@ -72,6 +72,9 @@ class CandidateLists:
         metrics count them as never found.
     source : str
         Where the set came from, for messages.
+    selection : str
+        How the features were selected from those of a file, "" = all of them. Selected features are matched
+        to other columns by name only (see data.selection).
     has_missing : bool
         Whether any feature is NaN.
 
@@ -99,6 +102,7 @@ class CandidateLists:
     counts: Mapping[str, Floats] = field(default_factory=dict, metadata=per_item("statistics", several=True))
     unretrieved: Ragged | None = field(default=None, metadata=per_list("ragged"))
     source: str = "arrays"
+    selection: str = ""
     has_missing: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
@@ -208,7 +212,7 @@ class CandidateLists:
 
     def columns(self) -> Columns:
         """Return the columns as ``data.names`` matches them."""
-        return Columns(self.feature_names, self.n_features)
+        return Columns(self.feature_names, self.n_features, self.selection)
 
     def column_of(self, name: str) -> int:
         """Return the column of the feature ``name``; raise DataError, with the nearest name, if unknown."""
@@ -272,7 +276,10 @@ class CandidateLists:
 
         Absent columns are 0, other columns are dropped; ``places_in`` matches them.
         """
-        places = self.places_in(names)
+        return self.with_columns_at(self.places_in(names), names)
+
+    def with_columns_at(self, places: Index, names: Sequence[str]) -> CandidateLists:
+        """Return the same lists with column j at ``places[j]`` of the columns ``names``, dropped if -1."""
         if len(places) == len(names) and np.array_equal(places, np.arange(len(names))):
             return self
         return self.with_features(self.features.select(places, len(names)), list(names))

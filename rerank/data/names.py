@@ -41,10 +41,21 @@ def _is_index(name: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns of a set of lists or of a model; ``names`` None = "1", "2", ..."""
+    """Columns of a set of lists or of a model.
+
+    Attributes
+    ----------
+    names
+        None = "1", "2", ...
+    n
+        How many there are.
+    selection
+        How they were chosen from the columns of a file, "" = all of them (see data.selection).
+    """
 
     names: Sequence[str] | None
     n: int
+    selection: str = ""
 
     @cached_property
     def numbers(self) -> Index | None:
@@ -60,10 +71,15 @@ class Columns:
             return False
         return np.array_equal(self.numbers, np.arange(self.n))
 
-    @property
+    @cached_property
     def from_0(self) -> bool:
         """Whether the names are indices that count from 0."""
         return self.numbers is not None and self.names is not None and "0" in self.names
+
+    @cached_property
+    def labels(self) -> Index | None:
+        """The names as numbers if they are indices, int64 (n)."""
+        return None if self.numbers is None else self.numbers + (not self.from_0)
 
     def at(self, columns: Index) -> list[str]:
         """Return the names of some columns."""
@@ -93,8 +109,11 @@ class Match:
 def match(mine: Columns, theirs: Columns) -> Match:
     """Match columns by name, or by position if only one side has names.
 
-    Names that are indices stand for the column of that index: 7 is the seventh of unnamed columns.
+    Names that are indices stand for the column of that index: 7 is the seventh of unnamed columns. Columns
+    that were chosen from others are matched by name only: their positions mean nothing to the other side.
     """
+    if mine.selection or theirs.selection:
+        return _by_name(mine, theirs)
     if mine.numbers is not None and theirs.numbers is not None:
         places = _places_among(mine.numbers, theirs.numbers)
         largest = theirs.numbers.max(initial=-1)
@@ -103,8 +122,17 @@ def match(mine: Columns, theirs: Columns) -> Match:
         places = np.arange(mine.n, dtype=np.int64)
         places[theirs.n :] = -1
         return Match(places, places >= 0, by_position=True)
-    place = {name: j for j, name in enumerate(theirs.names or ())}
-    places = np.fromiter((place.get(name, -1) for name in mine.names or ()), np.int64, mine.n)
+    return _by_name(mine, theirs)
+
+
+def _by_name(mine: Columns, theirs: Columns) -> Match:
+    """Columns matched by equal names; those of unnamed columns are their numbers from 1."""
+    if mine.labels is not None and theirs.labels is not None:
+        places = _places_among(mine.labels, theirs.labels)
+    else:
+        place = {name: j for j, name in enumerate(theirs.at(np.arange(theirs.n)))}
+        names = mine.at(np.arange(mine.n))
+        places = np.fromiter((place.get(name, -1) for name in names), np.int64, mine.n)
     return Match(places, places >= 0, by_position=False)
 
 

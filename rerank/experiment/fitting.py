@@ -63,7 +63,7 @@ def _record(model: Model, prepared: Prepared, learner: Learner) -> None:
     training.settings = learner.get_params()
     size = {"lists": source.n_lists, "items": source.n_items}
     known = {"fingerprint": prepared.fingerprint, "sketch": prepared.sketch, **size}
-    training.data = training.data.model_copy(update=known)
+    training.data = training.data.model_copy(update=known | {"features": source.selection or None})
     if prepared.train.judge is not None:
         training.rounds = training.rounds.model_copy(update={"metric": prepared.train.judge.name})
 

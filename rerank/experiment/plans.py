@@ -101,7 +101,7 @@ def fit_by(plan: Plan, learner: Learner, lists: CandidateLists, dev: CandidateLi
     chosen = None
     if plan.choose != "none":
         if dev is not None:
-            dev = aligned(dev, lists.names(), "the training lists")
+            dev = aligned(dev, lists.names(), "the training lists", selection=lists.selection)
         if plan.initial is not None:
             setup = replace(setup, initial=of_all_columns(plan.initial, lists))
         chosen = choose(plan.choosing(), learner, setup, lists, dev, tuning)

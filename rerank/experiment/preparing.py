@@ -188,7 +188,7 @@ def prepare(
         text = f"{lists.source}: feature {name!r} is the label, perhaps scaled"
         warnings.warn(f"{text}; is it known at prediction?", DataNote, stacklevel=3)
     if dev is not None:
-        dev = aligned(dev, lists.names(), "the training lists")
+        dev = aligned(dev, lists.names(), "the training lists", selection=lists.selection)
     if initial is not None:
         initial = of_all_columns(initial, lists)
     return prepared_by(Setup(chosen, scaling, base_scale, initial), lists, dev)

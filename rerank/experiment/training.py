@@ -16,6 +16,7 @@ from rerank.data.labels import parse_quantiser
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import sketch
 from rerank.data.scaling import AUTO
+from rerank.data.selection import selected
 from rerank.errors import ConfigError, DataNote
 from rerank.experiment.base_tuning import TuneOn
 from rerank.experiment.choosing import ChooseOn
@@ -178,11 +179,12 @@ def train_from(config: TrainConfig) -> TrainResult:
     data = config.data
     quantiser = None if data.quantise is None else parse_quantiser(data.quantise)
     lists = _load(config, "train")
-    if quantiser is not None:
+    if quantiser is not None:  # before features are selected: a model that quantises has its own
         lists = with_quantised(lists, quantiser)
+    lists = selected(lists, data.features)
     dev = None
     if data.dev:
-        dev = _load(config, "dev")
+        dev = selected(_load(config, "dev"), data.features, lenient=True)
     if not _note_same_file(data) and dev is not None:
         note_trained_on(sketch(lists), lists.names(), dev, "training lists")
     loaded = time.perf_counter()
@@ -322,9 +324,9 @@ def _note_same_file(data: DataSection) -> bool:
 
 
 def _load(config: TrainConfig, part: Part) -> CandidateLists:
-    """The lists of one part, those of several files joined."""
+    """The lists of one part with all features, those of several files joined."""
     data = config.data
-    reading = data.reading(part)
+    reading = data.reading(part).model_copy(update={"features": ()})
     lists = joined([load(path, options=reading) for path in getattr(data, part)])
     bare = lists.labels is None and not lists.references and not lists.counts
     if data.refs and bare and lists.texts is not None:  # or the metric would ask for --refs, which is given

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.data.lists import CandidateLists
+from rerank.data.selection import selected
 from rerank.data.store import restore
 from rerank.errors import ConfigError, DataNote
 from rerank.files import plain_suffix, read_head, shown
@@ -21,7 +22,7 @@ from rerank.reading import ReadOptions as ReadOptions  # formats import it from 
 from rerank.registry import Registry
 
 # What a set may have that a file could lose; run_scores belong to first_best.
-_OTHERS = ("offsets", "run_scores", "source", "has_missing")
+_OTHERS = ("offsets", "run_scores", "source", "selection", "has_missing")
 COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in _OTHERS]
 
 
@@ -213,7 +214,9 @@ def load(
     given = options.get_params() if options is not None else {}
     reading = Reading(**{**given, **({} if format is None else {"format": format}), **changes})
     lists = FORMATS.get(reading.format or format_of(path))().read(path, reading)
-    return lists if reading.first_best is None else lists.with_first_best(reading.first_best)
+    if reading.first_best is not None:  # before features are selected: this one need not be among them
+        lists = lists.with_first_best(reading.first_best)
+    return selected(lists, reading.features)
 
 
 def format_of(path: str) -> str:

@@ -181,7 +181,8 @@ class Model(ABC):
 
     def _raw(self, lists: CandidateLists, strict: bool) -> Floats:
         """The scores in the order of the items, without the keep margin."""
-        ready = aligned(lists, self.feature_names, strict=strict)
+        selection = self.training.data.features or ""
+        ready = aligned(lists, self.feature_names, selection=selection, strict=strict)
         if self.scaling is not None:
             ready = self.scaling.apply(ready)
         scores = self.score_prepared(ready)

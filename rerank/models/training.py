@@ -31,6 +31,8 @@ class DataRecord(Record):
         Judged items, and their distinct labels.
     quantise
         How labels were quantised.
+    features
+        How the features were selected from those of the file; see data.selection.
     """
 
     fingerprint: str | None = None
@@ -42,6 +44,7 @@ class DataRecord(Record):
     judged: int | None = None
     grades: int | None = None
     quantise: str | None = None
+    features: str | None = None
 
 
 class FitRecord(Record):

@@ -21,11 +21,16 @@ from rerank.text import count, some
 
 @dataclass(frozen=True)
 class NamedWeights:
-    """Weights, float64 (n), of unscaled features by name; ``source`` is where they are from, for messages."""
+    """Weights, float64 (n), of unscaled features by name.
+
+    ``source`` is where they are from, for messages; ``selection`` is how their features were selected from
+    others, "" if they were not.
+    """
 
     names: list[str]
     weights: Floats
     source: str
+    selection: str = ""
 
 
 def weights_of(model: LinearModel, source: str) -> NamedWeights:
@@ -47,9 +52,10 @@ def weights_of(model: LinearModel, source: str) -> NamedWeights:
     if model.base_weight is not None:
         found = f"the base score, which is no feature, has the weight {model.base_weight:g}"
         raise ConfigError(f"{source}: {found}; weights of features alone would rank differently")
-    if model.scaling is None:
-        return NamedWeights(model.feature_names, model.weights, source)
-    return NamedWeights(model.feature_names, model.weights / _divisor(model.scaling, source), source)
+    selection, weights = model.training.data.features or "", model.weights
+    if model.scaling is not None:
+        weights = weights / _divisor(model.scaling, source)
+    return NamedWeights(model.feature_names, weights, source, selection)
 
 
 def load_weights(path: str, format: str | None = None, options: WeightOptions | None = None) -> NamedWeights:
@@ -108,7 +114,7 @@ def initial_for(named: NamedWeights, lists: CandidateLists, scaling: Scaling | N
     ConfigError
         If no name matches, or features are scaled within lists or by ranks.
     """
-    found = match(lists.columns(), Columns(named.names, len(named.names)))
+    found = match(lists.columns(), Columns(named.names, len(named.names), named.selection))
     places, known = found.places, found.places >= 0
     if not known.any():
         raise ConfigError(f"{named.source}: no weight matches a feature of {lists.source} by name")

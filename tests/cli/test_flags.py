@@ -87,6 +87,7 @@ READING_VALUES = {
     "text_column": "words",
     "feature_names": "names",
     "threads": "1",
+    "features": "1",
 }
 # What an option needs besides itself.
 ALSO = {

@@ -61,8 +61,10 @@ class Dense(Features):
 
     def select(self, columns: Index, n_features: int) -> Dense:
         require_dense(self.n_items, n_features, self.dtype)
+        kept = np.flatnonzero(columns >= 0)
+        if np.array_equal(columns[kept], np.arange(n_features)):  # nothing absent, in the same order
+            return Dense(np.take(self.values, kept, axis=1))
         out = np.zeros((self.n_items, n_features), dtype=self.values.dtype)
-        kept = columns >= 0
         out[:, columns[kept]] = self.values[:, kept]
         return Dense(out)
 

@@ -93,14 +93,17 @@ class Sparse(Features):
             yield rows[first:last], values[first:last]
 
     def select(self, columns: Index, n_features: int) -> Sparse:
-        new = columns[self.indices]
-        kept = new >= 0
-        row = np.repeat(np.arange(self.n_items, dtype=np.int64), np.diff(self.indptr))[kept]
-        new = new[kept]
-        order = np.lexsort((new, row))
-        indptr = offsets_of(np.bincount(row, minlength=self.n_items))
-        data = None if self.data is None else self.data[kept][order]
-        return Sparse(indptr, new[order].astype(np.int32), data, n_features)
+        places, kept = columns.astype(np.int32), columns[columns >= 0]
+        indptr = np.empty(self.n_items + 1, dtype=np.int64)
+        _matrix.kept_bounds(self.indptr, self.indices, places, indptr)
+        indices = np.empty(indptr[-1], dtype=np.int32)
+        data = None if self.data is None else np.empty(indptr[-1])
+        _matrix.keep_values(self.indices, self.data, places, indices, data)
+        if np.any(kept[1:] < kept[:-1]):
+            row = np.repeat(np.arange(self.n_items, dtype=np.int64), np.diff(indptr))
+            order = np.lexsort((indices, row))
+            indices, data = indices[order], None if data is None else data[order]
+        return Sparse(indptr, indices, data, n_features)
 
     def with_columns(self, values: Floats) -> Mixed:
         return Mixed(np.empty((self.n_items, 0)), np.empty(0, dtype=np.int32), self).with_columns(values)

@@ -98,7 +98,7 @@ class SVMLight(Format):
 
 
 def _indices(lists: CandidateLists) -> Index:
-    """The index of each column in the file, int64 (n_features); columns far apart keep theirs."""
+    """The index of each column in the file, int64 (n_features); columns far apart or selected keep theirs."""
     n = lists.n_features
     indices = np.arange(1, n + 1, dtype=np.int64)
     names = lists.feature_names
@@ -106,7 +106,7 @@ def _indices(lists: CandidateLists) -> Index:
         return indices
     last = max(j for j, name in enumerate(names) if name.isdecimal())
     numbers = numbers_in(names[: last + 1])
-    if numbers is not None and is_wide(int(numbers.max()) + 1, n):
+    if numbers is not None and (lists.selection or is_wide(int(numbers.max()) + 1, n)):
         indices[: last + 1] = numbers + 1
         indices[last + 1 :] = np.arange(n - last - 1) + numbers.max() + 2
     return indices

@@ -159,6 +159,42 @@ def merge_rows(Matrix matrix, const long long[::1] indptr, int[::1] indices, dou
                     at += 1
 
 
+def kept_bounds(
+    const long long[::1] indptr, const int[::1] indices, const int[::1] places, long long[::1] bounds
+):
+    """OUT bounds (n_items + 1): where each row starts if only columns with a place are kept.
+
+    IN indptr (n_items + 1), indices (n_values); places (n_features), -1 for columns that are dropped.
+    """
+    cdef Py_ssize_t i
+    cdef long long at
+    cdef long long n = 0
+    with nogil:
+        bounds[0] = 0
+        for i in range(indptr.shape[0] - 1):
+            for at in range(indptr[i], indptr[i + 1]):
+                n += places[indices[at]] >= 0
+            bounds[i + 1] = n
+
+
+def keep_values(
+    const int[::1] indices, const double[::1] data, const int[::1] places, int[::1] new, double[::1] values
+):
+    """OUT new, values: the places and the values of kept columns, in their order; see ``kept_bounds``.
+
+    IN indices (n_values); data (n_values), or None, which leaves values as they are; places (n_features).
+    """
+    cdef long long at
+    cdef long long to = 0
+    with nogil:
+        for at in range(indices.shape[0]):
+            if places[indices[at]] >= 0:
+                new[to] = places[indices[at]]
+                if data is not None:
+                    values[to] = data[at]
+                to += 1
+
+
 def row_with_column(const long long[::1] indptr, const int[::1] indices, int column):
     """Return the first row that has a value of ``column``, or -1.
 

@@ -1,0 +1,136 @@
+"""Columns chosen by name, number, range or glob: ``prm*,-length``."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rerank.data.lists import CandidateLists
+from rerank.data.names import Columns
+from rerank.data.types import Index, Mask
+from rerank.errors import DataError
+from rerank.patterns import Pattern, patterns_of
+from rerank.registry import did_you_mean
+
+_GLOB = re.compile(r"[*?\[]")
+
+
+class Finder:
+    """The columns that patterns mean among those of one set."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._named: dict[str, int] | None = None
+
+    def places(self, pattern: Pattern) -> Index:
+        """Return the columns that a pattern matches, int64 and rising.
+
+        The name of a column is that column, whatever else it could mean. A range is one of numbers: those of
+        unnamed columns, or names that are numbers. All else with ``*``, ``?`` or ``[`` is a glob.
+        """
+        exact = self._exact(pattern.text)
+        if exact >= 0:
+            return np.array([exact], dtype=np.int64)
+        labels, bounds = self._columns.labels, pattern.range
+        if bounds is not None and labels is not None:
+            return np.flatnonzero((labels >= bounds[0]) & (labels <= bounds[1])).astype(np.int64)
+        if _GLOB.search(pattern.text) is None:
+            return np.empty(0, dtype=np.int64)
+        matches = re.compile(fnmatch.translate(pattern.text)).match
+        names = self._columns.at(np.arange(self._columns.n))
+        return np.array([j for j, name in enumerate(names) if matches(name)], dtype=np.int64)
+
+    def _exact(self, name: str) -> int:
+        """The column of a name, -1 if there is none."""
+        names, n = self._columns.names, self._columns.n
+        if names is None:
+            number = int(name) if name.isascii() and name.isdecimal() and len(name) <= 10 else 0
+            return number - 1 if 1 <= number <= n and str(number) == name else -1
+        if self._named is None:
+            self._named = {one: j for j, one in enumerate(names)}
+        return self._named.get(name, -1)
+
+
+def columns_matching(columns: Columns, texts: Sequence[str], source: str, *, lenient: bool = False) -> Mask:
+    """Return which columns a selection includes, bool (n).
+
+    Items apply from left to right. If the first one excludes, the selection starts from all columns.
+
+    Parameters
+    ----------
+    columns
+        The columns to choose from.
+    texts
+        Items as ``patterns_of`` takes them.
+    source
+        Where the columns are from, for messages.
+    lenient
+        Accept items that match no column.
+
+    Raises
+    ------
+    DataError
+        If an item matches no column; it names the nearest one. Or if no column is included.
+    """
+    finder = Finder(columns)
+    patterns = patterns_of(texts)
+    chosen = np.full(columns.n, bool(patterns) and patterns[0].excluded)
+    for pattern in patterns:
+        places = finder.places(pattern)
+        if len(places) == 0 and not lenient:
+            raise DataError(f"{source}: {_unknown(pattern, columns)}")
+        chosen[places] = not pattern.excluded
+    if not chosen.any():
+        raise DataError(f"{source}: {','.join(texts)!r} selects no feature")
+    return chosen
+
+
+def _unknown(pattern: Pattern, columns: Columns) -> str:
+    """What to report of a pattern that matches no column."""
+    if columns.n == 0:
+        return f"no feature {pattern.text!r}: there are no features"
+    text = f"no feature matches {pattern.text!r}"
+    if columns.labels is not None:
+        first, last = int(columns.labels.min()), int(columns.labels.max())
+        return f"{text}; features have the numbers {first} to {last}"
+    if pattern.range is not None:
+        text += "; numbers are for features without names"
+    return f"{text}; {did_you_mean(pattern.text, columns.at(np.arange(columns.n)))}"
+
+
+def selected(lists: CandidateLists, texts: Sequence[str], *, lenient: bool = False) -> CandidateLists:
+    """Return the same lists with the feature columns that a selection includes, in the order they have.
+
+    They keep their names; unnamed columns are named by their numbers. They are matched to other columns by
+    these names alone, never by position.
+
+    Parameters
+    ----------
+    lists
+        Lists as they were read.
+    texts
+        Items as ``patterns_of`` takes them; without any, the lists stay as they are.
+    lenient
+        Accept items that match no column.
+
+    Raises
+    ------
+    DataError
+        If an item matches no column, or none is included.
+    """
+    if not texts:
+        return lists
+    mine = lists.columns()
+    chosen = columns_matching(mine, texts, lists.source, lenient=lenient)
+    selection = ",".join(filter(None, (lists.selection, *texts)))
+    if chosen.all():
+        return replace(lists, selection=selection)
+    places = np.cumsum(chosen, dtype=np.int64) - 1
+    places[~chosen] = -1
+    kept = np.flatnonzero(chosen)
+    features = lists.features.select(places, len(kept))
+    return replace(lists, features=features, feature_names=mine.at(kept), selection=selection)

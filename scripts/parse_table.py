@@ -18,13 +18,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from parse_lists.report import tables
 from parse_lists.sets import FEATURES, make_stores
+from table_cells.runs import run_cells
 
 SCRIPTS = Path(__file__).resolve().parent
 CONFIGS = SCRIPTS.parent / "configs"
@@ -35,24 +33,10 @@ def learners() -> list[str]:
     return sorted(path.stem.removeprefix("parse-") for path in CONFIGS.glob("parse-*.yaml"))
 
 
-def run_cell(name: str, stores: Path, part: str, out: Path) -> None:
-    """Run one cell in a process of its own, unless it was run."""
-    if out.is_file():
-        return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    config = CONFIGS / f"parse-{name}.yaml"
-    command = [
-        sys.executable,
-        str(SCRIPTS / "parse_lists" / "cells.py"),
-        str(config),
-        str(stores),
-        part,
-        str(out),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        reason = (done.stderr.splitlines() or ["no message"])[-1]
-        print(f"{out}: {reason}", file=sys.stderr, flush=True)
+def command(name: str, stores: Path, part: str, out: Path) -> list[str]:
+    """The arguments of Python that run one cell."""
+    script = SCRIPTS / "parse_lists" / "cells.py"
+    return [str(script), str(CONFIGS / f"parse-{name}.yaml"), str(stores), part, str(out)]
 
 
 def main() -> None:
@@ -70,12 +54,13 @@ def main() -> None:
     stores = asked.out / "stores"
     make_stores(Path(os.environ["RERANK_DATA"]), stores)
     parts = [f"{k + 1}/{asked.cv}" for k in range(asked.cv)] or ["test"]
-    with ThreadPoolExecutor(asked.jobs) as pool:
-        for part in parts:
-            for name in asked.learners:
-                for features in asked.features:
-                    cell = asked.out / "cells" / features / name / f"{part.replace('/', '-')}.json"
-                    pool.submit(run_cell, name, stores / features, part, cell)
+    commands = {}
+    for part in parts:
+        for name in asked.learners:
+            for features in asked.features:
+                cell = asked.out / "cells" / features / name / f"{part.replace('/', '-')}.json"
+                commands[cell] = command(name, stores / features, part, cell)
+    run_cells(commands, asked.jobs)
     tables(asked.out, asked.features, asked.learners, asked.cv)
 
 

@@ -8,8 +8,6 @@ JSON. A cell is a process of its own, so that its memory is measured.
 
 from __future__ import annotations
 
-import json
-import resource
 import sys
 import time
 import warnings
@@ -19,6 +17,8 @@ from typing import Any
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from table_cells.runs import facts, write_cell
+
 import rerank
 from parse_lists.sets import division
 from rerank.config import TrainConfig, read_config
@@ -26,8 +26,6 @@ from rerank.data.leads import first_largest
 from rerank.experiment import learner_of
 from rerank.experiment.plans import fit_by
 from rerank.experiment.training import plan_of
-from rerank.files import write_lines
-from rerank.models.base import Model
 
 
 def run(config: TrainConfig, stores: Path, part: str) -> dict[str, Any]:
@@ -42,22 +40,9 @@ def run(config: TrainConfig, stores: Path, part: str) -> dict[str, Any]:
     return {
         "chosen": chosen.tolist(),
         "seconds": round(seconds, 2),
-        "memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
         "features_used": model.n_weighted(),
         **facts(model),
     }
-
-
-def facts(model: Model) -> dict[str, Any]:
-    """Return what was chosen on folds of the training lists."""
-    training = model.training
-    found: dict[str, Any] = {"rounds": getattr(training.rounds, "kept", None)}
-    if training.choice is not None:
-        cell = training.choice.cells[training.choice.chosen - 1]
-        found |= {"settings": dict(cell.settings), "chosen_by": cell.value}
-    if training.tune_base is not None:
-        found["base_factor"] = training.tune_base.factor
-    return found
 
 
 def main() -> None:
@@ -65,7 +50,7 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = run(read_config(config), Path(stores), part)
-    write_lines(out, [json.dumps(found)])
+    write_cell(out, found)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from table_cells.rows import interval_of, pair_row, write_rows
 
 import rerank
 from parse_lists.sets import PARTS, SEED
@@ -20,8 +21,7 @@ from rerank.data.judge import SelectingJudge
 from rerank.data.matrix import Dense
 from rerank.data.types import Floats
 from rerank.evaluation.compare import Pair, compare_all
-from rerank.evaluation.significance import bootstrap_sums, holm, interval
-from rerank.files import write_lines
+from rerank.evaluation.significance import holm
 from rerank.metrics.base import parse
 
 METRIC = "PARSEVAL"
@@ -58,7 +58,7 @@ def tables(out: Path, features: Sequence[str], learners: Sequence[str], cv: int)
         scores[FIRST] = lists.first_best
         pairs = compare_all(lists, scores, [METRIC], samples=SAMPLES).pairs[METRIC] if len(scores) > 1 else []
         values += value_rows(name, lists, scores, systems, pairs)
-        tests += [pair_row(name, pair) for pair in pairs]
+        tests += [{"features": name} | pair_row(pair) for pair in pairs]
         claims += claim_rows(name, pairs)
     suffix = f"cv{cv}" if cv else "test"
     for kind, rows in (("values", values), ("pairs", tests), ("claims", claims)):
@@ -111,8 +111,7 @@ def value_rows(
     rows = []
     for system, of_items in scores.items():
         found = judge.per_list(of_items)
-        sampled = np.asarray(judge.score_from_sums(bootstrap_sums(found, SAMPLES, 12345)))
-        low, high = interval(sampled, 0.95) or (np.nan, np.nan)
+        low, high = interval_of(judge, found, SAMPLES)
         row = {
             "features": name,
             "system": system,
@@ -158,24 +157,6 @@ def cost_columns(system: System | None) -> dict[str, str]:
     }
 
 
-def pair_row(name: str, pair: Pair) -> dict[str, Any]:
-    """A paired test of two systems."""
-    low, high = pair.ci or (np.nan, np.nan)
-    return {
-        "features": name,
-        "a": pair.a,
-        "b": pair.b,
-        "difference": f"{pair.difference:.3f}",
-        "low": f"{low:.3f}",
-        "high": f"{high:.3f}",
-        "p": pair.p_bootstrap,
-        "holm": pair.holm,
-        "wins": pair.wins,
-        "ties": pair.ties,
-        "losses": pair.losses,
-    }
-
-
 def claim_rows(name: str, pairs: Sequence[Pair]) -> list[dict[str, Any]]:
     """The claims whose systems were run, with p-values corrected for all of them."""
     known = {frozenset((pair.a, pair.b)): pair for pair in pairs}
@@ -190,10 +171,3 @@ def claim_rows(name: str, pairs: Sequence[Pair]) -> list[dict[str, Any]]:
         claimed = {"features": name, "claim": claim, "better": a, "worse": b}
         rows.append({**claimed, "difference": difference, "holm": p, "verdict": verdict})
     return rows
-
-
-def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows as TSV; a column that a row lacks is empty."""
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    lines = ["\t".join(str(row.get(key, "")) for key in columns) for row in rows]
-    write_lines(str(path), ["\t".join(columns), *lines])

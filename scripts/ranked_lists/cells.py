@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 import time
 import warnings
@@ -46,13 +47,15 @@ def task_of(files: Sequence[str], reading: Mapping[str, Any], **what: Any) -> di
 
 def cell_path(folder: Path, row: str, fold: int | str, task: Mapping[str, Any]) -> Path:
     """Return the file of a cell: its name changes with the task, the bytes of its input and the release."""
-    known = json.dumps([task, [_digest(path) for path in task["files"]], rerank.__version__], sort_keys=True)
+    digests = [_digest(path, os.stat(path).st_mtime_ns) for path in task["files"]]
+    known = json.dumps([task, digests, rerank.__version__], sort_keys=True)
     key = hashlib.sha256(known.encode()).hexdigest()[:12]
     return folder / row.replace("/", "-") / f"{fold}-{key}.json"
 
 
 @cache
-def _digest(path: str) -> str:
+def _digest(path: str, changed: int) -> str:
+    """The hash of a file's bytes, computed once until the file is ``changed``."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

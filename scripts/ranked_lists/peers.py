@@ -88,26 +88,23 @@ def _cpu() -> float:
 def _lightgbm(train: Arrays, dev: Arrays, **settings: Any) -> Scorer:
     import lightgbm
 
-    ranker = lightgbm.LGBMRanker(
-        n_estimators=1000,
-        n_jobs=_THREADS,
-        random_state=_SEED,
-        deterministic=True,
-        force_row_wise=True,
-        verbose=-1,
-        label_gain=[2.0**label - 1 for label in range(1 + int(max(train.y.max(), dev.y.max())))],
-        **settings,
-    )
-    ranker.fit(
-        train.X,
-        train.y,
-        group=train.lengths,
-        eval_set=[(dev.X, dev.y)],
-        eval_group=[dev.lengths],
-        eval_at=[10],
-        callbacks=[lightgbm.early_stopping(100, verbose=False)],
-    )
-    return lambda part: np.asarray(ranker.predict(part.X, num_threads=_THREADS), dtype=np.float64)
+    top = int(max(train.y.max(), dev.y.max()))
+    parameters = {
+        "objective": "lambdarank",
+        "metric": "ndcg",
+        "eval_at": [10],
+        "label_gain": [2.0**label - 1 for label in range(top + 1)],
+        "num_threads": _THREADS,
+        "seed": _SEED,
+        "deterministic": True,
+        "force_row_wise": True,
+        "verbose": -1,
+    }
+    data = lightgbm.Dataset(train.X, train.y, group=train.lengths)
+    watched = lightgbm.Dataset(dev.X, dev.y, group=dev.lengths, reference=data)
+    stop = lightgbm.early_stopping(100, verbose=False)
+    model = lightgbm.train(parameters | settings, data, 1000, [watched], callbacks=[stop])
+    return lambda part: np.asarray(model.predict(part.X, num_threads=_THREADS), dtype=np.float64)
 
 
 def _xgboost(train: Arrays, dev: Arrays, **settings: Any) -> Scorer:

@@ -109,8 +109,9 @@ def corpus() -> dict[str, list[Seed]]:
         for kind, files in _models(place):
             seeds[f"model:{kind}"].append(Seed(files))
         seeds |= {f"weights:{name}": list(_weights(name, place)) for name in WEIGHTS.names()}
-    configs = sorted((ROOT / "configs").glob("*.yaml"))
-    seeds["config:yaml"] = [Seed({"": path.read_bytes()}) for path in configs] + [Seed({"": CONFIG})]
+    configs = [path.read_bytes() for path in sorted((ROOT / "configs").glob("*.yaml"))]
+    trained = [data for data in configs if b"\nlearners:" not in data]  # the others are of several learners
+    seeds["config:yaml"] = [Seed({"": data}) for data in trained] + [Seed({"": CONFIG})]
     seeds["text:scores"] = [Seed({"": b"0.5\n-1\n1e-3\n+7.25E2\n-0\n"})]
     seeds["text:heads"] = [Seed({"": HEADS.read_bytes()})]
     seeds["text:qrels"] = [Seed({"": b"1 0 a 1\n1 0 b 0\n2 0 a 2\n"})]

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from rerank.data.columns.offsets import offsets_of
 from rerank.data.layouts.base import Features, require_dense
 from rerank.data.layouts.dense import Dense
 from rerank.data.layouts.sparse import Mixed, Sparse
+from rerank.data.types import Floats, Mask
 from rerank.errors import DataError
 
-__all__ = ["Dense", "Features", "Mixed", "Sparse", "as_features", "require_dense"]
+__all__ = ["Dense", "Features", "Mixed", "Sparse", "as_features", "require_dense", "split_missing"]
 
 
 def as_features(X: Any) -> Features:
@@ -48,3 +50,17 @@ def as_features(X: Any) -> Features:
         return Dense(np.ascontiguousarray(values, dtype=dtype))
     except (TypeError, ValueError) as error:
         raise DataError(f"features must be numbers: {error}") from None
+
+
+def split_missing(features: Features) -> tuple[Sparse, Sparse]:
+    """Return the features with 0 for NaN, and indicators of what is NaN, both as compressed rows."""
+    rows = features.compressed()
+    data = np.ones(rows.n_values) if rows.data is None else rows.data
+    gone = np.isnan(data)
+    of = np.repeat(np.arange(rows.n_items), np.diff(rows.indptr))
+
+    def some(chosen: Mask, values: Floats | None) -> Sparse:
+        indptr = offsets_of(np.bincount(of[chosen], minlength=rows.n_items))
+        return Sparse(indptr, rows.indices[chosen], values, rows.n_features)
+
+    return some(~gone, data[~gone]), some(gone, None)

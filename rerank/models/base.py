@@ -124,6 +124,11 @@ class Model(ABC):
         """Return what each array of a model with so many features must be, by name."""
 
     @classmethod
+    def optional_members(cls, n_features: int) -> dict[str, ArrayForm]:
+        """Return the same of arrays that only some models of this kind have."""
+        return {}
+
+    @classmethod
     @abstractmethod
     def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
         """Return the model whose ``arrays()`` these are, each as ``members`` describes it.
@@ -322,6 +327,7 @@ def _rebuild(meta: _Metadata, archive: ModelArchive) -> Model:
     kind = MODELS.get(meta.kind)
     names = list(meta.feature_names)
     wanted = kind.members(len(names))
+    wanted |= {name: form for name, form in kind.optional_members(len(names)).items() if archive.has(name)}
     if meta.scaling is not None:
         if meta.scaling.n_features != len(names):
             raise DataError(f"a scaling of {meta.scaling.n_features} features for {len(names)}")

@@ -186,6 +186,18 @@ class Pairs:
         found: Index = np.cumsum(opened - closed)[:n]
         return found
 
+    def explicit(self) -> tuple[Index, Index]:
+        """Return the positions of the better and of the worse item of every pair, int64 (n_pairs).
+
+        Pairs are ordered by list, then by the position of the better item, then by that of the worse one.
+        Positions count the items of all lists: ``items`` has their rows in the set.
+        """
+        first = np.repeat(self.offsets[:-1], np.diff(self.offsets))
+        wins = np.maximum(self.stop.astype(np.int64) - self.start, 0)
+        better = np.repeat(np.arange(len(self.items)), wins)
+        worse = np.arange(len(better)) + np.repeat(first + self.start - offsets_of(wins)[:-1], wins)
+        return better, worse
+
     @property
     def mean_margin(self) -> float:
         """The mean of g over all pairs; nan or infinite if h overflows."""

@@ -55,6 +55,17 @@ label_lists = st.lists(
 
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
 @given(labels=label_lists)
+def test_explicit_pairs_are_those_of_the_ranges_in_order(relation, labels):
+    pairs = make_pairs(as_lists(labels), relation)
+    better, worse = pairs.explicit()
+    expected = [pair for part in expand(pairs).values() for pair in part]
+    assert list(zip(pairs.items[better].tolist(), pairs.items[worse].tolist(), strict=True)) == expected
+    assert len(better) == pairs.n_pairs
+    assert sorted(zip(better, worse, strict=True)) == list(zip(better, worse, strict=True))
+
+
+@pytest.mark.parametrize("relation", RELATIONS, ids=str)
+@given(labels=label_lists)
 def test_ranges_hold_exactly_the_related_pairs(relation, labels):
     lists = as_lists(labels)
     for function in MARGINS:

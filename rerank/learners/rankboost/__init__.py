@@ -1,0 +1,1 @@
+"""RankBoost: boosting of weak rankers over pairs."""

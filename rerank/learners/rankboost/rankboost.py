@@ -1,0 +1,212 @@
+"""RankBoost (Freund, Iyer, Schapire & Singer 2003)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Literal
+
+import numpy as np
+from pydantic import model_validator
+
+from rerank import memory
+from rerank.data.lists import CandidateLists
+from rerank.data.pairs import PairRelation, Pairs, make_pairs
+from rerank.data.types import Floats
+from rerank.errors import DataNote, FitError
+from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
+from rerank.learners.rankboost.building import Weak, weak_rankers
+from rerank.learners.rankboost.curve import RoundScores
+from rerank.learners.rankboost.cuts import Spacing
+from rerank.learners.rankboost.explicit import ExplicitPairs
+from rerank.learners.rankboost.ranges import PairRanges
+from rerank.learners.rankboost.rankers import WeakRankers
+from rerank.learners.rankboost.rounds import Distribution, Rule, Run, Step, boost
+from rerank.learners.rounds import KEEP_HELP, Keep, Rounds
+from rerank.models.base import Model
+from rerank.models.stumps import StumpModel
+from rerank.models.training import DataRecord
+from rerank.settings import setting
+
+_EPSILON = 0.0025
+_PAIR_BYTES = 80
+
+
+@LEARNERS.register("rankboost")
+class RankBoost(Learner):
+    """RankBoost: each round adds the weak ranker that agrees best with the pairs that are weighted now.
+
+    Each pair of a better and a worse item has a weight D; all weights add up to 1. A weak ranker h is 1 for
+    items whose feature is at or above a threshold, else 0; or it is a feature itself, scaled into [0, 1]
+    over the training items. Missing values get the h, 0 or 1, that suits the pairs. A round takes the h
+    with the largest r = the sum over pairs of D * (h(better) - h(worse)), gives it a step a, and multiplies
+    D by exp(-a * (h(better) - h(worse))). The score is the sum of a * h.
+
+    On ties the first feature wins, then the feature itself before its thresholds, then the highest
+    threshold, then h = 0 of missing values. Values of r are tied if they differ by 1e-10 at most, and steps
+    are multiples of 2^-30, so that rounding decides nothing. Training ends if r is 2^-26 or less. r counts
+    as 1 - 2^-20 at most, so that a step is 7.3 at most if h puts every pair right.
+
+    The fast engine stores no pair: D is proportional to exp(F(worse) - F(better)), so the weights of the
+    pairs of an item are sums over ranges of the items in the order of labels. The reference engine holds
+    all pairs and can weight them (``pair_weights``, in the order of ``Pairs.explicit``). Both choose the
+    same.
+
+    References
+    ----------
+    Freund, Iyer, Schapire, Singer: An efficient boosting algorithm for combining preferences. Journal of
+    Machine Learning Research 4, 2003.
+    """
+
+    name = "rankboost"
+    summary = "boosting of thresholds or features over pairs of items, one a round"
+    source = "Freund, Iyer, Schapire & Singer 2003"
+    scale_invariant = True
+    in_rounds = True
+    accepts_nan = True
+    accepts_list_weights = True
+    accepts_pair_weights = True
+
+    rounds: int = setting(300, "most rounds; fewer if no weak ranker lowers the loss", ge=1)
+    weak: Weak = setting(
+        "stumps", "weak rankers: thresholds of features (stumps), features scaled into [0, 1] (raw), or both"
+    )
+    thresholds: Literal["all"] | int = setting(
+        "all", "most thresholds of a feature; all = one at each value but the smallest"
+    )
+    spacing: Spacing = setting(
+        "quantile",
+        "thresholds=N: at quantiles of the values, or (width) equally far apart from the largest value down, "
+        "as RankLib has them",
+    )
+    directions: Literal["up", "both"] = setting(
+        "both", "items above a threshold are better (up), or better or worse (both)"
+    )
+    step: Step = setting(
+        "bound",
+        "log((1 + r) / (1 - r)) / 2, or (exact) log((W+ + epsilon) / (W- + epsilon)) / 2 for the weights of "
+        "pairs that are put right and wrong; raw features have bound steps",
+    )
+    epsilon: float | None = setting(
+        None, f"step=exact: smoothing in units of the sum of weights; none = {_EPSILON:g}", gt=0, lt=1
+    )
+    pairs: Literal["all", "neighbours"] = setting(
+        "all", "items with different labels, or only those whose labels are next to each other in the list"
+    )
+    label_gap: float = setting(0.0, "all: label > other label + gap", ge=0)
+    list_balance: bool = setting(False, "the initial weights of each list's pairs have the same sum")
+    engine: Literal["reference", "fast"] = setting("fast", "hold all pairs (reference) or none (fast)")
+    keep: Keep = setting("last", KEEP_HELP)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> RankBoost:
+        if self.thresholds != "all" and self.thresholds < 1:
+            raise ValueError(f"thresholds: found {self.thresholds}, expected all or a number of at least 1")
+        if self.spacing == "width" and (self.thresholds == "all" or self.thresholds == 1):
+            raise ValueError(
+                f"spacing=width is for a number of thresholds, at least 2: found {self.thresholds}"
+            )
+        if self.weak == "raw":
+            given = {"thresholds", "spacing", "step"} & self.model_fields_set
+            if given:
+                raise ValueError(f"{min(given)} is for thresholds: weak=raw has none")
+        if self.epsilon is not None and self.step == "bound":
+            raise ValueError("epsilon is for step=exact: bound steps are not smoothed")
+        if self.label_gap and self.pairs != "all":
+            raise ValueError(f"label_gap is for pairs=all: found pairs={self.pairs}")
+        return self
+
+    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
+        pairs = make_pairs(lists, PairRelation(self.pairs, label_gap=self.label_gap))
+        if pairs.n_lists == 0:
+            raise FitError(f"{lists.source}: no list has a pair under pairs={self.pairs}")
+        rankers = self._rankers(lists, pairs)
+        rule = Rule(self.step, _EPSILON if self.epsilon is None else self.epsilon, self.directions == "both")
+        run = boost(self._distribution(lists, pairs, inputs), rankers, rule, self.rounds)
+        if not run.steps:
+            text = f"{lists.source}: rankboost learnt nothing: no feature tells better items from worse ones"
+            warnings.warn(text, DataNote, stacklevel=2)
+        model = self._kept(lists, inputs, _model(lists, rankers, run), run)
+        model.training.data = DataRecord(pairs=pairs.n_pairs, lists_without_pair=pairs.n_skipped)
+        model.training.notes = {"weak_rankers": len(rankers)}
+        if model.n_rounds:
+            model.training.notes["loss"] = float(np.exp(run.log_loss[model.n_rounds - 1]))
+        return model
+
+    def _rankers(self, lists: CandidateLists, pairs: Pairs) -> WeakRankers:
+        """The weak rankers; items outside pairs count for thresholds and ranges if they are judged."""
+        assert lists.labels is not None  # Learner._check
+        others = ~np.isnan(lists.labels)
+        others[pairs.items] = False
+        features = lists.features.take(np.concatenate([pairs.items, np.flatnonzero(others)]))
+        number = None if self.thresholds == "all" else self.thresholds
+        return weak_rankers(features, len(pairs.items), number, self.spacing, self.weak)
+
+    def _distribution(self, lists: CandidateLists, pairs: Pairs, inputs: FitInputs) -> Distribution:
+        """The initial distribution over the pairs."""
+        of_lists = checked_list_weights(inputs.list_weights, lists)[pairs.lists]
+        if not of_lists.any():
+            raise FitError(f"{lists.source}: the weight of every list with a pair is 0")
+        of_pairs = inputs.pair_weights
+        if self.engine == "fast":
+            if of_pairs is not None:
+                raise FitError("learner rankboost: pair weights need engine=reference")
+            return PairRanges(pairs, of_lists / pairs.counts if self.list_balance else of_lists)
+        memory.require(_PAIR_BYTES * pairs.n_pairs, f"{pairs.n_pairs:,} pairs", "engine=fast stores none")
+        weights = _checked_pair_weights(of_pairs, pairs.n_pairs)
+        of = np.repeat(np.arange(pairs.n_lists), pairs.counts)
+        if self.list_balance:
+            sums = np.bincount(of, weights, pairs.n_lists)
+            weights /= np.where(sums > 0, sums, 1.0)[of]
+        return ExplicitPairs(*pairs.explicit(), len(pairs.items), weights * of_lists[of])
+
+    def _kept(self, lists: CandidateLists, inputs: FitInputs, whole: StumpModel, run: Run) -> StumpModel:
+        """The rounds that ``keep`` chooses, with the learning curve of all."""
+        watch, scores = Rounds(lists, inputs, self.keep), RoundScores(whole)
+        seen: set[int] = set()
+        for r, (choice, log_loss) in enumerate(zip(run.choices, run.log_loss, strict=True)):
+            seen.add(choice.column)
+            progress = {"loss": float(np.exp(log_loss)), "gain": choice.gain, "features": len(seen)}
+            watch.record(r + 1, scores, **progress)
+        kept, rounds = watch.kept(whole.n_rounds, converged=run.converged)
+        model = whole.prefix(kept or 0)
+        model.curve = watch.curve
+        model.training.rounds = rounds
+        return model
+
+
+def _checked_pair_weights(weights: Floats | None, n: int) -> Floats:
+    """The weights of pairs, 1 if none are given; raises FitError if they are no distribution."""
+    if weights is None:
+        return np.ones(n)
+    if weights.shape != (n,) or not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        raise FitError(f"pair weights must be {n} finite numbers that are not negative, and not all 0")
+    return weights.astype(np.float64)
+
+
+def _model(lists: CandidateLists, rankers: WeakRankers, run: Run) -> StumpModel:
+    """The model of all rounds."""
+    n = len(run.steps)
+    columns = np.array([choice.column for choice in run.choices], dtype=np.int64)
+    raw = np.array([choice.raw for choice in run.choices], dtype=np.uint8)
+    threshold, missing, step = np.zeros(n), np.zeros(n), np.array(run.steps)
+    for r, choice in enumerate(run.choices):
+        c = choice.column
+        missing[r] = choice.missing
+        if choice.raw:
+            assert rankers.raw is not None
+            low, high = rankers.raw.low[c], rankers.raw.high[c]
+            step[r] /= high - low
+            missing[r] = high if choice.missing else low
+        else:
+            threshold[r] = rankers.at[rankers.groups[c] + choice.group]
+        if not rankers.missing[c]:
+            missing[r] = np.nan
+    return StumpModel(
+        lists.names(),
+        np.zeros(lists.n_features),
+        rankers.feature[columns],
+        threshold,
+        step,
+        raw if raw.any() else None,
+        missing if lists.has_missing else None,
+    )

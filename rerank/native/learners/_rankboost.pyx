@@ -1,0 +1,403 @@
+"""RankBoost without pairs: potentials of items by sums over ranges of each list, and the best weak ranker.
+
+The items of a list are in the order of decreasing labels. Item i must beat those of one range of positions,
+and those that must beat it are another range; neither bound of a range ever moves back. The weight of a pair
+is exp(w + F(worse) - F(better)), with the log weight w of its list.
+"""
+
+import numpy as np
+
+from libc.math cimport INFINITY
+from libc.math cimport exp
+from libc.math cimport fabs
+from libc.math cimport log
+from libc.math cimport log1p
+
+# Scores of a list within this range give exponentials and sums of products that neither overflow nor vanish;
+# wider lists are summed as logarithms.
+cdef enum:
+    NARROW = 500
+
+
+# One list of k items, and scratch for it.
+cdef struct List:
+    const int* first  # item i must beat the positions first[i]:last[i]
+    const int* last
+    const int* over  # and the positions over[i]:under[i] must beat it
+    const int* under
+    const double* score
+    double* up  # exp(score - centre), or score if the list is wide
+    double* down  # its inverse, or -score
+    double* below  # sum of the weights of pairs that the item must win, or its logarithm
+    double* above  # and of those that it must lose
+    double* suffix
+    double* sums
+    int k
+    bint wide
+
+
+cdef inline double log_sum(double a, double b) noexcept nogil:
+    """Return log(exp(a) + exp(b)); neither is infinite but -inf."""
+    if a < b:
+        a, b = b, a
+    return a if b == -INFINITY else a + log1p(exp(b - a))
+
+
+cdef void window_sums(
+    const double* value, const int* first, const int* last, int k, double* suffix, double* out
+) noexcept nogil:
+    """OUT out[i]: the sum of the values first[i]:last[i], whose bounds never fall; no value is subtracted.
+
+    IN value, first, last (k); scratch suffix (k).
+    """
+    cdef int i
+    cdef int j
+    cdef int split = 0  # sums of what is before it are suffix sums up to it, what is after it is in ``back``
+    cdef int end = 0
+    cdef double back = 0.0
+    for i in range(k):
+        if first[i] >= last[i]:
+            out[i] = 0.0
+            continue
+        if first[i] >= split:
+            split = last[i]
+            end = split
+            back = 0.0
+            for j in range(split - 1, first[i] - 1, -1):
+                back += value[j]
+                suffix[j] = back
+            back = 0.0
+        while end < last[i]:
+            back += value[end]
+            end += 1
+        out[i] = suffix[first[i]] + back
+
+
+cdef void log_window_sums(
+    const double* value, const int* first, const int* last, int k, double* suffix, double* out
+) noexcept nogil:
+    """OUT out[i]: the logarithm of the sum of exp of the values first[i]:last[i]; see window_sums."""
+    cdef int i
+    cdef int j
+    cdef int split = 0
+    cdef int end = 0
+    cdef double back = -INFINITY
+    for i in range(k):
+        if first[i] >= last[i]:
+            out[i] = -INFINITY
+            continue
+        if first[i] >= split:
+            split = last[i]
+            end = split
+            back = -INFINITY
+            for j in range(split - 1, first[i] - 1, -1):
+                back = log_sum(back, value[j])
+                suffix[j] = back
+            back = -INFINITY
+        while end < last[i]:
+            back = log_sum(back, value[end])
+            end += 1
+        out[i] = log_sum(suffix[first[i]], back)
+
+
+cdef double weigh(List* part) noexcept nogil:
+    """OUT up, down, below, above and wide of a list. Return the log of the sum of its pairs' weights."""
+    cdef int i
+    cdef double low = part.score[0]
+    cdef double high = low
+    cdef double centre
+    cdef double total = 0.0
+    for i in range(1, part.k):
+        low = min(low, part.score[i])
+        high = max(high, part.score[i])
+    centre = 0.5 * low + 0.5 * high
+    part.wide = not high - low <= NARROW
+    if part.wide:
+        total = -INFINITY
+        for i in range(part.k):
+            part.up[i] = part.score[i] - centre
+            part.down[i] = centre - part.score[i]
+        log_window_sums(part.up, part.first, part.last, part.k, part.suffix, part.below)
+        log_window_sums(part.down, part.over, part.under, part.k, part.suffix, part.above)
+        for i in range(part.k):
+            part.below[i] += part.down[i]
+            part.above[i] += part.up[i]
+            total = log_sum(total, part.below[i])
+        return total
+    for i in range(part.k):
+        part.up[i] = exp(part.score[i] - centre)
+        part.down[i] = 1.0 / part.up[i]
+    window_sums(part.up, part.first, part.last, part.k, part.suffix, part.below)
+    window_sums(part.down, part.over, part.under, part.k, part.suffix, part.above)
+    for i in range(part.k):
+        part.below[i] *= part.down[i]
+        part.above[i] *= part.up[i]
+        total += part.below[i]
+    return log(total)
+
+
+cdef double share(const List* part, const double* h, double side, double scale) noexcept nogil:
+    """Return the share of pairs whose better item has the value ``side`` of a binary h and the worse one not.
+
+    ``scale`` is the logarithm of what the weights of the list are multiplied by.
+    """
+    cdef int i
+    cdef double total = 0.0
+    if part.wide:
+        for i in range(part.k):
+            part.sums[i] = part.up[i] if h[i] != side else -INFINITY
+        log_window_sums(part.sums, part.first, part.last, part.k, part.suffix, part.above)
+        for i in range(part.k):
+            if h[i] == side:
+                total += exp(scale + part.down[i] + part.above[i])
+        return total
+    for i in range(part.k):
+        part.sums[i] = part.up[i] if h[i] != side else 0.0
+    window_sums(part.sums, part.first, part.last, part.k, part.suffix, part.above)
+    for i in range(part.k):
+        if h[i] == side:
+            total += part.down[i] * part.above[i]
+    return total * exp(scale)
+
+
+cdef class RangePairs:
+    """The weights of all pairs of lists, as functions of the items' scores.
+
+    IN offsets (n_lists + 1); first, last, over, under (n_items), positions within a list (see List);
+    log_weights (n_lists).
+    """
+
+    cdef readonly object scores
+    cdef const long long[::1] offsets
+    cdef const int[:, ::1] ranges
+    cdef const double[::1] log_weights
+    cdef double[::1] score
+    cdef double[:, ::1] room
+    cdef double[::1] scale  # of each list, the logarithm
+    cdef char[::1] wide
+
+    def __init__(
+        self, const long long[::1] offsets, const int[:, ::1] ranges, const double[::1] log_weights
+    ):
+        cdef Py_ssize_t n = ranges.shape[1]
+        self.offsets, self.ranges, self.log_weights = offsets, ranges, log_weights
+        self.scores = np.zeros(n)
+        self.score = self.scores
+        self.room = np.empty((6, n))
+        self.scale = np.empty(offsets.shape[0] - 1)
+        self.wide = np.zeros(offsets.shape[0] - 1, dtype=np.int8)
+
+    cdef List list_at(self, Py_ssize_t i) noexcept nogil:
+        """Return list i."""
+        cdef List part
+        cdef long long at = self.offsets[i]
+        part.first = &self.ranges[0, at]
+        part.last = &self.ranges[1, at]
+        part.over = &self.ranges[2, at]
+        part.under = &self.ranges[3, at]
+        part.score = &self.score[at]
+        part.up = &self.room[0, at]
+        part.down = &self.room[1, at]
+        part.below = &self.room[2, at]
+        part.above = &self.room[3, at]
+        part.suffix = &self.room[4, at]
+        part.sums = &self.room[5, at]
+        part.k = <int>(self.offsets[i + 1] - at)
+        part.wide = self.wide[i]
+        return part
+
+    def potentials(self, double[::1] out):
+        """OUT out (n_items). Return the logarithm of the sum of all weights; see ``ExplicitPairs``."""
+        cdef Py_ssize_t n_lists = self.offsets.shape[0] - 1
+        cdef Py_ssize_t i
+        cdef int j
+        cdef double total = -INFINITY
+        cdef double factor
+        cdef List part
+        with nogil:
+            for i in range(n_lists):
+                part = self.list_at(i)
+                total = log_sum(total, self.log_weights[i] + weigh(&part))
+                self.wide[i] = part.wide
+            for i in range(n_lists):
+                part = self.list_at(i)
+                self.scale[i] = self.log_weights[i] - total
+                factor = exp(self.scale[i])
+                for j in range(part.k):
+                    if part.wide:
+                        out[self.offsets[i] + j] = (
+                            exp(self.scale[i] + part.below[j]) - exp(self.scale[i] + part.above[j])
+                        )
+                    else:
+                        out[self.offsets[i] + j] = factor * (part.below[j] - part.above[j])
+        return total
+
+    def split(self, const double[::1] h):
+        """Return the share of pairs that a binary h (n_items) puts right, and of those that it puts wrong.
+
+        ``potentials`` must have been called after the last change of scores.
+        """
+        cdef Py_ssize_t i
+        cdef double right = 0.0
+        cdef double wrong = 0.0
+        cdef List part
+        with nogil:
+            for i in range(self.offsets.shape[0] - 1):
+                part = self.list_at(i)
+                right += share(&part, &h[self.offsets[i]], 1.0, self.scale[i])
+                wrong += share(&part, &h[self.offsets[i]], 0.0, self.scale[i])
+        return right, wrong
+
+
+# The weak rankers of each feature; see rerank/learners/rankboost/rankers.py.
+cdef struct Groups:
+    const long long* groups
+    const long long* rest
+    const long long* bounds
+    const int* items
+    const double* at
+    const unsigned char* missing
+    const long long* raw_bounds  # NULL: no raw features
+    const int* raw_items
+    const double* raw_values
+
+
+# The best so far of weak rankers in the order in which ties are decided.
+cdef struct Best:
+    double gain  # the largest
+    double tie
+    double value  # the gain of the chosen one
+    Py_ssize_t column
+    long long group
+    int missing
+
+
+cdef inline double gathered(
+    const double* potential, const int* items, long long begin, long long end
+) noexcept nogil:
+    """Return the sum of the potentials of items."""
+    cdef double[4] total
+    cdef long long at = begin
+    cdef int i
+    for i in range(4):
+        total[i] = 0.0
+    while at + 4 <= end:
+        for i in range(4):
+            total[i] += potential[items[at + i]]
+        at += 4
+    while at < end:
+        total[0] += potential[items[at]]
+        at += 1
+    return (total[0] + total[1]) + (total[2] + total[3])
+
+
+cdef inline void offer(
+    Best* best, double value, bint both, Py_ssize_t column, long long group, int missing
+) noexcept nogil:
+    """INOUT best: its gain in the first of two passes (column -2), the first tied one in the second (-1)."""
+    cdef double gain = fabs(value) if both else value
+    if best.column == -2:
+        best.gain = max(best.gain, gain)
+    elif best.column == -1 and gain >= best.gain - best.tie:
+        best.value = value
+        best.column = column
+        best.group = group
+        best.missing = missing
+
+
+cdef void offer_all(
+    const Groups* rankers, Py_ssize_t n_columns, const double* sums, const double* raw, bint both, Best* best
+) noexcept nogil:
+    """INOUT best: see offer. IN sums of each group, raw (n_columns) the gain of each feature itself."""
+    cdef Py_ssize_t c
+    cdef long long g
+    cdef double total
+    cdef double lacking
+    for c in range(n_columns):
+        lacking = sums[rankers.groups[c + 1] - 1]
+        if rankers.raw_bounds != NULL and rankers.raw_bounds[c] < rankers.raw_bounds[c + 1]:
+            offer(best, raw[c], both, c, -1, 0)
+            if rankers.missing[c]:
+                offer(best, raw[c] + lacking, both, c, -1, 1)
+        total = 0.0
+        for g in range(rankers.groups[c], rankers.groups[c + 1]):
+            total += sums[g]
+            if rankers.at[g] == rankers.at[g]:
+                offer(best, total, both, c, g - rankers.groups[c], 0)
+                if rankers.missing[c]:
+                    offer(best, total + lacking, both, c, g - rankers.groups[c], 1)
+        if best.column >= 0:
+            return
+
+
+cdef class Search:
+    """Finds the best of the weak rankers, given as the arrays of ``WeakRankers`` and ``RawRankers``."""
+
+    cdef Groups rankers
+    cdef Py_ssize_t n_columns
+    cdef tuple held
+    cdef double[::1] sums
+    cdef double[::1] raw
+
+    def __init__(
+        self, const long long[::1] groups, const long long[::1] rest, const long long[::1] bounds,
+        const int[::1] items, const double[::1] at, const unsigned char[::1] missing, raw=None,
+    ):
+        cdef const long long[::1] raw_bounds
+        cdef const int[::1] raw_items
+        cdef const double[::1] raw_values
+        self.n_columns = rest.shape[0]
+        self.sums = np.zeros(at.shape[0] + 1)
+        self.raw = np.zeros(self.n_columns + 1)
+        self.held = (groups, rest, bounds, items, at, missing, raw)
+        self.rankers.groups = &groups[0]
+        self.rankers.rest = &rest[0] if self.n_columns else NULL
+        self.rankers.bounds = &bounds[0]
+        self.rankers.items = &items[0] if items.shape[0] else NULL
+        self.rankers.at = &at[0] if at.shape[0] else NULL
+        self.rankers.missing = &missing[0] if self.n_columns else NULL
+        self.rankers.raw_bounds = NULL
+        if raw is not None:
+            raw_bounds, raw_items, raw_values = raw
+            self.rankers.raw_bounds = &raw_bounds[0]
+            self.rankers.raw_items = &raw_items[0] if raw_items.shape[0] else NULL
+            self.rankers.raw_values = &raw_values[0] if raw_values.shape[0] else NULL
+
+    cdef void sum_up(self, const double* potential) noexcept nogil:
+        """OUT sums of each group, and the gain of each feature itself."""
+        cdef const Groups* rankers = &self.rankers
+        cdef Py_ssize_t c
+        cdef long long g
+        cdef long long at
+        cdef double total
+        for c in range(self.n_columns):
+            total = 0.0
+            for g in range(rankers.groups[c], rankers.groups[c + 1]):
+                self.sums[g] = gathered(potential, rankers.items, rankers.bounds[g], rankers.bounds[g + 1])
+                total += self.sums[g]
+            self.sums[rankers.rest[c]] = -total  # all potentials add up to 0
+            if rankers.raw_bounds == NULL:
+                continue
+            total = 0.0
+            for at in range(rankers.raw_bounds[c], rankers.raw_bounds[c + 1]):
+                total += rankers.raw_values[at] * potential[rankers.raw_items[at]]
+            self.raw[c] = total
+
+    def best(self, const double[::1] potential, bint both, double tie):
+        """Return (column, group, h of missing values, gain) of the best weak ranker; column -1 = none.
+
+        IN potential (n_items), whose sum is 0. Gains within ``tie`` of the best are tied.
+        """
+        cdef Best best
+        best.gain = -INFINITY
+        best.tie = tie
+        best.value = 0.0
+        best.group = 0
+        best.missing = 0
+        best.column = -2
+        with nogil:
+            self.sum_up(&potential[0])
+            offer_all(&self.rankers, self.n_columns, &self.sums[0], &self.raw[0], both, &best)
+            best.column = -1
+            offer_all(&self.rankers, self.n_columns, &self.sums[0], &self.raw[0], both, &best)
+        return best.column, best.group, best.missing, best.value

@@ -10,9 +10,11 @@ import pytest
 
 import rerank
 
-LINES = (
-    "1 qid:7 1:1 2:NULL 3:12 #docid = A inc = 1\n0 qid:7 1:1000 2:3 3:NULL #C\n0 qid:8 1:NULL 2:NULL 3:NULL #B\n"
-)
+LINES = """\
+1 qid:7 1:1 2:NULL 3:12 #docid = A inc = 1
+0 qid:7 1:1000 2:3 3:NULL #C
+0 qid:8 1:NULL 2:NULL 3:NULL #B
+"""
 
 
 def convert(tmp_path, *options, lines=LINES):

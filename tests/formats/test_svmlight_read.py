@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import re
 import warnings
 from pathlib import Path
 
@@ -286,6 +287,71 @@ def test_missing_nan(tmp_path: Path) -> None:
     assert np.array_equal(narrow.features.values, lists.features.values, equal_nan=True)
 
 
+def rows_with_missing(seed: int, width: int, unsorted: bool) -> tuple[bytes, np.ndarray]:
+    """Lines with tokens for missing values, with absent ones as well, and what is meant."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 8))
+    values = np.where(rng.random((n, width)) < 0.4, np.nan, rng.integers(-9, 10, (n, width)) / 4)
+    tokens = ["NULL", "null", "nan", "NaN", "NAN", "Null"]
+    lines = []
+    for row in values:
+        cells = [
+            f"{j + 1}:{rng.choice(tokens) if np.isnan(x) else format(x, 'g')}"
+            for j, x in enumerate(row)
+            if not np.isnan(x) or rng.random() < 0.5 or j == width - 1
+        ]
+        lines.append(" ".join(["1 qid:1", *(rng.permutation(cells) if unsorted else cells)]))
+    return ("\n".join(lines) + rng.choice(["", "\n", " # a\n", "\r\n"])).encode(), values
+
+
+@pytest.mark.parametrize("unsorted", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_a_missing_value_may_be_written_out(tmp_path: Path, seed: int, unsorted: bool) -> None:
+    data, values = rows_with_missing(seed, 1 + seed % 12, unsorted)
+    for dtype in ("float64", "float32"):
+        found = read(tmp_path, data, missing="nan", dtype=dtype).features.to_dense()
+        assert np.array_equal(found, values.astype(dtype), equal_nan=True)
+
+
+@pytest.mark.parametrize("value", ["NULL", "nan"])
+def test_missing_values_of_columns_far_apart(tmp_path: Path, value: str) -> None:
+    data = f"1 7:1 30000000:{value}\n0 7:{value} 2000000:3\n".encode()
+    lists = read(tmp_path, data, missing="nan")
+    assert lists.feature_names == ["7", "2000000", "30000000"]
+    expected = [[1, np.nan, np.nan], [np.nan, 3, np.nan]]
+    assert np.array_equal(lists.features.to_dense(), expected, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "data", [b"1 1:0.5 2:NULL 3:1\n", b"1 3:1 2:null 1:1", b"1 1:1\n" * 9 + b"1 9:NaN\n"]
+)
+@pytest.mark.parametrize("layout", ["auto", "dense", "sparse"])
+def test_a_missing_value_without_the_option_names_it(tmp_path: Path, data: bytes, layout: str) -> None:
+    value = re.search(rb"[Nn]\w+", data)[0].decode()
+    number = data[: data.index(value.encode()) - 1].split()[-1].decode()
+    with pytest.raises(FormatError) as caught:
+        read(tmp_path, data, layout=layout)
+    assert str(caught.value).endswith(
+        f"found value of feature {number}: '{value}', expected a number "
+        "(use --missing nan if it is a missing value)"
+    )
+
+
+@pytest.mark.parametrize("token", ["nul", "NULLs", "na", "nans", "-nan", "n", "NULL1", "nan:1", "null,"])
+def test_other_words_are_no_missing_values(tmp_path: Path, token: str) -> None:
+    for data in (f"1 1:{token} 2:1", f"1 2:1 1:{token}"):
+        with pytest.raises(FormatError, match=re.escape(f"value of feature 1: '{token}'")):
+            read(tmp_path, data.encode(), missing="nan")
+
+
+@pytest.mark.parametrize(
+    "data", [b"1 1:NULL 1:2", b"1 1:2 1:NULL", b"1 2:1 1:NULL 1:NULL", b"1 2:NULL 1:1 2:3"]
+)
+def test_a_feature_twice_is_a_fault_also_if_it_is_missing(tmp_path: Path, data: bytes) -> None:
+    with pytest.raises(FormatError, match="twice"):
+        read(tmp_path, data, missing="nan")
+
+
 def test_float32_is_the_rounded_number(tmp_path: Path) -> None:
     data = b"1 1:0.1 2:3.4028235677973362e38\n0 2:1e-50 1:7"
     values = read(tmp_path, data, dtype="float32").features.values
@@ -399,7 +465,11 @@ BAD_LINES = [
     (b"1 qid:1 1:2:3", "value of feature 1: '2:3'", "a number"),
     (b"1 qid:1 1:1,5", "value of feature 1: '1,5'", "a number"),
     (b"1 qid:1 1:0x10", "value of feature 1: '0x10'", "a number"),
-    (b"1 qid:1 1:NaN", "value of feature 1: 'NaN'", "a finite number"),
+    (
+        b"1 qid:1 1:NaN",
+        "value of feature 1: 'NaN'",
+        "a number (use --missing nan if it is a missing value)",
+    ),
     (b"1 qid:1 1:-Infinity", "value of feature 1: '-Infinity'", "a finite number"),
     (b"1 qid:1 1:1e999", "value of feature 1: '1e999', too large for float64", "a finite number"),
     (b"1 qid:1 1:2 2:3 1:4", "feature 1 twice", "each feature once per line"),

@@ -14,6 +14,7 @@ from fuzz.corpus import Files, Seed
 
 NUMBERS = [b"0", b"-1", b"1e999", b"-1e308", b"1e-320", b"nan", b"inf", b"-0", b"2147483647", b"2147483648"]
 NUMBERS += [
+    b"NULL",
     b"99999999",
     b"18446744073709551616",
     b"9" * 400,

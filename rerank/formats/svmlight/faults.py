@@ -97,4 +97,7 @@ def _feature(token: str, first: int, dtype: str, has_qid: bool) -> tuple[str, st
         return "index 0", "indices from 1 (use --zero-based if the file counts from 0)"
     if not value:
         return f"no value for feature {digits}", "index:value"
-    return not_a_number(value.encode(), f"value of feature {digits}:", dtype)
+    found, expected = not_a_number(value.encode(), f"value of feature {digits}:", dtype)
+    if value.lower() in ("null", "nan"):
+        expected = "a number (use --missing nan if it is a missing value)"
+    return found, expected

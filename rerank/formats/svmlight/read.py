@@ -283,8 +283,9 @@ def _sparse(
         values = slice(bounds[p], bounds[p + 1])
         some = None if data is None else data[values]
         ends = indptr[1:][rows]
+        out = (ends, indices[values], some, labels[rows], spans[rows])
         result = parse_sparse(
-            text, origin, source.has_qid, source.first, ends, indices[values], some, labels[rows], spans[rows]
+            text, origin, source.has_qid, source.first, source.options.missing == "nan", *out
         )
         ends += bounds[p]
         return result

@@ -9,14 +9,14 @@ Python puts into words. Blanks are space, tab and carriage return; ``#`` starts 
 of the previous line; length) and of the item's id (start, length).
 """
 
-from libc.math cimport NAN
+from libc.math cimport INFINITY, NAN
 from libc.string cimport memchr
 
 from rerank.native.data._number cimport load_word
 from rerank.native.formats._lines cimport FLOAT32_END, FLOAT64_END, is_blank
 from rerank.native.formats._svmlight_line cimport (
     CHANGED, FEATURE, NONE, TWICE, Place, begin, ends_token, failed, line_end, next_feature, next_row,
-    read_comment, read_index, read_value, starts_qid,
+    read_comment, read_index, read_missing, read_value, starts_qid,
 )
 
 ctypedef fused real:
@@ -99,8 +99,9 @@ def parse_dense(
     """Read item lines into rows of a dense array.
 
     IN text (n_bytes), at ``origin`` in the file; first = index of column 0; fill = value of absent
-    features; steps (n_steps, 3), the bytes " INDEX:" of the leading columns as a word, its mask and
-    length; OUT X (n_rows, n_features), labels (n_rows), spans (n_rows, 4).
+    features: if it is NaN, values may be missing too; steps (n_steps, 3), the bytes " INDEX:" of the
+    leading columns as a word, its mask and length; OUT X (n_rows, n_features), labels (n_rows), spans
+    (n_rows, 4).
     Returns (fault, place in text, detail, values read, columns needed). If more columns are needed
     than X has, the content of X is meaningless.
     """
@@ -145,6 +146,7 @@ cdef inline bint dense_row(
     """Read features in rising order; False at a fault, which is TWICE for any other order."""
     cdef const unsigned char* p = at.p
     cdef const unsigned char* token = p
+    cdef const unsigned char* end
     cdef Py_ssize_t n_steps = steps.shape[0]
     cdef Py_ssize_t column = 0
     cdef Py_ssize_t absent = 0
@@ -169,9 +171,13 @@ cdef inline bint dense_row(
             if p == NULL or index < first:
                 return not failed(at, FEATURE, token)
             index -= first
-        p = read_value(p, &value, largest)
-        if p == NULL:
-            return not failed(at, FEATURE, token)
+        end = read_value(p, &value, largest)
+        if end == NULL:
+            end = read_missing(p) if fill != fill else NULL
+            value = NAN
+            if end == NULL:
+                return not failed(at, FEATURE, token)
+        p = end
         if index < column:
             return not failed(at, TWICE, token)
         if index >= width:
@@ -202,24 +208,29 @@ cdef bint unsorted_row(
     long long* n_values,
     long long* widest,
 ) noexcept nogil:
-    """Read features in any order, each once; False at a fault. NaN marks columns that are free."""
+    """Read features in any order, each once; False at a fault. Infinity marks columns that are free."""
     cdef const unsigned char* p = at.p
     cdef const unsigned char* token = p
+    cdef const unsigned char* end
     cdef Py_ssize_t column
     cdef long long index = 0
     cdef double value = 0.0
     cdef double largest = FLOAT32_END if real is float else FLOAT64_END
     at.fault = NONE
     for column in range(width):
-        row[column] = <real>NAN
+        row[column] = <real>INFINITY
     while next_feature(&p, &token, first, &index):
-        p = read_value(p, &value, largest)
+        end = read_value(p, &value, largest)
+        if end == NULL:
+            end = read_missing(p) if fill != fill else NULL
+            value = NAN
+        p = end
         if p == NULL:
             break
         index -= first
         widest[0] = max(widest[0], index + 1)
         if index < width:
-            if row[index] == row[index]:
+            if row[index] != <real>INFINITY:
                 at.detail = index + first
                 return not failed(at, TWICE, token)
             row[index] = <real>value
@@ -227,7 +238,7 @@ cdef bint unsorted_row(
     if p == NULL:
         return not failed(at, FEATURE, token)
     for column in range(width):
-        if row[column] != row[column]:
+        if row[column] == <real>INFINITY:
             row[column] = <real>fill
     at.p = p
     return True

@@ -195,6 +195,14 @@ cdef inline const unsigned char* read_value(
     return end if end != NULL and -largest <= value[0] <= largest else NULL
 
 
+cdef inline const unsigned char* read_missing(const unsigned char* p) noexcept nogil:
+    """NULL or NaN, in any case, as a value: returns the place after it, or NULL."""
+    cdef bint nan = (p[1] | 32) == c'a' and (p[2] | 32) == c'n'
+    cdef bint null = (p[1] | 32) == c'u' and (p[2] | 32) == c'l' and (p[3] | 32) == c'l'
+    cdef const unsigned char* end = p + 3 + null
+    return end if (p[0] | 32) == c'n' and (nan or null) and ends_token(end[0]) else NULL
+
+
 cdef inline bint next_feature(
     const unsigned char** place, const unsigned char** token, int first, long long* index
 ) noexcept nogil:

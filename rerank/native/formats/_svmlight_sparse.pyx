@@ -1,9 +1,11 @@
 """The bytes of a SVMlight/LETOR file to compressed rows; ``_svmlight.pyx`` documents what they share."""
 
+from libc.math cimport NAN
+
 from rerank.native.formats._lines cimport FLOAT64_END
 from rerank.native.formats._svmlight_line cimport (
     CHANGED, FEATURE, NONE, NOT_ONES, TWICE, Place, begin, failed, next_feature, next_row, read_comment,
-    read_value,
+    read_missing, read_value,
 )
 
 
@@ -12,6 +14,7 @@ def parse_sparse(
     long long origin,
     bint has_qid,
     int first,
+    bint may_miss,
     long long[::1] indptr,
     int[::1] indices,
     double[::1] data,
@@ -20,7 +23,8 @@ def parse_sparse(
 ):
     """Read item lines into compressed rows; data None = stop at the first value that is not 1.
 
-    IN text (n_bytes), at ``origin`` in the file; first = index of column 0; OUT indptr (n_rows), where
+    IN text (n_bytes), at ``origin`` in the file; first = index of column 0; may_miss = whether values may be
+    missing; OUT indptr (n_rows), where
     each row ends in indices; indices, data (n_values), columns rising in a row; labels (n_rows), spans
     (n_rows, 4). Returns (fault, place in text, detail, values read, columns needed).
     """
@@ -37,7 +41,7 @@ def parse_sparse(
     begin(&at, text, origin, has_qid)
     with nogil:
         while next_row(&at, row < n_rows, &labels[row], &spans[row, 0]):
-            if not sparse_row(&at, columns, values, ones, room, first, &filled, &widest):
+            if not sparse_row(&at, columns, values, ones, may_miss, room, first, &filled, &widest):
                 break
             if not read_comment(&at, &spans[row, 0]):
                 break
@@ -53,6 +57,7 @@ cdef bint sparse_row(
     int* columns,
     double* values,
     bint ones,
+    bint may_miss,
     Py_ssize_t room,
     int first,
     long long* filled,
@@ -61,6 +66,7 @@ cdef bint sparse_row(
     """One row's features from filled[0] on; False at a fault."""
     cdef const unsigned char* p = at.p
     cdef const unsigned char* line = p
+    cdef const unsigned char* after
     cdef const unsigned char* token = p
     cdef long long start = filled[0]
     cdef long long end = start
@@ -73,7 +79,11 @@ cdef bint sparse_row(
         if ones and p[0] == c'1' and (p[1] == c' ' or p[1] == c'\n'):
             p += 1
         else:
-            p = read_value(p, &value, FLOAT64_END)
+            after = read_value(p, &value, FLOAT64_END)
+            if after == NULL and may_miss:
+                after = read_missing(p)
+                value = NAN
+            p = after
             if p == NULL:
                 break
             if ones and value != 1.0:

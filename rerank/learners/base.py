@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -72,6 +73,8 @@ class Learner(Settings):
         It can weight lists or pairs.
     accepts_initial
         It can start from given weights.
+    extra
+        The optional package that it needs, which is also the name of this package's extra.
     """
 
     name: ClassVar[str]
@@ -89,6 +92,7 @@ class Learner(Settings):
     accepts_list_weights: ClassVar[bool] = False
     accepts_pair_weights: ClassVar[bool] = False
     accepts_initial: ClassVar[bool] = False
+    extra: ClassVar[str] = ""
 
     def fit(
         self,
@@ -152,6 +156,9 @@ class Learner(Settings):
     def _check(self, lists: CandidateLists, inputs: FitInputs) -> None:
         """Raises FitError if the flags of the class exclude these inputs."""
         judge, dev = inputs.judge, inputs.dev
+        if self.extra and importlib.util.find_spec(self.extra) is None:
+            install = f"pip install 'rerank[{self.extra}]'"
+            raise FitError(f"learner {self.name} needs the extra rerank[{self.extra}]: {install}")
         for what, weights, accepted in (
             ("list weights", inputs.list_weights, self.accepts_list_weights),
             ("pair weights", inputs.pair_weights, self.accepts_pair_weights),

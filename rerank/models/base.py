@@ -143,6 +143,10 @@ class Model(ABC):
     def explain(self) -> list[tuple[str, float]]:
         """Return (feature, weight) rows for ``rerank show``, largest magnitude first."""
 
+    def remarks(self) -> dict[str, str]:
+        """Return what ``rerank show`` prints after the weights of ``explain``, by feature."""
+        return {}
+
     def n_weighted(self) -> int:
         """Return how many features have a weight that is not 0."""
         known = set(self.feature_names)

@@ -121,6 +121,12 @@ class TreeModel(Model):
         """Return each feature's share of the gain of all splits, the largest first."""
         return heaviest_first(self.feature_names, self.shares()["gain"])
 
+    def remarks(self) -> dict[str, str]:
+        shares = self.shares()["splits"].tolist()
+        return {
+            name: f"{share:.1%} of the splits" for name, share in zip(self.feature_names, shares, strict=True)
+        }
+
     def n_weighted(self) -> int:
         return int(np.count_nonzero(self.shares()["splits"]))
 

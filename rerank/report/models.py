@@ -33,7 +33,11 @@ def _parts(model: Model) -> dict[str, Any]:
 
 def model_json(model: Model, top: int | None = None) -> str:
     """Return a model without its arrays, and its weights by name, as JSON."""
-    weights = [{"name": name, "weight": weight} for name, weight in model.explain()[:top]]
+    remarks = model.remarks()
+    weights = [
+        {"name": name, "weight": weight, **({"remark": remarks[name]} if name in remarks else {})}
+        for name, weight in model.explain()[:top]
+    ]
     return json.dumps(
         {**_parts(model), "features": len(model.feature_names), "weights": weights},
         indent=2,
@@ -62,7 +66,8 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     lines = facts(rows)
     heaviest = weights[:top]
     if heaviest:
-        rows = [(name, f"{weight: .6g}") for name, weight in heaviest]
+        remarks = model.remarks()
+        rows = [(name, f"{weight: .6g}  {remarks.get(name, '')}") for name, weight in heaviest]
         lines += ["", *pairs(rows)]
     if len(heaviest) < len(weights):
         lines.append(f"... and {len(weights) - len(heaviest)} more")

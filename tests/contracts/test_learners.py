@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib.util
 import json
 import warnings
 
@@ -29,7 +30,19 @@ from rerank.report.models import model_json, model_lines
 from rerank.report.training import seed_lines, training_lines
 from rerank.settings import describe
 
-NAMES = LEARNERS.names()
+
+def installed(extra: str) -> bool:
+    """Whether the optional package that a learner needs is there; none is needed if it is empty."""
+    return not extra or importlib.util.find_spec(extra) is not None
+
+
+def _testable(name: str) -> pytest.ParameterSet:
+    """A learner to test, skipped if the package that it needs is not installed."""
+    extra = LEARNERS.get(name).extra
+    return pytest.param(name, marks=pytest.mark.skipif(not installed(extra), reason=f"no {extra}"))
+
+
+NAMES = [_testable(name) for name in LEARNERS.names()]
 pytestmark = pytest.mark.parametrize("name", NAMES)
 
 
@@ -73,9 +86,9 @@ def note_of(model, pattern):
 
 
 def settings_of(name: str) -> dict[str, int]:
-    """Settings that keep a learner quick here."""
-    fields = LEARNERS.get(name).model_fields
-    return {"rounds": 3} if "rounds" in fields else {}
+    """Settings that keep a learner quick here, and let trees grow on so few items."""
+    small = {"rounds": 3, "min_leaf": 2}
+    return {key: value for key, value in small.items() if key in LEARNERS.get(name).model_fields}
 
 
 def metric_of(name: str) -> str:

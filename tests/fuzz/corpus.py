@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 from contracts.test_formats import FULL, LISTS
-from contracts.test_learners import fitted, some_lists
+from contracts.test_learners import fitted, installed, some_lists
+from reference.grown_trees import random_tree, text_of
 from reference.make import LAYOUTS, full_lists
 
 from rerank.data.scaling import SCALINGS
@@ -26,6 +27,7 @@ from rerank.formats import FORMATS, load
 from rerank.formats.weights import WEIGHTS, write_weights
 from rerank.learners.base import LEARNERS
 from rerank.models.base import MODELS
+from rerank.models.trees import TreeModel
 
 ROOT = Path(__file__).resolve().parents[2]
 Files = dict[str, bytes]  # by name; the name "" is a file that is not in a folder
@@ -139,7 +141,10 @@ def _of_format(name: str, place: Path) -> Iterator[Seed]:
 def _models(place: Path) -> Iterator[tuple[str, Files]]:
     """A model of each learner, with every scaling and setting that gives another kind of file."""
     lists = some_lists()
-    made = [(name, fitted(name, lists)) for name in LEARNERS.names()]
+    made = [(name, fitted(name, lists)) for name in LEARNERS.names() if installed(LEARNERS.get(name).extra)]
+    grown = [random_tree(np.random.default_rng(seed), 5, lists.n_features) for seed in range(3)]
+    text = text_of(grown, lists.n_features)
+    made.append(("trees", TreeModel.from_text(lists.names(), text)))
     made += [
         (name, fit(make_learner("perceptron", {"rounds": 2}), lists, metric="nDCG@5", scaling=name))
         for name in SCALINGS

@@ -21,9 +21,10 @@ def aligned(
     whose: str = "the model",
     *,
     selection: str = "",
+    fill: float = 0.0,
     strict: bool = False,
 ) -> CandidateLists:
-    """Return the lists with the feature columns ``names``; absent ones are 0, others are dropped.
+    """Return the lists with the feature columns ``names``; absent ones are ``fill``, others are dropped.
 
     Columns are matched by name, or by position if only one side has names and neither side was selected from
     other columns. A DataNote in one line reports
@@ -40,6 +41,8 @@ def aligned(
         What these are the columns of, for messages.
     selection
         How those were selected from other columns, "" if they were not.
+    fill
+        What absent columns of dense lists are: 0, or NaN.
     strict
         Raise an error instead of a note.
 
@@ -57,6 +60,7 @@ def aligned(
         unknown = np.intersect1d(unknown, lists.features.occurring())
     absent = _absent(lists, mine, theirs, found)
     _refuse_nothing_in_common(lists, mine, theirs, found.known, unknown, whose)
+    fill_in = np.isnan(fill) and isinstance(lists.features, Dense)
     remarks = _remarks(mine, theirs, found, unknown, absent, whose)
     if remarks:
         if strict:
@@ -64,9 +68,17 @@ def aligned(
         if len(unknown):
             remarks[-1 if not len(absent) else -2] += ", ignored"
         if len(absent):
-            remarks[-1] += ", taken as 0"
+            remarks[-1] += ", taken as missing" if fill_in else ", taken as 0"
         warnings.warn(f"{lists.source}: {'; '.join(remarks)}", DataNote, stacklevel=3)
-    return lists.with_columns_at(found.places, names)
+    ready = lists.with_columns_at(found.places, names)
+    return _without(ready, absent) if fill_in and len(absent) else ready
+
+
+def _without(lists: CandidateLists, columns: Index) -> CandidateLists:
+    """The same dense lists, which are a copy already, with some columns missing (NaN)."""
+    values = lists.features.to_dense()
+    values[:, columns] = np.nan
+    return lists.with_features(Dense(values), lists.names())
 
 
 def _absent(lists: CandidateLists, mine: Columns, theirs: Columns, found: Match) -> Index:

@@ -64,6 +64,7 @@ class Model(ABC):
     """
 
     kind: ClassVar[str]
+    absent: ClassVar[float] = 0.0  # what a feature is taken as that dense lists have no column of
 
     def __init__(self, feature_names: list[str]) -> None:
         self.feature_names = feature_names
@@ -191,7 +192,7 @@ class Model(ABC):
     def _raw(self, lists: CandidateLists, strict: bool) -> Floats:
         """The scores in the order of the items, without the keep margin."""
         selection = self.training.data.features or ""
-        ready = aligned(lists, self.feature_names, selection=selection, strict=strict)
+        ready = aligned(lists, self.feature_names, selection=selection, fill=self.absent, strict=strict)
         if self.scaling is not None:
             ready = self.scaling.apply(ready)
         scores = self.score_prepared(ready)

@@ -297,13 +297,14 @@ def test_columns_are_matched_by_position_if_the_data_has_no_names(name):
     np.testing.assert_array_equal(bare_scores, model.score(lists))
 
 
-def test_fewer_columns_than_the_model_knows_are_zeros(name):
+def test_fewer_columns_than_the_model_knows_are_zeros_or_missing(name):
     lists = some_lists()
     model = fitted(name, lists)
     X = lists.features.to_dense().copy()
     fewer = with_features(X[:, :4].copy(), lists)
-    X[:, 4:] = 0
-    with note_of(model, "2 of 6 features of the model are absent .*, taken as 0"):
+    X[:, 4:] = model.absent
+    taken = "missing" if np.isnan(model.absent) else "0"
+    with note_of(model, f"2 of 6 features of the model are absent .*, taken as {taken}"):
         scores = model.score(fewer)
     np.testing.assert_array_equal(scores, model.score(with_features(X, lists)))
 

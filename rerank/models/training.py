@@ -90,8 +90,9 @@ class MinimumRecord(Record):
         Which weights it began with.
     threshold
         The least difference of labels in a pair.
-    prior, penalty, nonzero
-        Weight of the penalty (``prior`` of log-linear models), and how many weights are not zero.
+    prior, penalty, C, nonzero
+        Weight of the penalty (``prior`` of log-linear models) or of the loss (``C`` of SVMs), and how many
+        weights are not zero.
     train, dev, metric
         The metric on the training and on the dev lists, and its name.
     """
@@ -102,6 +103,7 @@ class MinimumRecord(Record):
     threshold: float | None = None
     prior: float | None = None
     penalty: float | None = None
+    C: float | None = None
     nonzero: int | None = None
     train: Number[float | None] = None
     dev: Number[float | None] = None

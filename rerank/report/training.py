@@ -124,8 +124,9 @@ def _size_line(model: Model, lists: CandidateLists) -> str:
 
 
 def _minimum_line(found: MinimumRecord, metric: str | None) -> str:
-    """Return the strength of a penalty, the steps and the weights of the minimum, and what the metric is."""
-    strength = f"prior {found.prior:g}" if found.penalty is None else f"penalty {found.penalty:g}"
+    """Return the strength of a penalty or a loss, the steps to the minimum, its weights and the metric."""
+    strengths = {"prior": found.prior, "penalty": found.penalty, "C": found.C}
+    strength = ", ".join(f"{name} {value:g}" for name, value in strengths.items() if value is not None)
     text = f"{strength}, {count(found.iterations, 'iteration')}, mean loss {found.loss:.4f}"
     text += f", {count(found.nonzero or 0, 'weight is', 'weights are')} not 0"
     for name, value in (("train", found.train), ("dev", found.dev)):

@@ -9,12 +9,9 @@ import numpy as np
 from rerank.data.bundles import bundle, worth_bundling
 from rerank.data.matrix import Features
 from rerank.data.types import Floats, Index
+from rerank.learners.blocks import list_blocks
 from rerank.native.learners._loglinear import ListBlock, log_loss
 from rerank.parallel import each
-
-_BLOCKS = 8
-_ITEMS = 1024  # of a block at least
-_PER_ITEM = 64  # at most so many features for each item of a block, which has a gradient of its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +53,7 @@ class LogLoss:
     """
 
     def __init__(self, features: Features, lists: TargetLists) -> None:
-        offsets, n, d = lists.offsets, len(lists.items), features.n_features
-        n_blocks = max(1, min(_BLOCKS, n // _ITEMS, _PER_ITEM * n // d))
-        bounds = np.unique(np.searchsorted(offsets, np.linspace(0, n, n_blocks + 1)))
+        offsets, d = lists.offsets, features.n_features
         matrix = None if worth_bundling(features, offsets, lists.items) else features.matrix()
 
         def block(first: int, last: int) -> ListBlock:
@@ -70,7 +65,7 @@ class LogLoss:
             found = bundle(features, of, items)
             return ListBlock(found.matrix, of, None, *aims, found.members, found.starts, found.n_entries)
 
-        tasks = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+        tasks = list_blocks(offsets, d)
         self._blocks = each(block, tasks, threads=True)
         self._gradients = np.empty((len(tasks), d))
 

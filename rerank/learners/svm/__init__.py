@@ -1,0 +1,1 @@
+"""Ranking SVM: pair losses without pairs, minimiser, learner."""

@@ -1,0 +1,194 @@
+"""Ranking SVM: a linear model with a large margin between the items of each pair."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from pydantic import field_validator
+
+from rerank.data.judge import corpus_value
+from rerank.data.lists import CandidateLists
+from rerank.data.pairs import PairRelation, Pairs, make_pairs
+from rerank.data.types import Floats
+from rerank.errors import DataNote, FitError
+from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
+from rerank.learners.paths import Strength, check_strength, path, require_dev, watched
+from rerank.learners.rounds import Rounds
+from rerank.learners.svm.loss import PairLoss
+from rerank.learners.svm.newton import Minimum, minimise
+from rerank.learners.tuning.line_search import inner
+from rerank.models.base import Model
+from rerank.models.linear import LinearModel
+from rerank.models.training import DataRecord, MinimumRecord
+from rerank.settings import setting
+from rerank.text import count
+
+STRENGTHS = tuple(10.0 ** (k / 2) for k in range(-2, 11))  # 0.1 to 100,000, two for each factor of ten
+
+
+@LEARNERS.register("ranksvm")
+class RankSVM(Learner):
+    """Linear ranking SVM: |w|² / 2 + C * the mean over pairs of max(0, 1 - w·(x - x'))^p is minimised.
+
+    A pair is two items of one list, x with the larger label. p is 1 (loss=l1, the hinge) or 2 (loss=l2). In
+    the mean every list counts as much as another: a pair of list i has the weight 1 / (lists * pairs of i).
+    With list_balance=false every pair has the weight 1 / pairs, so that C is that of dlib. An SVM of the
+    differences x - x' whose loss is a sum has C times that weight. List weights multiply these weights,
+    whose sum remains 1. Lists without a pair do not count, nor do unjudged items.
+
+    No pair is stored: a step sorts the scores of each list. The minimum is known to ``tolerance``, by a
+    bound from the dual problem. C=dev tries 0.1, 0.316, 1, ..., 100000, each from the weights of the one
+    before, until three are worse on the dev lists, and keeps the best; on ties the first wins. The curve has
+    a row for each.
+
+    References
+    ----------
+    Herbrich, Graepel, Obermayer: Large margin rank boundaries for ordinal regression. Advances in Large
+    Margin Classifiers, 2000 (pairs=neighbours).
+    Joachims: Optimizing search engines using clickthrough data. KDD 2002.
+    Chapelle, Keerthi: Efficient algorithms for ranking with SVMs. Information Retrieval 13, 2010.
+    """
+
+    name = "ranksvm"
+    summary = "ranking SVM: a large margin between the items of every pair, without storing pairs"
+    source = "Joachims 2002; Chapelle & Keerthi 2010"
+    default_scaling = "zscore"
+    accepts_list_weights = True
+
+    C: Strength = setting(
+        10.0,
+        "weight of the mean loss of pairs; dev = the best of 13 from 0.1 to 100000 on the development lists",
+    )
+    loss: Literal["l1", "l2"] = setting(
+        "l2", "what a pair lacks to the margin 1 (l1, the hinge loss) or its square (l2)"
+    )
+    pairs: Literal["all", "neighbours"] = setting(
+        "all", "every two items with different labels, or only those whose labels are next to one another"
+    )
+    list_balance: bool = setting(
+        True, "every list counts as much as another; without it, every pair as much as another"
+    )
+    tolerance: float = setting(
+        1e-4,
+        "most distance from the minimum, relative to it and to the difference from weights of 0",
+        gt=0,
+        le=0.1,
+    )
+    iterations: int = setting(200, "most steps of Newton's method for one minimum", ge=1)
+
+    @field_validator("C")
+    @classmethod
+    def _is_strength(cls, strength: Strength) -> Strength:
+        check_strength("C", strength)
+        return strength
+
+    @property
+    def chooses_on_dev(self) -> bool:
+        return self.C == "dev"
+
+    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
+        if self.C == "dev":
+            require_dev(self.name, "C", inputs)
+        pairs = make_pairs(lists, PairRelation(self.pairs))
+        if pairs.n_lists == 0:
+            raise FitError(f"{lists.source}: no list has two different labels")
+        weight = self._weights(lists, pairs, inputs.list_weights)
+        fits = _Fits(
+            self, PairLoss(lists.features, pairs, weight, neighbours=self.pairs == "neighbours"), lists
+        )
+        watch = Rounds(lists, inputs, "best" if self.C == "dev" else "last")
+        if self.C == "dev":
+            found = watched(path(STRENGTHS, fits.minimum), watch, on_dev=True)
+        else:
+            found = fits.minimum(float(self.C), None)
+        fits.report(found)
+        model = LinearModel(lists.names(), found.weights)
+        model.curve = watch.curve
+        judge, dev = inputs.judge, inputs.dev
+        model.training.rounds = MinimumRecord(
+            iterations=fits.iterations,
+            loss=found.minimum.loss,
+            C=found.strength,
+            nonzero=int(np.count_nonzero(found.weights)),
+            train=None if judge is None else corpus_value(judge, judge.per_list(model.score_aligned(lists))),
+            dev=None if dev is None else corpus_value(dev[1], dev[1].per_list(model.score_aligned(dev[0]))),
+        )
+        model.training.data = DataRecord(pairs=pairs.n_pairs, lists_without_pair=pairs.n_skipped)
+        return model
+
+    def _weights(self, lists: CandidateLists, pairs: Pairs, given: Floats | None) -> Floats:
+        """The weight of a pair of each list, float64 (pairs.n_lists), of sum 1 over all pairs."""
+        weight = checked_list_weights(given, lists)[pairs.lists]
+        if not weight.any():
+            raise FitError(f"{lists.source}: every list with two different labels has weight 0")
+        weight /= weight.max()  # sums do not overflow
+        counts = pairs.counts.astype(np.float64)
+        return weight / counts / weight.sum() if self.list_balance else weight / inner(weight, counts)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """A minimum and its C."""
+
+    strength: float
+    minimum: Minimum
+
+    @property
+    def weights(self) -> Floats:
+        return self.minimum.w
+
+    def row(self) -> dict[str, float]:
+        """Return what the learning curve has of it."""
+        found = self.minimum
+        return {
+            "C": self.strength,
+            "iterations": found.iterations,
+            "loss": found.loss,
+            "objective": found.objective,
+        }
+
+
+class _Fits:
+    """Minima of the loss of the same pairs under several C."""
+
+    def __init__(self, learner: RankSVM, loss: PairLoss, lists: CandidateLists) -> None:
+        self.learner = learner
+        self.loss = loss
+        self.lists = lists
+        self.iterations = 0
+
+    def minimum(self, strength: float, before: _Fitted | None) -> _Fitted:
+        """Return the minimum under C, searched from the one before.
+
+        Raises FitError if a value overflows.
+        """
+        learner = self.learner
+        start = np.zeros(self.lists.n_features) if before is None else before.weights
+        try:
+            found = minimise(
+                self.loss,
+                strength,
+                start,
+                squared=learner.loss == "l2",
+                tolerance=learner.tolerance,
+                iterations=learner.iterations,
+            )
+        except OverflowError:
+            text = f"{self.lists.source}: the loss overflows with C = {strength:g}"
+            raise FitError(f"{text}; scale the features (--scaling)") from None
+        self.iterations += found.iterations
+        return _Fitted(strength, found)
+
+    def report(self, found: _Fitted) -> None:
+        """Warn if nothing was learnt, or the minimum was not reached."""
+        minimum, source = found.minimum, self.lists.source
+        if not minimum.w.any():
+            warnings.warn(f"{source}: ranksvm learnt nothing, all weights are 0", DataNote, stacklevel=4)
+        elif not minimum.converged:
+            share = minimum.gap / minimum.objective
+            text = f"{source}: ranksvm stopped after {count(minimum.iterations, 'iteration')}"
+            text += f", up to {share:.2%} of the objective above the minimum"
+            warnings.warn(text, DataNote, stacklevel=4)

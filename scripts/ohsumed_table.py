@@ -28,7 +28,7 @@ from ranked_lists.published import published
 from ranked_lists.report import print_spread, tables
 from ranked_lists.running import judged_by, run_tasks, tasks_of
 
-from rerank import ConfigError, RerankError
+from rerank import RerankError
 
 SCRIPTS = Path(__file__).resolve().parent
 CONFIG = SCRIPTS.parent / "configs" / "ohsumed.yaml"
@@ -59,9 +59,7 @@ def run(asked: argparse.Namespace) -> None:
         update["select"] = experiment.select | {"metric": asked.metric}
     experiment = experiment.model_copy(update=update)
     rows = asked.learners or list(experiment.learners)
-    unknown = [row for row in (*rows, *asked.spread) if row not in experiment.learners]
-    if unknown:
-        raise ConfigError(f"{asked.config}: no learner {unknown[0]!r}: {', '.join(experiment.learners)}")
+    experiment.check_rows([*rows, *asked.spread])
     judged = judged_by(experiment)
     folder = asked.out / "cells"
     records = run_tasks(folder, tasks_of(experiment, rows), experiment.folds, asked.jobs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from rerank.errors import ConfigError, FormatError
 from rerank.experiment import learner_of
 from rerank.experiment.training import plan_of
 from rerank.learners.base import LEARNERS
+from rerank.registry import did_you_mean
 from rerank.settings import Settings, setting
 from rerank.yamltext import read_yaml
 
@@ -61,6 +62,12 @@ class Experiment(Settings):
     def reading(self) -> dict[str, Any]:
         """Return the options of the reader."""
         return {key: value for key, value in self.data.items() if key not in PARTS}
+
+    def check_rows(self, rows: Sequence[str]) -> None:
+        """Raise ConfigError if a row is none of the learners."""
+        unknown = [row for row in rows if row not in self.learners]
+        if unknown:
+            raise ConfigError(f"learners: no {unknown[0]!r}; {did_you_mean(unknown[0], self.learners)}")
 
     def config(self, row: str) -> dict[str, Any]:
         """Return the values of a training run for a row, without its files."""

@@ -5,6 +5,7 @@ What a tool makes of missing values is its own: LightGBM and XGBoost get NaN, th
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import itertools
 import os
@@ -43,7 +44,8 @@ class Peer(NamedTuple):
     def absent(self) -> str | None:
         """Return why the tool cannot run here, None if it can."""
         if self.module:
-            return None if importlib.util.find_spec(self.module) else f"no module {self.module}"
+            top = self.module.partition(".")[0]
+            return None if importlib.util.find_spec(top) else f"no module {top}"
         if not Path(os.environ.get(JAR, "")).is_file():
             return f"{JAR} names no file"
         return None if shutil.which("java") else "no java"
@@ -60,6 +62,8 @@ def run_peer(name: str, grid: Grid, metric: str, lists: Sequence[CandidateLists]
     lists : training, dev and test lists.
     """
     peer = PEERS[name]
+    if peer.module:
+        importlib.import_module(peer.module)  # its time is not the first fit's
     train, dev, test = (arrays_of(part, peer.missing) for part in lists)
     judge = parse(metric).prepare(lists[1])
     best: dict[str, Any] = {}
@@ -197,6 +201,6 @@ PEERS: dict[str, Peer] = {
         np.nan,
     ),
     "dlib-svm-rank": Peer(_svm_rank, {"C": [0.1, 1, 10, 100]}, "dlib", note="min-max within lists"),
-    "linear-svc-pairs": Peer(_linear_svc, {"C": [1e-4, 1e-2, 1]}, "sklearn", note="min-max within lists"),
+    "linear-svc-pairs": Peer(_linear_svc, {"C": [1e-4, 1e-2, 1]}, "sklearn.svm", note="min-max within lists"),
     "fastrank-ca": Peer(_coordinate_ascent, {"measure": ["ndcg@10"]}, "fastrank"),
 }

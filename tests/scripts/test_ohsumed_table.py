@@ -136,7 +136,7 @@ def test_a_wrong_configuration_is_refused_in_a_line(small, capsys, change, messa
 def test_an_unknown_row_is_refused(small, capsys):
     with pytest.raises(SystemExit):
         run(small, "--learners", "nobody")
-    assert "no learner 'nobody'" in capsys.readouterr().err
+    assert "learners: no 'nobody'; known: random, sensitive" in capsys.readouterr().err
 
 
 def test_seconds_are_of_a_fit_with_the_chosen_settings():

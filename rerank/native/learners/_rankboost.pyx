@@ -262,72 +262,127 @@ cdef struct Groups:
     const double* raw_values
 
 
-# The best so far of weak rankers in the order in which ties are decided.
+# The best of weak rankers: the largest gain, and the first one in the order of ties that has it.
 cdef struct Best:
-    double gain  # the largest
+    double gain
     double tie
-    double value  # the gain of the chosen one
-    Py_ssize_t column
+    double value  # the gain of the chosen one, with its sign
+    Py_ssize_t column  # -1: none is chosen yet
     long long group
     int missing
 
 
-cdef inline double gathered(
-    const double* potential, const int* items, long long begin, long long end
-) noexcept nogil:
-    """Return the sum of the potentials of items."""
-    cdef double[4] total
-    cdef long long at = begin
-    cdef int i
-    for i in range(4):
-        total[i] = 0.0
-    while at + 4 <= end:
-        for i in range(4):
-            total[i] += potential[items[at + i]]
+# One feature, and the sums of the potentials of its entries up to each.
+cdef struct Column:
+    Py_ssize_t number
+    long long first  # group
+    long long last  # group, that of the missing values
+    long long begin  # entry
+    const double* sums  # of the entries from ``begin`` up to each
+    double whole  # the sum of all
+    double lacking  # the sum of the items with a missing value
+    double raw  # the gain of the feature itself
+    bint is_raw
+
+
+cdef void add_up(const double* potential, const int* items, long long n, double* sums) noexcept nogil:
+    """OUT sums[e], of the potentials of the first e items, e <= n; four at a time, as adding takes long."""
+    cdef long long at = 0
+    cdef double total = 0.0
+    cdef double two
+    sums[0] = 0.0
+    while at + 4 <= n:
+        two = potential[items[at]] + potential[items[at + 1]]
+        sums[at + 1] = total + potential[items[at]]
+        sums[at + 2] = total + two
+        sums[at + 3] = total + (two + potential[items[at + 2]])
+        total += two + (potential[items[at + 2]] + potential[items[at + 3]])
+        sums[at + 4] = total
         at += 4
-    while at < end:
-        total[0] += potential[items[at]]
+    while at < n:
+        total += potential[items[at]]
+        sums[at + 1] = total
         at += 1
-    return (total[0] + total[1]) + (total[2] + total[3])
+
+
+cdef inline double passed(const Groups* rankers, const Column* column, long long g) noexcept nogil:
+    """Return the sum of the potentials of the items of groups up to g; those of all items add up to 0."""
+    cdef double total = column.sums[rankers.bounds[g + 1] - column.begin]
+    return total - column.whole if g >= rankers.rest[column.number] else total
+
+
+cdef Column column_at(
+    const Groups* rankers, Py_ssize_t c, const double* potential, double* sums
+) noexcept nogil:
+    """Return a feature; OUT sums."""
+    cdef Column column
+    cdef long long at
+    cdef long long end
+    column.number = c
+    column.first = rankers.groups[c]
+    column.last = rankers.groups[c + 1] - 1
+    column.begin = rankers.bounds[column.first]
+    end = rankers.bounds[column.last + 1] - column.begin
+    add_up(potential, rankers.items + column.begin, end, sums)
+    column.sums = sums
+    column.whole = sums[end]
+    column.lacking = -passed(rankers, &column, column.last - 1)
+    column.raw = 0.0
+    column.is_raw = rankers.raw_bounds != NULL and rankers.raw_bounds[c] < rankers.raw_bounds[c + 1]
+    if column.is_raw:
+        for at in range(rankers.raw_bounds[c], rankers.raw_bounds[c + 1]):
+            column.raw += rankers.raw_values[at] * potential[rankers.raw_items[at]]
+    return column
+
+
+cdef double largest(const Groups* rankers, const Column* column, bint both) noexcept nogil:
+    """Return the largest gain of the weak rankers of a feature."""
+    cdef double total
+    cdef double high = -INFINITY
+    cdef double low = INFINITY
+    cdef long long g
+    for g in range(column.first, column.last):
+        if rankers.at[g] == rankers.at[g]:
+            total = passed(rankers, column, g)
+            high = max(high, total)
+            low = min(low, total)
+    if column.is_raw:
+        high = max(high, column.raw)
+        low = min(low, column.raw)
+    if rankers.missing[column.number]:
+        high = max(high, high + column.lacking)
+        low = min(low, low + column.lacking)
+    return max(high, -low) if both else high
 
 
 cdef inline void offer(
     Best* best, double value, bint both, Py_ssize_t column, long long group, int missing
 ) noexcept nogil:
-    """INOUT best: its gain in the first of two passes (column -2), the first tied one in the second (-1)."""
-    cdef double gain = fabs(value) if both else value
-    if best.column == -2:
-        best.gain = max(best.gain, gain)
-    elif best.column == -1 and gain >= best.gain - best.tie:
+    """INOUT best: choose a weak ranker whose gain is tied with the largest one."""
+    if best.column < 0 and (fabs(value) if both else value) >= best.gain - best.tie:
         best.value = value
         best.column = column
         best.group = group
         best.missing = missing
 
 
-cdef void offer_all(
-    const Groups* rankers, Py_ssize_t n_columns, const double* sums, const double* raw, bint both, Best* best
+cdef void offer_column(
+    const Groups* rankers, const Column* column, bint both, Best* best
 ) noexcept nogil:
-    """INOUT best: see offer. IN sums of each group, raw (n_columns) the gain of each feature itself."""
-    cdef Py_ssize_t c
-    cdef long long g
+    """INOUT best: offer the weak rankers of a feature in the order of ties."""
+    cdef Py_ssize_t c = column.number
     cdef double total
-    cdef double lacking
-    for c in range(n_columns):
-        lacking = sums[rankers.groups[c + 1] - 1]
-        if rankers.raw_bounds != NULL and rankers.raw_bounds[c] < rankers.raw_bounds[c + 1]:
-            offer(best, raw[c], both, c, -1, 0)
+    cdef long long g
+    if column.is_raw:
+        offer(best, column.raw, both, c, -1, 0)
+        if rankers.missing[c]:
+            offer(best, column.raw + column.lacking, both, c, -1, 1)
+    for g in range(column.first, column.last):
+        if rankers.at[g] == rankers.at[g]:
+            total = passed(rankers, column, g)
+            offer(best, total, both, c, g - column.first, 0)
             if rankers.missing[c]:
-                offer(best, raw[c] + lacking, both, c, -1, 1)
-        total = 0.0
-        for g in range(rankers.groups[c], rankers.groups[c + 1]):
-            total += sums[g]
-            if rankers.at[g] == rankers.at[g]:
-                offer(best, total, both, c, g - rankers.groups[c], 0)
-                if rankers.missing[c]:
-                    offer(best, total + lacking, both, c, g - rankers.groups[c], 1)
-        if best.column >= 0:
-            return
+                offer(best, total + column.lacking, both, c, g - column.first, 1)
 
 
 cdef class Search:
@@ -337,7 +392,7 @@ cdef class Search:
     cdef Py_ssize_t n_columns
     cdef tuple held
     cdef double[::1] sums
-    cdef double[::1] raw
+    cdef double[::1] gains  # the largest of each feature
 
     def __init__(
         self, const long long[::1] groups, const long long[::1] rest, const long long[::1] bounds,
@@ -347,8 +402,8 @@ cdef class Search:
         cdef const int[::1] raw_items
         cdef const double[::1] raw_values
         self.n_columns = rest.shape[0]
-        self.sums = np.zeros(at.shape[0] + 1)
-        self.raw = np.zeros(self.n_columns + 1)
+        self.sums = np.empty(1 + np.diff(np.asarray(bounds)[groups]).max(initial=0))
+        self.gains = np.empty(self.n_columns)
         self.held = (groups, rest, bounds, items, at, missing, raw)
         self.rankers.groups = &groups[0]
         self.rankers.rest = &rest[0] if self.n_columns else NULL
@@ -363,41 +418,28 @@ cdef class Search:
             self.rankers.raw_items = &raw_items[0] if raw_items.shape[0] else NULL
             self.rankers.raw_values = &raw_values[0] if raw_values.shape[0] else NULL
 
-    cdef void sum_up(self, const double* potential) noexcept nogil:
-        """OUT sums of each group, and the gain of each feature itself."""
-        cdef const Groups* rankers = &self.rankers
-        cdef Py_ssize_t c
-        cdef long long g
-        cdef long long at
-        cdef double total
-        for c in range(self.n_columns):
-            total = 0.0
-            for g in range(rankers.groups[c], rankers.groups[c + 1]):
-                self.sums[g] = gathered(potential, rankers.items, rankers.bounds[g], rankers.bounds[g + 1])
-                total += self.sums[g]
-            self.sums[rankers.rest[c]] = -total  # all potentials add up to 0
-            if rankers.raw_bounds == NULL:
-                continue
-            total = 0.0
-            for at in range(rankers.raw_bounds[c], rankers.raw_bounds[c + 1]):
-                total += rankers.raw_values[at] * potential[rankers.raw_items[at]]
-            self.raw[c] = total
-
     def best(self, const double[::1] potential, bint both, double tie):
         """Return (column, group, h of missing values, gain) of the best weak ranker; column -1 = none.
 
         IN potential (n_items), whose sum is 0. Gains within ``tie`` of the best are tied.
         """
+        cdef const Groups* rankers = &self.rankers
         cdef Best best
+        cdef Column column
+        cdef Py_ssize_t c
         best.gain = -INFINITY
         best.tie = tie
         best.value = 0.0
+        best.column = -1
         best.group = 0
         best.missing = 0
-        best.column = -2
         with nogil:
-            self.sum_up(&potential[0])
-            offer_all(&self.rankers, self.n_columns, &self.sums[0], &self.raw[0], both, &best)
-            best.column = -1
-            offer_all(&self.rankers, self.n_columns, &self.sums[0], &self.raw[0], both, &best)
+            for c in range(self.n_columns):
+                column = column_at(rankers, c, &potential[0], &self.sums[0])
+                self.gains[c] = largest(rankers, &column, both)
+                best.gain = max(best.gain, self.gains[c])
+            for c in range(self.n_columns):
+                if self.gains[c] >= best.gain - tie and best.column < 0:
+                    column = column_at(rankers, c, &potential[0], &self.sums[0])
+                    offer_column(rankers, &column, both, &best)
         return best.column, best.group, best.missing, best.value

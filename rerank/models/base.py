@@ -148,6 +148,14 @@ class Model(ABC):
         """Return what ``rerank show`` prints after the weights of ``explain``, by feature."""
         return {}
 
+    def step_shares(self) -> list[tuple[str, float]]:
+        """Return each feature's share of the magnitudes of all steps, the largest first.
+
+        Only models that are sums of steps, each of one feature, have shares. Features without a step are left
+        out.
+        """
+        return []
+
     def n_weighted(self) -> int:
         """Return how many features have a weight that is not 0."""
         known = set(self.feature_names)

@@ -86,7 +86,8 @@ class StumpModel(Weighted):
     feature
         f of each round, int32 (n_rounds).
     threshold, step
-        float64 (n_rounds); the threshold of raw rounds is not used and 0.
+        float64 (n_rounds). In raw rounds t is the range of f in training, which no score depends on: the step
+        times t is that of f scaled to a range of 1.
     raw
         1 for the rounds that are raw, uint8 (n_rounds); None = no round is.
     missing
@@ -262,6 +263,17 @@ class StumpModel(Weighted):
             rows += [f"{name} missing" for name in self.feature_names]
             values = np.append(values, np.nan_to_num(self.of_missing()))
         return heaviest_first(rows, values)
+
+    def step_shares(self) -> list[tuple[str, float]]:
+        """Return each feature's share of the magnitudes of all steps, the largest first.
+
+        The steps of raw rounds are those of the feature scaled to a range of 1 over the training items.
+        """
+        size = np.abs(self.step)
+        if self.raw is not None:
+            size = np.where(self.raw == 1, size * self.threshold, size)
+        sums = np.bincount(self.feature, size, len(self.feature_names)).astype(np.float64)
+        return heaviest_first(self.feature_names, sums / (sums.sum() or 1.0))
 
 
 def _passing(threshold: float) -> str:

@@ -38,8 +38,10 @@ def model_json(model: Model, top: int | None = None) -> str:
         {"name": name, "weight": weight, **({"remark": remarks[name]} if name in remarks else {})}
         for name, weight in model.explain()[:top]
     ]
+    shares = [{"name": name, "share": share} for name, share in model.step_shares()[:top]]
+    parts = {**_parts(model), "features": len(model.feature_names), "weights": weights}
     return json.dumps(
-        {**_parts(model), "features": len(model.feature_names), "weights": weights},
+        parts | ({"shares": shares} if shares else {}),
         indent=2,
         ensure_ascii=False,
     )
@@ -71,10 +73,27 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
         lines += ["", *pairs(rows)]
     if len(heaviest) < len(weights):
         lines.append(f"... and {len(weights) - len(heaviest)} more")
+    lines += _share_lines(model.step_shares(), top)
     rounds = training.rounds
     if isinstance(rounds, RestartsRecord) and len(rounds.restarts) > 1:
         lines += ["", *spread_lines(rounds, [name for name, _ in heaviest])]
     return lines
+
+
+def _share_lines(shares: list[tuple[str, float]], top: int | None) -> list[str]:
+    """Return each feature's share of all steps, for models that have shares."""
+    if not shares[:top]:
+        return []
+    lines = [
+        "",
+        "share of all steps by feature",
+        *pairs([(name, f"{share:6.1%}") for name, share in shares[:top]]),
+    ]
+    return (
+        [*lines, f"... and {len(shares) - len(shares[:top])} more"]
+        if len(shares) > len(shares[:top])
+        else lines
+    )
 
 
 def _flat(value: Any) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 import warnings
 
 import numpy as np
@@ -15,10 +17,13 @@ from reference.make import LAYOUTS, features
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.errors import ConfigError, DataNote, FitError
+from rerank.learners.rankboost.building import weak_rankers
+from rerank.learners.rankboost.cuts import cuts
 from rerank.learners.rankboost.explicit import ExplicitPairs
 from rerank.learners.rankboost.ranges import PairRanges
 from rerank.learners.rankboost.rankboost import RankBoost
 from rerank.metrics.base import parse
+from rerank.report.models import model_json, model_lines
 
 SETTINGS = [
     {},
@@ -65,7 +70,7 @@ def expected_rounds(lists, found):
         low, high = np.nanmin(values), np.nanmax(values)
         lacking = np.isnan(X[paired, f]).any()
         if t is None:
-            out.append((f, 0.0, step / (high - low), 1, (high if q else low) if lacking else math.nan))
+            out.append((f, high - low, step / (high - low), 1, (high if q else low) if lacking else math.nan))
         else:
             out.append((f, t, step, 0, q if lacking else math.nan))
     return np.array(out).reshape(-1, 5)
@@ -199,7 +204,7 @@ def test_weights_of_pairs_agree_whatever_the_range_of_scores_is(scale, pairs):
 def test_engines_agree_on_separable_lists():
     y = np.tile([1.0, 0, 0, 1], 3)
     lists = CandidateLists.from_arrays(np.column_stack([y, y[::-1] + 2]), y, group=[12])
-    for more in ({}, {"step": "exact", "epsilon": 1e-12}, {"weak": "both"}):
+    for more in ({}, {"step": "exact", "epsilon": 1e-12}, {"weak": "raw"}):
         models = [RankBoost(engine=engine, rounds=400, **more).fit(lists) for engine in ("fast", "reference")]
         np.testing.assert_array_equal(found_rounds(models[0]), found_rounds(models[1]))
         assert np.ptp(models[0].score(lists)) > 2000
@@ -216,7 +221,7 @@ def test_a_perfect_weak_ranker_has_a_finite_step():
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(
-    "more", [{}, {"thresholds": 3}, {"weak": "both"}, {"thresholds": 4, "spacing": "width"}]
+    "more", [{}, {"thresholds": 3}, {"weak": "both", "thresholds": 2}, {"thresholds": 4, "spacing": "width"}]
 )
 def test_layouts_give_the_same_bits(layout, more):
     lists = random_lists(3)
@@ -229,6 +234,17 @@ def test_layouts_give_the_same_bits(layout, more):
     one, other = (RankBoost(rounds=30, **more).fit(some) for some in (a, b))
     np.testing.assert_array_equal(found_rounds(one), found_rounds(other))
     np.testing.assert_array_equal(one.score(a), other.score(b))
+
+
+@given(st.integers(0, 10**6), st.integers(1, 6), st.sampled_from(["quantile", "width"]))
+def test_zeros_that_are_not_stored_are_values_like_others(seed, number, spacing):
+    rng = np.random.default_rng(seed)
+    values = np.sort(rng.choice(np.array([-2.0, -1, -0.5, 0, 0, 0, 0, 0.5, 1, 2, 3]), rng.integers(1, 12)))
+    stored = values[values != 0]
+    for n in (number, None) if spacing == "quantile" else (number + 1,):
+        found = cuts(stored, len(values) - len(stored), n, spacing)
+        np.testing.assert_array_equal(found, cuts(values, 0, n, spacing))
+        np.testing.assert_array_equal(found, slow.cuts(values.tolist(), n, spacing))
 
 
 def test_unjudged_items_change_nothing():
@@ -252,13 +268,13 @@ def test_labels_of_any_size_give_the_same_rounds():
 def test_huge_values_are_compared_as_others():
     lists = random_lists(2)
     X = lists.features.to_dense()
-    for more in ({}, {"thresholds": 3, "spacing": "width"}, {"weak": "both"}):
+    for more in ({}, {"thresholds": 3, "spacing": "width"}, {"weak": "both", "thresholds": 1}):
         huge = CandidateLists.from_arrays(X * 1e300, lists.labels, group=lists.lengths)
         a, b = (RankBoost(rounds=20, **more).fit(some) for some in (lists, huge))
         np.testing.assert_array_equal(a.feature, b.feature)
         assert np.isfinite(b.score(huge)).all()
     far = CandidateLists.from_arrays([[1e308], [-1e308]], [1, 0])
-    for more in ({}, {"thresholds": 2, "spacing": "width"}, {"weak": "both"}):
+    for more in ({}, {"thresholds": 2, "spacing": "width"}, {"weak": "both", "thresholds": 1}):
         assert np.diff(RankBoost(rounds=2, **more).fit(far).score(far)) < 0
     with pytest.warns(DataNote, match="rankboost learnt nothing"):
         assert RankBoost(weak="raw").fit(far).n_rounds == 0  # the range overflows
@@ -308,12 +324,12 @@ def test_features_that_teach_nothing_are_a_note():
 
 
 @pytest.mark.parametrize("layout", ["dense", "sparse", "mixed"])
-@pytest.mark.parametrize("weak", ["stumps", "both"])
-def test_the_curve_has_the_values_of_every_prefix(layout, weak):
+@pytest.mark.parametrize("more", [{}, {"weak": "raw"}, {"weak": "both", "thresholds": 1}])
+def test_the_curve_has_the_values_of_every_prefix(layout, more):
     lists, dev = (random_lists(seed, missing=0.2, layout=layout) for seed in (6, 7))
     metric = parse("nDCG@5")
     judges = metric.prepare(lists), metric.prepare(dev)
-    model = RankBoost(rounds=15, weak=weak).fit(lists, judge=judges[0], dev=(dev, judges[1]))
+    model = RankBoost(rounds=15, **more).fit(lists, judge=judges[0], dev=(dev, judges[1]))
     for n, row in enumerate(model.curve, 1):
         part = model.prefix(n)
         for name, some, judge in (("train", lists, judges[0]), ("dev", dev, judges[1])):
@@ -322,8 +338,43 @@ def test_the_curve_has_the_values_of_every_prefix(layout, weak):
             )
 
 
+def test_a_feature_itself_gains_no_more_than_the_best_of_its_thresholds():
+    """Scaled into [0, 1] it is a mean of its thresholds, so weak=both is refused with all of them."""
+    for seed in range(5):
+        lists = random_lists(seed, missing=0.2 * (seed % 2))
+        pairs = make_pairs(lists, PairRelation("all"))
+        potential, _ = PairRanges(pairs, np.ones(pairs.n_lists)).potentials()
+        gains = []
+        for weak in ("stumps", "raw"):
+            features = lists.features.take(pairs.items)
+            best = weak_rankers(features, len(pairs.items), None, "quantile", weak).best(potential, True)
+            gains.append(abs(best.gain))
+        assert gains[0] >= gains[1] - 1e-12
+
+
+def test_the_share_of_each_feature_is_that_of_its_steps():
+    lists = random_lists(0)
+    for more in ({}, {"weak": "raw"}, {"weak": "both", "thresholds": 1}):
+        learner = RankBoost(rounds=12, **more)
+        model = learner.fit(lists)
+        found, _ = slow.rounds(lists, relation_of(learner), learner)
+        sums = np.zeros(5)
+        for (f, *_), step, _ in found:
+            sums[f] += abs(step)
+        shares = dict(model.step_shares())
+        np.testing.assert_allclose(
+            [shares.get(str(f + 1), 0.0) for f in range(5)], sums / sums.sum(), rtol=1e-6
+        )
+        assert list(shares.values()) == sorted(shares.values(), reverse=True)
+        text = "\n".join(model_lines(model, 1))
+        name, share = model.step_shares()[0]
+        assert re.search(rf"share of all steps by feature\n{name} +{share:.1%}\n\.\.\. and \d more", text)
+        assert json.loads(model_json(model))["shares"][0] == {"name": name, "share": share}
+
+
 def test_settings_without_an_effect_are_refused():
     for wrong, message in (
+        ({"weak": "both"}, "weak=both is for a number of thresholds"),
         ({"spacing": "width"}, "spacing=width is for a number of thresholds"),
         (
             {"spacing": "width", "thresholds": 1},
@@ -341,4 +392,4 @@ def test_settings_without_an_effect_are_refused():
 def test_nothing_is_warned_about_on_ordinary_lists():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        RankBoost(rounds=5, weak="both", step="exact").fit(random_lists(0, missing=0.3))
+        RankBoost(rounds=5, weak="both", step="exact", thresholds=2).fit(random_lists(0, missing=0.3))

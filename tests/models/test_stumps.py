@@ -127,6 +127,15 @@ def test_an_extended_model_is_saved_whole(tmp_path):
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
 
 
+def test_shares_of_steps_count_every_round():
+    parts = (np.array([1, 0, 1], np.int32), np.array([2.0, 1.0, 2.0]), np.array([1.0, -0.5, -0.5]))
+    model = StumpModel(["a", "b"], np.array([0.0, 3.0]), *parts)
+    assert model.step_shares() == [("b", 0.75), ("a", 0.25)]
+    assert StumpModel(["a"], np.ones(1), *(part[:0] for part in parts)).step_shares() == []
+    raw = StumpModel(["a", "b"], np.zeros(2), *parts, raw=np.array([1, 0, 0], np.uint8))
+    assert raw.step_shares() == [("b", 2.5 / 3), ("a", 0.5 / 3)]  # a range of 2
+
+
 def test_present_is_a_threshold_below_every_value():
     parts = (np.array([0], np.int32), np.array([-np.finfo(float).max]), np.array([2.0]))
     model = StumpModel(["a"], np.zeros(1), *parts, missing=np.array([0.0]))

@@ -98,7 +98,7 @@ def _columns(
         items = np.arange(len(values), dtype=np.int32) if rows is None else rows
         rising = np.sort(values)
         rising = rising[: np.searchsorted(rising, np.nan)]  # NaN is sorted last
-        zeros = len(values) < features.n_items
+        zeros = features.n_items - len(values)
         at = np.empty(0) if weak == "raw" else cuts(rising, zeros, number, spacing)
         inside = slice(int(np.searchsorted(items, n)))
         items, values = items[inside], values[inside]
@@ -125,7 +125,7 @@ def _grouped(
     return _Column(j, missing, rest, sizes, items[order], limits, raw)
 
 
-def _raw(items: Ints, values: Floats, rising: Floats, zeros: bool) -> _Raw:
+def _raw(items: Ints, values: Floats, rising: Floats, zeros: int) -> _Raw:
     """The feature scaled into [0, 1]; no raw ranker if its range or the inverse of it overflows."""
     if len(rising) == 0:
         return _NOT_RAW

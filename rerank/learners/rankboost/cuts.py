@@ -12,7 +12,7 @@ Spacing = Literal["quantile", "width"]
 LOWEST = -float(np.finfo(np.float64).max)  # every value that is not missing passes it
 
 
-def cuts(values: Floats, zeros: bool, number: int | None, spacing: Spacing) -> Floats:
+def cuts(values: Floats, zeros: int, number: int | None, spacing: Spacing) -> Floats:
     """Return thresholds of one feature that tell at least two of its values apart, rising.
 
     A value passes a threshold t if it is t or more. Thresholds of equal width are RankLib's: the first is the
@@ -24,16 +24,16 @@ def cuts(values: Floats, zeros: bool, number: int | None, spacing: Spacing) -> F
     values
         The stored values in rising order, float64 (n), without NaN.
     zeros
-        Items without a stored value, which have the value 0, exist.
+        How many items have no stored value: their value is 0.
     number
         The most thresholds; None = one at each value but the smallest.
     spacing
         quantile: of a feature with more than ``number`` + 1 values, at quantiles of those above the smallest.
         width: of any feature.
     """
+    stored = values
     if zeros:
-        at = np.searchsorted(values, 0.0)
-        values = np.insert(values, at, 0.0)
+        values = np.insert(values, np.searchsorted(values, 0.0), 0.0)
     if len(values) == 0 or values[0] == values[-1]:
         return np.empty(0)
     if spacing == "width" and number is not None:
@@ -41,9 +41,19 @@ def cuts(values: Floats, zeros: bool, number: int | None, spacing: Spacing) -> F
         return found[found > values[0]]
     found = values[1:][values[1:] != values[:-1]]
     if number is not None and len(found) > number:
-        above = values[np.searchsorted(values, values[0], side="right") :]
-        found = np.unique(above[np.arange(number) * len(above) // number])
+        found = np.unique(_quantiles(stored, zeros, float(values[0]), number))
     return found
+
+
+def _quantiles(stored: Floats, zeros: int, least: float, number: int) -> Floats:
+    """Values at quantiles of those above the least one, among which so many zeros are not stored."""
+    above = stored[np.searchsorted(stored, least, side="right") :]
+    between = zeros if least < 0 else 0
+    negative = int(np.searchsorted(above, 0.0))
+    place = np.arange(number) * (len(above) + between) // number
+    source = np.where(place < negative, place, np.maximum(place - between, 0))
+    found = above[np.minimum(source, len(above) - 1)]
+    return np.where((place >= negative) & (place < negative + between), 0.0, found)
 
 
 def _equal_widths(low: float, high: float, number: int) -> Floats:

@@ -105,6 +105,9 @@ class RankBoost(Learner):
             raise ValueError(
                 f"spacing=width is for a number of thresholds, at least 2: found {self.thresholds}"
             )
+        if self.weak == "both" and self.thresholds == "all":
+            text = "no feature itself has a larger r than the best of all its thresholds"
+            raise ValueError(f"weak=both is for a number of thresholds: {text}")
         if self.weak == "raw":
             given = {"thresholds", "spacing", "step"} & self.model_fields_set
             if given:
@@ -195,6 +198,7 @@ def _model(lists: CandidateLists, rankers: WeakRankers, run: Run) -> StumpModel:
         if choice.raw:
             assert rankers.raw is not None
             low, high = rankers.raw.low[c], rankers.raw.high[c]
+            threshold[r] = high - low
             step[r] /= high - low
             missing[r] = high if choice.missing else low
         else:

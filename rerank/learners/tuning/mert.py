@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from rerank import memory
-from rerank.data.judge import Judge, SelectingJudge, corpus_value
+from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.initial import INIT_HELP, Init, initial_weights
 from rerank.learners.tuning.line_problem import LineProblem
-from rerank.learners.tuning.line_search import Climb, inner
+from rerank.learners.tuning.line_search import Climb
+from rerank.learners.tuning.restarts import (
+    End,
+    best_first,
+    dev_value,
+    metric_value,
+    shrunk,
+    spread_of,
+    unit_vector,
+)
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
-from rerank.models.training import RestartRecord, RestartsRecord, SpreadRecord
+from rerank.models.training import RestartsRecord
 from rerank.parallel import each
 from rerank.settings import setting
 
@@ -97,13 +105,13 @@ class Mert(Learner):
                 f"learner mert: average={self.average}, but there are {self.restarts + 1} restarts"
             )
         problem = LineProblem(lists, judge, inputs.list_weights)
-        scaled = _shrunk(initial * problem.scale)
+        scaled = shrunk(initial * problem.scale)
         ends = self._search(problem, scaled)
-        best = _best_first(ends)
+        best = best_first(ends)
         least = ends[0].begun + self.min_gain
         kept, averaged = best[0], 1
         if self.average > 1:
-            mean = self._mean(problem, _unit(scaled), best[: self.average])
+            mean = self._mean(problem, unit_vector(scaled), best[: self.average])
             if mean.objective > least:
                 kept, averaged = mean, self.average
         improved = kept.objective > least
@@ -111,15 +119,15 @@ class Mert(Learner):
         model = LinearModel(lists.names(), weights)
         model.initial = initial
         model.training.rounds = RestartsRecord(
-            train=_value(judge, lists, weights, inputs.list_weights),
-            dev=_dev_value(inputs, weights),
-            initial=_value(judge, lists, initial, inputs.list_weights),
+            train=metric_value(judge, lists, weights, inputs.list_weights),
+            dev=dev_value(inputs, weights),
+            initial=metric_value(judge, lists, initial, inputs.list_weights),
             init=how,
             improved=improved,
             averaged=averaged,
             best=best[0].value,
-            restarts=tuple(end.record(i, _dev_value(inputs, end.weights)) for i, end in enumerate(ends)),
-            spread=_spread(ends, lists.names()),
+            restarts=tuple(end.record(i, dev_value(inputs, end.weights)) for i, end in enumerate(ends)),
+            spread=spread_of(ends, lists.names()),
         )
         return model
 
@@ -129,7 +137,7 @@ class Mert(Learner):
         size = _RESTART_BYTES + 24 * len(initial)
         memory.require(n * size, f"{n:,} restarts", "fewer restarts need less (--set restarts)")
         starts, noises = np.random.SeedSequence(self.seed).spawn(2)
-        near = _unit(initial)
+        near = unit_vector(initial)
         tasks = []
         for i, child in enumerate(starts.spawn(n)):
             rng = np.random.default_rng(child)
@@ -149,7 +157,7 @@ class Mert(Learner):
     def _mean(self, problem: LineProblem, near: Floats, ends: list[End]) -> End:
         """The mean of the weights of ``ends``, each scaled to length 1."""
         climb = self._new_climb(problem, near)
-        climb.settle(np.mean([_unit(end.weights * problem.scale) for end in ends], axis=0))
+        climb.settle(np.mean([unit_vector(end.weights * problem.scale) for end in ends], axis=0))
         return _end(climb, ends[0].start, ends[0].begun)
 
     def _new_climb(self, problem: LineProblem, near: Floats) -> Climb:
@@ -159,39 +167,6 @@ class Mert(Learner):
     def _climb(self, climb: Climb, rng: np.random.Generator) -> None:
         random = len(climb.problem.varying) if self.directions != "coordinate" else 0
         climb.climb(rng, self.passes, self.directions != "random", random)
-
-
-@dataclass(frozen=True)
-class End:
-    """Where a restart ended.
-
-    weights : (n_features) with an L1 norm of 1. start, value : the metric at the start and at the end.
-    begun, objective : the same with the penalty; larger is better.
-    """
-
-    weights: Floats
-    start: float
-    begun: float
-    value: float
-    objective: float
-    steps: int
-    searches: int
-
-    def record(self, restart: int, dev: float | None) -> RestartRecord:
-        """The row reported for it."""
-        return RestartRecord(
-            restart=restart,
-            start=self.start,
-            train=self.value,
-            steps=self.steps,
-            searches=self.searches,
-            dev=dev,
-        )
-
-
-def _best_first(ends: list[End]) -> list[End]:
-    """Ends by descending objective; ties stay in their order."""
-    return sorted(ends, key=lambda end: -end.objective)
 
 
 def _climbed(
@@ -212,7 +187,7 @@ def _perturbed(learner: Mert, problem: LineProblem, near: Floats, end: End, rng:
     best = end.weights * problem.scale
     highest = end.objective
     for _ in range(learner.perturbations):
-        climb.settle(_noisy(_unit(best), _PERTURBATION, problem, rng))
+        climb.settle(_noisy(unit_vector(best), _PERTURBATION, problem, rng))
         learner._climb(climb, rng)
         if climb.objective > highest:
             best, highest = climb.weights, climb.objective
@@ -240,37 +215,3 @@ def _noisy(at: Floats, far: float, problem: LineProblem, rng: np.random.Generato
     noise = rng.standard_normal(len(varying)) / np.sqrt(max(len(varying), 1))
     weights[varying] += noise * (far if at.any() else 1.0)
     return weights
-
-
-def _shrunk(weights: Floats) -> Floats:
-    """Weights divided by a power of two so that the largest is about 1, which changes no choice."""
-    largest = float(np.abs(weights).max(initial=0.0))
-    return weights / 2.0 ** np.floor(np.log2(largest)) if 0 < largest < np.inf else weights
-
-
-def _unit(weights: Floats) -> Floats:
-    """Weights of length 1, or zeros."""
-    shrunk = _shrunk(weights)
-    length = inner(shrunk, shrunk) ** 0.5
-    return shrunk / length if length > 0 else shrunk
-
-
-def _value(judge: Judge, lists: CandidateLists, weights: Floats, list_weights: Floats | None = None) -> float:
-    """The metric of a linear model over all lists, each with its list weight if there are any."""
-    per_list = judge.per_list(lists.features.scores(weights))
-    if list_weights is not None:
-        per_list = per_list * list_weights[:, None]
-    return corpus_value(judge, per_list)
-
-
-def _dev_value(inputs: FitInputs, weights: Floats) -> float | None:
-    """The metric on the development lists, None if there are none."""
-    return None if inputs.dev is None else _value(inputs.dev[1], inputs.dev[0], weights)
-
-
-def _spread(ends: list[End], names: list[str]) -> tuple[SpreadRecord, ...]:
-    """How much the weights of the better half of the restarts differ, feature by feature."""
-    half = _best_first(ends)[: (len(ends) + 1) // 2]
-    weights = np.array([end.weights for end in half])
-    columns = zip(names, weights.min(axis=0), weights.max(axis=0), weights.std(axis=0), strict=True)
-    return tuple(SpreadRecord(feature=name, min=low, max=high, sd=sd) for name, low, high, sd in columns)

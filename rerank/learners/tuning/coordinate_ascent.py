@@ -1,0 +1,283 @@
+"""Coordinate ascent on any metric (Metzler & Croft 2007)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import model_validator
+
+from rerank import memory
+from rerank.data.judge import Judge, corpus_value
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
+from rerank.errors import FitError
+from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
+from rerank.learners.initial import INIT_HELP, Init, initial_weights
+from rerank.learners.tuning.crossings import Crossings
+from rerank.learners.tuning.restarts import (
+    End,
+    best_first,
+    dev_value,
+    metric_value,
+    shrunk,
+    spread_of,
+    unit_vector,
+)
+from rerank.models.base import Model
+from rerank.models.linear import LinearModel
+from rerank.models.training import RestartsRecord
+from rerank.parallel import each
+from rerank.settings import setting
+
+_LEVELS = (16, 8, 8)  # intervals that are tried along a line, and then between the neighbours of the best
+_RESTART_BYTES = 4096  # of a restart beside its weights and scores
+
+
+@LEARNERS.register("coordinate-ascent")
+class CoordinateAscent(Learner):
+    """Linear weights that maximise any metric directly, one feature after the other, from several starts.
+
+    Along a feature's line the order of a list changes where two of its items cross. The metric is constant
+    between two crossings. Crossings of a few thousand drawn pairs of items with different labels divide the
+    line into intervals. The metric is computed in the middle of 17 intervals from the first to the last, then
+    twice in those between the neighbours of the best one. On ties the point nearest to the present weight
+    wins, and the weight stays unless the metric rises by more than ``min_gain``. So no step depends on the
+    scale of a feature, and every value is that of the metric itself, with its rule for tied scores.
+
+    Features come in a new random order in each pass, none twice without a step in between, until a pass gains
+    nothing. The best restart becomes the model, by the training or by the dev lists. If nothing is better
+    than the initial weights, the model has those. For metrics of single candidates (BLEU, WER, label@1)
+    ``mert`` searches all intervals exactly; it knows only the best item along a line, not the order below it,
+    which ranking metrics need.
+
+    References
+    ----------
+    Metzler, Croft: Linear feature-based models for information retrieval. Information Retrieval 10, 2007.
+    """
+
+    name = "coordinate-ascent"
+    summary = "line searches for any metric, feature by feature, with restarts"
+    source = "Metzler & Croft 2007"
+    needs_labels = False
+    needs_judge = True
+    default_scaling = "zscore"
+    accepts_list_weights = True
+    accepts_initial = True
+
+    restarts: int = setting(4, "random starts in addition to the initial weights", ge=0)
+    init: Init = setting("auto", INIT_HELP)
+    passes: int = setting(25, "most passes over the features from each start", ge=1)
+    min_gain: float = setting(1e-6, "least gain of a step, in the metric's units", ge=0, allow_inf_nan=False)
+    best: Literal["train", "dev"] = setting("train", "the lists by which the best restart is chosen")
+    average: int = setting(
+        1, "use the mean of the weights of so many of the best restarts; 1 = the best one", ge=1
+    )
+    seed: int = setting(1, "seed of starts, drawn pairs and the order of features", ge=0)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> CoordinateAscent:
+        if self.average > self.restarts + 1:
+            raise ValueError(f"average: found {self.average}, but there are {self.restarts + 1} restarts")
+        if self.best == "dev" and self.restarts == 0:
+            raise ValueError("best=dev chooses among restarts: found restarts=0")
+        return self
+
+    @property
+    def chooses_on_dev(self) -> bool:
+        return self.best == "dev"
+
+    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
+        judge = inputs.judge
+        assert judge is not None  # needs_judge
+        if self.best == "dev" and inputs.dev is None:
+            raise FitError("learner coordinate-ascent: best=dev needs development lists and a metric")
+        initial, how = initial_weights(lists, inputs, self.init)
+        ends = self._search(lists, judge, inputs.list_weights, shrunk(initial))
+        devs = [dev_value(inputs, end.weights) for end in ends]
+        ranked = best_first(ends)
+        if self.best == "dev" and inputs.dev is not None:
+            values = [_larger_is_better(inputs.dev[1], dev) for dev in devs if dev is not None]
+            ranked = [ends[i] for i in np.argsort(np.negative(values), kind="stable")]
+        weights = ranked[0].weights
+        if self.average > 1:
+            weights = np.mean([unit_vector(end.weights) for end in ranked[: self.average]], axis=0)
+        judged = (judge, lists, inputs.list_weights)
+        if self.best == "dev" and inputs.dev is not None:
+            judged = (inputs.dev[1], inputs.dev[0], None)
+        improved = _objective(*judged, weights) > _objective(*judged, initial) + self.min_gain
+        model = LinearModel(lists.names(), weights if improved else initial)
+        model.initial = initial
+        model.training.rounds = RestartsRecord(
+            train=metric_value(judge, lists, model.weights, inputs.list_weights),
+            dev=dev_value(inputs, model.weights),
+            initial=metric_value(judge, lists, initial, inputs.list_weights),
+            init=how,
+            improved=improved,
+            averaged=self.average if improved else 1,
+            best=ranked[0].value,
+            restarts=tuple(end.record(i, devs[i]) for i, end in enumerate(ends)),
+            spread=spread_of(ends, lists.names()),
+        )
+        return model
+
+    def _search(
+        self, lists: CandidateLists, judge: Judge, list_weights: Floats | None, initial: Floats
+    ) -> list[End]:
+        """Where the restarts end; the first one starts from the initial weights."""
+        n = self.restarts + 1
+        size = _RESTART_BYTES + 24 * (len(initial) + lists.n_items)
+        memory.require(n * size, f"{n:,} restarts", "fewer restarts need less (--set restarts)")
+        starts, pairs = np.random.SeedSequence(self.seed).spawn(2)
+        crossings = Crossings(lists, np.random.default_rng(pairs))
+        weight = None if list_weights is None else checked_list_weights(list_weights, lists)
+        tasks = []
+        for i, child in enumerate(starts.spawn(n)):
+            rng = np.random.default_rng(child)
+            start = initial
+            if i:
+                start = np.zeros(len(initial))
+                start[crossings.varying] = rng.standard_normal(len(crossings.varying))
+            tasks.append((self, _Climb(lists, judge, weight, crossings, start), rng))
+        return each(_climbed, tasks, threads=True)
+
+
+def _climbed(learner: CoordinateAscent, climb: _Climb, rng: np.random.Generator) -> End:
+    """The end of a climb."""
+    start, begun = climb.value, climb.objective
+    climb.climb(rng, learner.passes, learner.min_gain)
+    weights, value, objective = climb.best
+    length = float(np.abs(weights).sum())
+    if 0 < length < np.inf:
+        weights = weights * 2.0 ** -np.round(np.log2(length))  # about 1, without rounding
+    return End(weights, start, begun, value, objective, climb.steps, climb.searches)
+
+
+class _Climb:
+    """A point that moves along features.
+
+    Parameters
+    ----------
+    lists, judge, list_weights
+        What the metric is computed of; the weights multiply the statistics of lists, None = 1.
+    crossings
+        Of the same lists.
+    weights
+        Where it begins, float64 (n_features).
+    """
+
+    def __init__(
+        self,
+        lists: CandidateLists,
+        judge: Judge,
+        list_weights: Floats | None,
+        crossings: Crossings,
+        weights: Floats,
+    ) -> None:
+        self.lists = lists
+        self.judge = judge
+        self.list_weights = list_weights
+        self.crossings = crossings
+        self.steps = 0
+        self.searches = 0
+        self._settle(weights)
+        self.best = (self.weights, self.value, self.objective)
+
+    def _settle(self, weights: Floats) -> None:
+        """Move to ``weights``; raises FitError if scores overflow."""
+        self.weights = weights
+        self._scores = self.lists.features.scores(weights)
+        if not np.isfinite(self._scores).all():
+            raise FitError(f"{self.lists.source}: the scores overflow; scale the features (--scaling)")
+        self.value = self._metric(self._scores)
+        self.objective = _larger_is_better(self.judge, self.value)
+
+    def _metric(self, scores: Floats) -> float:
+        per_list = self.judge.per_list(scores)
+        if self.list_weights is not None:
+            per_list = per_list * self.list_weights[:, None]
+        return corpus_value(self.judge, per_list)
+
+    def climb(self, rng: np.random.Generator, passes: int, min_gain: float) -> None:
+        """Step along features until none gains more than ``min_gain``, for at most ``passes`` passes.
+
+        After each pass the scores are computed anew from the weights. ``best`` is the best of these points.
+        """
+        idle: set[int] = set()  # features that were searched since the last step
+        for _ in range(passes):
+            steps = self.steps
+            for j in rng.permutation(self.crossings.varying).tolist():
+                if j not in idle:
+                    if self._step(j, min_gain):
+                        idle.clear()
+                    idle.add(j)
+            if steps == self.steps:
+                break
+            self._settle(self.weights)
+            if self.objective > self.best[2]:
+                self.best = (self.weights, self.value, self.objective)
+
+    def _step(self, feature: int, min_gain: float) -> bool:
+        """Move to the best point along a feature if it is better; return whether it was."""
+        self.searches += 1
+        column = self.crossings.column(feature)
+        middles = _middles(self.crossings.along(self._scores, column))
+        found = self._best_of(middles, column)
+        if found is None or not found[0] > self.objective + min_gain:
+            return False
+        weights = self.weights.copy()
+        weights[feature] += found[1]
+        if not np.isfinite(weights[feature]):
+            return False
+        self.weights = weights
+        self._scores = self._scores + found[1] * column
+        self.value = self._metric(self._scores)
+        self.objective = _larger_is_better(self.judge, self.value)
+        self.steps += 1
+        return True
+
+    def _best_of(self, middles: Floats, column: Floats) -> tuple[float, float] | None:
+        """The largest objective at points along a column, and the point nearest to 0 that has it."""
+        seen: dict[int, tuple[float, float, float]] = {}
+        low, high = 0, len(middles) - 1
+        best = -1
+        for n in _LEVELS:
+            if high < low:
+                break
+            tried = np.unique(np.round(np.linspace(low, high, n + 1)).astype(np.int64))
+            for k in tried.tolist():
+                if k not in seen:
+                    gamma = float(middles[k])
+                    seen[k] = (self._objective_at(gamma, column), -abs(gamma), gamma)
+            best = max(seen, key=lambda k: seen[k])
+            order = sorted(seen)
+            at = order.index(best)
+            low, high = order[max(at - 1, 0)], order[min(at + 1, len(order) - 1)]
+        return None if best < 0 else (seen[best][0], seen[best][2])
+
+    def _objective_at(self, gamma: float, column: Floats) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = self._scores + gamma * column
+        if not np.isfinite(scores).all():
+            return -np.inf
+        return _larger_is_better(self.judge, self._metric(scores))
+
+
+def _middles(crossings: Floats) -> Floats:
+    """A point between each two crossings, and one beyond either end."""
+    if not len(crossings):
+        return crossings
+    reach = float(np.median(np.abs(crossings))) or 1.0
+    with np.errstate(over="ignore"):
+        ends = crossings[:1] - reach, crossings[-1:] + reach
+        between = crossings[:-1] / 2.0 + crossings[1:] / 2.0
+    return np.concatenate([ends[0], between, ends[1]])
+
+
+def _larger_is_better(judge: Judge, value: float) -> float:
+    """The metric, negated if smaller is better; -infinity if there is none."""
+    return judge.better * value if value == value else -np.inf
+
+
+def _objective(judge: Judge, lists: CandidateLists, list_weights: Floats | None, weights: Floats) -> float:
+    return _larger_is_better(judge, metric_value(judge, lists, weights, list_weights))

@@ -16,6 +16,7 @@ from rerank.cli import (
     evaluate,
     features,
     help,
+    importance,
     label,
     listing,
     pairs,
@@ -76,6 +77,7 @@ app.add("append")(append.append)
 app.add("split")(split.split)
 app.add("label")(label.label)
 app.add_typer(features.app, name="features")
+app.add_typer(importance.app, name="importance")
 app.add_typer(weights.app, name="weights")
 app.add("list")(listing.list_)
 app.add("help")(help.help_)

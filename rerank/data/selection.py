@@ -124,9 +124,17 @@ def selected(lists: CandidateLists, texts: Sequence[str], *, lenient: bool = Fal
     """
     if not texts:
         return lists
+    chosen = columns_matching(lists.columns(), texts, lists.source, lenient=lenient)
+    return with_only(lists, chosen, ",".join(texts))
+
+
+def with_only(lists: CandidateLists, chosen: Mask, selection: str) -> CandidateLists:
+    """Return the same lists with the feature columns of a mask (n_features), as ``selected`` does.
+
+    ``selection`` says how they were chosen.
+    """
     mine = lists.columns()
-    chosen = columns_matching(mine, texts, lists.source, lenient=lenient)
-    selection = ",".join(filter(None, (lists.selection, *texts)))
+    selection = ",".join(filter(None, (lists.selection, selection)))
     if chosen.all():
         return replace(lists, selection=selection)
     places = np.cumsum(chosen, dtype=np.int64) - 1

@@ -6,6 +6,7 @@ call of this package.
 
 from __future__ import annotations
 
+from rerank.experiment.ablation import ablation, ablation_files
 from rerank.experiment.converting import (
     append_file,
     convert_file,
@@ -24,6 +25,7 @@ from rerank.experiment.evaluating import (
     evaluate_files,
 )
 from rerank.experiment.features import consensus_file, parse_files
+from rerank.experiment.importance import permutation_importance, standardised_weights
 from rerank.experiment.plans import Plan
 from rerank.experiment.predicting import count_pairs, predict_file, validate_file
 from rerank.experiment.training import (
@@ -39,6 +41,8 @@ from rerank.experiment.training import (
 __all__ = [
     "Plan",
     "TrainResult",
+    "ablation",
+    "ablation_files",
     "append_file",
     "compare",
     "compare_files",
@@ -56,9 +60,11 @@ __all__ = [
     "learner_of",
     "make_learner",
     "parse_files",
+    "permutation_importance",
     "predict_file",
     "save",
     "split_file",
+    "standardised_weights",
     "train",
     "train_files",
     "train_from",

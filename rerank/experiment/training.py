@@ -12,7 +12,7 @@ from typing import Any
 from rerank.config import TrainConfig, learner_settings
 from rerank.data.base_scale import BaseScale
 from rerank.data.joining import joined
-from rerank.data.labels import parse_quantiser
+from rerank.data.labels import Quantiser, parse_quantiser
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import sketch
 from rerank.data.scaling import AUTO
@@ -173,9 +173,34 @@ def train_from(config: TrainConfig) -> TrainResult:
         ConfigError if no training lists are named or a name is unknown, which is checked before anything
         is read; otherwise the errors of files, lists and learners.
     """
+    started = time.perf_counter()
+    inputs = inputs_of_training(config)
+    loaded = time.perf_counter()
+    with using(config.jobs):
+        fitted = fit_by(inputs.plan, inputs.learner, inputs.lists, inputs.dev)
+    model, runs = fitted.model, fitted.runs
+    if inputs.quantiser is not None:
+        for one in (model,) if runs is None else runs.models.values():
+            one.training.data = one.training.data.model_copy(update={"quantise": str(inputs.quantiser)})
+    seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
+    return TrainResult(model, config.select.metric, inputs.lists, seconds, runs)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainInputs:
+    """What a configuration trains: the learner, the plan around it, and the lists as they were read."""
+
+    learner: Learner
+    plan: Plan
+    lists: CandidateLists
+    dev: CandidateLists | None
+    quantiser: Quantiser | None
+
+
+def inputs_of_training(config: TrainConfig) -> TrainInputs:
+    """Check a configuration and read its files; errors are those of ``train_from``."""
     learner = learner_of(config)
     _check_config(config, learner)
-    started = time.perf_counter()
     data = config.data
     quantiser = None if data.quantise is None else parse_quantiser(data.quantise)
     lists = _load(config, "train")
@@ -187,16 +212,8 @@ def train_from(config: TrainConfig) -> TrainResult:
         dev = selected(_load(config, "dev"), data.features, lenient=True)
     if not _note_same_file(data) and dev is not None:
         note_trained_on(sketch(lists), lists.names(), dev, "training lists")
-    loaded = time.perf_counter()
-    with using(config.jobs):
-        initial = None if data.initial_file is None else load_weights(data.initial_file)
-        fitted = fit_by(plan_of(config, initial), learner, lists, dev)
-    model, runs = fitted.model, fitted.runs
-    if quantiser is not None:
-        for one in (model,) if runs is None else runs.models.values():
-            one.training.data = one.training.data.model_copy(update={"quantise": str(quantiser)})
-    seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
-    return TrainResult(model, config.select.metric, lists, seconds, runs)
+    initial = None if data.initial_file is None else load_weights(data.initial_file)
+    return TrainInputs(learner, plan_of(config, initial), lists, dev, quantiser)
 
 
 def plan_of(config: TrainConfig, initial: NamedWeights | None = None) -> Plan:

@@ -197,12 +197,15 @@ class Model(ABC):
         """Return ``score`` without the keep margin, float64 (n_items), in the order of the caller's rows."""
         return lists.input_order(self._raw(lists, strict))
 
-    def _raw(self, lists: CandidateLists, strict: bool) -> Floats:
-        """The scores in the order of the items, without the keep margin."""
+    def prepared(self, lists: CandidateLists, *, strict: bool = False) -> CandidateLists:
+        """Return lists with the model's columns, scaled; errors and notes are those of ``score``."""
         selection = self.training.data.features or ""
         ready = aligned(lists, self.feature_names, selection=selection, fill=self.absent, strict=strict)
-        if self.scaling is not None:
-            ready = self.scaling.apply(ready)
+        return ready if self.scaling is None else self.scaling.apply(ready)
+
+    def _raw(self, lists: CandidateLists, strict: bool) -> Floats:
+        """The scores in the order of the items, without the keep margin."""
+        ready = self.prepared(lists, strict=strict)
         scores = self.score_prepared(ready)
         if not np.all(np.isfinite(scores)):
             item = int(np.argmin(np.isfinite(scores)))

@@ -1,0 +1,213 @@
+"""``rerank importance``: what models owe to their features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from rerank.cli.common import Commands, verb
+from rerank.cli.evaluate import Json, NoRelevant, Samples, Seed, Ties
+from rerank.cli.options import configures, reads
+from rerank.config import TrainConfig
+from rerank.reading import Reading
+
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by 'rerank train'.")]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group",
+        metavar="ITEMS",
+        help="Features that go together, as for --features: 'prm*,-prm7'; default: each alone. Repeatable.",
+    ),
+]
+Top = Annotated[int, typer.Option("--top", "-n", metavar="N", min=1, help="Rows of the table.")]
+Out = Annotated[
+    str | None,
+    typer.Option(
+        "--out", "-o", metavar="FILE", help="Write all rows as well, in the order of features (TSV)."
+    ),
+]
+app = Commands("What models owe to their features: weights, permutations, ablation.")
+
+
+@app.callback()
+def root() -> None:
+    """What models owe to their features: weights, permutations, ablation."""
+
+
+@app.add("weights")
+@verb
+@reads
+def weights(
+    model: Model,
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Lists; - is standard input.")],
+    top: Top = 50,
+    out: Out = None,
+    json: Json = False,
+    *,
+    reading: Reading,
+) -> None:
+    """Print the weights of a linear model times the features' standard deviations within lists.
+
+    \b
+    rerank importance weights model dev.txt
+    """
+    from dataclasses import asdict
+
+    from rerank.experiment import standardised_weights
+    from rerank.experiment.outputs import check_outputs
+    from rerank.experiment.sources import inputs_of
+    from rerank.report import importance
+
+    check_outputs({} if out is None else {"--out": out}, inputs_of(data, reading, model))
+    found = standardised_weights(model, data, reading=reading)
+    _print(importance.weight_lines(found, top), [asdict(one) for one in found] if json else None)
+    _write(importance.rows_of(found), out)
+
+
+@app.add("permute")
+@verb
+@reads
+def permute(
+    model: Model,
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Judged lists; - is standard input.")],
+    metric: Annotated[
+        str | None, typer.Option("--metric", "-m", metavar="METRIC", help="What a permutation changes.")
+    ] = None,
+    group: Groups = None,
+    repeats: Annotated[
+        int, typer.Option("--repeats", metavar="N", min=1, help="Permutations of each list.")
+    ] = 10,
+    permutation_seed: Annotated[
+        int, typer.Option("--permutation-seed", metavar="N", min=0, help="Seed of the permutations.")
+    ] = 1,
+    ties: Ties = None,
+    no_relevant: NoRelevant = "zero",
+    top: Top = 50,
+    out: Out = None,
+    json: Json = False,
+    samples: Samples = 1000,
+    seed: Seed = 12345,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", metavar="N", min=0, help="Workers; 0 = one per core.")
+    ] = 1,
+    *,
+    reading: Reading,
+) -> None:
+    """Permute each feature, or group of features, within each list: what the metric loses, with intervals.
+
+    \b
+    rerank importance permute model test.txt --metric AP
+    rerank importance permute model test.store --metric PARSEVAL --group 'Rule*' --group 'Heads*'
+    """
+    from rerank.errors import ConfigError
+    from rerank.experiment import permutation_importance
+    from rerank.experiment.outputs import check_outputs
+    from rerank.experiment.sources import inputs_of
+    from rerank.report import importance
+
+    if metric is None:
+        raise ConfigError("no metric: give one (--metric)")
+    check_outputs({} if out is None else {"--out": out}, inputs_of(data, reading, model))
+    found = permutation_importance(
+        model,
+        data,
+        metric,
+        groups=group or [],
+        repeats=repeats,
+        permutation_seed=permutation_seed,
+        ties=ties,
+        no_relevant=no_relevant,
+        samples=samples,
+        seed=seed,
+        jobs=jobs,
+        reading=reading,
+    )
+    _print(importance.permutation_lines(found, top), found.as_json() if json else None)
+    _write(importance.rows_of(found), out)
+
+
+@app.add("ablate")
+@verb
+@configures(TrainConfig)
+def ablate(
+    config: Annotated[
+        str | None, typer.Argument(metavar="CONFIG", help="A YAML file; options override it.")
+    ] = None,
+    learner: Annotated[
+        str | None, typer.Option("--learner", "-l", metavar="NAME", help="See 'rerank list learners'.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            "-s",
+            metavar="KEY=VALUE",
+            help="A setting of the learner, or a key of the YAML file. Repeatable.",
+        ),
+    ] = None,
+    test: Annotated[
+        str | None,
+        typer.Option("--test", metavar="FILE", help="Lists on which models are compared; default: dev."),
+    ] = None,
+    test_refs: Annotated[
+        list[str] | None, typer.Option("--test-refs", metavar="FILE", help="Their references. Repeatable.")
+    ] = None,
+    group: Groups = None,
+    ties: Ties = None,
+    no_relevant: NoRelevant = "zero",
+    top: Top = 50,
+    out: Out = None,
+    json: Json = False,
+    samples: Samples = 1000,
+    resampling_seed: Annotated[
+        int, typer.Option("--resampling-seed", metavar="N", min=0, help="Seed of the tests.")
+    ] = 12345,
+    *,
+    given: dict[str, Any],
+) -> None:
+    """Train without each feature, or group of features: what the metric loses on test or development lists.
+
+    \b
+    rerank importance ablate --data train.txt --dev vali.txt --test test.txt --metric AP --keep best
+    """
+    from rerank.config import read_config
+    from rerank.experiment import ablation_files
+    from rerank.experiment.outputs import check_outputs
+    from rerank.report import importance
+
+    settings = read_config(
+        config, set_ or [], given if learner is None else {**given, "learner.name": learner}
+    )
+    inputs = [*settings.files(), *(test_refs or []), *([] if test is None else [test])]
+    check_outputs({} if out is None else {"--out": out}, inputs)
+    found = ablation_files(
+        settings,
+        test,
+        test_refs=test_refs or [],
+        groups=group or [],
+        ties=ties,
+        no_relevant=no_relevant,
+        samples=samples,
+        seed=resampling_seed,
+    )
+    _print(importance.ablation_lines(found, top), found.as_json() if json else None)
+    _write(importance.rows_of(found), out)
+
+
+def _print(lines: list[str], json: Any) -> None:
+    """Print a table, or JSON in its place."""
+    import sys
+
+    from rerank.report import record
+
+    sys.stdout.write("".join(f"{line}\n" for line in lines) if json is None else record.to_json(json))
+
+
+def _write(rows: Iterator[str], out: str | None) -> None:
+    from rerank.files import write_lines
+
+    if out is not None:
+        write_lines(out, rows)

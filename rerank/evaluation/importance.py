@@ -1,0 +1,257 @@
+"""Importance of features: what a metric loses without them, and how certain that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rerank.data.judge import corpus_value
+from rerank.data.types import Floats
+from rerank.evaluation.significance import bootstrap_sums, compare, holm, interval
+from rerank.metrics.judges import ReportJudge
+
+
+@dataclass(frozen=True)
+class Weight:
+    """The weight of a feature, in units in which weights compare.
+
+    Attributes
+    ----------
+    feature : str
+    weight : float
+        Of the feature as the model scores it, after scaling.
+    deviation : float
+        The feature's standard deviation within lists, after scaling.
+    standardised : float
+        Their product: what one deviation of the feature adds to the score.
+    share : float
+        Its magnitude as a share of the sum over all features.
+    """
+
+    feature: str
+    weight: float
+    deviation: float
+    standardised: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Drop:
+    """How much a metric loses if a feature, or a group of features together, is permuted within each list.
+
+    Attributes
+    ----------
+    feature : str
+        Name of the feature, or the pattern of the group.
+    columns : int
+        How many features were permuted.
+    loss : float
+        The mean loss over the repeats, in the metric's units; above 0 if the model is better with it.
+    ci : (float, float), optional
+        Its percentile interval over resampled lists, for the same repeats.
+    sd : float, optional
+        Standard deviation of the loss between repeats, None for one repeat.
+    """
+
+    feature: str
+    columns: int
+    loss: float
+    ci: tuple[float, float] | None
+    sd: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Permutation:
+    """Permutation importance of features, in the order of the model's columns or of the groups."""
+
+    metric: str
+    signature: str
+    digits: int
+    better: int
+    value: float
+    n_lists: int
+    n_items: int
+    unjudged: int
+    repeats: int
+    permutation_seed: int
+    samples: int
+    level: float
+    seed: int
+    drops: list[Drop]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "lists": self.n_lists,
+            "items": self.n_items,
+            "unjudged": self.unjudged,
+            "metric": self.metric,
+            "signature": self.signature,
+            "value": self.value,
+            "permutation": {"repeats": self.repeats, "seed": self.permutation_seed},
+            "resampling": {"samples": self.samples, "level": self.level, "seed": self.seed},
+            "features": [asdict(drop) for drop in self.drops],
+        }
+
+
+@dataclass(frozen=True)
+class Ablated:
+    """A model that was trained without a feature, against the model of all features.
+
+    Attributes
+    ----------
+    feature : str
+        Name of the feature, or the pattern of the group.
+    columns : int
+        How many features were left out.
+    value : float
+        The metric of the model without them.
+    loss : float
+        What the metric loses without them, in its units; above 0 if the model is better with them.
+    ci : (float, float), optional
+        Its percentile interval over resampled lists.
+    p, holm : float, optional
+        Two-sided p-value of the paired bootstrap, and corrected for all features by Holm's method.
+    wins, ties, losses : int
+        Lists on which the model of all features is better, equal and worse.
+    """
+
+    feature: str
+    columns: int
+    value: float
+    loss: float
+    ci: tuple[float, float] | None
+    p: float | None
+    holm: float | None
+    wins: int
+    ties: int
+    losses: int
+
+
+@dataclass(frozen=True, eq=False)
+class Ablation:
+    """Every feature or group left out once, in the order of the columns or of the groups.
+
+    ``on`` is what the models are compared on: "test", or "dev", on which they may have been chosen too.
+    """
+
+    learner: str
+    metric: str
+    signature: str
+    digits: int
+    better: int
+    on: str
+    value: float
+    n_lists: int
+    n_items: int
+    unjudged: int
+    samples: int
+    level: float
+    seed: int
+    ablated: list[Ablated]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "learner": self.learner,
+            "on": self.on,
+            "lists": self.n_lists,
+            "items": self.n_items,
+            "unjudged": self.unjudged,
+            "metric": self.metric,
+            "signature": self.signature,
+            "value": self.value,
+            "resampling": {"samples": self.samples, "level": self.level, "seed": self.seed},
+            "features": [asdict(one) for one in self.ablated],
+        }
+
+
+def drop_of(
+    judge: ReportJudge,
+    name: str,
+    columns: int,
+    whole: Floats,
+    rows: Sequence[Floats],
+    samples: int,
+    level: float,
+    seed: int,
+) -> Drop:
+    """Return the loss of a metric from statistics of each list, float64 (n_lists, k).
+
+    Parameters
+    ----------
+    judge
+        Of the metric.
+    name, columns
+        What was permuted, and how many features it has.
+    whole, rows
+        The statistics without a permutation, and with that of each repeat.
+    samples, level, seed
+        Of the bootstrap over lists.
+    """
+    losses = judge.better * (
+        corpus_value(judge, whole) - np.array([corpus_value(judge, row) for row in rows])
+    )
+    judged = [row[judge.judged] for row in (whole, *rows)]
+    sums = bootstrap_sums(np.concatenate(judged, axis=1), samples, seed)
+    parts = np.split(sums, len(judged), axis=1)
+    before, *after = (np.asarray(judge.score_from_sums(part)) for part in parts)
+    sampled = judge.better * np.mean([before - one for one in after], axis=0)
+    sd = float(np.std(losses, ddof=1)) if len(losses) > 1 else None
+    return Drop(name, columns, float(losses.mean()), interval(sampled, level), sd)
+
+
+def compared(
+    judge: ReportJudge,
+    names: Sequence[str],
+    columns: Sequence[int],
+    whole: Floats,
+    rows: Sequence[Floats],
+    samples: int,
+    level: float,
+    seed: int,
+) -> list[Ablated]:
+    """Return each model without some features against the one of all, by the same resampled lists.
+
+    Parameters
+    ----------
+    judge
+        Of the metric.
+    names, columns
+        Of each feature or group: its name, and how many features it has.
+    whole, rows
+        The statistics of each list, float64 (n_lists, k): of the model of all features, and of the others.
+    samples, level, seed
+        Of the bootstrap.
+    """
+    found, judged = [], judge.judged
+    value, values = corpus_value(judge, whole), _by_list(judge, whole)
+    for name, n, row in zip(names, columns, rows, strict=True):
+        sums = bootstrap_sums(np.concatenate([whole[judged], row[judged]], axis=1), samples, seed)
+        a, b = (np.asarray(judge.score_from_sums(part)) for part in np.split(sums, 2, axis=1))
+        without = corpus_value(judge, row)
+        tests = compare(values, _by_list(judge, row), judge.better, value - without, a, b)
+        found.append(
+            Ablated(
+                name,
+                n,
+                without,
+                judge.better * (value - without),
+                interval(judge.better * (a - b), level),
+                tests.p_bootstrap,
+                None,
+                tests.wins,
+                tests.ties,
+                tests.losses,
+            )
+        )
+    corrected = holm([one.p for one in found])
+    return [replace(one, holm=p) for one, p in zip(found, corrected, strict=True)]
+
+
+def _by_list(judge: ReportJudge, rows: Floats) -> Floats:
+    """Each list's value on its own (n_lists), NaN if the list does not count."""
+    return np.where(judge.judged, judge.score_from_sums(rows), np.nan)

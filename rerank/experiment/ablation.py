@@ -1,0 +1,186 @@
+"""Leave-one-out ablation: training without a feature, or a group of features, again and again."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rerank import parallel
+from rerank.config import TrainConfig
+from rerank.data.alignment import aligned
+from rerank.data.judge import corpus_value
+from rerank.data.lists import CandidateLists
+from rerank.data.selection import selected, with_only
+from rerank.data.types import Floats, Index
+from rerank.errors import ConfigError, DataError, DataNote
+from rerank.evaluation.importance import Ablation, compared
+from rerank.experiment.derive import labelled
+from rerank.experiment.importance import groups_of
+from rerank.experiment.plans import Plan, fit_by
+from rerank.experiment.sources import check_inputs
+from rerank.experiment.training import inputs_of_training
+from rerank.formats import load
+from rerank.learners.base import Learner
+from rerank.metrics.base import parse, prepare_all
+from rerank.metrics.judges import ReportJudge
+from rerank.report.progress import progress
+
+
+def ablation(
+    learner: Learner,
+    lists: CandidateLists,
+    *,
+    dev: CandidateLists | None = None,
+    test: CandidateLists | None = None,
+    plan: Plan,
+    groups: Sequence[str] = (),
+    ties: str | None = None,
+    no_relevant: str = "zero",
+    samples: int = 1000,
+    level: float = 0.95,
+    seed: int = 12345,
+) -> Ablation:
+    """Return what a metric loses if a learner is trained without a feature, for each feature or group.
+
+    All that the plan does, such as the choice of settings and rounds, is done anew each time. A learner that
+    draws has the same seed each time: intervals are over lists and do not cover other seeds.
+
+    Parameters
+    ----------
+    learner, plan : what is fitted, and what happens around it; the metric is the plan's.
+    lists, dev : training and development lists.
+    test : lists on which models are compared; None = the development lists.
+    groups : items as ``--features`` takes them, such as "prm*,-prm7", each a group; () = each feature alone.
+    ties, no_relevant : as for ``rerank.evaluate``.
+    samples, level, seed : of the bootstrap over lists.
+
+    Raises
+    ------
+    RerankError
+        If there is no metric, there are no lists to compare on, a group matches no feature or all of them,
+        or a fit fails.
+    """
+    judged_on = dev if test is None else test
+    if judged_on is None:
+        raise ConfigError("ablation compares models on test or development lists: give some (--test, --dev)")
+    if plan.metric is None:
+        raise ConfigError("ablation compares models by a metric: give one (--metric)")
+    parsed = parse(plan.metric if isinstance(plan.metric, str) else plan.metric.name)
+    chosen = groups_of(lists.columns(), groups, lists.source)
+    for name, columns in chosen:
+        if len(columns) == lists.n_features:
+            raise ConfigError(f"{lists.source}: without {name!r} no feature is left")
+    judge = prepare_all(judged_on, [parsed], ties=ties, no_relevant=no_relevant)[0]
+    if not judge.judged.any():
+        raise DataError(f"{judged_on.source}: no list has a judged item")
+    model = fit_by(plan, learner, lists, dev).model
+    whole = judge.per_list(model.score_items(judged_on))
+    runs = _Runs(plan, learner, lists, dev, judged_on, model.absent, judge)
+    rows: list[Floats] = []
+    with warnings.catch_warnings(), progress("features", len(chosen)) as advance:
+        warnings.simplefilter("ignore", DataNote)  # those of the run with all features were shown
+        for first in range(0, len(chosen), parallel.jobs()):
+            some = chosen[first : first + parallel.jobs()]
+            rows += parallel.each(runs.statistics, [(columns,) for _, columns in some], threads=True)
+            advance(len(some))
+    names, sizes = [name for name, _ in chosen], [len(columns) for _, columns in chosen]
+    ablated = compared(judge, names, sizes, whole, rows, samples, level, seed)
+    return Ablation(
+        learner.name,
+        judge.name,
+        judge.signature,
+        judge.digits,
+        judge.better,
+        "dev" if test is None else "test",
+        corpus_value(judge, whole),
+        n_lists=judged_on.n_lists,
+        n_items=judged_on.n_items,
+        unjudged=int(np.sum(~judge.judged)),
+        samples=samples,
+        level=level,
+        seed=seed,
+        ablated=ablated,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Runs:
+    """Training without some columns, and the statistics of the model on other lists."""
+
+    plan: Plan
+    learner: Learner
+    lists: CandidateLists
+    dev: CandidateLists | None
+    test: CandidateLists
+    absent: float
+    judge: ReportJudge
+
+    def statistics(self, columns: Index) -> Floats:
+        """Return the statistics of each list under a model without the columns."""
+        kept = np.ones(self.lists.n_features, dtype=bool)
+        kept[columns] = False
+        dev = None if self.dev is None else self._without(self.dev, kept, 0.0)
+        model = fit_by(self.plan, self.learner, self._only(self.lists, kept), dev).model
+        return self.judge.per_list(model.score_items(self._without(self.test, kept, self.absent)))
+
+    def _without(self, lists: CandidateLists, kept: np.ndarray, fill: float) -> CandidateLists:
+        """Other lists with the columns that are kept; columns are matched before any is removed."""
+        names, selection = self.lists.names(), self.lists.selection
+        ready = aligned(lists, names, "the training lists", selection=selection, fill=fill)
+        return self._only(replace(ready, feature_names=names, selection=selection), kept)
+
+    @staticmethod
+    def _only(lists: CandidateLists, kept: np.ndarray) -> CandidateLists:
+        return with_only(lists, kept, "ablation")
+
+
+def ablation_files(
+    config: TrainConfig,
+    test: str | None = None,
+    *,
+    test_refs: Sequence[str] = (),
+    groups: Sequence[str] = (),
+    **options: Any,
+) -> Ablation:
+    """Train by a configuration with all features and without each one, and compare the models.
+
+    Parameters
+    ----------
+    config : as returned by ``rerank.config.read_config``.
+    test : file of the lists on which models are compared, read as the training lists are; None = dev.
+    test_refs : its references.
+    groups, options : as for ``ablation``.
+
+    Raises
+    ------
+    RerankError
+        As for ``train_from`` and ``ablation``.
+    """
+    if test_refs and test is None:
+        raise ConfigError("--test-refs: not used without test lists (--test)")
+    check_inputs([*test_refs, *(() if test is None else (test,))])
+    with parallel.using(config.jobs):
+        inputs = inputs_of_training(config)
+        compared = None if test is None else _test_lists(config, test, test_refs)
+        return ablation(
+            inputs.learner,
+            inputs.lists,
+            dev=inputs.dev,
+            test=compared,
+            plan=inputs.plan,
+            groups=groups,
+            **options,
+        )
+
+
+def _test_lists(config: TrainConfig, path: str, refs: Sequence[str]) -> CandidateLists:
+    """Test lists, read as the training lists are but for references and ids."""
+    data = config.data
+    own = {"refs": tuple(refs), "ids": None, "merge": (), "features": ()}
+    lists = load(path, options=data.reading("train").model_copy(update=own))
+    lists = lists if data.label is None else labelled(lists, data.label)
+    return selected(lists, data.features, lenient=True)

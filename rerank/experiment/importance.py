@@ -1,0 +1,209 @@
+"""What a model owes to its features: standardised weights, and permutation importance within lists."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rerank import memory, parallel
+from rerank.data.base_scores import base_scores_of
+from rerank.data.judge import corpus_value
+from rerank.data.lists import CandidateLists
+from rerank.data.names import Columns
+from rerank.data.permuted import permuted, random_order
+from rerank.data.selection import columns_matching
+from rerank.data.spread import deviations_within
+from rerank.data.types import Floats, Index, Mask
+from rerank.errors import ConfigError, DataError
+from rerank.evaluation.importance import Drop, Permutation, Weight, drop_of
+from rerank.experiment.sources import Data, read_lists
+from rerank.metrics.base import parse, prepare_all
+from rerank.metrics.judges import ReportJudge
+from rerank.models.base import Model, load_model
+from rerank.models.linear import LinearModel, ThresholdModel
+from rerank.reading import Reading
+from rerank.report.progress import progress
+
+LINEAR = (LinearModel, ThresholdModel)
+SEED = 1
+_MOST_REPEATS = 10_000
+
+
+def standardised_weights(
+    model: str | os.PathLike[str] | Model, data: Data, *, reading: Reading | None = None
+) -> list[Weight]:
+    """Return the weights of a linear model times the standard deviations of its features within lists.
+
+    Parameters
+    ----------
+    model : a model, or its file.
+    data : a file of lists, or CandidateLists.
+    reading : how the file is read.
+
+    Returns
+    -------
+    list of Weight
+        One for each feature of the model, in its order.
+
+    Raises
+    ------
+    ConfigError
+        If the model has no weight for each feature.
+    """
+    loaded = _loaded(model)
+    if not isinstance(loaded, LINEAR):
+        advice = "permutation importance needs none ('rerank importance permute')"
+        raise ConfigError(f"a model of kind {loaded.kind} has no weight of each feature; {advice}")
+    ready = loaded.prepared(read_lists(data, reading))
+    deviations = deviations_within(ready)
+    with np.errstate(over="ignore"):
+        products = loaded.weights * deviations
+    if not np.isfinite(products).all():
+        name = loaded.feature_names[int(np.argmin(np.isfinite(products)))]
+        raise DataError(f"{ready.source}: the weight of feature {name!r} times its deviation overflows")
+    total = float(np.abs(products).sum()) or 1.0
+    columns = (loaded.weights, deviations, products, np.abs(products) / total)
+    rows = zip(loaded.feature_names, *(column.tolist() for column in columns), strict=True)
+    return [Weight(*row) for row in rows]
+
+
+def permutation_importance(
+    model: str | os.PathLike[str] | Model,
+    data: Data,
+    metric: str,
+    *,
+    groups: Sequence[str] = (),
+    repeats: int = 10,
+    permutation_seed: int = SEED,
+    ties: str | None = None,
+    no_relevant: str = "zero",
+    samples: int = 1000,
+    level: float = 0.95,
+    seed: int = 12345,
+    jobs: int | None = None,
+    reading: Reading | None = None,
+) -> Permutation:
+    """Return how much a metric loses if features are permuted within each list.
+
+    Each repeat draws one order of the items of every list, which all features share. A group is permuted as
+    one: its features keep their values of the same item. The base score of a model with a base weight stays.
+
+    Parameters
+    ----------
+    model : a model, or its file.
+    data : a file of judged lists, or CandidateLists.
+    metric : a name of ``rerank list metrics``.
+    groups : items as ``--features`` takes them, such as "prm*,-prm7", each a group; () = each feature alone.
+    repeats : permutations of each list.
+    permutation_seed : of the permutations.
+    ties, no_relevant : as for ``rerank.evaluate``.
+    samples, level, seed : of the bootstrap over lists.
+    jobs : workers, which change no result; 0 = one per core.
+    reading : how the file is read.
+
+    Raises
+    ------
+    RerankError
+        If a group matches no feature, or the lists cannot be judged or scored.
+    """
+    if not 1 <= repeats <= _MOST_REPEATS:
+        raise ConfigError(f"repeats: found {repeats}, expected 1 to {_MOST_REPEATS}")
+    parsed, loaded = parse(metric), _loaded(model)
+    lists = read_lists(data, reading)
+    judge = prepare_all(lists, [parsed], ties=ties, no_relevant=no_relevant)[0]
+    judged = judge.judged
+    if not judged.any():
+        raise DataError(f"{lists.source}: no list has a judged item")
+    ready = loaded.prepared(lists)
+    scores = loaded.with_keep_margin(ready, loaded.score_prepared(ready))
+    if not np.isfinite(scores).all():
+        loaded.score_items(lists)  # raises an error that names the item and the cause
+    memory.require(8 * repeats * ready.n_items, f"{repeats:,} permutations of {ready.n_items:,} items")
+    orders = [random_order(ready, permutation_seed, repeat) for repeat in range(repeats)]
+    permuting = _Permuting(loaded, ready, judge, orders, samples, level, seed)
+    chosen = groups_of(Columns(loaded.feature_names, len(loaded.feature_names)), groups, loaded.kind)
+    drops: list[Drop] = []
+    with parallel.using(jobs), progress("features", len(chosen)) as advance:
+        at_once = max(64, parallel.jobs())
+        for first in range(0, len(chosen), at_once):
+            some = chosen[first : first + at_once]
+            drops += parallel.each(permuting.drop, some, threads=True)
+            advance(len(some))
+    counts = {"n_lists": lists.n_lists, "n_items": lists.n_items, "unjudged": int(np.sum(~judged))}
+    return Permutation(
+        judge.name,
+        judge.signature,
+        judge.digits,
+        judge.better,
+        corpus_value(judge, judge.per_list(scores)),
+        **counts,
+        repeats=repeats,
+        permutation_seed=permutation_seed,
+        samples=samples,
+        level=level,
+        seed=seed,
+        drops=drops,
+    )
+
+
+def groups_of(columns: Columns, texts: Sequence[str], source: str) -> list[tuple[str, Index]]:
+    """Return the name and the columns of each group, of each column alone if ``texts`` is empty.
+
+    Raises
+    ------
+    ConfigError, DataError
+        If a group is given twice, has an empty item, or matches no column.
+    """
+    if len(set(texts)) < len(texts):
+        raise ConfigError(f"group {next(text for text in texts if texts.count(text) > 1)!r} is given twice")
+    try:
+        found = [(text, np.flatnonzero(columns_matching(columns, [text], source))) for text in texts]
+    except ValueError as error:
+        raise ConfigError(f"group: {error}") from None
+    return found or [(name, np.array([j])) for j, name in enumerate(columns.at(np.arange(columns.n)))]
+
+
+@dataclass(frozen=True, eq=False)
+class _Permuting:
+    """What every feature is permuted in: prepared lists, their judge, and an order for each repeat."""
+
+    model: Model
+    lists: CandidateLists
+    judge: ReportJudge
+    orders: list[Index]
+    samples: int
+    level: float
+    seed: int
+
+    def drop(self, name: str, columns: Index) -> Drop:
+        """Return what permuting some columns together loses."""
+        chosen = np.zeros(self.lists.n_features, dtype=bool)
+        chosen[columns] = True
+        scores, here = self._scorer(chosen), np.arange(self.lists.n_items)
+        whole, *rows = (self._statistics(scores(order)) for order in (here, *self.orders))
+        return drop_of(self.judge, name, len(columns), whole, rows, self.samples, self.level, self.seed)
+
+    def _statistics(self, scores: Floats) -> Floats:
+        """The statistics of each list under scores before the keep margin."""
+        return self.judge.per_list(self.model.with_keep_margin(self.lists, scores))
+
+    def _scorer(self, chosen: Mask) -> Callable[[Index], Floats]:
+        """The function from an order of the items to the scores with some columns in that order."""
+        model, lists = self.model, self.lists
+        if isinstance(model, LINEAR):  # the sum of both parts, of which one moves
+            rest = lists.features.scores(np.where(chosen, 0.0, model.weights))
+            own = lists.features.scores(np.where(chosen, model.weights, 0.0))
+            if model.base_weight is not None:
+                rest = rest + model.base_weight * base_scores_of(lists, model.kind)
+            return lambda order: rest + own[order]
+        names = lists.names()
+        return lambda order: model.score_prepared(
+            lists.with_features(permuted(lists.features, chosen, order), names)
+        )
+
+
+def _loaded(model: str | os.PathLike[str] | Model) -> Model:
+    return model if isinstance(model, Model) else load_model(os.fspath(model))

@@ -30,7 +30,7 @@ from rerank.models.training import RestartsRecord
 from rerank.parallel import each
 from rerank.settings import setting
 
-_LEVELS = (16, 8, 8)  # intervals that are tried along a line, and then between the neighbours of the best
+_LEVELS = (12, 6, 6)  # intervals that are tried along a line, and then between the neighbours of the best
 _RESTART_BYTES = 4096  # of a restart beside its weights and scores
 
 
@@ -40,7 +40,7 @@ class CoordinateAscent(Learner):
 
     Along a feature's line the order of a list changes where two of its items cross. The metric is constant
     between two crossings. Crossings of a few thousand drawn pairs of items with different labels divide the
-    line into intervals. The metric is computed in the middle of 17 intervals from the first to the last, then
+    line into intervals. The metric is computed in the middle of 13 intervals from the first to the last, then
     twice in those between the neighbours of the best one. On ties the point nearest to the present weight
     wins, and the weight stays unless the metric rises by more than ``min_gain``. So no step depends on the
     scale of a feature, and every value is that of the metric itself, with its rule for tied scores.
@@ -65,7 +65,7 @@ class CoordinateAscent(Learner):
     accepts_list_weights = True
     accepts_initial = True
 
-    restarts: int = setting(4, "random starts in addition to the initial weights", ge=0)
+    restarts: int = setting(7, "random starts in addition to the initial weights", ge=0)
     init: Init = setting("auto", INIT_HELP)
     passes: int = setting(25, "most passes over the features from each start", ge=1)
     min_gain: float = setting(1e-6, "least gain of a step, in the metric's units", ge=0, allow_inf_nan=False)

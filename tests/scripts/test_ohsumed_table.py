@@ -153,7 +153,7 @@ def test_every_learner_of_the_configuration_can_be_made(monkeypatch):
     monkeypatch.setenv("RERANK_DATA", "/data")
     experiment = read_experiment(CONFIG)
     configs = [train_config(experiment.config(row)) for row in experiment.learners]
-    assert {config.learner["name"] for config in configs} <= set(LEARNERS.names())
+    assert {config.learner["name"] for config in configs} == set(LEARNERS.names())
 
 
 def sheet(name, *tables):

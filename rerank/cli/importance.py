@@ -10,6 +10,7 @@ import typer
 from rerank.cli.common import Commands, verb
 from rerank.cli.evaluate import Json, NoRelevant, Samples, Seed, Ties
 from rerank.cli.options import configures, reads
+from rerank.cli.train import Config, LearnerName, Set
 from rerank.config import TrainConfig
 from rerank.reading import Reading
 
@@ -133,21 +134,9 @@ def permute(
 @verb
 @configures(TrainConfig)
 def ablate(
-    config: Annotated[
-        str | None, typer.Argument(metavar="CONFIG", help="A YAML file; options override it.")
-    ] = None,
-    learner: Annotated[
-        str | None, typer.Option("--learner", "-l", metavar="NAME", help="See 'rerank list learners'.")
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            "-s",
-            metavar="KEY=VALUE",
-            help="A setting of the learner, or a key of the YAML file. Repeatable.",
-        ),
-    ] = None,
+    config: Config = None,
+    learner: LearnerName = None,
+    set_: Set = None,
     test: Annotated[
         str | None,
         typer.Option("--test", metavar="FILE", help="Lists on which models are compared; default: dev."),

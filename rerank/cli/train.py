@@ -10,28 +10,30 @@ from rerank.cli.common import say, verb
 from rerank.cli.options import configures
 from rerank.config import TrainConfig
 
+Config = Annotated[str | None, typer.Argument(metavar="CONFIG", help="A YAML file; options override it.")]
+LearnerName = Annotated[
+    str | None, typer.Option("--learner", "-l", metavar="NAME", help="See 'rerank list learners'.")
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        "-s",
+        metavar="KEY=VALUE",
+        help="A setting of the learner, or a key of the YAML file. Repeatable.",
+    ),
+]
+
 
 @verb
 @configures(TrainConfig)
 def train(
-    config: Annotated[
-        str | None, typer.Argument(metavar="CONFIG", help="A YAML file; options override it.")
-    ] = None,
+    config: Config = None,
     out: Annotated[
         str | None, typer.Option("--out", "-o", metavar="MODEL", help="Model file to write.")
     ] = None,
-    learner: Annotated[
-        str | None, typer.Option("--learner", "-l", metavar="NAME", help="See 'rerank list learners'.")
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            "-s",
-            metavar="KEY=VALUE",
-            help="A setting of the learner, or a key of the YAML file. Repeatable.",
-        ),
-    ] = None,
+    learner: LearnerName = None,
+    set_: Set = None,
     grid: Annotated[
         list[str] | None,
         typer.Option(

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from rerank.data.judge import corpus_value
+from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.evaluation.significance import bootstrap_sums, compare, holm, interval
+from rerank.errors import DataError
+from rerank.evaluation.significance import SEED, bootstrap_sums, compare, holm, interval
+from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import ReportJudge
 
 
@@ -63,24 +66,39 @@ class Drop:
     sd: float | None
 
 
-@dataclass(frozen=True, eq=False)
-class Permutation:
-    """Permutation importance of features, in the order of the model's columns or of the groups."""
+@dataclass(frozen=True)
+class Resampling:
+    """The bootstrap over lists: how many samples, the level of intervals, the seed."""
 
-    metric: str
-    signature: str
-    digits: int
-    better: int
+    samples: int = 1000
+    level: float = 0.95
+    seed: int = SEED
+
+    def values(self, judge: ReportJudge, rows: Sequence[Floats]) -> list[Floats]:
+        """Return the metric over the same resampled lists (samples), for each of some statistics of lists."""
+        judged = np.concatenate([row[judge.judged] for row in rows], axis=1)
+        sums = bootstrap_sums(judged, self.samples, self.seed)
+        return [np.asarray(judge.score_from_sums(part)) for part in np.split(sums, len(rows), axis=1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """What losses are measured on: lists under a judge, and the value with all features."""
+
+    judge: ReportJudge
     value: float
-    n_lists: int
     n_items: int
-    unjudged: int
-    repeats: int
-    permutation_seed: int
-    samples: int
-    level: float
-    seed: int
-    drops: list[Drop]
+    resampling: Resampling
+
+    @property
+    def n_lists(self) -> int:
+        """The number of lists."""
+        return len(self.judge.judged)
+
+    @property
+    def unjudged(self) -> int:
+        """The number of lists that do not count."""
+        return int(np.count_nonzero(~self.judge.judged))
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -88,11 +106,27 @@ class Permutation:
             "lists": self.n_lists,
             "items": self.n_items,
             "unjudged": self.unjudged,
-            "metric": self.metric,
-            "signature": self.signature,
+            "metric": self.judge.name,
+            "signature": self.judge.signature,
             "value": self.value,
-            "permutation": {"repeats": self.repeats, "seed": self.permutation_seed},
-            "resampling": {"samples": self.samples, "level": self.level, "seed": self.seed},
+            "resampling": asdict(self.resampling),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Permutation:
+    """Permutation importance of features, in the order of the model's columns or of the groups."""
+
+    basis: Basis
+    repeats: int
+    seed: int
+    drops: list[Drop]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            **self.basis.as_json(),
+            "permutation": {"repeats": self.repeats, "seed": self.seed},
             "features": [asdict(drop) for drop in self.drops],
         }
 
@@ -138,19 +172,9 @@ class Ablation:
     ``on`` is what the models are compared on: "test", or "dev", on which they may have been chosen too.
     """
 
+    basis: Basis
     learner: str
-    metric: str
-    signature: str
-    digits: int
-    better: int
     on: str
-    value: float
-    n_lists: int
-    n_items: int
-    unjudged: int
-    samples: int
-    level: float
-    seed: int
     ablated: list[Ablated]
 
     def as_json(self) -> dict[str, Any]:
@@ -158,15 +182,17 @@ class Ablation:
         return {
             "learner": self.learner,
             "on": self.on,
-            "lists": self.n_lists,
-            "items": self.n_items,
-            "unjudged": self.unjudged,
-            "metric": self.metric,
-            "signature": self.signature,
-            "value": self.value,
-            "resampling": {"samples": self.samples, "level": self.level, "seed": self.seed},
+            **self.basis.as_json(),
             "features": [asdict(one) for one in self.ablated],
         }
+
+
+def judge_of(lists: CandidateLists, metric: str, ties: str | None, no_relevant: str) -> ReportJudge:
+    """Return the judge of a metric on lists; DataError if none of them is judged."""
+    judge = prepare_all(lists, [parse(metric)], ties=ties, no_relevant=no_relevant)[0]
+    if not judge.judged.any():
+        raise DataError(f"{lists.source}: no list has a judged item")
+    return judge
 
 
 def drop_of(
@@ -175,9 +201,7 @@ def drop_of(
     columns: int,
     whole: Floats,
     rows: Sequence[Floats],
-    samples: int,
-    level: float,
-    seed: int,
+    resampling: Resampling,
 ) -> Drop:
     """Return the loss of a metric from statistics of each list, float64 (n_lists, k).
 
@@ -189,19 +213,15 @@ def drop_of(
         What was permuted, and how many features it has.
     whole, rows
         The statistics without a permutation, and with that of each repeat.
-    samples, level, seed
-        Of the bootstrap over lists.
+    resampling
+        The bootstrap over lists.
     """
-    losses = judge.better * (
-        corpus_value(judge, whole) - np.array([corpus_value(judge, row) for row in rows])
-    )
-    judged = [row[judge.judged] for row in (whole, *rows)]
-    sums = bootstrap_sums(np.concatenate(judged, axis=1), samples, seed)
-    parts = np.split(sums, len(judged), axis=1)
-    before, *after = (np.asarray(judge.score_from_sums(part)) for part in parts)
+    values = np.array([corpus_value(judge, row) for row in rows])
+    losses = judge.better * (corpus_value(judge, whole) - values)
+    before, *after = resampling.values(judge, (whole, *rows))
     sampled = judge.better * np.mean([before - one for one in after], axis=0)
     sd = float(np.std(losses, ddof=1)) if len(losses) > 1 else None
-    return Drop(name, columns, float(losses.mean()), interval(sampled, level), sd)
+    return Drop(name, columns, float(losses.mean()), interval(sampled, resampling.level), sd)
 
 
 def compared(
@@ -210,9 +230,7 @@ def compared(
     columns: Sequence[int],
     whole: Floats,
     rows: Sequence[Floats],
-    samples: int,
-    level: float,
-    seed: int,
+    resampling: Resampling,
 ) -> list[Ablated]:
     """Return each model without some features against the one of all, by the same resampled lists.
 
@@ -224,14 +242,13 @@ def compared(
         Of each feature or group: its name, and how many features it has.
     whole, rows
         The statistics of each list, float64 (n_lists, k): of the model of all features, and of the others.
-    samples, level, seed
-        Of the bootstrap.
+    resampling
+        The bootstrap over lists.
     """
-    found, judged = [], judge.judged
+    found = []
     value, values = corpus_value(judge, whole), _by_list(judge, whole)
     for name, n, row in zip(names, columns, rows, strict=True):
-        sums = bootstrap_sums(np.concatenate([whole[judged], row[judged]], axis=1), samples, seed)
-        a, b = (np.asarray(judge.score_from_sums(part)) for part in np.split(sums, 2, axis=1))
+        a, b = resampling.values(judge, (whole, row))
         without = corpus_value(judge, row)
         tests = compare(values, _by_list(judge, row), judge.better, value - without, a, b)
         found.append(
@@ -240,7 +257,7 @@ def compared(
                 n,
                 without,
                 judge.better * (value - without),
-                interval(judge.better * (a - b), level),
+                interval(judge.better * (a - b), resampling.level),
                 tests.p_bootstrap,
                 None,
                 tests.wins,

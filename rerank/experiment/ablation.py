@@ -16,8 +16,8 @@ from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.selection import selected, with_only
 from rerank.data.types import Floats, Index
-from rerank.errors import ConfigError, DataError, DataNote
-from rerank.evaluation.importance import Ablation, compared
+from rerank.errors import ConfigError, DataNote
+from rerank.evaluation.importance import Ablation, Basis, Resampling, compared, judge_of
 from rerank.experiment.derive import labelled
 from rerank.experiment.importance import groups_of
 from rerank.experiment.plans import Plan, fit_by
@@ -25,7 +25,6 @@ from rerank.experiment.sources import check_inputs
 from rerank.experiment.training import inputs_of_training
 from rerank.formats import load
 from rerank.learners.base import Learner
-from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import ReportJudge
 from rerank.report.progress import progress
 
@@ -40,9 +39,7 @@ def ablation(
     groups: Sequence[str] = (),
     ties: str | None = None,
     no_relevant: str = "zero",
-    samples: int = 1000,
-    level: float = 0.95,
-    seed: int = 12345,
+    **resampling: Any,
 ) -> Ablation:
     """Return what a metric loses if a learner is trained without a feature, for each feature or group.
 
@@ -56,7 +53,7 @@ def ablation(
     test : lists on which models are compared; None = the development lists.
     groups : items as ``--features`` takes them, such as "prm*,-prm7", each a group; () = each feature alone.
     ties, no_relevant : as for ``rerank.evaluate``.
-    samples, level, seed : of the bootstrap over lists.
+    resampling : ``samples``, ``level`` and ``seed`` of the bootstrap over lists.
 
     Raises
     ------
@@ -69,42 +66,19 @@ def ablation(
         raise ConfigError("ablation compares models on test or development lists: give some (--test, --dev)")
     if plan.metric is None:
         raise ConfigError("ablation compares models by a metric: give one (--metric)")
-    parsed = parse(plan.metric if isinstance(plan.metric, str) else plan.metric.name)
-    chosen = groups_of(lists.columns(), groups, lists.source)
+    metric = plan.metric if isinstance(plan.metric, str) else plan.metric.name
+    drawn, chosen = Resampling(**resampling), groups_of(lists.columns(), groups, lists.source)
     for name, columns in chosen:
         if len(columns) == lists.n_features:
             raise ConfigError(f"{lists.source}: without {name!r} no feature is left")
-    judge = prepare_all(judged_on, [parsed], ties=ties, no_relevant=no_relevant)[0]
-    if not judge.judged.any():
-        raise DataError(f"{judged_on.source}: no list has a judged item")
+    judge = judge_of(judged_on, metric, ties, no_relevant)
     model = fit_by(plan, learner, lists, dev).model
     whole = judge.per_list(model.score_items(judged_on))
     runs = _Runs(plan, learner, lists, dev, judged_on, model.absent, judge)
-    rows: list[Floats] = []
-    with warnings.catch_warnings(), progress("features", len(chosen)) as advance:
-        warnings.simplefilter("ignore", DataNote)  # those of the run with all features were shown
-        for first in range(0, len(chosen), parallel.jobs()):
-            some = chosen[first : first + parallel.jobs()]
-            rows += parallel.each(runs.statistics, [(columns,) for _, columns in some], threads=True)
-            advance(len(some))
     names, sizes = [name for name, _ in chosen], [len(columns) for _, columns in chosen]
-    ablated = compared(judge, names, sizes, whole, rows, samples, level, seed)
-    return Ablation(
-        learner.name,
-        judge.name,
-        judge.signature,
-        judge.digits,
-        judge.better,
-        "dev" if test is None else "test",
-        corpus_value(judge, whole),
-        n_lists=judged_on.n_lists,
-        n_items=judged_on.n_items,
-        unjudged=int(np.sum(~judge.judged)),
-        samples=samples,
-        level=level,
-        seed=seed,
-        ablated=ablated,
-    )
+    ablated = compared(judge, names, sizes, whole, runs.all_statistics(chosen), drawn)
+    basis = Basis(judge, corpus_value(judge, whole), judged_on.n_items, drawn)
+    return Ablation(basis, learner.name, "dev" if test is None else "test", ablated)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +92,18 @@ class _Runs:
     test: CandidateLists
     absent: float
     judge: ReportJudge
+
+    def all_statistics(self, chosen: Sequence[tuple[str, Index]]) -> list[Floats]:
+        """Return ``statistics`` without each group of columns."""
+        rows: list[Floats] = []
+        at_once = parallel.jobs()
+        with warnings.catch_warnings(), progress("features", len(chosen)) as advance:
+            warnings.simplefilter("ignore", DataNote)  # those of the run with all features were shown
+            for first in range(0, len(chosen), at_once):
+                some = [(columns,) for _, columns in chosen[first : first + at_once]]
+                rows += parallel.each(self.statistics, some, threads=True)
+                advance(len(some))
+        return rows
 
     def statistics(self, columns: Index) -> Floats:
         """Return the statistics of each list under a model without the columns."""

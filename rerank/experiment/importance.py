@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +19,8 @@ from rerank.data.selection import columns_matching
 from rerank.data.spread import deviations_within
 from rerank.data.types import Floats, Index, Mask
 from rerank.errors import ConfigError, DataError
-from rerank.evaluation.importance import Drop, Permutation, Weight, drop_of
+from rerank.evaluation.importance import Basis, Drop, Permutation, Resampling, Weight, drop_of, judge_of
 from rerank.experiment.sources import Data, read_lists
-from rerank.metrics.base import parse, prepare_all
-from rerank.metrics.judges import ReportJudge
 from rerank.models.base import Model, load_model
 from rerank.models.linear import LinearModel, ThresholdModel
 from rerank.reading import Reading
@@ -30,6 +29,7 @@ from rerank.report.progress import progress
 LINEAR = (LinearModel, ThresholdModel)
 SEED = 1
 _MOST_REPEATS = 10_000
+_AT_ONCE = 64  # groups between two signs of progress
 
 
 def standardised_weights(
@@ -80,11 +80,9 @@ def permutation_importance(
     permutation_seed: int = SEED,
     ties: str | None = None,
     no_relevant: str = "zero",
-    samples: int = 1000,
-    level: float = 0.95,
-    seed: int = 12345,
     jobs: int | None = None,
     reading: Reading | None = None,
+    **resampling: Any,
 ) -> Permutation:
     """Return how much a metric loses if features are permuted within each list.
 
@@ -100,9 +98,9 @@ def permutation_importance(
     repeats : permutations of each list.
     permutation_seed : of the permutations.
     ties, no_relevant : as for ``rerank.evaluate``.
-    samples, level, seed : of the bootstrap over lists.
     jobs : workers, which change no result; 0 = one per core.
     reading : how the file is read.
+    resampling : ``samples``, ``level`` and ``seed`` of the bootstrap over lists.
 
     Raises
     ------
@@ -111,42 +109,20 @@ def permutation_importance(
     """
     if not 1 <= repeats <= _MOST_REPEATS:
         raise ConfigError(f"repeats: found {repeats}, expected 1 to {_MOST_REPEATS}")
-    parsed, loaded = parse(metric), _loaded(model)
+    drawn, loaded = Resampling(**resampling), _loaded(model)
     lists = read_lists(data, reading)
-    judge = prepare_all(lists, [parsed], ties=ties, no_relevant=no_relevant)[0]
-    judged = judge.judged
-    if not judged.any():
-        raise DataError(f"{lists.source}: no list has a judged item")
+    judge = judge_of(lists, metric, ties, no_relevant)
     ready = loaded.prepared(lists)
     scores = loaded.with_keep_margin(ready, loaded.score_prepared(ready))
     if not np.isfinite(scores).all():
         loaded.score_items(lists)  # raises an error that names the item and the cause
+    basis = Basis(judge, corpus_value(judge, judge.per_list(scores)), lists.n_items, drawn)
+    chosen = groups_of(Columns(loaded.feature_names, len(loaded.feature_names)), groups, "the model")
     memory.require(8 * repeats * ready.n_items, f"{repeats:,} permutations of {ready.n_items:,} items")
     orders = [random_order(ready, permutation_seed, repeat) for repeat in range(repeats)]
-    permuting = _Permuting(loaded, ready, judge, orders, samples, level, seed)
-    chosen = groups_of(Columns(loaded.feature_names, len(loaded.feature_names)), groups, loaded.kind)
-    drops: list[Drop] = []
-    with parallel.using(jobs), progress("features", len(chosen)) as advance:
-        at_once = max(64, parallel.jobs())
-        for first in range(0, len(chosen), at_once):
-            some = chosen[first : first + at_once]
-            drops += parallel.each(permuting.drop, some, threads=True)
-            advance(len(some))
-    counts = {"n_lists": lists.n_lists, "n_items": lists.n_items, "unjudged": int(np.sum(~judged))}
-    return Permutation(
-        judge.name,
-        judge.signature,
-        judge.digits,
-        judge.better,
-        corpus_value(judge, judge.per_list(scores)),
-        **counts,
-        repeats=repeats,
-        permutation_seed=permutation_seed,
-        samples=samples,
-        level=level,
-        seed=seed,
-        drops=drops,
-    )
+    with parallel.using(jobs):
+        drops = _Permuting(loaded, ready, basis, orders).drops(chosen)
+    return Permutation(basis, repeats, permutation_seed, drops)
 
 
 def groups_of(columns: Columns, texts: Sequence[str], source: str) -> list[tuple[str, Index]]:
@@ -168,15 +144,23 @@ def groups_of(columns: Columns, texts: Sequence[str], source: str) -> list[tuple
 
 @dataclass(frozen=True, eq=False)
 class _Permuting:
-    """What every feature is permuted in: prepared lists, their judge, and an order for each repeat."""
+    """What every feature is permuted in: prepared lists, what judges them, and an order for each repeat."""
 
     model: Model
     lists: CandidateLists
-    judge: ReportJudge
+    basis: Basis
     orders: list[Index]
-    samples: int
-    level: float
-    seed: int
+
+    def drops(self, groups: Sequence[tuple[str, Index]]) -> list[Drop]:
+        """Return ``drop`` of each group, some at once."""
+        found: list[Drop] = []
+        at_once = max(_AT_ONCE, parallel.jobs())
+        with progress("features", len(groups)) as advance:
+            for first in range(0, len(groups), at_once):
+                some = groups[first : first + at_once]
+                found += parallel.each(self.drop, some, threads=True)
+                advance(len(some))
+        return found
 
     def drop(self, name: str, columns: Index) -> Drop:
         """Return what permuting some columns together loses."""
@@ -184,11 +168,11 @@ class _Permuting:
         chosen[columns] = True
         scores, here = self._scorer(chosen), np.arange(self.lists.n_items)
         whole, *rows = (self._statistics(scores(order)) for order in (here, *self.orders))
-        return drop_of(self.judge, name, len(columns), whole, rows, self.samples, self.level, self.seed)
+        return drop_of(self.basis.judge, name, len(columns), whole, rows, self.basis.resampling)
 
     def _statistics(self, scores: Floats) -> Floats:
         """The statistics of each list under scores before the keep margin."""
-        return self.judge.per_list(self.model.with_keep_margin(self.lists, scores))
+        return self.basis.judge.per_list(self.model.with_keep_margin(self.lists, scores))
 
     def _scorer(self, chosen: Mask) -> Callable[[Index], Floats]:
         """The function from an order of the items to the scores with some columns in that order."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rerank.evaluation.importance import Ablation, Permutation, Weight
+from rerank.evaluation.importance import Ablation, Basis, Permutation, Resampling, Weight
 from rerank.report.record import tsv
 from rerank.report.table import drawn, table
 from rerank.report.tables import SIGNIFICANT, p_text
@@ -33,18 +33,18 @@ def weight_lines(weights: Sequence[Weight], top: int = MOST) -> list[str]:
 def permutation_lines(found: Permutation, top: int = MOST) -> list[str]:
     """Return losses by permutation as a table, the largest first."""
     order = sorted(found.drops, key=lambda one: -one.loss)
-    digits = found.digits
+    digits = found.basis.judge.digits
     rows = [
         (one.feature, str(one.columns), *_loss(one.loss, one.ci, digits), _number(one.sd, digits))
         for one in order[:top]
     ]
     heads = ("feature", "features", "loss", "interval", "sd")
     notes = [
-        f"{found.metric} {found.value:.{digits}f} on {_size(found)}",
+        _value(found.basis),
         f"loss: mean over {count(found.repeats, 'permutation')} of the items within each list, "
-        f"seed {found.permutation_seed}; sd: between permutations",
-        _interval_note(found),
-        found.signature,
+        f"seed {found.seed}; sd: between permutations",
+        _interval_note(found.basis.resampling),
+        found.basis.judge.signature,
     ]
     return [*drawn(table(heads, rows)), *_rest(len(order), top), "", *notes]
 
@@ -52,22 +52,22 @@ def permutation_lines(found: Permutation, top: int = MOST) -> list[str]:
 def ablation_lines(found: Ablation, top: int = MOST) -> list[str]:
     """Return losses by leaving features out as a table, the largest first."""
     order = sorted(found.ablated, key=lambda one: -one.loss)
-    digits = found.digits
+    digits = found.basis.judge.digits
     rows = []
     for one in order[:top]:
         star = "*" if one.holm is not None and one.holm < SIGNIFICANT else " "
         tests = (p_text(one.p), p_text(one.holm) + star, f"{one.wins}/{one.ties}/{one.losses}")
         value = f"{one.value:.{digits}f}"
         rows.append((one.feature, str(one.columns), value, *_loss(one.loss, one.ci, digits), *tests))
-    heads = ("left out", "features", found.metric, "loss", "interval", "p", "Holm")
+    heads = ("left out", "features", found.basis.judge.name, "loss", "interval", "p", "Holm")
     chosen = "; models may have been chosen on them" if found.on == "dev" else ""
     notes = [
-        f"all features: {found.metric} {found.value:.{digits}f} on {_size(found)} of {found.on}{chosen}",
+        f"all features: {_value(found.basis)} of {found.on}{chosen}",
         f"{found.learner} trained with all features and without each, by the same settings and seed",
-        _interval_note(found),
+        _interval_note(found.basis.resampling),
         f"p: paired bootstrap, two-sided; Holm: corrected for {count(len(order), 'comparison')}, "
         f"* below {SIGNIFICANT}; lists on which all features are better, equal, worse",
-        found.signature,
+        found.basis.judge.signature,
     ]
     return [*drawn(table((*heads, "won/tied/lost"), rows)), *_rest(len(order), top), "", *notes]
 
@@ -104,13 +104,13 @@ def _rest(n: int, top: int) -> list[str]:
     return [f"... and {n - top} more (--top, --out)"] if n > top else []
 
 
-def _size(found: Permutation | Ablation) -> str:
-    text = f"{count(found.n_lists, 'list')}, {count(found.n_items, 'item')}"
-    if found.unjudged:
-        text += f" ({count(found.unjudged, 'list')} without a judged item left out)"
-    return text
+def _value(found: Basis) -> str:
+    """The value with all features, and on what."""
+    value = f"{found.judge.name} {found.value:.{found.judge.digits}f}"
+    left = f" ({count(found.unjudged, 'list')} without a judged item left out)" if found.unjudged else ""
+    return f"{value} on {count(found.n_lists, 'list')}, {count(found.n_items, 'item')}{left}"
 
 
-def _interval_note(found: Permutation | Ablation) -> str:
-    how = f"{found.samples} resamples of the lists, seed {found.seed}"
-    return f"interval: {100 * found.level:g}% percentile, {how}; above 0 the features help"
+def _interval_note(drawn: Resampling) -> str:
+    how = f"{drawn.samples} resamples of the lists, seed {drawn.seed}"
+    return f"interval: {100 * drawn.level:g}% percentile, {how}; above 0 the features help"

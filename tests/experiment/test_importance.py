@@ -70,7 +70,7 @@ def test_losses_are_those_of_lists_that_are_really_permuted(layout, metric, bett
     lists, model = some_lists(), linear()
     groups = ["a,b", "-constant", "other", "a?"]
     found = permutation_importance(model, some_lists(layout=layout), metric, groups=groups, repeats=4)
-    assert found.value == rerank.evaluate(lists, model.score(lists), [metric])[metric]
+    assert found.basis.value == rerank.evaluate(lists, model.score(lists), [metric])[metric]
     assert [(one.feature, one.columns) for one in found.drops] == [
         ("a,b", 2),
         ("-constant", 5),
@@ -138,7 +138,7 @@ def test_workers_change_no_byte():
 
 def test_seeds_change_the_permutations_and_nothing_else():
     a, b = (permutation_importance(linear(), some_lists(), "AP", permutation_seed=seed) for seed in (1, 2))
-    assert a.value == b.value
+    assert a.basis.value == b.basis.value
     assert a.drops[0].loss != b.drops[0].loss
 
 
@@ -216,13 +216,13 @@ def test_ablation_is_training_without_the_features(layout):
     learner, plan = make_learner("perceptron", {"rounds": 4, "keep": "best"}), Plan(metric="AP")
     found = ablation(learner, train, dev=dev, test=test, plan=plan, groups=["a", "a*,other"])
     whole = fit(learner, train, dev=dev, metric="AP")
-    assert found.value == rerank.evaluate(test, whole.score(test), ["AP"])["AP"]
+    assert found.basis.value == rerank.evaluate(test, whole.score(test), ["AP"])["AP"]
     for one, without in zip(found.ablated, ("-a", "-a*,-other"), strict=True):
         parts = [selected(part, [without]) for part in (train, dev, test)]
         model = fit(learner, parts[0], dev=parts[1], metric="AP")
         scores = model.score(parts[2])
         assert one.value == rerank.evaluate(test, scores, ["AP"])["AP"]
-        assert one.loss == found.value - one.value
+        assert one.loss == found.basis.value - one.value
         pair = rerank.compare(test, {"whole": whole.score(test), "without": scores}, ["AP"]).pairs["AP"][0]
         assert (one.ci, one.p) == (pair.ci, pair.p_bootstrap)
         assert (one.wins, one.ties, one.losses) == (pair.wins, pair.ties, pair.losses)
@@ -256,6 +256,6 @@ def test_ablation_of_a_metric_that_is_better_if_smaller():
         test=some_lists(2),
         plan=Plan(metric="loss@1"),
     )
-    assert found.better == -1
+    assert found.basis.judge.better == -1
     for one in found.ablated:
-        assert one.loss == one.value - found.value
+        assert one.loss == one.value - found.basis.value

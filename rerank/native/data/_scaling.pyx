@@ -10,7 +10,7 @@ import numpy as np
 
 from libc.math cimport INFINITY, fabs, isfinite, sqrt
 
-from rerank.native.data._merge cimport sort_down
+from rerank.native.data._column cimport end_of_tie, order_column
 
 ctypedef fused real:
     float
@@ -336,20 +336,12 @@ def dense_list_ranks(
     with nogil:
         for i in range(offsets.shape[0] - 1):
             for j in range(d):
-                n = 0
                 for r in range(offsets[i], offsets[i + 1]):
-                    if X[r, j] == X[r, j]:
-                        key[n] = X[r, j]
-                        row[n] = r
-                        n += 1
-                    else:
-                        out[r, j] = X[r, j]
-                sort_down(key, row, &keys[1, 0], &places[1, 0], n)
+                    out[r, j] = X[r, j]  # NaN stays
+                n = order_column(X, offsets[i], offsets[i + 1], j, key, row, longest)
                 first = 0
                 while first < n:
-                    last = first
-                    while last + 1 < n and key[last + 1] == key[first]:
-                        last += 1
+                    last = end_of_tie(key, first, n)
                     # Places count from the largest down, ranks from the least up.
                     rank = 0.0 if last - first == n - 1 else (n - 1 - 0.5 * (first + last)) / (n - 1)
                     for t in range(first, last + 1):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rerank.native.data._merge cimport sort_down
+from rerank.native.data._column cimport end_of_tie, order_column
 
 ctypedef fused real:
     float
@@ -25,7 +25,6 @@ def reciprocal_ranks(
     cdef Py_ssize_t d = X.shape[1]
     cdef Py_ssize_t i
     cdef Py_ssize_t j
-    cdef Py_ssize_t r
     cdef Py_ssize_t n
     cdef Py_ssize_t first
     cdef Py_ssize_t last
@@ -39,18 +38,10 @@ def reciprocal_ranks(
     with nogil:
         for i in range(offsets.shape[0] - 1):
             for j in range(d):
-                n = 0
-                for r in range(offsets[i], offsets[i + 1]):
-                    if X[r, j] == X[r, j]:
-                        key[n] = X[r, j]
-                        row[n] = r
-                        n += 1
-                sort_down(key, row, &keys[1, 0], &places[1, 0], n)
+                n = order_column(X, offsets[i], offsets[i + 1], j, key, row, longest)
                 first = 0
                 while first < n:
-                    last = first
-                    while last + 1 < n and key[last + 1] == key[first]:
-                        last += 1
+                    last = end_of_tie(key, first, n)
                     share = weights[j] / (k + 1.0 + 0.5 * (first + last))
                     for t in range(first, last + 1):
                         out[row[t]] += share

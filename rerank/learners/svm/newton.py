@@ -124,11 +124,12 @@ class _Narrowing:
         if before is not None:
             factor = (width - objective.width) / (before[0] - width)
             w = here.w + factor * (here.w - before[1].w)
-            ahead = objective.at(w, here.scores + factor * (here.scores - before[1].scores))
-        here = objective.at(here.w, here.scores)
-        if before is None or not ahead.value < here.value:
-            return here
-        return objective.at(ahead.w, ahead.scores)
+            scores = here.scores + factor * (here.scores - before[1].scores)
+            least = objective.value(here.scores, inner(here.w, here.w))[0]
+            value, lacks = objective.value(scores, inner(w, w))
+            if value < least:
+                return objective.here(w, scores, value, lacks)
+        return objective.at(here.w, here.scores)
 
 
 def _searched(objective: Objective, here: Point, step: Floats) -> Point | None:

@@ -34,6 +34,7 @@ from rerank.formats import load
 from rerank.learners.svm.loss import PairLoss
 from rerank.learners.svm.newton import minimise
 from rerank.learners.svm.ranksvm import STRENGTHS, RankSVM
+from rerank.models.linear import LinearModel
 
 C = 10.0
 TIMES = 5
@@ -86,8 +87,14 @@ class Objective:
 
 
 def ours(lists: CandidateLists, loss: str, tolerance: float = 1e-4) -> Prepare:
-    learner = RankSVM(C=C, loss=loss, list_balance=False, tolerance=tolerance)
-    return lambda: lambda: np.asarray(learner.fit(lists).weights)
+    learner = RankSVM(C=C, loss="l1" if loss == "l1" else "l2", list_balance=False, tolerance=tolerance)
+
+    def fit() -> Floats:
+        model = learner.fit(lists)
+        assert isinstance(model, LinearModel)
+        return model.weights
+
+    return lambda: fit
 
 
 def by_dlib(lists: CandidateLists) -> Fit:
@@ -151,22 +158,21 @@ def installed(module: str) -> bool:
     return found
 
 
+def walk(loss: PairLoss, name: str, warm: bool) -> Floats:
+    """The minima of a path; return the last one."""
+    w = np.zeros(loss.n_features)
+    for strength in STRENGTHS:
+        start = w if warm else np.zeros(loss.n_features)
+        found = minimise(loss, strength, start, squared=name == "l2", tolerance=1e-4, iterations=200)
+        w = found.w
+    return w
+
+
 def path(lists: CandidateLists) -> None:
     """Print the seconds of all minima of a path, each from the one before and each from 0."""
     objective = Objective(lists)
     for loss in ("l1", "l2"):
-
-        def walk(warm: bool, squared: bool = loss == "l2") -> Floats:
-            w = np.zeros(lists.n_features)
-            for strength in STRENGTHS:
-                start = w if warm else np.zeros(lists.n_features)
-                found = minimise(
-                    objective.loss, strength, start, squared=squared, tolerance=1e-4, iterations=200
-                )
-                w = found.w
-            return w
-
-        warm, cold = (timed(lambda warm=warm: partial(walk, warm))[0] for warm in (True, False))
+        warm, cold = (timed(partial(partial, walk, objective.loss, loss, warm))[0] for warm in (True, False))
         text = f"{len(STRENGTHS)} values of C: {warm:.3f} CPU s, each from weights of 0 {cold:.3f} CPU s"
         print(f"{lists.source}: {loss}, {text}")
 

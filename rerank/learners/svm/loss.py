@@ -14,7 +14,8 @@ from rerank.native.learners import _ranksvm
 from rerank.parallel import each
 
 EXPLICIT = 512  # with at most so many features, the curvature is a matrix
-_ROOM = 1 << 24  # values of a list at most for that
+_ROOM = 1 << 23  # values of a list at most for that
+_DEAR = 200  # about as many products with the curvature cost as much as the matrix at most
 
 
 class Lack(NamedTuple):
@@ -58,7 +59,9 @@ class PairLoss:
         groups = np.append(np.flatnonzero(starts), n)
         first_group = np.searchsorted(groups, pairs.offsets)
         self.n_features = d
-        self.explicit = d <= EXPLICIT and d * int(lengths.max()) <= _ROOM
+        product = 4.0 * features.n_values / features.n_items + 50.0  # operations of an item
+        small = d <= EXPLICIT and d * int(lengths.max()) <= _ROOM
+        self.explicit = small and 0.5 * d * d <= _DEAR * product
         self.slope = np.empty(n)
         self._blocks: list[_Block] = []
         for a, b in list_blocks(pairs.offsets, d):

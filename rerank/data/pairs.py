@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -197,6 +197,22 @@ class Pairs:
         better = np.repeat(np.arange(len(self.items)), wins)
         worse = np.arange(len(better)) + np.repeat(first + self.start - offsets_of(wins)[:-1], wins)
         return better, worse
+
+    def subset(self, chosen: Index) -> Pairs:
+        """Return the pairs of some of the lists.
+
+        Parameters
+        ----------
+        chosen
+            Their positions in ``lists``, rising.
+        """
+        sizes = np.diff(self.offsets)
+        kept = np.zeros(self.n_lists, dtype=bool)
+        kept[chosen] = True
+        rows = np.repeat(kept, sizes)
+        names = ("items", "rank", "start", "stop", "h")
+        columns = {name: getattr(self, name)[rows] for name in names}
+        return replace(self, lists=self.lists[chosen], offsets=offsets_of(sizes[chosen]), **columns)
 
     @property
     def mean_margin(self) -> float:

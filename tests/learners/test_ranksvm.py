@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from reference.make import LAYOUTS, features
 from reference.ranksvm import ExplicitPairs
+from scipy.optimize import minimize
 
 from rerank import parallel
 from rerank.data.lists import CandidateLists
@@ -14,6 +15,7 @@ from rerank.errors import ConfigError, DataNote, FitError
 from rerank.experiment import train
 from rerank.learners.svm import loss as pair_loss
 from rerank.learners.svm.loss import PairLoss
+from rerank.learners.svm.part import part_of
 from rerank.learners.svm.ranksvm import STRENGTHS, RankSVM
 from rerank.metrics.base import parse
 
@@ -113,6 +115,34 @@ def test_every_layout_and_both_ways_to_solve_reach_the_minimum(layout, loss, exp
     value = slow.minimum(20.0, loss, gap=1e-6)[1]
     model = RankSVM(C=20.0, loss=loss, tolerance=1e-5).fit(lists)
     assert slow.objective(model.weights, 20.0, loss) == pytest.approx(value, rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["l1", "l2"])
+@pytest.mark.parametrize("how", [{}, {"pairs": "neighbours"}, {"list_balance": False}])
+def test_many_lists_start_from_the_minimum_of_a_part(loss, how):
+    lists = some_lists(20, lengths=np.random.default_rng(20).integers(3, 8, 400), levels=3)
+    assert part_of(make_pairs(lists, PairRelation("all")), np.ones(400), lists.n_features) is not None
+    neighbours = "pairs" in how
+    slow = ExplicitPairs(lists, neighbours=neighbours, list_balance=how.get("list_balance", True))
+    model = RankSVM(loss=loss, **how).fit(lists)
+    pulled = RankSVM(loss=loss, tolerance=1e-7, **how).fit(lists)
+    assert slow.objective(model.weights, 10.0, loss) == pytest.approx(
+        slow.objective(pulled.weights, 10.0, loss), rel=1e-4
+    )
+    reference = minimize(slow.objective, pulled.weights, args=(10.0, loss), method="Nelder-Mead")
+    assert slow.objective(pulled.weights, 10.0, loss) <= reference.fun * (1 + 1e-7)
+
+
+def test_a_part_has_the_pairs_of_its_lists():
+    lists = some_lists(21, lengths=np.full(300, 6))
+    pairs = make_pairs(lists, PairRelation("all"))
+    part, weight = part_of(pairs, np.arange(1.0, pairs.n_lists + 1), 2)
+    alone = make_pairs(lists.subset(part.lists), PairRelation("all"))
+    assert part.counts.tolist() == alone.counts.tolist() == pairs.counts[::16].tolist()
+    assert part.start.tolist() == alone.start.tolist()
+    assert (weight * part.counts).sum() == pytest.approx(1.0)
+    assert part_of(pairs, np.ones(pairs.n_lists), 1000) is None
+    assert part_of(pairs.subset(np.arange(100)), np.ones(100), 2) is None
 
 
 def test_more_features_than_items():

@@ -18,7 +18,7 @@ from rerank.learners.svm.objective import Objective, Point
 from rerank.learners.tuning.line_search import inner
 
 _FIRST_WIDTH = 2.0  # from weights of 0, where every pair lacks 1, none has a corner yet
-_NEXT_WIDTH = 0.5  # from weights that were a minimum under another strength
+_NEXT_WIDTH = 0.1  # from weights that were a minimum under another strength, or of some of the lists
 _NARROWER = 0.2  # a width is at least this share of the one before
 _NARROWEST = 1e-9  # about: the square root of what rounding leaves of scores
 _WIDER = 0.7  # and at most this

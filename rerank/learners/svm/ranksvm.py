@@ -19,6 +19,7 @@ from rerank.learners.paths import Strength, check_strength, path, require_dev, w
 from rerank.learners.rounds import Rounds
 from rerank.learners.svm.loss import PairLoss
 from rerank.learners.svm.newton import Minimum, minimise
+from rerank.learners.svm.part import part_of
 from rerank.learners.tuning.line_search import inner
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
@@ -27,6 +28,7 @@ from rerank.settings import setting
 from rerank.text import count
 
 STRENGTHS = tuple(10.0 ** (k / 2) for k in range(-2, 11))  # 0.1 to 100,000, two for each factor of ten
+_ROUGH = 1e-2  # tolerance of a minimum that is only a start
 
 
 @LEARNERS.register("ranksvm")
@@ -96,9 +98,7 @@ class RankSVM(Learner):
         if pairs.n_lists == 0:
             raise FitError(f"{lists.source}: no list has two different labels")
         weight = self._weights(lists, pairs, inputs.list_weights)
-        fits = _Fits(
-            self, PairLoss(lists.features, pairs, weight, neighbours=self.pairs == "neighbours"), lists
-        )
+        fits = _Fits(self, lists, pairs, weight)
         watch = Rounds(lists, inputs, "best" if self.C == "dev" else "last")
         if self.C == "dev":
             found = watched(path(STRENGTHS, fits.minimum), watch, on_dev=True)
@@ -154,33 +154,37 @@ class _Fitted:
 class _Fits:
     """Minima of the loss of the same pairs under several C."""
 
-    def __init__(self, learner: RankSVM, loss: PairLoss, lists: CandidateLists) -> None:
+    def __init__(self, learner: RankSVM, lists: CandidateLists, pairs: Pairs, weight: Floats) -> None:
         self.learner = learner
-        self.loss = loss
         self.lists = lists
         self.iterations = 0
+        self._loss = self._loss_of(pairs, weight)
+        part = part_of(pairs, weight, lists.n_features)
+        self._part = None if part is None else self._loss_of(*part)
+
+    def _loss_of(self, pairs: Pairs, weight: Floats) -> PairLoss:
+        return PairLoss(self.lists.features, pairs, weight, neighbours=self.learner.pairs == "neighbours")
 
     def minimum(self, strength: float, before: _Fitted | None) -> _Fitted:
-        """Return the minimum under C, searched from the one before.
+        """Return the minimum under C, searched from the one before, or from that of a part of the lists.
 
         Raises FitError if a value overflows.
         """
-        learner = self.learner
         start = np.zeros(self.lists.n_features) if before is None else before.weights
+        tolerance = self.learner.tolerance
         try:
-            found = minimise(
-                self.loss,
-                strength,
-                start,
-                squared=learner.loss == "l2",
-                tolerance=learner.tolerance,
-                iterations=learner.iterations,
-            )
+            if before is None and self._part is not None:
+                start = self._minimum(self._part, strength, start, max(tolerance, _ROUGH)).w
+            found = self._minimum(self._loss, strength, start, tolerance)
         except OverflowError:
             text = f"{self.lists.source}: the loss overflows with C = {strength:g}"
             raise FitError(f"{text}; scale the features (--scaling)") from None
         self.iterations += found.iterations
         return _Fitted(strength, found)
+
+    def _minimum(self, loss: PairLoss, strength: float, start: Floats, tolerance: float) -> Minimum:
+        squared, iterations = self.learner.loss == "l2", self.learner.iterations
+        return minimise(loss, strength, start, squared=squared, tolerance=tolerance, iterations=iterations)
 
     def report(self, found: _Fitted) -> None:
         """Warn if nothing was learnt, or the minimum was not reached."""

@@ -53,7 +53,13 @@ def joined(parts: Sequence[CandidateLists]) -> CandidateLists:
             _check_present(name, parts, values)
             columns[name] = None if values[0] is None else _column(values)
     offsets = offsets_of(np.concatenate([part.lengths for part in parts]))
-    return CandidateLists(offsets, features, **columns, source=" + ".join(part.source for part in parts))
+    return CandidateLists(
+        offsets,
+        features,
+        **columns,
+        source=" + ".join(part.source for part in parts),
+        selection=",".join(dict.fromkeys(part.selection for part in parts if part.selection)),
+    )
 
 
 def _check_ids(parts: Sequence[CandidateLists]) -> None:

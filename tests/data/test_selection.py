@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from reference.make import LAYOUTS, features, freeze, full_lists
 
 from rerank.data.alignment import aligned
+from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.data.names import Columns, match
 from rerank.data.selection import columns_matching, selected
@@ -261,3 +262,11 @@ def test_matching_of_selected_columns_is_by_equal_names(data):
     assert found.places.tolist() == expected
     assert found.known.tolist() == [place >= 0 for place in expected]
     assert not found.by_position
+
+
+def test_joined_sets_of_selected_features_stay_selected():
+    whole = CandidateLists.from_arrays(np.ones((2, 5)), group=[2])
+    parts = [selected(whole, ["2-3"]), selected(whole, ["2-3"])]
+    both = joined(parts)
+    assert (both.names(), both.selection) == (["2", "3"], "2-3")
+    assert joined([whole, whole]).selection == ""

@@ -197,6 +197,12 @@ class StumpModel(Weighted):
             scores = features.scores(self.linear) + stumps.scores(features, step)
             return scores if absent is None else scores + absent.scores(self._added(absent, lists.source))
 
+    def _raw(self, lists: CandidateLists, strict: bool) -> Floats:
+        if self.missing is not None and not lists.has_missing and not np.isnan(self.missing).all():
+            text = f"{lists.source}: no value is missing (NaN), but some were in training"
+            warnings.warn(f"{text}; --missing nan reads absent features as such", DataNote, stacklevel=4)
+        return super()._raw(lists, strict)
+
     def _added(self, absent: Sparse, source: str) -> Floats:
         """What missing values add; warn if training did not have any of a feature."""
         added = self.of_missing()

@@ -79,6 +79,7 @@ def defined_score(model, x):
 def test_raw_rounds_and_missing_values_are_scored_by_the_definition(seed, layout, n):
     rng = np.random.default_rng(seed)
     X = rng.choice(np.array([0.0, 0, 1, 2, -1, 0.5, np.nan]), (9, 4))
+    X[0, 0] = np.nan
     pool = np.append(POOL[:-3], -np.finfo(float).max)
     model = extended_model(rng, 4, n, pool)
     model.weights[np.isnan(X).any(axis=0)] = 0.0
@@ -118,6 +119,7 @@ def test_a_missing_value_with_a_weight_is_an_error():
 def test_an_extended_model_is_saved_whole(tmp_path):
     rng = np.random.default_rng(1)
     model, X = extended_model(rng, 4, 9), rng.choice(np.array([0.0, 1, np.nan]), (9, 4))
+    X[0, 0] = np.nan
     model.weights[:] = 0.0
     model.save(str(tmp_path / "model"))
     again = load_model(str(tmp_path / "model"))
@@ -125,6 +127,15 @@ def test_an_extended_model_is_saved_whole(tmp_path):
     assert again.explain() == model.explain()
     again.save(str(tmp_path / "again"))
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+
+
+def test_lists_that_were_read_with_zeros_for_missing_values_are_reported():
+    parts = (np.array([0], np.int32), np.array([0.5]), np.array([1.0]))
+    lists = lists_of_names([[1.0], [0.0]], ["a"])
+    for missing in (None, np.array([np.nan])):  # training had no missing value
+        StumpModel(["a"], np.zeros(1), *parts, missing=missing).score(lists)
+    with pytest.warns(DataNote, match=r"no value is missing \(NaN\), but some were in training"):
+        StumpModel(["a"], np.zeros(1), *parts, missing=np.ones(1)).score(lists)
 
 
 def test_shares_of_steps_count_every_round():

@@ -22,6 +22,7 @@ import resource
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from common import arguments, cpu_seconds
@@ -32,7 +33,7 @@ from rerank.learners.rankboost.rankboost import RankBoost
 from rerank.models.stumps import StumpModel
 
 ROUNDS = 300
-SETTINGS = {"10": {"thresholds": 10, "spacing": "width"}, "-1": {}}
+SETTINGS: dict[str, dict[str, Any]] = {"10": {"thresholds": 10, "spacing": "width"}, "-1": {}}
 
 
 def draw(n_lists: int, length: int, n_features: int, seed: int = 0) -> CandidateLists:

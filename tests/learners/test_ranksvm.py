@@ -185,6 +185,15 @@ def test_weak_and_strong_losses(loss):
     )
 
 
+@pytest.mark.parametrize("loss", ["l1", "l2"])
+@pytest.mark.parametrize("strength", [1e30, 1e60])
+def test_a_c_beyond_the_digits_of_a_double_is_reported_and_never_worse_than_nothing(loss, strength):
+    lists = some_lists(6)
+    with pytest.warns(DataNote, match=r"^some lists: ranksvm stopped after \d+ iterations?, up to"):
+        model = RankSVM(C=strength, loss=loss).fit(lists)
+    assert model.training.rounds.loss <= 1.0
+
+
 def test_reversed_lists_give_the_same_model():
     lists = some_lists(7)
     order = np.arange(lists.n_lists)[::-1]

@@ -25,6 +25,7 @@ _WIDER = 0.7  # and at most this
 _SETTLED = 0.25  # of the error of the smoothing, that of the smoothed minimum
 _FLATTER = 0.1  # the slope after a step, relative to the one before it
 _ROUNDING = 1e-14
+_HIDDEN = 1e-3  # of the value: what rounding may hide of its fall
 _TRIALS = 100  # of a step's length
 
 
@@ -150,8 +151,9 @@ def _searched(objective: Objective, here: Point, step: Floats) -> Point | None:
             slope = across + length * along + objective.rise(change)
             if not np.isfinite(value + slope):
                 raise OverflowError
-            lower = slope <= 0.0 or value <= here.value  # the former shows it without rounding
-            if lower and abs(slope) <= _FLATTER * abs(first):
+            # A slope that still falls shows that a point is lower, though rounding may hide it.
+            hidden = _HIDDEN * abs(here.value) if slope <= 0.0 else 0.0
+            if value <= here.value + hidden and abs(slope) <= _FLATTER * abs(first):
                 return objective.here(here.w + length * step, scores, value, lacks)
             low, high = (length, high) if slope < 0.0 else (low, length)
             length -= slope / (along + objective.bend(change))

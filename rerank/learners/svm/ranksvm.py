@@ -189,10 +189,10 @@ class _Fits:
     def report(self, found: _Fitted) -> None:
         """Warn if nothing was learnt, or the minimum was not reached."""
         minimum, source = found.minimum, self.lists.source
-        if not minimum.w.any():
-            warnings.warn(f"{source}: ranksvm learnt nothing, all weights are 0", DataNote, stacklevel=4)
-        elif not minimum.converged:
+        if not minimum.converged:
             share = minimum.gap / minimum.objective
             text = f"{source}: ranksvm stopped after {count(minimum.iterations, 'iteration')}"
             text += f", up to {share:.2%} of the objective above the minimum"
             warnings.warn(text, DataNote, stacklevel=4)
+        elif not minimum.w.any():
+            warnings.warn(f"{source}: ranksvm learnt nothing, all weights are 0", DataNote, stacklevel=4)

@@ -136,6 +136,7 @@ def _meta_text(lists: CandidateLists, arrays: dict[str, AnyArray]) -> str:
         "n_items": lists.n_items,
         "n_features": lists.n_features,
         **{name: sorted(v) if isinstance(v, Mapping) else len(v) for name, v in several.items()},
+        **({"selection": lists.selection} if lists.selection else {}),
         "arrays": {name: {"dtype": a.dtype.str, "shape": list(a.shape)} for name, a in arrays.items()},
     }
     return json.dumps(meta, indent=1, sort_keys=True) + "\n"

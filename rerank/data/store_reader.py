@@ -247,7 +247,10 @@ class _Reader:
         try:
             offsets = self.array("offsets", "<i8", self.n_lists + 1)
             columns = {name: self.field(name, column) for name, column in declared(CandidateLists).items()}
-            return CandidateLists(offsets, self.features(), **columns, source=str(self.path))
+            selection = entries(self.meta, "selection", str)
+            return CandidateLists(
+                offsets, self.features(), **columns, source=str(self.path), selection=selection
+            )
         except DataError as error:
             message = str(error).removeprefix(f"{self.path}: ")
             raise FormatError(str(self.path), None, message, "columns that fit each other") from None

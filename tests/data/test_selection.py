@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -12,12 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference.make import LAYOUTS, features, freeze, full_lists
 
+import rerank
 from rerank.data.alignment import aligned
 from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.data.names import Columns, match
 from rerank.data.selection import columns_matching, selected
-from rerank.errors import ConfigError, DataError, DataNote
+from rerank.data.store import write_store
+from rerank.data.store_reader import read_store
+from rerank.errors import ConfigError, DataError, DataNote, FormatError
+from rerank.models.base import load_model
 from rerank.models.linear import LinearModel
 from rerank.models.weights import initial_for, weights_of
 from rerank.reading import Reading, ReadOptions
@@ -270,3 +275,28 @@ def test_joined_sets_of_selected_features_stay_selected():
     both = joined(parts)
     assert (both.names(), both.selection) == (["2", "3"], "2-3")
     assert joined([whole, whole]).selection == ""
+
+
+@pytest.mark.parametrize("name", ["1", "a", "\udcff"])
+def test_a_store_and_a_model_keep_the_selection(tmp_path, name):
+    whole = CandidateLists.from_arrays(np.ones((2, 3)), [0, 1], feature_names=["0", "1", "a"])
+    some = replace(selected(whole, ["1,a"]), selection=f"1,{name}")
+    write_store(some, tmp_path / "some.store")
+    again = read_store(tmp_path / "some.store")
+    assert (again.names(), again.selection) == (["1", "a"], f"1,{name}")
+    model = rerank.train(again, "perceptron", rounds=1)
+    model.save(str(tmp_path / "m"))
+    assert load_model(str(tmp_path / "m")).training.data.features == f"1,{name}"
+    write_store(whole, tmp_path / "whole.store")
+    assert "selection" not in (tmp_path / "whole.store" / "meta.json").read_text()
+    meta = tmp_path / "some.store" / "meta.json"
+    meta.write_text(re.sub(r'"selection": "[^"]*"', '"selection": [1]', meta.read_text()))
+    assert read_store(tmp_path / "some.store").selection == ""
+
+
+def test_a_selection_that_no_file_can_hold_is_refused(tmp_path):
+    write_store(selected(CandidateLists.from_arrays(np.ones((2, 3))), ["1"]), tmp_path / "some.store")
+    meta = tmp_path / "some.store" / "meta.json"
+    meta.write_text(meta.read_text().replace('"selection": "1"', '"selection": "\\ud800"'))
+    with pytest.raises(FormatError, match="lone surrogate"):
+        read_store(tmp_path / "some.store")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rerank.data.columns.schema import Column, present
+from rerank.data.columns.strings import utf8
 from rerank.errors import DataError
 
 MAX_ITEMS = 2**31 - 1  # kernels number items in 32 bits
@@ -29,6 +30,7 @@ def check_lists(lists: Any) -> None:
     names = lists.feature_names
     if names is not None and len(names) != lists.n_features:
         raise DataError(f"{len(names)} feature names for {lists.n_features} features")
+    utf8(lists.selection)
     for name, column, values in present(lists):
         column.check(name, values, lengths[column.per])
     if lists.first_best is not None and np.any(np.isnan(lists.first_best)):

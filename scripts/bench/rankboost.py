@@ -102,6 +102,7 @@ def compare(name: str, lists: CandidateLists, jar: str | None, thresholds: str, 
     """Print the seconds of a fit, and RankLib's."""
     learner = RankBoost(rounds=ROUNDS, directions="up", **SETTINGS[thresholds])
     model = learner.fit(lists)
+    assert isinstance(model, StumpModel)
     own = cpu_seconds(lambda: learner.fit(lists), times=3)
     text = f"{name}, -tc {thresholds}: {model.n_rounds} rounds {own:.3f} CPU s"
     if jar is not None:

@@ -101,6 +101,11 @@ def minimise(
         here = there or here
         if settled and (there is None or here.corner > 0.5 * enough):
             here = narrowing(here, enough)
+    if gap > enough:  # rounding or too few steps: scores may have drifted away from those of w
+        here = objective.at(here.w, loss.scores(here.w))
+        if not here.primal <= strength:  # weights of 0 are better
+            here = objective.at(np.zeros(len(here.w)), np.zeros(len(here.scores)))
+        gap = here.primal - dual
     pairs = (here.primal - 0.5 * inner(here.w, here.w)) / strength
     return Minimum(here.w, pairs, here.primal, gap, done, gap <= enough)
 

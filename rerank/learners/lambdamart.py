@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import model_validator
 
 from rerank import memory
+from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Floats
@@ -122,6 +123,9 @@ class LambdaMart(Learner):
             raise FitError(f"{lists.source}: every list with a judged item has weight 0")
         sizes = np.add.reduceat(used, lists.offsets[:-1], dtype=np.int64)
         gains, labels = self._gains(lists.labels[rows], lists.source)
+        starts = offsets_of(sizes[sizes > 0])[:-1]
+        if np.array_equal(np.minimum.reduceat(labels, starts), np.maximum.reduceat(labels, starts)):
+            raise FitError(f"{lists.source}: no list has two different labels (gain={self.gain})")
         of_items = np.repeat(weight, lists.lengths)[rows]
         parameters = self._parameters() | {"label_gain": gains.tolist()}
         data = lightgbm.Dataset(

@@ -108,6 +108,7 @@ def test_labels_without_two_gains_are_refused():
     refused(r"set: label 1e\+06 is too large for the gain 2\^label - 1; use gain=label", [0, 1, 2, 1e6])
     refused(r"set: all judged items have the same gain \(gain=exp\)", [0, -1, -2, np.nan])
     refused(r"set: all judged items have the same gain \(gain=label\)", [3, 3, 3, 3], gain="label")
+    refused("set: no list has two different labels", [0, 0, 1, 1])
 
 
 def test_what_lightgbm_refuses_is_one_line():

@@ -12,7 +12,7 @@ from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, FitInputs
 from rerank.learners.penalised import Convex, Intercept, Penalised
 from rerank.learners.pointwise.items import JudgedItems
-from rerank.learners.tuning.line_search import inner
+from rerank.learners.vectors import inner
 from rerank.settings import setting
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from rerank.data.types import Floats
 from rerank.learners.svm.loss import PairLoss
 from rerank.learners.svm.objective import Objective, Point
-from rerank.learners.tuning.line_search import inner
+from rerank.learners.vectors import inner
 
 _FIRST_WIDTH = 2.0  # from weights of 0, where every pair lacks 1, none has a corner yet
 _NEXT_WIDTH = 0.1  # from weights that were a minimum under another strength, or of some of the lists

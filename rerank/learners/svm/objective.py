@@ -19,7 +19,7 @@ import numpy as np
 
 from rerank.data.types import Floats
 from rerank.learners.svm.loss import Lack, PairLoss
-from rerank.learners.tuning.line_search import inner
+from rerank.learners.vectors import inner
 from rerank.native.learners import _ranksvm
 
 _SOLVED = 0.1  # of a slope may remain after conjugate gradients

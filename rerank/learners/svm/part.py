@@ -6,7 +6,7 @@ import numpy as np
 
 from rerank.data.pairs import Pairs
 from rerank.data.types import Floats
-from rerank.learners.tuning.line_search import inner
+from rerank.learners.vectors import inner
 
 _STEP = 16  # one of so many lists is in it
 _LISTS = 16  # at least: a smaller part costs more than it saves

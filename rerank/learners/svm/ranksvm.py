@@ -20,7 +20,7 @@ from rerank.learners.rounds import Rounds
 from rerank.learners.svm.loss import PairLoss
 from rerank.learners.svm.newton import Minimum, minimise
 from rerank.learners.svm.part import part_of
-from rerank.learners.tuning.line_search import inner
+from rerank.learners.vectors import inner
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, MinimumRecord

@@ -7,14 +7,10 @@ import numpy as np
 from rerank.data.types import Floats
 from rerank.errors import FitError
 from rerank.learners.tuning.line_problem import LineProblem, Rise
+from rerank.learners.vectors import inner
 from rerank.native.learners import _mert
 
 FREE: _mert.Penalty = (0.0,) * 6
-
-
-def inner(a: Floats, b: Floats) -> float:
-    """Return a·b with the same bits on any number of threads, which BLAS does not promise."""
-    return float(np.einsum("i,i->", a, b))
 
 
 def _above(objective: float, least: float) -> bool:

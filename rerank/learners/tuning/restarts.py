@@ -10,7 +10,7 @@ from rerank.data.judge import Judge, corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.learners.base import FitInputs
-from rerank.learners.tuning.line_search import inner
+from rerank.learners.vectors import inner
 from rerank.models.training import RestartRecord, SpreadRecord
 
 

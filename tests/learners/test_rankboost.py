@@ -37,7 +37,16 @@ SETTINGS = [
     {"weak": "both", "thresholds": 2, "step": "exact"},
     {"pairs": "neighbours"},
     {"label_gap": 1.0, "list_balance": True},
+    {"learning_rate": 0.1},
+    {"learning_rate": 0.5, "step": "exact", "thresholds": 2},
 ]
+
+
+def test_steps_too_small_to_count_end_the_rounds():
+    with pytest.warns(DataNote, match="learnt nothing"):
+        model = RankBoost(learning_rate=1e-12).fit(random_lists(0))
+    assert model.n_rounds == 0
+    assert model.training.rounds.converged
 
 
 def random_lists(seed=0, *, missing=0.0, layout="dense", n_features=5, sizes=(1, 6, 5, 9, 4, 7), labels=4):

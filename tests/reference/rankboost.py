@@ -109,7 +109,9 @@ def rounds(lists, relation, learner, list_weights=None, pair_weights=None):
             right = math.fsum(d for d, (_, a, b) in zip(D, pairs, strict=True) if h[a] > h[b])
             wrong = math.fsum(d for d, (_, a, b) in zip(D, pairs, strict=True) if h[a] < h[b])
             step = 0.5 * math.log((right + epsilon) / (wrong + epsilon))
-        step = round(step * UNIT) / UNIT
+        step = round(learner.learning_rate * step * UNIT) / UNIT
+        if step == 0:
+            break
         scores += step * np.array(h)
         loss = math.fsum(
             w * math.exp(scores[b] - scores[a]) for w, (_, a, b) in zip(weights, pairs, strict=True)

@@ -89,6 +89,9 @@ class RankBoost(Learner):
     epsilon: float | None = setting(
         None, f"step=exact: smoothing in units of the sum of weights; none = {_EPSILON:g}", gt=0, lt=1
     )
+    learning_rate: float = setting(
+        1.0, "what each step is multiplied by: with less than 1, more rounds take smaller steps", gt=0, le=1
+    )
     pairs: Literal["all", "neighbours"] = setting(
         "all", "items with different labels, or only those whose labels are next to each other in the list"
     )
@@ -123,7 +126,8 @@ class RankBoost(Learner):
         if pairs.n_lists == 0:
             raise FitError(f"{lists.source}: no list has a pair under pairs={self.pairs}")
         rankers = self._rankers(lists, pairs)
-        rule = Rule(self.step, _EPSILON if self.epsilon is None else self.epsilon, self.directions == "both")
+        epsilon = _EPSILON if self.epsilon is None else self.epsilon
+        rule = Rule(self.step, epsilon, self.directions == "both", self.learning_rate)
         run = boost(self._distribution(lists, pairs, inputs), rankers, rule, self.rounds)
         if not run.steps:
             text = f"{lists.source}: rankboost learnt nothing: no feature tells better items from worse ones"

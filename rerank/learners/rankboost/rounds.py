@@ -63,11 +63,14 @@ class Rule:
         Smoothing of exact steps.
     both
         Steps may be negative.
+    learning_rate
+        What steps are multiplied by, at most 1.
     """
 
     step: Step
     epsilon: float
     both: bool
+    learning_rate: float = 1.0
 
     def step_of(self, choice: Choice, pairs: Distribution, h: Floats) -> float:
         """Return the step of a weak ranker with values h (n).
@@ -80,7 +83,7 @@ class Rule:
         else:
             right, wrong = pairs.split(h)
             found = 0.5 * np.log((right + self.epsilon) / (wrong + self.epsilon))
-        return float(np.rint(found / _UNIT) * _UNIT)
+        return float(np.rint(self.learning_rate * found / _UNIT) * _UNIT)
 
 
 def boost(pairs: Distribution, rankers: WeakRankers, rule: Rule, rounds: int) -> Run:
@@ -106,6 +109,9 @@ def boost(pairs: Distribution, rankers: WeakRankers, rule: Rule, rounds: int) ->
             break
         h = rankers.values(choice)
         step = rule.step_of(choice, pairs, h)
+        if step == 0.0:  # nothing would change any more
+            run.converged = True
+            break
         pairs.advance(h, step)
         run.choices.append(choice)
         run.steps.append(step)

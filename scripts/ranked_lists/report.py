@@ -174,6 +174,8 @@ def _print_tests(judged: Judged, pairs: Mapping[tuple[str, str], Pair]) -> None:
     """The differences from the baseline that are significant, metric by metric."""
     for metric in judged.metrics:
         own = [pair for (_, name), pair in pairs.items() if name == metric]
+        if not own:
+            continue
         sure = [pair for pair in own if pair.holm is not None and pair.holm < _LEVEL]
         parts = []
         for pair in sure:

@@ -25,7 +25,7 @@ def pairs_of(lists, relation):
 
 
 def cuts(values, number, spacing):
-    """Thresholds of a feature with these values, rising; NaN is none of them."""
+    """Thresholds of a feature with these values, rising; NaN does not count."""
     known = sorted(v for v in values if not math.isnan(v))
     different = sorted(set(known))
     if len(different) < 2:

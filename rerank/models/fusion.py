@@ -34,17 +34,6 @@ class FusionModel(Weighted):
     def score_aligned(self, lists: CandidateLists) -> Floats:
         """Return the fused scores (n_items), as ``Model.score_aligned`` does."""
 
-    def arrays(self) -> Arrays:
-        return {"weights": self.weights}
-
-    @classmethod
-    def members(cls, n_features: int) -> dict[str, ArrayForm]:
-        return {"weights": ArrayForm("<f8", (n_features,))}
-
-    @classmethod
-    def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
-        return cls(feature_names, arrays["weights"])
-
     def _cause(self, lists: CandidateLists, item: int) -> str:
         return super()._cause(lists.with_features(zeros_for_missing(lists.features), lists.names()), item)
 

@@ -34,6 +34,17 @@ class Weighted(Model):
     def explain(self) -> list[tuple[str, float]]:
         return heaviest_first(self.feature_names, self.weights)
 
+    def arrays(self) -> Arrays:
+        return {"weights": self.weights}
+
+    @classmethod
+    def members(cls, n_features: int) -> dict[str, ArrayForm]:
+        return {"weights": ArrayForm("<f8", (n_features,))}
+
+    @classmethod
+    def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
+        return cls(feature_names, arrays["weights"])
+
 
 @MODELS.register("linear")
 class LinearModel(Weighted):
@@ -48,17 +59,6 @@ class LinearModel(Weighted):
     """
 
     kind = "linear"
-
-    def arrays(self) -> Arrays:
-        return {"weights": self.weights}
-
-    @classmethod
-    def members(cls, n_features: int) -> dict[str, ArrayForm]:
-        return {"weights": ArrayForm("<f8", (n_features,))}
-
-    @classmethod
-    def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
-        return cls(feature_names, arrays["weights"])
 
 
 @MODELS.register("thresholds")
@@ -99,12 +99,12 @@ class ThresholdModel(Weighted):
         return self.labels[np.searchsorted(self.thresholds, scores, side="right")]
 
     def arrays(self) -> Arrays:
-        return {"weights": self.weights, "thresholds": self.thresholds, "labels": self.labels}
+        return {**super().arrays(), "thresholds": self.thresholds, "labels": self.labels}
 
     @classmethod
     def members(cls, n_features: int) -> dict[str, ArrayForm]:
         any_length = ArrayForm("<f8", (None,))
-        return {"weights": ArrayForm("<f8", (n_features,)), "thresholds": any_length, "labels": any_length}
+        return {**super().members(n_features), "thresholds": any_length, "labels": any_length}
 
     @classmethod
     def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:

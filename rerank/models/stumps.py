@@ -228,7 +228,7 @@ class StumpModel(Weighted):
     def arrays(self) -> Arrays:
         extra = {"raw": self.raw, "missing": self.missing}
         return {
-            "weights": self.weights,
+            **super().arrays(),
             "feature": self.feature,
             "threshold": self.threshold,
             "step": self.step,
@@ -239,7 +239,7 @@ class StumpModel(Weighted):
     def members(cls, n_features: int) -> dict[str, ArrayForm]:
         numbers = ArrayForm("<f8", (None,))
         of_rounds = {"feature": ArrayForm("<i4", (None,)), "threshold": numbers, "step": numbers}
-        return {"weights": ArrayForm("<f8", (n_features,)), **of_rounds}
+        return {**super().members(n_features), **of_rounds}
 
     @classmethod
     def optional_members(cls, n_features: int) -> dict[str, ArrayForm]:

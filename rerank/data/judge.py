@@ -95,3 +95,11 @@ class Metric(Protocol):
 def corpus_value(judge: Judge, per_list: Floats) -> float:
     """Return the metric over all lists, from their statistics (n_lists, k)."""
     return float(judge.score_from_sums(per_list.sum(axis=0)))
+
+
+def value_of(judge: Judge, scores: Floats, list_weights: Floats | None = None) -> float:
+    """Return the metric of scores (n_items), with the statistics of lists times their weights if given."""
+    per_list = judge.per_list(scores)
+    if list_weights is not None:
+        per_list = per_list * list_weights[:, None]
+    return corpus_value(judge, per_list)

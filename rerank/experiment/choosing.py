@@ -16,7 +16,7 @@ import numpy as np
 
 from rerank import parallel
 from rerank.data.base_scale import checked_scale
-from rerank.data.judge import Judge, SelectingJudge, corpus_value
+from rerank.data.judge import Judge, SelectingJudge, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import AUTO, SCALINGS
 from rerank.errors import ConfigError, FitError
@@ -223,7 +223,7 @@ def _best_round(whole: Part, pooled: OutOfFold, tune: bool) -> _Outcome:
     assert judge is not None
     for at, scores in enumerate(pooled.scores):
         change = change_on_folds(whole, pooled, at) if tune else None
-        value = corpus_value(judge, judge.per_list(scores)) if change is None else change.after
+        value = value_of(judge, scores) if change is None else change.after
         if best is None or judge.better * value > judge.better * best.value or np.isnan(best.value):
             best = _Outcome(value, at + 1 if pooled.by_round else None, change)
     assert best is not None  # there is one round at least
@@ -256,11 +256,11 @@ def _fitted_on_dev(prepared: Prepared, trial: Trial, tuning: BaseTuning) -> _Out
     if tuning.on == "dev":
         change = tuning.on_dev(model, prepared)
         return _Outcome(change.after, kept, change)
-    return _Outcome(corpus_value(dev.judge, dev.judge.per_list(model.score_prepared(dev.lists))), kept)
+    return _Outcome(value_of(dev.judge, model.score_prepared(dev.lists)), kept)
 
 
 def _first_best(lists: CandidateLists, judge: Judge) -> float | None:
     """The metric of the first stage's own choice, None if it is unknown."""
     if lists.first_best is None or not isinstance(judge, SelectingJudge):
         return None
-    return corpus_value(judge, judge.per_list(lists.first_best))
+    return value_of(judge, lists.first_best)

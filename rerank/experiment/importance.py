@@ -11,7 +11,7 @@ import numpy as np
 
 from rerank import memory, parallel
 from rerank.data.base_scores import base_scores_of
-from rerank.data.judge import corpus_value
+from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.names import Columns
 from rerank.data.permuted import permuted, random_order
@@ -116,7 +116,7 @@ def permutation_importance(
     scores = loaded.with_keep_margin(ready, loaded.score_prepared(ready))
     if not np.isfinite(scores).all():
         loaded.score_items(lists)  # raises an error that names the item and the cause
-    basis = Basis(judge, corpus_value(judge, judge.per_list(scores)), lists.n_items, drawn)
+    basis = Basis(judge, value_of(judge, scores), lists.n_items, drawn)
     chosen = groups_of(Columns(loaded.feature_names, len(loaded.feature_names)), groups, "the model")
     memory.require(8 * repeats * ready.n_items, f"{repeats:,} permutations of {ready.n_items:,} items")
     orders = [random_order(ready, permutation_seed, repeat) for repeat in range(repeats)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.data.judge import corpus_value
+from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
@@ -50,7 +50,7 @@ class BestFeature(Learner):
         best_value, best_feature, best_sign = -np.inf, 0, 1.0
         for j, column in enumerate(lists.features.columns()):
             for sign in (1.0, -1.0):
-                value = judge.better * corpus_value(judge, judge.per_list(sign * column))
+                value = judge.better * value_of(judge, sign * column)
                 if value > best_value:
                     best_value, best_feature, best_sign = value, j, sign
         if best_value == -np.inf:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import field_validator
 
-from rerank.data.judge import Judge, corpus_value
+from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import DataNote, FitError
@@ -113,8 +113,8 @@ class Penalised(Learner):
             loss=found.minimum.point.loss / convex.weight * convex.unit * convex.unit,
             penalty=found.strength,
             nonzero=int(np.count_nonzero(found.weights)),
-            train=None if inputs.judge is None else _value(inputs.judge, scores(lists)),
-            dev=None if dev is None else _value(dev[1], scores(dev[0])),
+            train=None if inputs.judge is None else value_of(inputs.judge, scores(lists)),
+            dev=None if dev is None else value_of(dev[1], scores(dev[0])),
         )
         model.training.data = convex.data
         if convex.intercept is not None:
@@ -175,7 +175,3 @@ class _Fits:
             share = minimum.point.gap / minimum.point.total
             text = f"{self.lists.source}: {name} stopped after {count(minimum.iterations, 'iteration')}"
             warnings.warn(f"{text}, up to {share:.2%} of the loss above the minimum", DataNote, stacklevel=4)
-
-
-def _value(judge: Judge, scores: Floats) -> float:
-    return corpus_value(judge, judge.per_list(scores))

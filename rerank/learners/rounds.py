@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rerank.data.judge import Judge, corpus_value
+from rerank.data.judge import Judge, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.learners.base import FitInputs
@@ -55,11 +55,11 @@ class Rounds:
         """
         row: dict[str, float] = {"round": len(self.curve) + 1, **progress}
         if self.judge is not None:
-            row["train"] = corpus_value(self.judge, self.judge.per_list(score(state, self.lists)))
+            row["train"] = value_of(self.judge, score(state, self.lists))
         if self.dev is not None:
             lists, judge = self.dev
             scores = score(state, lists)
-            row["dev"] = corpus_value(judge, judge.per_list(scores))
+            row["dev"] = value_of(judge, scores)
             row["dev_logloss"] = log_loss(lists, scores)
         if self.observer is not None:
             seen, see = self.observer

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.judge import corpus_value
+from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.metrics.base import Metric, Preparation, register
@@ -153,4 +153,4 @@ class CorrelationJudge(ReportJudge):
     def oracle(self) -> float:
         """Return the value of scores equal to the labels, one; NaN if no list counts."""
         labels = labels_of(self.stage.lists)
-        return corpus_value(self, self.per_list(np.nan_to_num(labels, nan=-np.inf)))
+        return value_of(self, np.nan_to_num(labels, nan=-np.inf))

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from pydantic import field_validator
 
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.judge import corpus_value
+from rerank.data.judge import corpus_value, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError
@@ -119,9 +119,7 @@ class OracleJudge(ReportJudge):
         if isinstance(self.inner, MeanJudge):
             return corpus_value(self, self._expected(self.inner))
         rng = np.random.Generator(np.random.PCG64(RANDOM_SEED))
-        values = [
-            corpus_value(self, self.per_list(rng.random(lists.n_items))) for _ in range(RANDOM_RANKINGS)
-        ]
+        values = [value_of(self, rng.random(lists.n_items)) for _ in range(RANDOM_RANKINGS)]
         return float(np.mean(values))
 
     def oracle(self) -> float:

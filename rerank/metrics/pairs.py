@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.judge import corpus_value
+from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.metrics.base import Metric, Preparation, register
@@ -80,9 +80,9 @@ class PairJudge(ReportJudge):
 
     def random(self) -> float:
         """Return one half, which a constant scorer has; NaN if there is no pair."""
-        return corpus_value(self, self.per_list(np.zeros(self.stage.lists.n_items)))
+        return value_of(self, np.zeros(self.stage.lists.n_items))
 
     def oracle(self) -> float:
         """Return one; NaN if there is no pair."""
         labels = labels_of(self.stage.lists)
-        return corpus_value(self, self.per_list(np.nan_to_num(labels, nan=-np.inf)))
+        return value_of(self, np.nan_to_num(labels, nan=-np.inf))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.data.judge import SelectingJudge, corpus_value
+from rerank.data.judge import SelectingJudge, corpus_value, value_of
 from rerank.data.leads import differ, leads_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
@@ -87,7 +87,7 @@ def margin_effect(
     return MarginRecord(
         tuned=tuned,
         value=corpus_value(judge, judge.per_item[chosen]),
-        without=corpus_value(judge, judge.per_list(scores)),
+        without=value_of(judge, scores),
         lists=lists.n_lists,
         leading=int(np.count_nonzero(different)),
         switched=int(np.count_nonzero(switched)),

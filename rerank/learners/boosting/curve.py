@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.data.judge import Judge, SelectingJudge, corpus_value
+from rerank.data.judge import Judge, SelectingJudge, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Ints
 from rerank.models.stumps import Thresholds
@@ -74,5 +74,5 @@ def _ranked(judge: Judge, choices: Choices, rounds: Ints, steps: Floats) -> Floa
     out = np.empty(len(rounds))
     for r in range(len(rounds)):
         choices.rounds(rounds[: r + 1], steps, events, r)
-        out[r] = corpus_value(judge, judge.per_list(choices.scores))
+        out[r] = value_of(judge, choices.scores)
     return out

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from pydantic import model_validator
 
-from rerank.data.judge import corpus_value
+from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
 from rerank.errors import DataNote, FitError
@@ -137,8 +137,8 @@ class LogLinear(Learner):
             init=init,
             prior=found.prior,
             nonzero=int(np.count_nonzero(found.weights)),
-            train=None if judge is None else corpus_value(judge, judge.per_list(model.score_aligned(lists))),
-            dev=None if dev is None else corpus_value(dev[1], dev[1].per_list(model.score_aligned(dev[0]))),
+            train=None if judge is None else value_of(judge, model.score_aligned(lists)),
+            dev=None if dev is None else value_of(dev[1], model.score_aligned(dev[0])),
         )
         n = len(chosen.weight)
         model.training.data = DataRecord(pairs=None, lists_without_pair=lists.n_lists - n)

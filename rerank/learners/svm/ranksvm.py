@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from pydantic import field_validator
 
-from rerank.data.judge import corpus_value
+from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.data.types import Floats
@@ -113,8 +113,8 @@ class RankSVM(Learner):
             loss=found.minimum.loss,
             C=found.strength,
             nonzero=int(np.count_nonzero(found.weights)),
-            train=None if judge is None else corpus_value(judge, judge.per_list(model.score_aligned(lists))),
-            dev=None if dev is None else corpus_value(dev[1], dev[1].per_list(model.score_aligned(dev[0]))),
+            train=None if judge is None else value_of(judge, model.score_aligned(lists)),
+            dev=None if dev is None else value_of(dev[1], model.score_aligned(dev[0])),
         )
         model.training.data = DataRecord(pairs=pairs.n_pairs, lists_without_pair=pairs.n_skipped)
         return model

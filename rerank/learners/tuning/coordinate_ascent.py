@@ -8,12 +8,13 @@ import numpy as np
 from pydantic import model_validator
 
 from rerank import memory
-from rerank.data.judge import Judge, corpus_value
+from rerank.data.judge import Judge, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import INIT_HELP, Init, initial_weights
+from rerank.learners.paths import require_dev
 from rerank.learners.tuning.crossings import Crossings
 from rerank.learners.tuning.restarts import (
     End,
@@ -90,21 +91,19 @@ class CoordinateAscent(Learner):
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         judge = inputs.judge
         assert judge is not None  # needs_judge
-        if self.best == "dev" and inputs.dev is None:
-            raise FitError("learner coordinate-ascent: best=dev needs development lists and a metric")
+        if self.best == "dev":
+            require_dev(self.name, "best", inputs)
         initial, how = initial_weights(lists, inputs, self.init)
         ends = self._search(lists, judge, inputs.list_weights, shrunk(initial))
         devs = [dev_value(inputs, end.weights) for end in ends]
-        ranked = best_first(ends)
+        ranked, judged = best_first(ends), (judge, lists, inputs.list_weights)
         if self.best == "dev" and inputs.dev is not None:
             values = [_larger_is_better(inputs.dev[1], dev) for dev in devs if dev is not None]
             ranked = [ends[i] for i in np.argsort(np.negative(values), kind="stable")]
+            judged = (inputs.dev[1], inputs.dev[0], None)
         weights = ranked[0].weights
         if self.average > 1:
             weights = np.mean([unit_vector(end.weights) for end in ranked[: self.average]], axis=0)
-        judged = (judge, lists, inputs.list_weights)
-        if self.best == "dev" and inputs.dev is not None:
-            judged = (inputs.dev[1], inputs.dev[0], None)
         improved = _objective(*judged, weights) > _objective(*judged, initial) + self.min_gain
         model = LinearModel(lists.names(), weights if improved else initial)
         model.initial = initial
@@ -193,10 +192,7 @@ class _Climb:
         self.objective = _larger_is_better(self.judge, self.value)
 
     def _metric(self, scores: Floats) -> float:
-        per_list = self.judge.per_list(scores)
-        if self.list_weights is not None:
-            per_list = per_list * self.list_weights[:, None]
-        return corpus_value(self.judge, per_list)
+        return value_of(self.judge, scores, self.list_weights)
 
     def climb(self, rng: np.random.Generator, passes: int, min_gain: float) -> None:
         """Step along features until none gains more than ``min_gain``, for at most ``passes`` passes.

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from rerank import memory
-from rerank.data.judge import corpus_value
+from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
 from rerank.data.types import Floats, Index
@@ -81,7 +81,7 @@ class Pro(Learner):
             loss=found.loss,
             init=init,
             threshold=threshold,
-            train=None if judge is None else corpus_value(judge, judge.per_list(model.score_aligned(lists))),
+            train=None if judge is None else value_of(judge, model.score_aligned(lists)),
         )
         model.training.data = DataRecord(
             pairs=int(pairs.weight.sum()), lists_without_pair=lists.n_lists - pairs.n_lists

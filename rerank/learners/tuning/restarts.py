@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank.data.judge import Judge, corpus_value
+from rerank.data.judge import Judge, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.learners.base import FitInputs
@@ -64,10 +64,7 @@ def metric_value(
     judge: Judge, lists: CandidateLists, weights: Floats, list_weights: Floats | None = None
 ) -> float:
     """Return the metric of a linear model over all lists, each with its list weight if there are any."""
-    per_list = judge.per_list(lists.features.scores(weights))
-    if list_weights is not None:
-        per_list = per_list * list_weights[:, None]
-    return corpus_value(judge, per_list)
+    return value_of(judge, lists.features.scores(weights), list_weights)
 
 
 def dev_value(inputs: FitInputs, weights: Floats) -> float | None:

@@ -1,0 +1,76 @@
+"""Linear assignments of many matrices in one call; see ``_assignment.pxd``."""
+
+import numpy as np
+
+from rerank.native.similarity._assignment cimport Problem, assign_cold, assign_warm
+
+
+cdef class Room:
+    """The space for one problem of at most n rows and m columns, n no more than m."""
+
+    cdef Problem problem
+    cdef double[::1] cost
+    cdef tuple held
+
+    def __init__(self, Py_ssize_t n, Py_ssize_t m):
+        cdef double[::1] distance = np.empty(m)
+        cdef int[:, ::1] numbers = np.empty((5, m), dtype=np.int32)
+        self.cost = np.empty(n * m)
+        self.held = (distance, numbers)
+        self.problem.n = <int> n
+        self.problem.m = <int> m
+        self.problem.distance = &distance[0]
+        self.problem.row_of = &numbers[0, 0]
+        self.problem.column_of = &numbers[1, 0]
+        self.problem.free_rows = &numbers[2, 0]
+        self.problem.before = &numbers[3, 0]
+        self.problem.columns = &numbers[4, 0]
+
+
+cdef inline void copy(
+    const double* costs, Py_ssize_t n, Py_ssize_t m, double sign, bint turned, double* out
+) noexcept nogil:
+    """OUT out: the costs (n, m) times ``sign``, with rows and columns exchanged if ``turned``."""
+    cdef Py_ssize_t i
+    cdef Py_ssize_t j
+    if not turned:
+        for i in range(n * m):
+            out[i] = sign * costs[i]
+        return
+    for i in range(n):
+        for j in range(m):
+            out[j * n + i] = sign * costs[i * m + j]
+
+
+def assign(
+    const double[:, :, ::1] costs, bint maximize, bint warm, int[:, ::1] columns, double[:, ::1] potentials
+):
+    """Assign the rows of each matrix to columns; return the first matrix without a finite assignment, or -1.
+
+    IN costs (b, n, m), neither NaN nor infinite except as a forbidden pair; b, n, m at least 1. warm: the
+    potentials are given, n == m. OUT columns (b, n), -1 for a row that has none. INOUT potentials
+    (b, max(n, m)), of the columns or, if there are more rows, of the rows; of -costs if ``maximize``.
+    """
+    cdef Py_ssize_t b = costs.shape[0]
+    cdef Py_ssize_t n = costs.shape[1]
+    cdef Py_ssize_t m = costs.shape[2]
+    cdef bint turned = n > m
+    cdef double sign = -1.0 if maximize else 1.0
+    cdef Room room = Room(min(n, m), max(n, m))
+    cdef Problem* p = &room.problem
+    cdef Py_ssize_t k
+    cdef Py_ssize_t i
+    cdef Py_ssize_t failed = -1
+    with nogil:
+        for k in range(b):
+            p.cost = &costs[k, 0, 0]
+            if turned or maximize:
+                copy(p.cost, n, m, sign, turned, &room.cost[0])
+                p.cost = &room.cost[0]
+            p.v = &potentials[k, 0]
+            if not (assign_warm(p) if warm else assign_cold(p)):
+                failed = k
+                break
+            for i in range(n):
+                columns[k, i] = p.row_of[i] if turned else p.column_of[i]
+    return failed

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
 from rerank.data.types import Floats, Index
 from rerank.errors import DataError
 
@@ -56,3 +57,41 @@ def _id_text(value: Any) -> str | bytes | None:
         return str(int(value))
     text = str(value)
     return None if text in ("None", "nan", "NaT", "<NA>") else text
+
+
+def class_texts(classes: Any, n_items: int, source: str) -> StringColumn:
+    """Return the classes of each row as text, see ``CandidateLists.from_arrays``.
+
+    Raises
+    ------
+    DataError
+        If there are not ``n_items`` entries, a class is missing or contains a comma within a collection, or
+        ``classes`` is an array of several dimensions, such as an indicator matrix.
+    """
+    if len(getattr(classes, "shape", (0,))) != 1 or not isinstance(classes, Collection):
+        found = f"shape {classes.shape}" if hasattr(classes, "shape") else type(classes).__name__
+        raise DataError(
+            f"{source}: classes has {found}, expected one class, or a collection of classes, per row "
+            "(of an indicator matrix Y: [numpy.flatnonzero(row) for row in Y])"
+        )
+    if len(classes) != n_items or isinstance(classes, str | bytes | Mapping):
+        raise DataError(f"{source}: classes has {len(classes)} entries, expected {n_items}")
+    texts = []
+    for row, entry in enumerate(classes, 1):
+        several = isinstance(entry, Collection) and not isinstance(entry, str | bytes)
+        names = [_class_name(one) for one in (entry if several else [entry])]
+        if None in names:
+            raise DataError(f"{source}: the class of row {row} is missing, expected a name or a number")
+        known = [name for name in names if name is not None]
+        if several and any("," in name or not name.strip() for name in known):
+            raise DataError(f"{source}: a class of row {row} is empty or contains a comma: {entry!r}")
+        texts.append(",".join(sorted(known)))
+    return StringColumn.from_strings(texts)
+
+
+def _class_name(value: Any) -> str | None:
+    """A class as text, see ``_id_text``; False and True are the classes 0 and 1."""
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
+    found = _id_text(value.item() if isinstance(value, np.generic) else value)
+    return found.decode("utf-8", "surrogateescape") if isinstance(found, bytes) else found

@@ -52,6 +52,9 @@ class CandidateLists:
     run_scores : float64 (n_items), optional
         Scores of the TREC run that ``first_best`` ranks, NaN for items that it did not return. With ties=trec
         ranking metrics break its ties as trec_eval does; items that it did not return are as if absent.
+    classes : StringColumn (n_items), optional
+        The classes of items that are examples for classification: names separated by commas, "" = none (see
+        data.classes).
     list_ids, item_ids : StringColumn (n_lists) and (n_items), optional
     rows : int64 (n_items), optional
         The caller's row of each item, from 0: its line among the input's item lines. None = both orders are
@@ -90,6 +93,7 @@ class CandidateLists:
     base_scores: Floats | None = field(default=None, metadata=per_item("numbers"))
     first_best: Floats | None = field(default=None, metadata=per_item("numbers"))
     run_scores: Floats | None = field(default=None, metadata=per_item("numbers"))
+    classes: StringColumn | None = field(default=None, metadata=per_item("strings"))
     list_ids: StringColumn | None = field(default=None, metadata=per_list("strings"))
     item_ids: StringColumn | None = field(default=None, metadata=per_item("strings"))
     rows: Index | None = field(default=None, metadata=per_item("positions"))
@@ -120,6 +124,7 @@ class CandidateLists:
         *,
         group: Any = None,
         qid: Any = None,
+        classes: Any = None,
         feature_names: Sequence[str] | None = None,
         item_ids: Sequence[str] | None = None,
         source: str = "arrays",
@@ -135,9 +140,13 @@ class CandidateLists:
         y : array (n_items), optional
             Labels, NaN = unjudged.
         group : array of int, optional
-            Lengths of consecutive lists. Without ``group`` and ``qid`` all items are one list.
+            Lengths of consecutive lists. Without ``group`` and ``qid`` all items are one list, or with
+            ``classes`` each item is a list of its own.
         qid : array (n_items), optional
             A list id for each item, see ``regrouped``; 1.0 is the id "1".
+        classes : sequence (n_items), optional
+            The class of each row, a name or a number, or a collection of them; several in a text are
+            separated by commas.
         feature_names : sequence of str, optional
             None = the columns of a data frame, if they are strings.
         item_ids : sequence of str, optional
@@ -147,7 +156,8 @@ class CandidateLists:
         Raises
         ------
         DataError
-            If the arrays do not fit each other, an id is missing, or both ``group`` and ``qid`` are given.
+            If the arrays do not fit each other, an id or a class is missing, or both ``group`` and ``qid``,
+            or ``y`` and ``classes``, are given.
         """
         features = as_features(X)
         if feature_names is None and not isinstance(X, Features):
@@ -158,12 +168,17 @@ class CandidateLists:
         labels = None if y is None else given.vector(y, "y", n_items)
         if group is not None and qid is not None:
             raise DataError("give group or qid, not both")
+        if y is not None and classes is not None:
+            raise DataError("give y or classes, not both")
+        if group is None:
+            group = [n_items] if classes is None else np.ones(n_items, dtype=np.int64)
         if item_ids is not None and len(item_ids) != n_items:
             raise DataError(f"{source}: item_ids has {len(item_ids)} entries, expected {n_items}")
         lists = cls(
-            given.group_offsets([n_items] if group is None else group, n_items, source),
+            given.group_offsets(group, n_items, source),
             features,
             labels=labels,
+            classes=None if classes is None else given.class_texts(classes, n_items, source),
             item_ids=None if item_ids is None else StringColumn.from_strings(item_ids),
             feature_names=None if feature_names is None else list(feature_names),
             source=source,
@@ -401,9 +416,11 @@ class CandidateLists:
         return replace(self, offsets=offsets, features=features, **columns)
 
     def fingerprint(self) -> str:
-        """Return a hash of lists, features and labels, by which a model records what it was trained on."""
+        """Return a hash of lists, features and judgements, by which a model records its training data."""
         digest = hashlib.blake2b(digest_size=16)
         for array in (self.offsets, self.labels, *self.features.arrays().values()):
             digest.update(b"none" if array is None else np.ascontiguousarray(array).data)
+        for array in () if self.classes is None else self.classes.arrays().values():
+            digest.update(np.ascontiguousarray(array).data)
         digest.update("\0".join(self.names()).encode("utf-8", "surrogateescape"))
         return digest.hexdigest()

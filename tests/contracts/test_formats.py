@@ -78,6 +78,7 @@ FULL = CandidateLists(
     labels=2 * COUNTS[:, 0] / (COUNTS[:, 1] + COUNTS[:, 2]),
     base_scores=SCORES,
     first_best=-np.arange(4.0),
+    classes=STRINGS(["1", "", "1,3", "2"]),
     list_ids=STRINGS(["1", "2"]),
     item_ids=STRINGS(["d1", "d2", "d1", "d3"]),
     rows=np.array([0, 2, 1, 3]),

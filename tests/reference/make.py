@@ -52,6 +52,7 @@ def full_lists(layout="dense", lengths=(3, 1, 4, 2), n_features=5, seed=0):
         labels=labels,
         base_scores=rng.standard_normal(n),
         first_best=rng.permutation(n).astype(np.float64),
+        classes=StringColumn.from_strings([("", "1", "1,3", "2")[i % 4] for i in range(n)]),
         list_ids=StringColumn.from_strings([b"\xff", *(f"q{i}" for i in range(1, len(lengths)))]),
         item_ids=strings(n, "item"),
         rows=rng.permutation(n),

@@ -74,7 +74,14 @@ class JSONLines(Format):
     summary: ClassVar[str] = "JSON, a list or a candidate per line, with texts, features and labels"
     suffixes: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
     honours: ClassVar[frozenset[str]] = NAMED_COLUMN_OPTIONS
-    holds: ClassVar[frozenset[str]] = frozenset(COLUMNS) - {"rows", "trees", "gold", "counts", "unretrieved"}
+    holds: ClassVar[frozenset[str]] = frozenset(COLUMNS) - {
+        "classes",
+        "rows",
+        "trees",
+        "gold",
+        "counts",
+        "unretrieved",
+    }
     ranked_by_line: ClassVar[bool] = True
 
     @classmethod

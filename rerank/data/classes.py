@@ -1,0 +1,180 @@
+"""Classes of examples: a column of text as class names and codes, for learners, models and metrics."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rerank.data.columns.offsets import offsets_of, places_of
+from rerank.data.types import Floats, Index, Ints, Mask
+from rerank.errors import DataError
+from rerank.registry import did_you_mean
+
+if TYPE_CHECKING:
+    from rerank.data.lists import CandidateLists
+
+REJECT = "REJECT"  # what a model that may reject predicts instead of a class
+_SEPARATOR = ","
+_NUMBER = re.compile(r"([-+]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
+
+
+def class_set(text: str) -> tuple[str, ...]:
+    """Return the class names in a text such as "1,3", without blanks around them.
+
+    A text of blanks and commas holds none.
+
+    Raises
+    ------
+    ValueError
+        If a name is empty, cannot be printed, is the word ``REJECT``, or is there twice; its message is what
+        was found.
+    """
+    names = [name.strip() for name in text.split(_SEPARATOR)]
+    if not any(names):
+        return ()
+    for name in names:
+        if not name:
+            raise ValueError(f"an empty class name in {text!r}")
+        if name == REJECT:
+            raise ValueError(f"a class {REJECT!r}, which is what predictions without a class are called")
+        if any(ord(c) < 32 for c in name):
+            raise ValueError(f"a class name with a control character, {name!r}")
+    seen: set[str] = set()
+    for name in names:
+        plain = plain_number(name) or name
+        if plain in seen:
+            raise ValueError(f"class {name!r} twice in {text!r}")
+        seen.add(plain)
+    return tuple(names)
+
+
+def plain_number(name: str) -> str | None:
+    """Return a decimal number in its shortest spelling ("+1.0" is "1"), None if the name is not one.
+
+    The comparison is exact: numbers are never rounded. Exponents are not read as numbers.
+    """
+    match = _NUMBER.fullmatch(name)
+    if match is None or not any(c.isdecimal() for c in name):
+        return None
+    sign, whole, fraction = match.groups(default="")
+    value = (whole or "0") + (f".{fraction}" if fraction else "")
+    return f"-{value}" if sign == "-" and value != "0" else value
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ClassLabels:
+    """The classes of examples as codes.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The class names. Names that are all numbers are sorted by value, others as text.
+    offsets : int64 (n_items + 1)
+    codes : int32 (n)
+        The classes of item i are ``names[c]`` for c in ``codes[offsets[i]:offsets[i + 1]]``, which rise.
+    """
+
+    names: tuple[str, ...]
+    offsets: Index
+    codes: Ints
+
+    @classmethod
+    def of(cls, lists: CandidateLists, known: Sequence[str] | None = None) -> ClassLabels:
+        """Return the classes of the items of ``lists``.
+
+        Parameters
+        ----------
+        lists : CandidateLists
+        known : sequence of str, optional
+            The class names of a model, in its order. None = those in ``lists``.
+
+        Raises
+        ------
+        DataError
+            If the lists have no classes, an item has a class not among ``known``, or its text is not
+            a set of classes.
+        """
+        if lists.classes is None:
+            raise DataError(f"{lists.source}: found no classes, expected examples with classes")
+
+        def place(item: int) -> str:
+            return f"{lists.source}: {example_of(lists, item)}"
+
+        return cls.from_texts(lists.classes, place, known)
+
+    @classmethod
+    def from_texts(
+        cls, texts: Iterable[str], place: Callable[[int], str], known: Sequence[str] | None = None
+    ) -> ClassLabels:
+        """Return the classes in ``texts``, see ``of``; ``place`` names a text by its position in errors."""
+        numbers: dict[str, int] = {}
+        index = np.fromiter((numbers.setdefault(text, len(numbers)) for text in texts), np.int64)
+
+        def fault(k: int, found: str, expected: str) -> DataError:
+            return DataError(f"{place(int(np.argmax(index == k)))}: found {found}, expected {expected}")
+
+        sets = []
+        for k, text in enumerate(numbers):
+            try:
+                sets.append(class_set(text))
+            except ValueError as error:
+                raise fault(k, str(error), "different classes separated by commas") from None
+        given = {name for some in sets for name in some}
+        names, spelled = _names(given, known)
+        code_of = {name: code for code, name in enumerate(names)}
+        for k, some in enumerate(sets):
+            for name in some:
+                if spelled.get(name, name) not in code_of:
+                    raise fault(k, f"class {name!r}", f"a class of the model: {did_you_mean(name, names)}")
+        coded = [sorted(code_of[spelled.get(name, name)] for name in some) for some in sets]
+        bounds = offsets_of([len(some) for some in coded])
+        flat = np.array([code for some in coded for code in some], dtype=np.int32)
+        places, offsets = places_of(bounds, index)
+        return cls(names, offsets, flat[places])
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Index:
+        """The number of classes of each item, int64 (n_items)."""
+        return np.diff(self.offsets)
+
+    def indicator(self) -> Mask:
+        """Return whether each item has each class, bool (n_items, n_classes)."""
+        out = np.zeros((self.n_items, len(self.names)), dtype=bool)
+        out[np.repeat(np.arange(self.n_items), self.lengths), self.codes] = True
+        return out
+
+
+def class_values(names: Sequence[str]) -> Floats:
+    """Return the numbers that class names spell, float64; raise DataError at one that is not a number."""
+    for name in names:
+        if plain_number(name) is None or math.isinf(float(name)):
+            raise DataError(f"found class {name!r}, expected classes that are numbers, such as 1, 2, 3")
+    return np.array([float(name) for name in names], dtype=np.float64)
+
+
+def example_of(lists: CandidateLists, item: int) -> str:
+    """Return how messages name an item: as an example by the caller's row, from 1."""
+    return f"example {(item if lists.rows is None else int(lists.rows[item])) + 1}"
+
+
+def _names(given: set[str], known: Sequence[str] | None) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The class names in their order, and the names that are spelled in another way here."""
+    numeric = {name: plain_number(name) for name in (given if known is None else (*known, *given))}
+    if not all(numeric[name] for name in (given if known is None else known)):
+        return (tuple(sorted(given)) if known is None else tuple(known)), {}
+    plain = {name: value for name, value in numeric.items() if value is not None}
+    if known is None:
+        return tuple(sorted(set(plain.values()), key=Decimal)), plain
+    own = {plain[name]: name for name in known}
+    return tuple(known), {name: own.get(value, name) for name, value in plain.items()}

@@ -9,12 +9,11 @@ within each list, their weights fit in the fastest cache.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from rerank.data.matrix import Features, Mixed, Sparse
-from rerank.data.pairs import Pairs
 from rerank.data.types import Index
 from rerank.native.data import _blocks
 
@@ -24,6 +23,17 @@ SAMPLE = 64
 SHARED = 2  # numbering pays if a list has this many values for each of its features
 FEW = 4096  # the weights of so many features fit in a cache in any case
 MANY_VISITS = 8  # from so many on it pays to number each value of a feature
+
+
+class ListItems(Protocol):
+    """The items of lists that a learner reads: the rows items[offsets[i]:offsets[i + 1]] of list i."""
+
+    @property
+    def offsets(self) -> Index: ...
+    @property
+    def items(self) -> Index: ...
+    @property
+    def n_lists(self) -> int: ...
 
 
 class ListRows(NamedTuple):
@@ -42,7 +52,7 @@ class ListRows(NamedTuple):
     most: int
 
 
-def list_rows(features: Features, pairs: Pairs, visits: int) -> ListRows:
+def list_rows(features: Features, pairs: ListItems, visits: int) -> ListRows:
     """Return the rows of the items of ``pairs`` for a learner that visits each list ``visits`` times.
 
     Parameters
@@ -99,7 +109,7 @@ def number_by_list(matrix: Any, features: Features, offsets: Index, rows: Index,
     return 0
 
 
-def pack_differing(features: Features, pairs: Pairs) -> tuple[Features, Index]:
+def pack_differing(features: Features, pairs: ListItems) -> tuple[Features, Index]:
     """Return features and, for each item of ``pairs``, the row of them that holds its differing values.
 
     These are the features themselves and ``pairs.items`` if they are dense or packing would keep more than a

@@ -76,6 +76,14 @@ def initial_weights(
     return np.full(lists.n_features, 1.0 / max(lists.n_features, 1)), "even"
 
 
+def check_start(lists: CandidateLists, start: Floats) -> None:
+    """Raise FitError if a score under the initial weights (n_features) is not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = lists.features.scores(start)
+    if not np.isfinite(scores).all():
+        raise FitError(f"{lists.source}: scores under the initial weights overflow; are they too large?")
+
+
 def base_weights(lists: CandidateLists) -> Floats | str:
     """Return weights whose scores differ from the first stage's by one constant per list.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import numpy as np
 
 from rerank.data.judge import Judge, value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
+from rerank.data.types import Floats, Index
 from rerank.learners.base import FitInputs
 from rerank.models.training import RoundsRecord
 
@@ -92,6 +92,13 @@ class Rounds:
         kept = self._best_round if chosen else rounds
         dev = None if self.dev is None or not rounds else self.curve[kept - 1]["dev"]
         return self._best if chosen else last, RoundsRecord(run=rounds, kept=kept, dev=dev, **facts)
+
+
+def visit_orders(n: int, rounds: int, shuffle: bool, seed: int) -> Iterator[Index]:
+    """Yield the order in which each round visits ``n`` examples: a random one, or the first to the last."""
+    rng = np.random.default_rng(seed)
+    for _ in range(rounds):
+        yield rng.permutation(n) if shuffle else np.arange(n, dtype=np.int64)
 
 
 def linear_scores(weights: Floats, lists: CandidateLists) -> Floats:

@@ -15,9 +15,9 @@ from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationN
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
-from rerank.learners.initial import initial_weights
+from rerank.learners.initial import check_start, initial_weights
 from rerank.learners.perceptron.voting import Ballots
-from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores
+from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores, visit_orders
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, RoundsRecord
@@ -153,7 +153,7 @@ class Perceptron(Learner):
         watch = Rounds(lists, inputs, self.keep)
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
         if init != "zero":
-            _check_start(lists, start)
+            check_start(lists, start)
         state = _State(self, lists, pairs, start)
         model, rounds = (self._vote if self.average == "voted" else self._train)(lists, state, watch)
         model.curve = watch.curve
@@ -167,10 +167,7 @@ class Perceptron(Learner):
         return model
 
     def _orders(self, n_lists: int) -> Iterator[Index]:
-        """The order in which each round visits the lists."""
-        rng = np.random.default_rng(self.seed)
-        for _ in range(self.rounds):
-            yield rng.permutation(n_lists) if self.shuffle else np.arange(n_lists, dtype=np.int64)
+        return visit_orders(n_lists, self.rounds, self.shuffle, self.seed)
 
     def _train(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, RoundsRecord]:
         """The last weights, or their mean."""
@@ -201,14 +198,6 @@ class Perceptron(Learner):
                 break
         snapshot, rounds = watch.kept(ballots.snapshot(), converged=updates == 0)
         return ballots.model(lists.names(), snapshot), rounds
-
-
-def _check_start(lists: CandidateLists, start: Floats) -> None:
-    """Raise FitError if a score under the initial weights is not finite."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        scores = lists.features.scores(start)
-    if not np.isfinite(scores).all():
-        raise FitError(f"{lists.source}: scores under the initial weights overflow; are they too large?")
 
 
 class _State:

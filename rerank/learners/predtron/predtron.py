@@ -1,0 +1,47 @@
+"""Predtron (Jain, Natarajan & Tewari 2015), and what fits each of its tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rerank.data.lists import CandidateLists
+from rerank.learners.base import LEARNERS, FitInputs
+from rerank.learners.predtron import ranking
+from rerank.learners.predtron.settings import PredtronSettings
+from rerank.models.base import Model
+
+
+@LEARNERS.register("predtron")
+class Predtron(PredtronSettings):
+    """Perceptron for predictions with a loss, here the rankings of a list with the loss 1 - nDCG.
+
+    Items have scores t = Xw. A ranking s has the unit vector rep(s) with the values f(place of item i) / Z, f
+    falling, and the prediction is the ranking with the largest rep(s)·t: items by their scores, on ties the
+    one with the smaller label first, so that the order of a file is not taken for something learnt. If its
+    loss L is above 0, w moves by -eta X'(rep(s~) - rep(s_y)). s_y is a ranking without loss, and s~ the one
+    with the largest L(s) - (rep(s_y) - rep(s))·t, an assignment of items to places. With the variant
+    loss-driven s~ is the prediction itself, and the step is multiplied by its loss.
+
+    Unjudged items are left out, and so are lists whose judged items all have one gain. Labels of 0 or less
+    gain nothing, as in the metrics. List weights multiply the steps of their lists.
+
+    References
+    ----------
+    Jain, Natarajan, Tewari: Predtron: a family of online algorithms for general prediction problems. NIPS
+    2015.
+    """
+
+    name = "predtron"
+    summary = "perceptron whose updates follow a loss: rankings by nDCG"
+    source = "Jain, Natarajan & Tewari 2015"
+    default_scaling = "zscore"
+    in_rounds = True
+    accepts_initial = True
+    accepts_list_weights = True
+
+    def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
+        return TASKS[self.task](self, lists, inputs)
+
+
+# What fits each task.
+TASKS: dict[str, Callable[[PredtronSettings, CandidateLists, FitInputs], Model]] = {"ranking": ranking.fit}

@@ -1,0 +1,202 @@
+"""Predtron for the order of lists: one weight for each feature, or one coefficient for each training item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rerank.data.blocks import list_rows
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
+from rerank.data.types import Floats, Index
+from rerank.errors import FitError
+from rerank.learners.base import FitInputs, checked_list_weights
+from rerank.learners.initial import check_start, initial_weights
+from rerank.learners.predtron.gains import GradedLists, graded_lists
+from rerank.learners.predtron.links import dual_norm_of, linked
+from rerank.learners.predtron.passes import run_rounds
+from rerank.learners.predtron.positions import Positions, discounts
+from rerank.learners.predtron.settings import PredtronSettings
+from rerank.learners.predtron.steps import radius2, theorem_step
+from rerank.learners.rounds import Rounds, linear_scores
+from rerank.models.base import Model
+from rerank.models.dual import DualModel, add_columns
+from rerank.models.linear import LinearModel
+from rerank.models.training import DataRecord
+from rerank.native.data._matrix import Sum
+from rerank.native.learners import _predtron
+from rerank.native.learners._link import Link
+from rerank.native.learners._weights import Weights
+from rerank.similarity.vector_kernel import VectorKernel
+
+
+def fit(learner: PredtronSettings, lists: CandidateLists, inputs: FitInputs) -> Model:
+    """Return the model of a learner whose task is ranking; see ``Learner.fit``."""
+    graded = graded_lists(lists, learner.gain)
+    weight = checked_list_weights(inputs.list_weights, lists)[graded.lists]
+    if not weight.any():
+        raise FitError(f"{lists.source}: every list with two different gains has weight 0")
+    watch = Rounds(lists, inputs, learner.keep)
+    kernel = learner.vector_kernel
+    passes: _Primal | _Dual
+    if kernel is None:
+        start, init = initial_weights(lists, inputs, learner.init, otherwise="zero")
+        if init != "zero":
+            check_start(lists, start)
+        passes = _Primal(learner, lists, graded, weight, start)
+    else:
+        init = "zero"
+        if inputs.initial is not None:
+            raise FitError(f"learner predtron: kernel={kernel.name} has no weights of features to start from")
+        passes = _Dual(learner, lists, graded, weight, kernel)
+    state, rounds = run_rounds(learner, passes, watch)
+    model = passes.model(state)
+    model.curve = watch.curve
+    model.training.rounds = rounds
+    if init != "zero":
+        model.initial = start
+        model.training.rounds = rounds.model_copy(update={"init": init})
+    if learner.eta == "theorem":
+        model.training.notes["eta"] = passes.eta
+    model.training.data = DataRecord(judged=len(graded.items), lists_without_pair=graded.n_skipped)
+    return model
+
+
+class _Ranker:
+    """What both forms share: their step, and the passes of the kernel."""
+
+    matrix: Any
+    weights: Weights
+    total: Sum | None = None
+    link: Link | None = None
+
+    def __init__(self, learner: PredtronSettings, source: str, graded: GradedLists) -> None:
+        self.learner, self.source, self.graded = learner, source, graded
+        self.n = graded.n_lists
+
+    def prepare(self, rows: Index, weight: Floats, radius: float | None, q: float | None = None) -> None:
+        """Make the lists of the kernel.
+
+        Parameters
+        ----------
+        rows
+            The rows of the items in the matrix, int64 (n_items).
+        weight
+            Of the lists, float64 (n_lists).
+        radius
+            R^2 of ``theorem_step`` if eta is "theorem".
+        q
+            log p for norm p.
+        """
+        learner, graded = self.learner, self.graded
+        longest = int(graded.lengths.max())
+        depth = longest if learner.cutoff is None else min(learner.cutoff, longest)
+        falling = discounts(longest, depth)
+        positions = Positions.of(learner.positions, learner.exponent, longest)
+        if learner.eta == "theorem":
+            assert radius is not None
+            self.eta = theorem_step(graded.losses(falling, depth), radius, learner.variant, q)
+        else:
+            self.eta = learner.eta
+        fixed = learner.ties == "index"
+        self.lists = _predtron.GainLists(
+            graded.offsets,
+            rows,
+            graded.gains,
+            graded.places(fixed),
+            self.eta * weight,
+            np.array([falling, positions.values]),
+            np.column_stack([1.0 / graded.ideal(falling), positions.scales[graded.lengths - 1]]),
+            depth,
+            fixed,
+            learner.variant == "loss-driven",
+        )
+
+    def run(self, visits: Index) -> dict[str, float]:
+        """Visit lists; return the number of updates and the mean loss of the visits.
+
+        Raises FitError if a score or weight overflows.
+        """
+        given = (self.matrix, self.lists, visits, self.weights, self.total, self.link)
+        updates, loss, failed = _predtron.ranking_pass(*given)
+        if failed >= 0 or not np.isfinite(self.weights.values).all():
+            raise FitError(f"{self.source}: scores or weights overflow; scale the features (--scaling)")
+        return {"updates": updates, "loss": loss / len(visits)}
+
+    def state(self, average: bool) -> Floats:
+        """Return the weights now, or their mean over all visits so far."""
+        values: Floats = self.weights.mean() if average else self.weights.values.copy()
+        return values
+
+
+class _Primal(_Ranker):
+    """Weights of features."""
+
+    def __init__(
+        self,
+        learner: PredtronSettings,
+        lists: CandidateLists,
+        graded: GradedLists,
+        weight: Floats,
+        start: Floats,
+    ) -> None:
+        super().__init__(learner, lists.source, graded)
+        features, n = lists.features, lists.n_features
+        self.names = lists.names()
+        q = dual_norm_of(n) if learner.norm == "p" else None
+        radius = None
+        if learner.eta == "theorem":
+            radius = radius2(features, graded.offsets, graded.items, by_column=q is not None)
+        self.matrix, rows, most = list_rows(features, graded, learner.rounds)
+        self.prepare(rows, weight, radius, q)
+        self.weights = Weights(start.copy(), most)
+        self.total = Sum(self.matrix, graded.offsets, rows)
+        if q is not None:
+            self.link = Link(linked(start, q / (q - 1)), q)
+
+    def score(self, state: Floats, lists: CandidateLists) -> Floats:
+        """Return the scores of weights, float64 (n_items)."""
+        return linear_scores(state, lists)
+
+    def model(self, state: Floats) -> Model:
+        """Return the model of weights."""
+        return LinearModel(self.names, state)
+
+
+class _Dual(_Ranker):
+    """Coefficients of the judged items of the lists."""
+
+    def __init__(
+        self,
+        learner: PredtronSettings,
+        lists: CandidateLists,
+        graded: GradedLists,
+        weight: Floats,
+        kernel: VectorKernel,
+    ) -> None:
+        super().__init__(learner, lists.source, graded)
+        self.names, self.kernel = lists.names(), kernel
+        self.items = lists.features.take(graded.items).compressed()
+        gram = kernel.columns(self.items, self.items)
+        if not np.isfinite(gram).all():
+            raise FitError(f"{lists.source}: the kernel overflows; scale the features (--scaling)")
+        radius = float(np.add.reduceat(gram.diagonal(), graded.offsets[:-1]).max())
+        self.matrix = Dense(gram).matrix()
+        self.prepare(np.arange(len(graded.items), dtype=np.int64), weight, radius)
+        self.weights = Weights(len(graded.items))
+        self._columns: dict[int, Floats] = {}
+
+    def score(self, state: Floats, lists: CandidateLists) -> Floats:
+        """Return the scores of coefficients, float64 (n_items)."""
+        columns = self._columns.get(id(lists))
+        if columns is None:
+            columns = self._columns[id(lists)] = self.kernel.columns(lists.features, self.items)
+        out = np.zeros((lists.n_items, 1))
+        add_columns(columns, state[:, None], out)
+        return out[:, 0]
+
+    def model(self, state: Floats) -> Model:
+        """Return the model of coefficients."""
+        support = np.flatnonzero(state)
+        return DualModel(self.names, self.items.take(support), state[support], self.kernel)

@@ -1,0 +1,132 @@
+"""Models whose scores are sums of a kernel over items of training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self, get_args
+
+import numpy as np
+
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Features, Sparse
+from rerank.data.npy import ArrayForm
+from rerank.data.types import AnyArray, Floats
+from rerank.errors import DataError
+from rerank.models.base import MODELS, Arrays, Model, heaviest_first
+from rerank.similarity.vector_kernel import KernelName, VectorKernel
+
+_NAMES: tuple[KernelName, ...] = get_args(KernelName)
+_BLOCK = 4_000_000  # numbers of a kernel matrix that exist at once
+
+
+def expansion(features: Features, support: Features, coefficients: Floats, kernel: VectorKernel) -> Floats:
+    """Return sums over support items of their coefficients times the kernel with them, float64 (n_items, k).
+
+    A sum has the same bits whatever other items there are: it runs over the support items in their order.
+
+    Parameters
+    ----------
+    features, support
+        The items to score, and the support items, with the same columns.
+    coefficients
+        float64 (n_support, k).
+    kernel
+        K.
+    """
+    n = features.n_items
+    out = np.zeros((n, coefficients.shape[1]))
+    size = max(_BLOCK // max(support.n_items, 1), 1)
+    for first in range(0, n, size):
+        rows = features.take(slice(first, min(first + size, n)))
+        add_columns(kernel.columns(rows, support), coefficients, out[first : first + size])
+    return out
+
+
+def add_columns(columns: Floats, coefficients: Floats, out: Floats) -> None:
+    """Add the columns of a kernel (n_support, n_items), times coefficients, to ``out`` (n_items, k)."""
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # score() reports what is not finite
+        for column, factors in zip(columns, coefficients, strict=True):
+            out += column[:, None] * factors
+
+
+@MODELS.register("dual")
+class DualModel(Model):
+    """score(x) = the sum over support items of their coefficient times K(x, support item).
+
+    Parameters
+    ----------
+    feature_names
+        The model's columns.
+    support
+        Items of training, with these columns.
+    coefficients
+        float64 (n_support).
+    kernel
+        K.
+    """
+
+    kind = "dual"
+
+    def __init__(
+        self, feature_names: list[str], support: Sparse, coefficients: Floats, kernel: VectorKernel
+    ) -> None:
+        super().__init__(feature_names)
+        if coefficients.shape != (support.n_items,) or support.n_features != len(feature_names):
+            raise DataError(
+                f"{coefficients.size} coefficients for {support.n_items} items with {support.n_features} of "
+                f"{len(feature_names)} features"
+            )
+        if not np.isfinite(coefficients).all():
+            raise DataError("a coefficient that is not finite")
+        self.support, self.coefficients, self.kernel = support, coefficients, kernel
+
+    def score_aligned(self, lists: CandidateLists) -> Floats:
+        return expansion(lists.features, self.support, self.coefficients[:, None], self.kernel)[:, 0].copy()
+
+    def n_weighted(self) -> int:
+        """Return how many features a support item has a value of."""
+        return len(self.support.occurring())
+
+    def arrays(self) -> Arrays:
+        kernel, support = self.kernel, self.support
+        numbers = (_NAMES.index(kernel.name), kernel.degree, kernel.gamma, kernel.constant)
+        data = np.ones(support.n_values) if support.data is None else support.data
+        return {
+            "kernel": np.array(numbers, dtype=np.float64),
+            "coefficients": self.coefficients,
+            "indptr": support.indptr,
+            "indices": support.indices,
+            "data": data,
+        }
+
+    @classmethod
+    def members(cls, n_features: int) -> dict[str, ArrayForm]:
+        numbers, whole = ArrayForm("<f8", (None,)), ArrayForm("<i8", (None,))
+        return {
+            "kernel": ArrayForm("<f8", (4,)),
+            "coefficients": numbers,
+            "indptr": whole,
+            "indices": ArrayForm("<i4", (None,)),
+            "data": numbers,
+        }
+
+    @classmethod
+    def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
+        support = Sparse(arrays["indptr"], arrays["indices"], arrays["data"], len(feature_names))
+        support.check(False)
+        return cls(feature_names, support, arrays["coefficients"], _kernel_of(arrays["kernel"]))
+
+    def explain(self) -> list[tuple[str, float]]:
+        """Return the coefficients of support items, numbered from 1, largest magnitude first."""
+        names = [f"[support item {i}]" for i in range(1, self.support.n_items + 1)]
+        return heaviest_first(names, self.coefficients)
+
+
+def _kernel_of(numbers: Floats) -> VectorKernel:
+    """The kernel that ``DualModel.arrays`` has saved; DataError if it is none."""
+    if not np.isfinite(numbers).all():
+        raise DataError("a kernel with numbers that are not finite")
+    code, degree, gamma, constant = numbers.tolist()
+    if code not in range(len(_NAMES)) or degree not in range(1, 101) or not (gamma > 0 and constant >= 0):
+        raise DataError(f"a kernel with the numbers {code:g}, {degree:g}, {gamma:g} and {constant:g}")
+    return VectorKernel(_NAMES[int(code)], int(degree), gamma, constant)

@@ -1,0 +1,17 @@
+"""The link function of Predtron's norm p: weights from sums of steps; see ``_link.pyx``."""
+
+from rerank.native.learners._weights cimport Weights
+
+
+cdef class Link:
+    cdef readonly object theta
+    cdef double[::1] sums
+    cdef double[::1] drift
+    cdef double[::1] moved
+    cdef double[::1] factors
+    cdef Py_ssize_t k
+    cdef Py_ssize_t p
+    cdef double q
+
+
+cdef void move_linked(Link link, Weights weights) noexcept nogil

@@ -65,6 +65,10 @@ class ReadOptions(Settings):
     qrels: OptionalPath = setting(None, "TREC judgements that become labels (trec)", path=True)
     strip: Stripped = setting((), "what is removed from trees (parses)")
     ids: OptionalPath = setting(None, "ids of the lists, one per line (parses)", path=True, per_part=True)
+    classes: bool = setting(
+        False,
+        "the labels are classes: names or numbers, several separated by commas; each line is an example",
+    )
     list_column: str | None = setting(None, "column of list ids")
     label_column: str | None = setting(None, "column of labels")
     id_column: str | None = setting(None, "column of item ids")

@@ -3,68 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rerank.data.columns.class_sets import EXPECTED, class_sets, plain_number
 from rerank.data.columns.offsets import offsets_of, places_of
+from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Ints, Mask
 from rerank.errors import DataError
 from rerank.registry import did_you_mean
-
-if TYPE_CHECKING:
-    from rerank.data.lists import CandidateLists
-
-REJECT = "REJECT"  # what a model that may reject predicts instead of a class
-_SEPARATOR = ","
-_NUMBER = re.compile(r"([-+]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")
-
-
-def class_set(text: str) -> tuple[str, ...]:
-    """Return the class names in a text such as "1,3", without blanks around them.
-
-    A text of blanks and commas holds none.
-
-    Raises
-    ------
-    ValueError
-        If a name is empty, cannot be printed, is the word ``REJECT``, or is there twice; its message is what
-        was found.
-    """
-    names = [name.strip() for name in text.split(_SEPARATOR)]
-    if not any(names):
-        return ()
-    for name in names:
-        if not name:
-            raise ValueError(f"an empty class name in {text!r}")
-        if name == REJECT:
-            raise ValueError(f"a class {REJECT!r}, which is what predictions without a class are called")
-        if any(ord(c) < 32 for c in name):
-            raise ValueError(f"a class name with a control character, {name!r}")
-    seen: set[str] = set()
-    for name in names:
-        plain = plain_number(name) or name
-        if plain in seen:
-            raise ValueError(f"class {name!r} twice in {text!r}")
-        seen.add(plain)
-    return tuple(names)
-
-
-def plain_number(name: str) -> str | None:
-    """Return a decimal number in its shortest spelling ("+1.0" is "1"), None if the name is not one.
-
-    The comparison is exact: numbers are never rounded. Exponents are not read as numbers.
-    """
-    match = _NUMBER.fullmatch(name)
-    if match is None or not any(c.isdecimal() for c in name):
-        return None
-    sign, whole, fraction = match.groups(default="")
-    value = (whole or "0") + (f".{fraction}" if fraction else "")
-    return f"-{value}" if sign == "-" and value != "0" else value
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -101,7 +51,7 @@ class ClassLabels:
             a set of classes.
         """
         if lists.classes is None:
-            raise DataError(f"{lists.source}: found no classes, expected examples with classes")
+            raise DataError(f"{lists.source}: found no classes, expected examples with classes (--classes)")
 
         def place(item: int) -> str:
             return f"{lists.source}: {example_of(lists, item)}"
@@ -113,25 +63,18 @@ class ClassLabels:
         cls, texts: Iterable[str], place: Callable[[int], str], known: Sequence[str] | None = None
     ) -> ClassLabels:
         """Return the classes in ``texts``, see ``of``; ``place`` names a text by its position in errors."""
-        numbers: dict[str, int] = {}
-        index = np.fromiter((numbers.setdefault(text, len(numbers)) for text in texts), np.int64)
-
-        def fault(k: int, found: str, expected: str) -> DataError:
-            return DataError(f"{place(int(np.argmax(index == k)))}: found {found}, expected {expected}")
-
-        sets = []
-        for k, text in enumerate(numbers):
-            try:
-                sets.append(class_set(text))
-            except ValueError as error:
-                raise fault(k, str(error), "different classes separated by commas") from None
+        sets, index = class_sets(
+            texts, lambda at, found: DataError(f"{place(at)}: found {found}, {EXPECTED}")
+        )
         given = {name for some in sets for name in some}
         names, spelled = _names(given, known)
         code_of = {name: code for code, name in enumerate(names)}
         for k, some in enumerate(sets):
             for name in some:
                 if spelled.get(name, name) not in code_of:
-                    raise fault(k, f"class {name!r}", f"a class of the model: {did_you_mean(name, names)}")
+                    where = place(int(np.argmax(index == k)))
+                    expected = f"a class of the model: {did_you_mean(name, names)}"
+                    raise DataError(f"{where}: found class {name!r}, expected {expected}")
         coded = [sorted(code_of[spelled.get(name, name)] for name in some) for some in sets]
         bounds = offsets_of([len(some) for some in coded])
         flat = np.array([code for some in coded for code in some], dtype=np.int32)

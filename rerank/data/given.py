@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.types import Floats, Index
@@ -86,7 +87,11 @@ def class_texts(classes: Any, n_items: int, source: str) -> StringColumn:
         if several and any("," in name or not name.strip() for name in known):
             raise DataError(f"{source}: a class of row {row} is empty or contains a comma: {entry!r}")
         texts.append(",".join(sorted(known)))
-    return StringColumn.from_strings(texts)
+
+    def fault(row: int, found: str) -> DataError:
+        return DataError(f"{source}: row {row + 1}: found {found}, {EXPECTED}")
+
+    return class_column(texts, fault)
 
 
 def _class_name(value: Any) -> str | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.formats.common import note, quoted
+from rerank.formats.common import contains, note, quoted
 from rerank.text import count
 
 _SAMPLE = 100  # lists whose texts are compared with references
@@ -20,6 +20,8 @@ _ABOVE_ZERO = 1e-3  # more than rounding
 
 def note_oddities(lists: CandidateLists) -> None:
     """Warn about each mistake that is found."""
+    if lists.classes is not None:
+        _note_separators(lists.classes, lists.source)
     if lists.list_ids is not None:
         _note_near_ids(lists.list_ids, lists.source)
     for name in lists.feature_names or ():
@@ -27,6 +29,14 @@ def note_oddities(lists: CandidateLists) -> None:
             _note_positive(lists, name)
     if lists.references:
         _note_references(lists)
+
+
+def _note_separators(classes: StringColumn, source: str) -> None:
+    """Warn if class names contain what separates classes elsewhere."""
+    odd = contains(classes, np.isin(classes.data, list(b";|")))
+    if np.any(odd):
+        name = quoted(classes[int(np.argmax(odd))])
+        note(f"{source}: {name} is the name of one class; several classes are separated by commas")
 
 
 def _note_near_ids(ids: StringColumn, source: str) -> None:

@@ -21,12 +21,12 @@ class Store(Format):
     """Every column of a set, also texts, references and statistics, without any parsing.
 
     Features come as they were stored (layout auto, whatever their dtype); another layout is a copy in
-    memory.
+    memory. With ``classes`` labels are left out; classes are there if they were stored.
     """
 
     name: ClassVar[str] = "store"
     summary: ClassVar[str] = "a directory of .npy files, memory-mapped, with every column"
-    honours: ClassVar[frozenset[str]] = frozenset({"layout"})
+    honours: ClassVar[frozenset[str]] = frozenset({"layout", "classes"})
     holds: ClassVar[frozenset[str]] = frozenset(COLUMNS)
 
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
@@ -36,6 +36,8 @@ class Store(Format):
             lists = read_store(path)
         except OSError as error:
             raise os_error(path, error) from None
+        if options.classes:
+            lists = lists.replace_labels(None)
         return _in_layout(_narrowed(lists), options.layout)
 
     def _write(self, lists: CandidateLists, path: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,12 @@ FULL = CandidateLists(
     source="full",
 )
 
+# Examples with classes, as formats that honour classes hold them.
+EXAMPLES = CandidateLists.from_arrays(
+    np.array([[1.0, 2.0], [0.0, -3.5], [1.0, 1e-7], [2.0, 8.0], [0.0, 0.0]]),
+    classes=["1", "", "1,3", "+2", "été"],
+)
+
 NAMES = FORMATS.names()
 WRITERS = [name for name in NAMES if FORMATS.get(name).holds]
 
@@ -173,6 +180,27 @@ def test_what_a_format_holds_reads_back_and_the_rest_is_reported(tmp_path: Path,
     read = [column for column in left if getattr(again, column) is not None]
     assert [column for column in read if same(column, FULL, again)] == [], "kept, but not declared in holds"
     assert reports == ([f"{tmp_path / 'set'}: {name} holds no {', '.join(left)}; left out"] if left else [])
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@pytest.mark.parametrize("ids", [None, ["a", "b", "a", "c", "c"]])
+@pytest.mark.parametrize("name", [name for name in WRITERS if "classes" in FORMATS.get(name).honours])
+def test_classes_read_back(tmp_path: Path, name: str, ids: list[str] | None, layout: str) -> None:
+    lists = EXAMPLES if layout == "dense" else replace(EXAMPLES, features=EXAMPLES.features.compressed())
+    lists = lists if ids is None else lists.regrouped(ids)
+    assert make(name).keeps(lists, "classes")
+    make(name).write(lists, str(tmp_path / "set"))
+    again = load(tmp_path / "set", format=name, classes=True)
+    for column in ("classes", "features", "labels", "list_ids", "rows"):
+        assert same(column, lists, again), column
+    assert again.offsets.tolist() == lists.offsets.tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_formats_without_classes_refuse_the_option(name: str) -> None:
+    if "classes" not in FORMATS.get(name).honours:
+        with pytest.raises(ConfigError, match="cannot honour classes=True"):
+            load("absent", format=name, classes=True)
 
 
 @pytest.mark.parametrize("source", WRITERS)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from reference import classes as reference
 from reference.make import full_lists
 
-from rerank.data.classes import ClassLabels, class_set, class_values, plain_number
+from rerank.data.classes import ClassLabels, class_values
+from rerank.data.columns.class_sets import class_set, plain_number
 from rerank.data.columns.strings import StringColumn
 from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
@@ -134,7 +135,7 @@ def test_classes_from_arrays():
     lists = CandidateLists.from_arrays(
         X, classes=[(), {"b", "a"}, "a, b", np.array([3, 1]), [2], "x"], group=[6]
     )
-    assert list(lists.classes) == ["", "a,b", "a, b", "1,3", "2", "x"]
+    assert list(lists.classes) == ["", "a,b", "a,b", "1,3", "2", "x"]
     assert lists.n_lists == 1
     lists = CandidateLists.from_arrays(X, classes=np.arange(6), qid=[1, 2, 1, 2, 1, 2])
     assert list(lists.classes) == ["0", "2", "4", "1", "3", "5"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from contracts.test_formats import FULL, LISTS
+from contracts.test_formats import EXAMPLES, FULL, LISTS
 from contracts.test_learners import fitted, installed, some_lists
 from reference.grown_trees import random_tree, text_of
 from reference.make import LAYOUTS, full_lists
@@ -55,6 +55,7 @@ SAMPLES: dict[str, list[Seed]] = {
     "svmlight": [
         Seed({"": b"2 qid:1 1:0.5 3:-1e-3 # d1\n0 qid:1 2:7 #docid = d2\n1 qid:2 1:1\n"}, {"missing": "nan"}),
         Seed({"": b"1 1:1 2:1\n0 1:1 7:1\n"}, {"feature_names": "names"}, {"names": b"1\ta\n7\tb\n"}),
+        Seed({"": b"1,3 1:0.5 # a\n 2:1\n+1,x 2:3\n\n"}, {"classes": True}),
         Seed({"": b"1 qid:x 0:1\n-1 qid:x 5:2.5\n"}, {"zero_based": True, "layout": "sparse"}),
     ],
     "moses": [
@@ -82,6 +83,7 @@ SAMPLES: dict[str, list[Seed]] = {
             {"": b'qid,label,x,"y z",text\n1,0.5,1,2,"a ""b"", c"\n1,,3,4,\n2,1,-1e9,0,d\n'},
             {"text_column": "text"},
         ),
+        Seed({"": b'species,x,id\n"a, b",1,1\n,2,2\n'}, {"classes": True, "label_column": "species"}),
         Seed({"": b"qid\tlabel\tx\n1\t0\t1\n1\t1\t2\n"}, {"missing": "nan"}),
     ],
     "jsonl": [
@@ -132,7 +134,10 @@ def _of_format(name: str, place: Path) -> Iterator[Seed]:
         return
     options = {"n_best": 2} if "n_best" in kind.honours else {}
     sets = [FULL, *LISTS.values(), *(full_lists(layout) for layout in LAYOUTS), some_lists()]
-    for lists in sets:
+    made = [(lists, options) for lists in sets]
+    if "classes" in kind.honours:
+        made.append((EXAMPLES, {"classes": True}))
+    for lists, options in made:
         files = _written(lambda path, lists=lists: kind().write(lists, str(path)), place, name, options)
         if files is not None:
             yield Seed(files, options)

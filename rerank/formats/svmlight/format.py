@@ -25,6 +25,7 @@ from rerank.formats.common import (
     unnamed_last,
 )
 from rerank.formats.feature_names import read_feature_names
+from rerank.formats.svmlight.classes import LabelTexts, written
 from rerank.formats.svmlight.read import open_source, read_lists
 from rerank.native.formats._write import SvmlightLines, most_values
 
@@ -44,13 +45,14 @@ class SVMLight(Format):
     the order of their first lines, and ``rows`` records the lines. A comment is the item's id; of LETOR's
     ``#docid = X ...`` the id is X. Indices count from 1: feature j is column j - 1. If the largest index is
     far above the number of features present, only these have columns, named by their indices (data.width).
+    With ``classes`` see ``svmlight.classes``.
     """
 
     name: ClassVar[str] = "svmlight"
     summary: ClassVar[str] = "label qid:ID index:value ... # comment (LETOR, LIBSVM, RankLib)"
     suffixes: ClassVar[tuple[str, ...]] = (".letor", ".svm", ".svmlight", ".libsvm", ".txt", ".dat")
     honours: ClassVar[frozenset[str]] = frozenset(
-        {"strict", "missing", "zero_based", "feature_names", "layout", "dtype"}
+        {"strict", "missing", "zero_based", "feature_names", "layout", "dtype", "classes"}
     )
 
     holds: ClassVar[frozenset[str]] = frozenset({"features", "labels", "list_ids", "item_ids", "rows"})
@@ -65,10 +67,16 @@ class SVMLight(Format):
         names = None
         if options.feature_names is not None:
             names = read_feature_names(options.feature_names, first=0 if options.zero_based else 1)
-        return read_lists(open_source(read_bytes(path), shown(path), options), names)
+        data, source = read_bytes(path), shown(path)
+        if not options.classes:
+            return read_lists(open_source(data, source, options), names)
+        labels = LabelTexts(data, source)
+        return labels.of(read_lists(open_source(labels.replaced, source, options), names))
 
     def _write(self, lists: CandidateLists, path: str) -> None:
-        labels = lists.labels
+        labels, classes = lists.labels, None
+        if labels is None and lists.classes is not None:
+            labels, classes = np.zeros(lists.n_items), written(lists, path)
         if labels is None or np.any(np.isnan(labels)):
             raise DataError(f"{path}: svmlight cannot hold items without a label; {STORE}")
         check_missing(lists, "svmlight", path)
@@ -86,12 +94,15 @@ class SVMLight(Format):
         sizes = _LINE_BOUND + _VALUE_BOUND * (most_values(matrix) + 1)
         if list_ids is not None:
             sizes += list_ids.lengths()[list_index]
-        if ids is not None:
-            sizes += ids.lengths()
+        for column in (ids, classes):
+            sizes += 0 if column is None else column.lengths()
         values = (matrix, unnamed_last(features), _indices(lists), np.ascontiguousarray(labels))
-        write_blocks(path, sizes[items], SvmlightLines(*values, items, list_index, list_ids, ids).render)
+        lines = SvmlightLines(*values, items, list_index, list_ids, ids, classes)
+        write_blocks(path, sizes[items], lines.render)
 
     def keeps(self, lists: CandidateLists, column: str) -> bool:
+        if column == "classes":  # they take the place of labels
+            return lists.labels is None
         if column == "feature_names":
             return lists.names() == list(map(str, _indices(lists).tolist()))
         return super().keeps(lists, column)
@@ -122,10 +133,11 @@ def _rising(lists: CandidateLists) -> CandidateLists:
 
 
 def _list_ids(lists: CandidateLists, path: str) -> StringColumn | None:
-    """The qids to write: the lists' ids or numbers, none for one list without an id."""
+    """The qids to write: the lists' ids or numbers, none for one list (or examples) without an id."""
     ids = lists.list_ids
+    are_classes = lists.labels is None
     if ids is None:
-        if lists.n_lists == 1:
+        if lists.n_lists == (lists.n_items if are_classes else 1):
             return None
         return StringColumn.from_strings(str(i + 1) for i in range(lists.n_lists))
     refuse_equal_ids(lists, "svmlight", path)

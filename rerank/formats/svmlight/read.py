@@ -144,11 +144,13 @@ def read_lists(source: Source, given: ColumnNames | None) -> CandidateLists:
     features, names = _named_features(source, shape, labels, spans, given)
     item_ids = _item_ids(source, spans)
     starts = np.flatnonzero(spans[:, 0] >= 0)
-    if not len(starts):
+    if len(starts):
+        offsets, rows, list_ids = _grouped(source, starts, spans[starts, 0], spans[starts, 1], len(labels))
+    elif source.options.classes:
+        offsets, rows, list_ids = offsets_of(np.ones(len(labels))), None, None
+    else:
         note(f"{source.path}: no qid: the file is one list of {count(len(labels), 'item')}")
         offsets, rows, list_ids = offsets_of([len(labels)]), None, None
-    else:
-        offsets, rows, list_ids = _grouped(source, starts, spans[starts, 0], spans[starts, 1], len(labels))
     return CandidateLists(
         offsets,
         **in_list_order(rows, features=features, labels=labels, item_ids=item_ids),

@@ -26,6 +26,13 @@ KNOWN = {
     "text_column": ITEM_NAMES["text"],
 }
 
+# Names of the columns of classes, and of lists of examples: a target is a class there.
+CLASSES = ("label", "labels", "class", "classes", "target")
+KNOWN_OF_CLASSES = KNOWN | {
+    "list_column": tuple(name for name in LISTS if name not in CLASSES),
+    "label_column": CLASSES,
+}
+
 _LOOKED_AT = 1000
 
 Fault = tuple[int, str, str]  # line, found, expected
@@ -35,7 +42,7 @@ Fault = tuple[int, str, str]  # line, found, expected
 class Roles:
     """The positions of columns in a row."""
 
-    lists: int
+    lists: int | None
     label: int | None
     id: int | None
     text: int | None
@@ -48,6 +55,7 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
 
     Raises FormatError if the header names a column twice, ConfigError if a column is absent.
     """
+    known = KNOWN_OF_CLASSES if options.classes else KNOWN
     place = {name: j for j, name in enumerate(header) if name}
     nameless = sum(not name for name in header)
     twice = first_repeated(filter(None, header))
@@ -62,22 +70,21 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
     if len(set(given.values())) < len(given):
         raise ConfigError(f"{source}: one column cannot be two of {', '.join(KNOWN)}")
     free = [name for name in place if name not in given.values()]
-    found = {option: next((name for name in names if name in free), "") for option, names in KNOWN.items()}
+    found = {option: next((name for name in names if name in free), "") for option, names in known.items()}
     found = {option: name for option, name in found.items() if name and option not in given}
     chosen = {**given, **found}
-    if "list_column" not in chosen:
+    if "list_column" not in chosen and not options.classes:
         near = next((f" (is it {quoted(name)}?)" for name in free[:1000] if resembled(name, LISTS)), "")
         expected = f"the name of the list's column by --list-column{near}"
         raise FormatError(source, 1, f"no column named {', '.join(LISTS)}", expected)
     if found:
         note(f"{source}: by the header, {', '.join(f'{option}={name}' for option, name in found.items())}")
-    spare = {name for names in KNOWN.values() for name in names}
+    spare = {name for names in known.values() for name in names}
     rest = [name for name in free if name not in found.values()]
-    note_resembling(source, (name for name in rest if name not in spare), LISTS)
+    note_resembling(source, (name for name in rest if name not in spare), known["list_column"])
     left = [quoted(name) for name in rest if name in spare] + ["one without a name"] * nameless
     features = [place[name] for name in rest if name not in spare]
     lists, label, item_id, text = (place.get(chosen.get(option, "")) for option in KNOWN)
-    assert lists is not None  # "list_column" is chosen
     return Roles(lists, label, item_id, text, features, left)
 
 

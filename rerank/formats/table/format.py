@@ -12,7 +12,7 @@ from rerank.errors import DataError
 from rerank.files import atomic_write, plain_suffix
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, in_input_order, refuse_equal_ids
-from rerank.formats.table.columns import KNOWN
+from rerank.formats.table.columns import CLASSES, KNOWN
 from rerank.formats.table.read import read_table
 
 _RESERVED = [name for names in KNOWN.values() for name in names]
@@ -35,12 +35,15 @@ class Table(Format):
 
     The separator is the comma (.csv), the tab (.tsv), or the one of them that the header contains. If rows
     of a list are not contiguous, they are brought together. A table has no first-best order.
+
+    With ``classes`` the label's column is text, also named labels, class, classes or target; several classes
+    in a cell are separated by commas. Without a column of lists each row is a list of its own.
     """
 
     name: ClassVar[str] = "table"
     summary: ClassVar[str] = "CSV or TSV with a header, an item per line, empty cells for missing values"
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv")
-    honours: ClassVar[frozenset[str]] = NAMED_COLUMN_OPTIONS
+    honours: ClassVar[frozenset[str]] = NAMED_COLUMN_OPTIONS | {"classes"}
     holds: ClassVar[frozenset[str]] = frozenset(
         {"features", "labels", "list_ids", "item_ids", "rows", "feature_names", "texts"}
     )
@@ -48,22 +51,29 @@ class Table(Format):
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
         return read_table(path, options)
 
+    def keeps(self, lists: CandidateLists, column: str) -> bool:
+        return _has_classes(lists) if column == "classes" else super().keeps(lists, column)
+
     def _write(self, lists: CandidateLists, path: str) -> None:
         """Write rows in the order of the input, separated by tabs if the path ends in .tsv."""
         _check(lists, path)
+        names = lists.names()
         delimiter = "\t" if plain_suffix(path) == ".tsv" else ","
         items = in_input_order(lists)
         list_index = lists.list_index
         header = ["list"]
         columns: list[Callable[[int], str]] = [lambda i: lists.list_id(int(list_index[i]))]
-        for name, strings in (("id", lists.item_ids), ("text", lists.texts)):
+        classes = lists.classes if _has_classes(lists) else None
+        if classes is not None and lists.n_lists == lists.n_items and lists.list_ids is None and names:
+            header, columns = [], []  # rows of examples need no list
+        for name, strings in (("id", lists.item_ids), ("text", lists.texts), ("label", classes)):
             if strings is not None:
                 header.append(name)
                 columns.append(strings.__getitem__)
         labels = lists.labels
         if labels is not None:
             header.append("label")
-        header += lists.names()
+        header += names
         with atomic_write(path) as file:
             file.write(_row(header, delimiter, path))
             for start in range(0, lists.n_items, _ROWS):
@@ -74,6 +84,11 @@ class Table(Format):
                     numbers = row if labels is None else [float(labels[item]), *row]
                     cells += ["" if number != number else repr(number) for number in numbers]
                     file.write(_row(cells, delimiter, path))
+
+
+def _has_classes(lists: CandidateLists) -> bool:
+    """Whether classes are written in the column of labels."""
+    return lists.labels is None and lists.classes is not None
 
 
 def _row(cells: list[str], delimiter: str, path: str) -> bytes:
@@ -95,7 +110,7 @@ def _check(lists: CandidateLists, path: str) -> None:
     names = lists.names()
     if len(set(names)) < len(names) or "" in names:
         raise DataError(f"{path}: a table needs features with names of their own; {STORE}")
-    for name in _RESERVED:
+    for name in (*_RESERVED, *(CLASSES if _has_classes(lists) else ())):
         if name in names:
             raise DataError(f"{path}: a table has a meaning for a column {name!r}; rename the feature")
     refuse_equal_ids(lists, "table", path)

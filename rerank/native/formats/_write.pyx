@@ -123,11 +123,12 @@ cdef inline unsigned char* put_pair(unsigned char* out, long long index, double 
 
 
 cdef class SvmlightLines(Lines):
-    """Lines ``label qid:ID index:value ... # id``.
+    """Lines ``label qid:ID index:value ... # id``; with classes (n_items), these instead of labels.
 
     Zeros of sparse and mixed rows are left out, but the first line of all names column ``last`` unless it is
-    -1. IN indices (n_features), of the columns in the file; labels and lists (n_items), lists = the list of
-    each item; items (n_lines), the item of each line; qids and ids, or None.
+    -1. A line without a class, qid and value names the first column. IN indices (n_features), of the columns
+    in the file; labels and lists (n_items), lists = the list of each item; items (n_lines), the item of each
+    line; qids, ids and classes, or None.
     """
 
     cdef long long last
@@ -137,14 +138,16 @@ cdef class SvmlightLines(Lines):
     cdef const long long* lists
     cdef Column qids
     cdef Column ids
+    cdef Column classes
 
     def __init__(
         self, Matrix matrix, long long last, const long long[::1] indices, const double[::1] labels,
-        const long long[::1] items, const long long[::1] lists, qids, ids,
+        const long long[::1] items, const long long[::1] lists, qids, ids, classes,
     ):
         cdef Strings of_lists = Strings(qids)
         cdef Strings of_items = Strings(ids)
-        self.held = (indices, labels, items, lists, of_lists, of_items)
+        cdef Strings of_classes = Strings(classes)
+        self.held = (indices, labels, items, lists, of_lists, of_items, of_classes)
         self.matrix = matrix
         self.last = last
         self.indices = &indices[0] if indices.shape[0] else NULL
@@ -153,13 +156,18 @@ cdef class SvmlightLines(Lines):
         self.lists = &lists[0]
         self.qids = of_lists.column
         self.ids = of_items.column
+        self.classes = of_classes.column
 
     cdef unsigned char* put(self, unsigned char* out, Py_ssize_t k) noexcept nogil:
         cdef const long long* indices = self.indices
+        cdef const unsigned char* start = out
         cdef bint zeros = self.matrix.rows.indptr == NULL
         cdef long long i = self.items[k]
         cdef Values v
-        out = put_number(out, self.labels[i])
+        if self.classes.bounds != NULL:
+            out = put_string(out, &self.classes, i)
+        else:
+            out = put_number(out, self.labels[i])
         if self.qids.bounds != NULL:
             memcpy(out, <const char*>b" qid:", 5)
             out = put_string(out + 5, &self.qids, self.lists[i])
@@ -169,6 +177,8 @@ cdef class SvmlightLines(Lines):
                 out = put_pair(out, indices[v.column], v.value)
         if k == 0 and self.last >= 0 and not zeros:
             out = put_pair(out, indices[self.last], 0.0)
+        if out == start:  # a blank line would be skipped
+            out = put_pair(out, indices[0], 0.0)
         if self.ids.bounds != NULL and self.ids.bounds[i + 1] > self.ids.bounds[i]:
             memcpy(out, <const char*>b" # ", 3)
             out = put_string(out + 3, &self.ids, i)

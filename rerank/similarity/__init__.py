@@ -1,5 +1,7 @@
 """Similarity of lists and items: assignments, kernels, Gram matrices."""
 
 from rerank.similarity.assignment import assign
+from rerank.similarity.matrices import gram
+from rerank.similarity.spectra import plane, repaired, spectrum
 
-__all__ = ["assign"]
+__all__ = ["assign", "gram", "plane", "repaired", "spectrum"]

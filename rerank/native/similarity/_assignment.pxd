@@ -278,3 +278,11 @@ cdef inline bint assign_cold(Problem* p) noexcept nogil:
     if n_free < 0:
         return False
     return augment_all(p, reduce_rows(p, n_free))
+
+
+cdef class Room:
+    """The space for one problem of at most n rows and m columns, n no more than m; v is set by its user."""
+
+    cdef Problem problem
+    cdef double[::1] cost  # (n * m), for costs that are made on the way
+    cdef tuple held

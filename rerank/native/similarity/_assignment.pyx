@@ -6,12 +6,6 @@ from rerank.native.similarity._assignment cimport Problem, assign_cold, assign_w
 
 
 cdef class Room:
-    """The space for one problem of at most n rows and m columns, n no more than m."""
-
-    cdef Problem problem
-    cdef double[::1] cost
-    cdef tuple held
-
     def __init__(self, Py_ssize_t n, Py_ssize_t m):
         cdef double[::1] distance = np.empty(m)
         cdef int[:, ::1] numbers = np.empty((5, m), dtype=np.int32)

@@ -1,0 +1,211 @@
+"""Principal axes of lists: the directions in which the items of a list differ most, and how much.
+
+The items of a list are centred. Its axes are the eigenvectors of their covariance (divided by the number of
+items), largest eigenvalue first; their signs are arbitrary. Features that are constant within the list, up to
+8 roundings of the largest magnitude, count as constant, and an axis whose standard deviation is within the
+rounding errors of the largest one is none.
+
+Axes of equal eigenvalues (1e-9 apart, relatively) are not unique. They are chosen by the features: the first
+one is the direction of their space that is nearest to one feature, the first feature on ties; then the next
+among those orthogonal to it. This does not depend on the order of the items, but on that of the features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from rerank import memory
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.layouts.base import require_dense
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense, Sparse
+from rerank.data.scaling import data_of, tolerance_of
+from rerank.data.types import Floats, Index, Ints
+from rerank.errors import DataError
+
+_TINY = 1e-300  # a range that counts as constant, as for scalings
+_TIED = 1e-9  # relative distance of equal eigenvalues
+_NEAR = 1e-6  # relative distance of features that are equally near to a space
+
+
+@dataclass(frozen=True, eq=False)
+class Axes:
+    """The axes of one list.
+
+    Attributes
+    ----------
+    columns : int32 (n), rising
+        The features that vary within the list.
+    vectors : float64 (m, n)
+        Orthogonal unit vectors over these columns.
+    eigenvalues : float64 (m), falling
+        Variances along the axes, in units of ``scale`` squared, which is needed for values up to 1e308.
+    total : float
+        The sum of all eigenvalues, also of those that were left out.
+    scale : float
+        Above 0.
+    """
+
+    columns: Ints
+    vectors: Floats
+    eigenvalues: Floats
+    total: float
+    scale: float
+
+
+@dataclass(frozen=True, eq=False)
+class PrincipalAxes:
+    """The first axes of all lists of a set, as kernels take them.
+
+    Attributes
+    ----------
+    bounds : int64 (n_lists + 1)
+        The columns of list i are ``columns[bounds[i]:bounds[i + 1]]``.
+    columns : int32 (n)
+    values : float64 (n, m)
+        The m unit vectors of a list in each of its columns; 0 for axes that it does not have.
+    eigenvalues : float64 (n_lists, m)
+        As shares of the list's variance; 0 for axes that it does not have.
+    counts : int64 (n_lists)
+        The number of axes of each list, at most m; 0 for a list of equal items.
+    """
+
+    bounds: Index
+    columns: Ints
+    values: Floats
+    eigenvalues: Floats
+    counts: Index
+
+    @property
+    def weights(self) -> Floats:
+        """The eigenvalues of each list divided by their norm, float64 (n_lists, m)."""
+        norms = np.sqrt(np.einsum("ij,ij->i", self.eigenvalues, self.eigenvalues))
+        return self.eigenvalues / np.where(norms > 0, norms, 1.0)[:, None]
+
+
+def check_comparable(lists: CandidateLists) -> None:
+    """Raise DataError if lists have no features, or missing ones."""
+    if lists.n_features == 0:
+        raise DataError(f"{lists.source}: no features; kernels on lists compare the features of items")
+    if lists.has_missing:
+        raise DataError(
+            f"{lists.source}: missing (NaN) features; kernels on lists need every value (--missing zero, or "
+            "--features without them)"
+        )
+
+
+def most_axes(lists: CandidateLists) -> int:
+    """Return a bound on the number of axes that any of the lists has, at least 1."""
+    return max(1, min(int(lists.lengths.max()) - 1, lists.n_features))
+
+
+def principal_axes(lists: CandidateLists, components: int) -> PrincipalAxes:
+    """Return the first axes of every list.
+
+    Parameters
+    ----------
+    lists
+        Lists without missing features.
+    components
+        The number of axes of each list; a list of n items has n - 1 at most.
+
+    Raises
+    ------
+    DataError, RerankError
+        If the lists have missing features or none, or there is no memory for the axes.
+    """
+    check_comparable(lists)
+    found = [axes_of(lists, i, components) for i in range(lists.n_lists)]
+    bounds = offsets_of([len(axes.columns) for axes in found])
+    memory.require(8 * components * int(bounds[-1]), f"the axes of {lists.n_lists:,} lists")
+    values = np.zeros((int(bounds[-1]), components))
+    eigenvalues = np.zeros((lists.n_lists, components))
+    counts = np.array([len(axes.eigenvalues) for axes in found], dtype=np.int64)
+    for i, axes in enumerate(found):
+        m = len(axes.eigenvalues)
+        values[bounds[i] : bounds[i + 1], :m] = axes.vectors.T
+        eigenvalues[i, :m] = axes.eigenvalues / axes.total if m else 0.0
+    columns = np.concatenate([axes.columns for axes in found])
+    return PrincipalAxes(bounds, columns, values, eigenvalues, counts)
+
+
+def axes_of(lists: CandidateLists, i: int, components: int | None = None) -> Axes:
+    """Return the axes of list ``i``, all of them or the first ``components``."""
+    columns, X = values_of(lists, i)
+    low, high = X.min(axis=0), X.max(axis=0)
+    tolerance = tolerance_of(lists.features.dtype) * np.maximum(np.abs(low), np.abs(high))
+    varying = np.flatnonzero(0.5 * high - 0.5 * low > 0.5 * np.maximum(tolerance, _TINY))
+    if len(varying) == 0:
+        return Axes(columns[:0], np.empty((0, 0)), np.empty(0), 0.0, 1.0)
+    X = 0.5 * X[:, varying]  # a difference of halves never overflows
+    X -= X[0].copy()
+    scale = float(np.abs(X).max())
+    X /= scale
+    X -= X.mean(axis=0)
+    values, vectors = _decomposed(X, lists, i)
+    total = float(np.sum(values))
+    values, vectors = _chosen(values, vectors, components or len(values))
+    return Axes(columns[varying], vectors, values, total, 2.0 * scale)
+
+
+def values_of(lists: CandidateLists, i: int) -> tuple[Ints, Floats]:
+    """Return the features that list ``i`` stores, int32 and rising, and their values, a new array."""
+    first, last = int(lists.offsets[i]), int(lists.offsets[i + 1])
+    features = lists.features
+    if isinstance(features, Dense):
+        values = features.values[first:last].astype(np.float64)
+        return np.arange(features.n_features, dtype=np.int32), values
+    part = features.take(slice(first, last)).compressed()
+    columns, places = np.unique(part.indices, return_inverse=True)
+    require_dense(last - first, len(columns))
+    local = Sparse(part.indptr, places.astype(np.int32), data_of(part), len(columns))
+    return columns.astype(np.int32), np.asarray(local.to_dense())
+
+
+def _decomposed(X: Floats, lists: CandidateLists, i: int) -> tuple[Floats, Floats]:
+    """The eigenvalues (m), falling, and eigenvectors (m, d) of centred items (n, d) that are no rounding."""
+    n, d = X.shape
+    try:
+        R = np.linalg.qr(X, mode="r") if n > 2 * d else X
+        singular, vectors = np.linalg.svd(R, full_matrices=False)[1:]
+    except np.linalg.LinAlgError:
+        raise DataError(
+            f"{lists.source}: the axes of list {lists.list_id(i)!r} could not be computed"
+        ) from None
+    m = max(1, np.count_nonzero(singular > singular[0] * max(n, d) * np.finfo(np.float64).eps))
+    return singular[:m] ** 2 / n, vectors[:m]
+
+
+def _chosen(values: Floats, vectors: Floats, m: int) -> tuple[Floats, Floats]:
+    """The first ``m`` eigenvalues and their axes, those of equal eigenvalues by the features."""
+    kept = min(m, len(values))
+    values, out = values.copy(), vectors[:kept].copy()
+    for first, last in _groups(values):
+        if first < kept and last - first > 1:
+            values[first:last] = values[first:last].mean()
+            out[first:last] = _by_feature(vectors[first:last], min(last, kept) - first)
+    return values[:kept], out
+
+
+def _groups(values: Floats) -> Iterator[tuple[int, int]]:
+    """The first and one after the last of neighbouring eigenvalues that are equal."""
+    apart = np.flatnonzero(values[:-1] - values[1:] > _TIED * values[:-1]) + 1
+    ends = [0, *apart.tolist(), len(values)]
+    return pairwise(ends)
+
+
+def _by_feature(basis: Floats, m: int) -> Floats:
+    """``m`` orthogonal unit vectors of the space of ``basis`` (g, d), each nearest to one feature."""
+    out = np.empty((m, basis.shape[1]))
+    left = basis.copy()  # the space that is left, (g, d)
+    for k in range(m):
+        near = np.einsum("ij,ij->j", left, left)
+        j = int(np.flatnonzero(near >= (1.0 - _NEAR) * near.max())[0])
+        direction = left[:, j] / np.sqrt(near[j])  # in the coordinates of the basis
+        out[k] = direction @ left
+        left -= np.outer(direction, out[k])
+    return out

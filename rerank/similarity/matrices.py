@@ -1,0 +1,95 @@
+"""Gram matrices: the similarity of every list to every other, in blocks of rows on several threads."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from rerank import memory, parallel
+from rerank.data.alignment import aligned
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
+from rerank.errors import DataError, DataNote
+from rerank.similarity.base import KERNELS, Prepared
+from rerank.text import count
+
+_PAIRS = 1 << 18  # of a block of rows
+
+
+def gram(
+    lists: CandidateLists,
+    other: CandidateLists | None = None,
+    kernel: str = "list",
+    *,
+    jobs: int | None = None,
+    out: Floats | None = None,
+    **settings: Any,
+) -> Floats:
+    """Return the similarity of every list to every list of ``other``, or of ``lists`` itself.
+
+    Features are compared as they are: bring them to comparable units first (``data.scaling``). A list of
+    equal items has no axes, and the similarity 0 to every list, also to itself, by all kernels but
+    ``bhattacharyya``; a DataNote reports how many there are.
+
+    Parameters
+    ----------
+    lists, other : CandidateLists
+        Features of ``other`` are matched to those of ``lists`` as those of a test set to a model's.
+    kernel : str
+        ``list``, ``angles``, ``angles-subspace``, ``bhattacharyya``; see ``rerank list kernels``.
+    jobs : int, optional
+        Threads, 0 = one per core, None = as ``rerank.parallel.using`` says. The result is the same for any.
+    out : float64 (n_lists, n_other), optional
+        The array to fill, such as one of ``numpy.lib.format.open_memmap`` for more lists than memory holds.
+    **settings
+        Those of the kernel: ``components`` (5), the number of principal axes; for ``bhattacharyya``
+        ``ridge``.
+
+    Returns
+    -------
+    float64 (n_lists, n_other)
+        ``out`` if given. Without ``other`` it is symmetric.
+
+    Raises
+    ------
+    ConfigError, DataError, RerankError
+        If the kernel or a setting is unknown, features are missing or have nothing in common, ``out`` has
+        another shape, or there is no memory for the matrix.
+
+    Examples
+    --------
+    >>> from rerank import CandidateLists
+    >>> from rerank.similarity import gram
+    >>> lists = CandidateLists.from_arrays([[0, 0], [2, 0], [1, 1], [5, 2], [5, 3]], group=[2, 3])
+    >>> gram(lists).round(3).tolist()
+    [[1.0, 0.992], [0.992, 1.0]]
+    """
+    made = KERNELS.get(kernel)(**settings)
+    if other is not None:
+        other = aligned(other, lists.names(), f"{lists.source}", selection=lists.selection)
+    mine, theirs = made.prepare(lists, other)
+    for one, source in dict.fromkeys(((mine, lists.source), (theirs, (other or lists).source))):
+        if len(one.empty):
+            text = f"{count(len(one.empty), 'list')} of equal items: similarity 0 to every list"
+            warnings.warn(f"{source}: {text}", DataNote, stacklevel=2)
+    with parallel.using(jobs):
+        return filled(mine, theirs, out)
+
+
+def filled(mine: Prepared, theirs: Prepared, out: Floats | None = None) -> Floats:
+    """Return the Gram matrix of prepared lists; see ``gram``."""
+    shape = (mine.n, theirs.n)
+    if out is None:
+        memory.require(8 * mine.n * theirs.n, f"a Gram matrix of {mine.n:,} x {theirs.n:,}")
+        out = np.zeros(shape)
+    if out.shape != shape or out.dtype != np.float64 or not out.flags.c_contiguous:
+        raise DataError(f"out: found {out.dtype} {out.shape}, expected a C-contiguous float64 array {shape}")
+    same = mine is theirs
+    step = max(1, min(_PAIRS // max(1, theirs.n), -(-mine.n // (4 * parallel.jobs()))))
+    blocks = [(theirs, first, min(first + step, mine.n), out) for first in range(0, mine.n, step)]
+    parallel.each(mine.fill, blocks, threads=True)
+    for i in range(1, mine.n if same else 0):
+        out[i, :i] = out[:i, i]
+    return out

@@ -66,16 +66,16 @@ class ClassLabels:
         sets, index = class_sets(
             texts, lambda at, found: DataError(f"{place(at)}: found {found}, {EXPECTED}")
         )
-        given = {name for some in sets for name in some}
-        names, spelled = _names(given, known)
-        code_of = {name: code for code, name in enumerate(names)}
+        names = ordered_names(name for some in sets for name in some) if known is None else tuple(known)
+        code_of = coder(names)
+        coded = []
         for k, some in enumerate(sets):
-            for name in some:
-                if spelled.get(name, name) not in code_of:
-                    where = place(int(np.argmax(index == k)))
-                    expected = f"a class of the model: {did_you_mean(name, names)}"
-                    raise DataError(f"{where}: found class {name!r}, expected {expected}")
-        coded = [sorted(code_of[spelled.get(name, name)] for name in some) for some in sets]
+            codes = [code_of(name) for name in some]
+            if None in codes:
+                where, name = place(int(np.argmax(index == k))), some[codes.index(None)]
+                expected = f"a class of the model: {did_you_mean(name, names)}"
+                raise DataError(f"{where}: found class {name!r}, expected {expected}")
+            coded.append(sorted(code for code in codes if code is not None))
         bounds = offsets_of([len(some) for some in coded])
         flat = np.array([code for some in coded for code in some], dtype=np.int32)
         places, offsets = places_of(bounds, index)
@@ -111,13 +111,22 @@ def example_of(lists: CandidateLists, item: int) -> str:
     return f"example {(item if lists.rows is None else int(lists.rows[item])) + 1}"
 
 
-def _names(given: set[str], known: Sequence[str] | None) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The class names in their order, and the names that are spelled in another way here."""
-    numeric = {name: plain_number(name) for name in (given if known is None else (*known, *given))}
-    if not all(numeric[name] for name in (given if known is None else known)):
-        return (tuple(sorted(given)) if known is None else tuple(known)), {}
-    plain = {name: value for name, value in numeric.items() if value is not None}
-    if known is None:
-        return tuple(sorted(set(plain.values()), key=Decimal)), plain
-    own = {plain[name]: name for name in known}
-    return tuple(known), {name: own.get(value, name) for name, value in plain.items()}
+def ordered_names(given: Iterable[str]) -> tuple[str, ...]:
+    """Return class names in their order: by value if all are numbers, which are one if equal, or as text."""
+    names = set(given)
+    numbers = {plain_number(name) for name in names}
+    if None in numbers:
+        return tuple(sorted(names))
+    return tuple(sorted((number for number in numbers if number is not None), key=Decimal))
+
+
+def coder(names: Sequence[str]) -> Callable[[str], int | None]:
+    """Return the function from a class name to its place among ``names``, None for an unknown one.
+
+    If all of ``names`` are numbers, names are compared as numbers.
+    """
+    plain = [plain_number(name) for name in names]
+    if None in plain:
+        return {name: code for code, name in enumerate(names)}.get
+    codes = {number: code for code, number in enumerate(plain)}
+    return lambda name: codes.get(plain_number(name) or name)

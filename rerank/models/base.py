@@ -148,6 +148,10 @@ class Model(ABC):
         """Return what ``rerank show`` prints after the weights of ``explain``, by feature."""
         return {}
 
+    def described(self) -> dict[str, Any]:
+        """Return further facts of this kind of model for ``rerank show``, by name."""
+        return {}
+
     def step_shares(self) -> list[tuple[str, float]]:
         """Return each feature's share of the magnitudes of all steps, the largest first.
 

@@ -19,6 +19,7 @@ def _parts(model: Model) -> dict[str, Any]:
         "kind": model.kind,
         "learner": training["learner"],
         "settings": training["settings"],
+        **model.described(),
         "scaling": model.scaling_name,
         "data": {name: value for name, value in training["data"].items() if name != "sketch"},
         "rounds": training["rounds"],
@@ -52,7 +53,7 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     parts, training = _parts(model), model.training
     rows = [("model", parts["kind"]), ("learner", parts["learner"] or "unknown")]
     parts["rounds"] = {name: value for name, value in parts["rounds"].items() if not isinstance(value, list)}
-    shown = ("settings", "scaling", "data", "rounds", "notes")
+    shown = ("settings", *model.described(), "scaling", "data", "rounds", "notes")
     rows += [(name, _flat(parts[name])) for name in shown if parts.get(name)]
     rows += [("choice", line.strip()) for line in choice_lines(training)[:2]]
     rows += [("base", line) for line in base_lines(training)]

@@ -27,6 +27,7 @@ from rerank.formats import FORMATS, load
 from rerank.formats.weights import WEIGHTS, write_weights
 from rerank.learners.base import LEARNERS
 from rerank.models.base import MODELS
+from rerank.models.classes import ClassesModel
 from rerank.models.trees import TreeModel
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -154,6 +155,9 @@ def _models(place: Path) -> Iterator[tuple[str, Files]]:
         (name, fit(make_learner("perceptron", {"rounds": 2}), lists, metric="nDCG@5", scaling=name))
         for name in SCALINGS
     ]
+    width = lists.n_features
+    classes = ClassesModel(lists.names(), np.eye(3, width), ("a", "b", "é"), "multiclass", reject=True)
+    made.append(("classes", classes))
     made.append(("voted", fitted("perceptron", lists, average="voted")))
     made[0][1].keep_margin = np.inf
     made[1][1].keep_margin = 0.5

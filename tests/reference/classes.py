@@ -29,3 +29,16 @@ def labels(texts):
         given = set().union(*sets)
     names = sorted(given)
     return names, [sorted(names.index(name) for name in some) for some in sets]
+
+
+def predicted(names, decode, reject, t):
+    """What a model of classes predicts for the scores t of one example, as text."""
+    if decode == "binary":
+        return names[1] if t[0] > 0 else names[0]
+    if decode == "multilabel":
+        return ",".join(name for name, score in zip(names, t, strict=True) if score > 0)
+    order = sorted(range(len(t)), key=lambda c: (-t[c], c))
+    if decode == "multilabel-ranking":
+        return ",".join(names[c] for c in order)
+    refuse = reject and sum(t) / len(t) ** 0.5 > t[order[0]]
+    return "REJECT" if refuse else names[order[0]]

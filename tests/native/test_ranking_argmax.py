@@ -64,9 +64,8 @@ def ranked(scores, gains, by_position, scales, lengths=None):
     """Positions and items of lists."""
     offsets = np.concatenate([[0], np.cumsum([len(scores)] if lengths is None else lengths)])
     out = np.full((2, len(scores)), -1, dtype=np.int32)
-    _ranking_argmax.argmax(
-        offsets, scores, gains, by_position, np.atleast_2d(np.array(scales, dtype=float)), out[0], out[1]
-    )
+    scales = np.atleast_2d(np.array(scales, dtype=float))
+    assert _ranking_argmax.argmax(offsets, scores, gains, by_position, scales, out[0], out[1]) == -1
     return out
 
 
@@ -121,3 +120,35 @@ def test_lists_in_one_call_are_as_alone():
     )
     alone = [ranked(*part) for part in parts]
     assert np.array_equal(whole, np.concatenate(alone, axis=1))
+
+
+@pytest.mark.parametrize("f", F)
+def test_long_lists(f):
+    rng = np.random.default_rng(10)
+    for scores, labels in itertools.product(("margin", "tied", "wide"), ("letor", "three", "all")):
+        check(rng, 333, largest_by_scipy, scores, labels, "log", f)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e301])
+@pytest.mark.parametrize("which", [0, 1])
+def test_out_of_range(value, which):
+    rng = np.random.default_rng(2)
+    scores, gains, by_position, scales = problem(rng, 30, "random", "letor", "log", "-i")
+    (scores, gains)[which][17] = value
+    out = np.full((2, 30), -1, dtype=np.int32)
+    offsets = np.array([0, 10, 20, 30])
+    scales = np.array([scales] * 3) if which == 0 else np.ones((3, 2))
+    assert _ranking_argmax.argmax(offsets, scores, gains, by_position, scales, out[0], out[1]) == 1
+    assert (out[:, 10:20] == np.arange(10)).all()
+    assert (np.sort(out[:, :10]) == np.arange(10)).all()
+
+
+def test_no_list():
+    nothing = np.empty(0)
+    none = np.empty(0, dtype=np.int32)
+    assert (
+        _ranking_argmax.argmax(
+            np.zeros(1, dtype=np.int64), nothing, nothing, np.empty((2, 0)), np.empty((0, 2)), none, none
+        )
+        == -1
+    )

@@ -17,14 +17,15 @@ def predict(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by 'rerank train'.")],
     data: Annotated[str, typer.Argument(metavar="DATA", help="Lists to score; - is standard input.")],
     as_: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--as",
-            metavar="scores|grades|table|run|nbest|best",
-            help="One score per input line; one predicted label per input line; list, item, rank and score; "
-            "a TREC run; the file reordered; the best candidate of each list.",
+            metavar="scores|grades|classes|table|run|nbest|best",
+            help="One score per input line; one predicted label per input line; one prediction per example "
+            "(default of models of classes); list, item, rank and score; a TREC run; the file reordered; "
+            "the best candidate of each list.",
         ),
-    ] = "scores",
+    ] = None,
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="FILE", help="File to write; - is standard output.")
     ] = "-",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from rerank.data.alignment import aligned
@@ -58,6 +58,9 @@ class Plan:
 
     def check(self, learner: Learner) -> Setup:
         """Return how lists are prepared; raise ConfigError at what can be refused before lists are read."""
+        plain = Plan(scaling=self.scaling)
+        names = [one.name for one in fields(self)]
+        refuse_with_classes(learner, [name for name in names if getattr(self, name) != getattr(plain, name)])
         self.tuning()
         metric = parse(self.metric) if isinstance(self.metric, str) else self.metric
         setup = Setup(metric, self.scaling, checked_scale(self.base_scale), self.initial)
@@ -74,6 +77,12 @@ class Plan:
         if folds is not None and "folds" not in (self.tune_base, self.choose):
             raise ConfigError(f"folds={folds} has no effect without tune_base=folds or choose=folds")
         return BaseTuning(self.tune_base, FOLDS if folds is None else folds)
+
+
+def refuse_with_classes(learner: Learner, given: Sequence[str]) -> None:
+    """Raise ConfigError if a learner of classes is given any of these, which work on scores of lists."""
+    if learner.reads_classes and given:
+        raise ConfigError(f"{given[0]}: not used by learner {learner.name} for tasks with classes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +107,7 @@ def fit_by(plan: Plan, learner: Learner, lists: CandidateLists, dev: CandidateLi
         ConfigError, DataError or FitError.
     """
     setup, tuning = plan.check(learner), plan.tuning()
+    refuse_with_classes(learner, [] if dev is None else ["dev"])
     chosen = None
     if plan.choose != "none":
         if dev is not None:
@@ -109,6 +119,10 @@ def fit_by(plan: Plan, learner: Learner, lists: CandidateLists, dev: CandidateLi
         if plan.seeds == 1:
             tuning = replace(tuning, known=chosen.change)
     scaling = scaling_for(learner, setup.scaling, lists)
+    if learner.reads_classes and scaling.startswith("list-") and lists.n_lists == lists.n_items:
+        raise ConfigError(
+            f"scaling {scaling}: {lists.source} has one example per list, whose scale is unknown"
+        )
     prepared = prepare(lists, dev, setup.metric, scaling, setup.initial, setup.base_scale)
     runs = None
     if plan.seeds > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from rerank.data.labels import parse_quantiser
@@ -19,6 +19,7 @@ from rerank.experiment.sources import Data, inputs_of, read_lists
 from rerank.files import write_lines
 from rerank.formats import format_of
 from rerank.models.base import Model, load_model
+from rerank.models.classes import ClassesModel
 from rerank.reading import Reading
 from rerank.report import predictions
 from rerank.report.contents import Contents, describe
@@ -34,7 +35,7 @@ class Predicted:
 
     lists: CandidateLists
     model: Model
-    scores: Floats
+    scores: Floats  # of a model of classes: (n_items, n_outputs)
     switched: int | None  # lists in which the keep margin lets another item than the first-best win
 
 
@@ -43,7 +44,7 @@ def predict_file(
     data: Data,
     out: str = "-",
     *,
-    as_: str = "scores",
+    as_: str | None = None,
     tag: str | None = None,
     keep_margin: str | None = None,
     reading: Reading | None = None,
@@ -56,7 +57,8 @@ def predict_file(
     data : a file of lists, or CandidateLists.
     out : the file to write, "-" = standard output.
     as_ : "scores" or "grades", one per input line; "table"; "run", a TREC run; "nbest", the lists in their
-        own format, best first; "best", the best candidate of each list.
+        own format, best first; "best", the best candidate of each list. Models of classes: "classes", one
+        prediction per example; "scores", those of all outputs; "table". None = classes or scores.
     tag : name of a TREC run; None = rerank.
     keep_margin : in place of the model's: a number, inf, or none.
     reading : how the file is read; ``strict`` refuses features that the model does not know.
@@ -67,10 +69,10 @@ def predict_file(
         If the model or the lists cannot be read, or the output does not use a setting.
     """
     reading = reading or Reading()
-    writer = predictions.writer(as_)
+    writer = predictions.writer(as_ or "scores")
     grades = as_ == "grades"
     if tag is not None and as_ != "run":
-        raise ConfigError(f"--tag: not used by --as {as_}, expected --as run")
+        raise ConfigError(f"--tag: not used by --as {as_ or 'scores'}, expected --as run")
     if keep_margin is not None and grades:
         raise ConfigError("--keep-margin changes which item is chosen, not the labels of --as grades")
     format = reading.format
@@ -80,6 +82,10 @@ def predict_file(
         format = format_of(os.fspath(data))
     check_outputs({"--out": out}, inputs_of(data, reading, model if isinstance(model, str) else None))
     scorer = load_model(model) if isinstance(model, str) else model
+    if isinstance(scorer, ClassesModel):
+        return _predict_classes(scorer, data, out, as_, keep_margin, reading)
+    if as_ == "classes":
+        raise ConfigError(f"--as classes: a model of kind {scorer.kind} predicts no classes")
     if grades:
         grader(scorer)  # refuses models without grades before the data is read
     elif keep_margin is not None:
@@ -97,6 +103,26 @@ def predict_file(
     else:
         write_lines(out, writer(lists, items, tag or "rerank"))
     return found
+
+
+def _predict_classes(
+    model: ClassesModel, data: Data, out: str, as_: str | None, keep_margin: str | None, reading: Reading
+) -> Predicted:
+    """``predict_file`` of a model of classes."""
+    as_ = as_ or "classes"
+    writers: dict[str, Callable[[Floats], Iterable[str]]] = {
+        "classes": model.decoded,
+        "scores": predictions.output_lines,
+        "table": lambda scores: predictions.class_table(scores, model.outputs, model.ranked(scores)),
+    }
+    if as_ not in writers:
+        raise ConfigError(f"--as {as_}: a model of classes predicts {', '.join(writers)}")
+    if keep_margin is not None:
+        raise ConfigError("--keep-margin is for models of lists, this one is of classes")
+    lists = read_lists(data, reading.model_copy(update={"classes": True}))
+    scores = model.class_scores(lists, strict=reading.strict)
+    write_lines(out, writers[as_](scores))
+    return Predicted(lists, model, scores, None)
 
 
 def grader(model: Model) -> Callable[..., Floats]:

@@ -24,7 +24,7 @@ from rerank.experiment.derive import labelled, with_quantised
 from rerank.experiment.fitting import Margin
 from rerank.experiment.notes import note_trained_on
 from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
-from rerank.experiment.plans import Plan, fit_by
+from rerank.experiment.plans import Plan, fit_by, refuse_with_classes
 from rerank.experiment.seeds import Runs
 from rerank.experiment.sources import check_inputs
 from rerank.files import write_lines
@@ -201,6 +201,8 @@ def inputs_of_training(config: TrainConfig) -> TrainInputs:
     """Check a configuration and read its files; errors are those of ``train_from``."""
     learner = learner_of(config)
     _check_config(config, learner)
+    if learner.reads_classes:
+        config = config.model_copy(update={"data": config.data.model_copy(update={"classes": True})})
     data = config.data
     quantiser = None if data.quantise is None else parse_quantiser(data.quantise)
     lists = _load(config, "train")
@@ -323,6 +325,10 @@ def _check_config(config: TrainConfig, learner: Learner) -> None:
         for key in keys:
             if n > 1 and getattr(data, key):
                 raise ConfigError(f"data.{key}: belongs to one file of lists, found {n} in data.{part}")
+    if data.classes and not learner.reads_classes:
+        raise ConfigError(f"data.classes: learner {learner.name} learns from labels with these settings")
+    own = [name for name in ("dev", "label", "quantise", "refs") if getattr(data, name)]
+    refuse_with_classes(learner, [f"data.{name}" for name in own])
     check_inputs(data.files())
     if data.init is not None and not learner.accepts_initial:
         raise ConfigError(f"learner {learner.name} accepts no initial weights (--init, data.init)")

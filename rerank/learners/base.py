@@ -53,7 +53,7 @@ class Learner(Settings):
     needs_features
         It refuses lists without features.
     needs_labels
-        It learns from labels.
+        It learns from labels, or if ``reads_classes`` from classes.
     needs_judge
         It optimises a metric.
     needs_selecting
@@ -140,6 +140,11 @@ class Learner(Settings):
         return model
 
     @property
+    def reads_classes(self) -> bool:
+        """Whether these settings learn from examples with classes (data.classes), not from labels."""
+        return False
+
+    @property
     def chooses_on_dev(self) -> bool:
         """Whether these settings choose a model by its value on the dev lists."""
         return getattr(self, "keep", "last") == "best"
@@ -168,9 +173,7 @@ class Learner(Settings):
                 raise FitError(f"learner {self.name} accepts no {what}")
         if self.needs_features and lists.n_features == 0:
             raise FitError(f"{lists.source}: no features; learner {self.name} learns from features")
-        if self.needs_labels and not lists.judged_lists().any():
-            hint = " (--label sBLEU makes them from the references)" if lists.references else ""
-            raise FitError(f"{lists.source}: no judged item; learner {self.name} learns from labels{hint}")
+        self._check_judgements(lists)
         kind = "a metric of single candidates (BLEU, WER, label@1)" if self.needs_selecting else "a metric"
         if self.needs_judge and judge is None:
             raise FitError(f"learner {self.name} needs {kind}; give one (--metric, metric=)")
@@ -187,6 +190,19 @@ class Learner(Settings):
             raise FitError(f"learner {self.name}: keep=best needs a development set and a metric")
         if keep == "train" and judge is None:
             raise FitError(f"learner {self.name}: keep=train needs a metric; give one (--metric, metric=)")
+
+    def _check_judgements(self, lists: CandidateLists) -> None:
+        """Raises FitError without the classes or labels that these settings learn from."""
+        if self.reads_classes:
+            if lists.classes is None:
+                raise FitError(
+                    f"{lists.source}: no classes; learner {self.name} learns from them (--classes)"
+                )
+        elif self.needs_labels and not lists.judged_lists().any():
+            hint = " (--label sBLEU makes them from the references)" if lists.references else ""
+            if lists.classes is not None:
+                hint = ", not from classes (--classes)"
+            raise FitError(f"{lists.source}: no judged item; learner {self.name} learns from labels{hint}")
 
     @abstractmethod
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:

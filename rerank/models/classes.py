@@ -92,6 +92,11 @@ class ClassesModel(Model):
         self.decode = decode
         self.reject = reject
 
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The class of each score: a binary model has one score, of its second class."""
+        return self.classes[1:] if self.decode == "binary" else self.classes
+
     def class_scores(self, lists: CandidateLists, *, strict: bool = False) -> Floats:
         """Return the scores of each example, float64 (n_items, n_outputs), in the order of the caller's rows.
 
@@ -167,10 +172,9 @@ class ClassesModel(Model):
 
     def explain(self) -> list[tuple[str, float]]:
         """Return the weights and constants of all outputs with their classes, largest magnitude first."""
-        outputs = self.classes[1:] if self.decode == "binary" else self.classes
         rows = [
             (f"{name} [{output}]", weight)
-            for output, row, constant in zip(outputs, self.weights, self.bias, strict=True)
+            for output, row, constant in zip(self.outputs, self.weights, self.bias, strict=True)
             for name, weight in zip(
                 (*self.feature_names, "(constant)"), (*row.tolist(), float(constant)), strict=True
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,7 +110,20 @@ def _ranked(lists: CandidateLists, scores: Floats, order: Index) -> Iterator[tup
             yield list_id, name, at - first + 1, values[at]
 
 
+def output_lines(scores: Floats) -> Iterator[str]:
+    """Yield the scores (n, n_outputs) of all outputs of a model of classes, an example per line."""
+    return ("\t".join(map(repr, row)) for row in scores.tolist())
+
+
+def class_table(scores: Floats, outputs: Sequence[str], order: Index) -> Iterator[str]:
+    """Yield ``example \t class \t rank \t score``, each example from its best class down."""
+    for number, (row, places) in enumerate(zip(scores.tolist(), order.tolist(), strict=True), 1):
+        for rank, c in enumerate(places, 1):
+            yield f"{number}\t{outputs[c]}\t{rank}\t{row[c]!r}"
+
+
 WRITERS: dict[str, Writer] = {
+    "classes": score_lines,  # of models of classes, see ClassesModel.decoded
     "scores": score_lines,
     "grades": grade_lines,  # takes grades, not scores
     "table": table_lines,

@@ -29,7 +29,7 @@ def compare(
     *,
     reading: Reading,
 ) -> None:
-    """Test every two systems: bootstrap, randomisation, Wilcoxon, t, Holm's correction.
+    """Test every two systems: bootstrap, randomisation, Wilcoxon, t, McNemar, Holm's correction.
 
     \b
     rerank compare test.txt a.scores b.scores c.scores --metric AP

@@ -14,6 +14,12 @@ from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
+from rerank.evaluation.power import (
+    detectable_by_mcnemar,
+    detectable_difference,
+    mcnemar_p,
+    unit_of_outcomes,
+)
 from rerank.evaluation.significance import (
     SEED,
     bootstrap_p,
@@ -44,6 +50,11 @@ class Pair:
         Two-sided; None if there is nothing to test.
     p_sacrebleu : float, optional
         The bootstrap's p as sacrebleu computes it, about half of p_bootstrap.
+    p_mcnemar : float, optional
+        Exact and two-sided; None if a list's value can be other than 0 and 1 (or 100).
+    detectable, detectable_mcnemar : float, optional
+        The smallest difference that tests of these lists find in 80 % of samples, and that McNemar's finds
+        (see ``evaluation.power``); None if there is none.
     holm : float, optional
         p_bootstrap corrected for all pairs of the metric.
     wins, ties, losses : int
@@ -62,6 +73,9 @@ class Pair:
     p_wilcoxon: float | None
     p_t: float | None
     p_sacrebleu: float | None
+    p_mcnemar: float | None
+    detectable: float | None
+    detectable_mcnemar: float | None
     wins: int
     ties: int
     losses: int
@@ -188,20 +202,28 @@ def _pair(
         np.asarray(judge.score_from_sums(s)) for s in randomised_sums(rows[a], rows[b], samples, seed)
     )
     wins, ties, losses = wins_ties_losses(list_a, list_b, judge.better)
-    one_list = wins + ties + losses == 1  # every resample is the same
+    differing = sampled[a] - sampled[b]
+    counted = wins + ties + losses
+    one_list = counted == 1  # every resample is the same
+    error = float(np.std(differing[np.isfinite(differing)])) if counted else float("nan")
+    unit = unit_of_outcomes(list_a, list_b)
+    by_mcnemar = None if unit is None else detectable_by_mcnemar(wins + losses, counted, level)
     return Pair(
         a,
         b,
         value_a,
         value_b,
         difference,
-        ci=interval(sampled[a] - sampled[b], level),
+        ci=interval(differing, level),
         p_bootstrap=None if one_list else bootstrap_p(sampled[a], sampled[b], difference),
         holm=None,
         p_randomisation=randomisation_p(swapped_a, swapped_b, difference),
         p_wilcoxon=wilcoxon_p(list_a - list_b),
         p_t=paired_t_p(list_a - list_b),
-        p_sacrebleu=None if one_list else _sacrebleu_p(sampled[a] - sampled[b], difference),
+        p_sacrebleu=None if one_list else _sacrebleu_p(differing, difference),
+        p_mcnemar=None if unit is None else mcnemar_p(wins, losses),
+        detectable=detectable_difference(error, counted, level),
+        detectable_mcnemar=None if unit is None or by_mcnemar is None else unit * by_mcnemar,
         wins=wins,
         ties=ties,
         losses=losses,

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from rerank.evaluation.compare import Comparisons, Pair
+from rerank.evaluation.power import POWER
 from rerank.report.table import drawn, table
 from rerank.report.tables import SIGNIFICANT, p_text
 from rerank.text import count
 
 NAMES = ("A", "B", "value A", "value B", "A - B", "interval")
-HEADS = (*NAMES, "p", "Holm", "rand.", "Wilcoxon", "t", "won/tied/lost")
+HEADS = (*NAMES, "p", "Holm", "rand.", "Wilcoxon", "t", "won/tied/lost", "detectable")
+OF_OUTCOMES = ("McNemar", "detectable")  # further columns of measures that are 0 or 1 in every list
+_OF_MCNEMAR = "McNemar: exact test of lists won and lost, and the difference that it detects"
 
 
 def comparison_text(found: Comparisons) -> str:
     """Return the whole report: a table for each metric, then how it was made."""
     out = []
     for name, pairs in found.pairs.items():
-        rows = [_cells(pair, found.digits[name]) for pair in pairs]
-        out += [found.typed[name], *drawn(table(HEADS, rows, left=2)), ""]
+        digits = found.digits[name]
+        rows: list[tuple[str, ...]] = [_cells(pair, digits) for pair in pairs]
+        heads: tuple[str, ...] = HEADS
+        if any(pair.p_mcnemar is not None for pair in pairs):
+            heads = (*HEADS, *OF_OUTCOMES)
+            rows = [(*row, *_outcome_cells(pair, digits)) for row, pair in zip(rows, pairs, strict=True)]
+        out += [found.typed[name], *drawn(table(heads, rows, left=2)), ""]
     return "\n".join([*out, *_notes(found), ""])
 
 
@@ -36,18 +44,31 @@ def _cells(pair: Pair, digits: int) -> tuple[str, ...]:
         p_text(pair.p_wilcoxon),
         p_text(pair.p_t),
         f"{pair.wins}/{pair.ties}/{pair.losses}",
+        _amount(pair.detectable, digits),
     )
+
+
+def _outcome_cells(pair: Pair, digits: int) -> tuple[str, ...]:
+    return p_text(pair.p_mcnemar), _amount(pair.detectable_mcnemar, digits)
+
+
+def _amount(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def _notes(found: Comparisons) -> list[str]:
     size = f"{count(found.n_lists, 'list')}, {count(found.n_items, 'item')}"
     if found.unjudged:
         size += f"; {count(found.unjudged, 'list')} without a judged item left out"
+    every = [pair for pairs in found.pairs.values() for pair in pairs]
     n_pairs = max(len(pairs) for pairs in found.pairs.values())
     return [
         size,
         f"interval of A - B: {100 * found.level:g}% percentile, {found.samples} resamples, seed {found.seed}",
         f"p: paired bootstrap; Holm: p corrected for {count(n_pairs, 'pair')}, * below {SIGNIFICANT}; "
         "rand.: approximate randomisation; all two-sided",
+        f"detectable: smallest difference that tests of these lists at {1 - found.level:.6g} find in "
+        f"{POWER:.0%} of samples",
+        *([_OF_MCNEMAR] if any(pair.p_mcnemar is not None for pair in every) else []),
         *found.signatures.values(),
     ]

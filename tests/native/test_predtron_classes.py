@@ -7,10 +7,10 @@ import pytest
 from native.test_predtron_tasks import all_labels, made_task
 from reference import predtron_classes as slow
 from reference.make import LAYOUTS, features
-from rerank.native.learners._weights import Weights
 
 from rerank.data.matrix import Dense
 from rerank.native.learners import _predtron_classes as native
+from rerank.native.learners import _weights
 
 TASKS = [
     ("binary", 2),
@@ -38,12 +38,12 @@ def examples(kind, m, layout, n=25, p=7):
 def run(task, matrix, visits, steps, bias, dual=False, size=None):
     """The weights after each visit, as the twin has them, and the losses; the weights of the last call."""
     rows = matrix.matrix()
-    weights = Weights((size + 1) * task.d)
+    weights = _weights.Weights((size + 1) * task.d)
     scratch = native.Reading(rows)
     path, losses = [], []
     for i in visits:
         updates, loss, failed = native.class_pass(
-            rows, task, np.array([i]), steps, bias, weights, scratch, dual
+            rows, task, np.array([i]), steps, bias, weights, None, scratch, dual
         )
         assert (updates, failed) == (int(loss > 0), -1)
         path.append(weights.values.reshape(-1, task.d).T.copy())
@@ -98,9 +98,9 @@ def test_a_score_out_of_range_ends_the_pass():
     X = np.array([[1.0, 0.0], [1e200, 1e200], [1.0, 1.0]])
     task, _ = made_task("classes", 2, [0, 1, 0])
     rows = features("dense", X).matrix()
-    weights = Weights(6)
+    weights = _weights.Weights(6)
     for _ in range(2):
         done = native.class_pass(
-            rows, task, np.arange(3), np.full(3, 1e200), 0.0, weights, native.Reading(rows), False
+            rows, task, np.arange(3), np.full(3, 1e200), 0.0, weights, None, native.Reading(rows), False
         )
     assert done[2] == 1

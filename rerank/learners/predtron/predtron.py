@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs
-from rerank.learners.predtron import ranking
+from rerank.learners.predtron import classes, ranking
 from rerank.learners.predtron.settings import PredtronSettings
 from rerank.models.base import Model
 
@@ -44,4 +44,7 @@ class Predtron(PredtronSettings):
 
 
 # What fits each task.
-TASKS: dict[str, Callable[[PredtronSettings, CandidateLists, FitInputs], Model]] = {"ranking": ranking.fit}
+TASKS: dict[str, Callable[[PredtronSettings, CandidateLists, FitInputs], Model]] = {
+    "ranking": ranking.fit,
+    **dict.fromkeys(("binary", "multiclass", "ordinal", "multilabel", "multilabel-ranking"), classes.fit),
+}

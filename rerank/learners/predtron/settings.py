@@ -6,19 +6,18 @@ from typing import Literal
 
 from pydantic import field_validator, model_validator
 
-from rerank.learners.base import Learner
+from rerank.learners.predtron.class_settings import ClassSettings
 from rerank.learners.predtron.gains import GainName
 from rerank.learners.predtron.positions import PositionsName
-from rerank.learners.predtron.steps import Eta, Variant
+from rerank.learners.predtron.steps import Eta
 from rerank.learners.rounds import KEEP_HELP, Keep
 from rerank.settings import setting
 from rerank.similarity.vector_kernel import KernelName, VectorKernel
 
 
-class PredtronSettings(Learner):
+class PredtronSettings(ClassSettings):
     """What the tasks of Predtron read of the learner."""
 
-    task: Literal["ranking"] = setting("ranking", "what is predicted: the order of each list")
     positions: PositionsName = setting(
         "power", "f, the value of place i in the vector of a ranking: power (-i^exponent) or reciprocal (1/i)"
     )
@@ -29,9 +28,6 @@ class PredtronSettings(Learner):
         "score",
         "the ranking without loss that updates move to: the nearest one (items of one label by score), or "
         "the one with items of one label in input order",
-    )
-    variant: Variant = setting(
-        "standard", "standard: towards the largest loss less margin; loss-driven: steps times the loss made"
     )
     eta: Eta = setting(
         1.0,

@@ -11,6 +11,8 @@ cdef class Link:
     cdef double[::1] factors
     cdef Py_ssize_t k
     cdef Py_ssize_t p
+    cdef Py_ssize_t row  # element (i, j) is at i * row + j * column
+    cdef Py_ssize_t column
     cdef double q
 
 

@@ -9,6 +9,8 @@ from rerank.native.data._matrix cimport MIXED
 from rerank.native.data._matrix cimport SINGLE
 from rerank.native.data._matrix cimport Matrix
 from rerank.native.data._matrix cimport Rows
+from rerank.native.learners._link cimport Link
+from rerank.native.learners._link cimport move_linked
 from rerank.native.learners._predtron_tasks cimport Task
 from rerank.native.learners._weights cimport Moving
 from rerank.native.learners._weights cimport Weights
@@ -141,20 +143,23 @@ cdef inline void move(
 
 def class_pass(
     Matrix matrix, Task task, const long long[::1] visits, const double[::1] steps, double bias,
-    Weights weights, Reading scratch, bint dual,
+    Weights weights, Link link, Reading scratch, bint dual,
 ):
     """Make one pass.
 
     IN visits (n_visits), examples in the order of the pass; steps (n_examples), the factor of updates; bias,
     the value of a feature that all examples have besides those of the matrix; dual: the matrix is that of a
     kernel (n_examples, n_examples), and weights are coefficients of examples. INOUT weights
-    ((n_features + 1) * d), those of one feature after the other.
+    ((n_features + 1) * d), those of one feature after the other; link, if they are made by a link function,
+    otherwise None.
     Return the number of updates, the sum of losses, and the first example with a score out of range, or -1.
     """
     cdef Rows rows = matrix.rows  # a copy: the compiler sees that no step changes it
     cdef const Rows* X = &rows
-    cdef Moving moving = weights.moving
-    cdef Moving* to = &moving
+    cdef Moving* to = &weights.moving
+    cdef bint linked = link is not None
+    cdef double* w = &link.sums[0] if linked else to.w
+    cdef double* drift = &link.drift[0] if linked else to.drift
     cdef double* values = &scratch.values[0]
     cdef int* features = &scratch.features[0]
     cdef Py_ssize_t d = task.d
@@ -183,14 +188,15 @@ def class_pass(
                 losses += loss
                 step = steps[i] * loss if task.loss_driven else steps[i]
                 if dual:
-                    move(task, step, to.t, to.w + i * d, to.drift + i * d)
+                    move(task, step, to.t, w + i * d, drift + i * d)
                 else:
                     for m in range(x.size):
                         f = d * (m if x.feature == NULL else x.feature[m])
                         value = 1.0 if x.value == NULL else x.value[m]
-                        move(task, step * value, to.t, to.w + f, to.drift + f)
-                    if bias != 0.0:
-                        move(task, step * bias, to.t, to.w + last, to.drift + last)
+                        move(task, step * value, to.t, w + f, drift + f)
+                if bias != 0.0:
+                    move(task, step * bias, to.t, w + last, drift + last)
+                if linked:
+                    move_linked(link, weights)
             to.t += 1.0
-    weights.moving.t = moving.t
     return updates, losses, failed

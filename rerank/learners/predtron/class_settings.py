@@ -1,0 +1,119 @@
+"""The settings of Predtron that choose its task, and those of tasks on examples with classes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+from pydantic import field_validator, model_validator
+
+from rerank.learners.base import Learner
+from rerank.learners.predtron.steps import Variant
+from rerank.settings import setting
+
+TaskName = Literal["ranking", "binary", "multiclass", "ordinal", "multilabel", "multilabel-ranking"]
+LossName = Literal["auto", "nDCG", "zero-one", "difference", "Hamming", "error-set"]
+
+# The losses of each task, the default first.
+LOSSES: dict[TaskName, tuple[LossName, ...]] = {
+    "ranking": ("nDCG",),
+    "binary": ("zero-one",),
+    "multiclass": ("zero-one",),
+    "ordinal": ("difference",),
+    "multilabel": ("Hamming", "zero-one", "error-set"),
+    "multilabel-ranking": ("nDCG",),
+}
+_ONE_CLASS: tuple[TaskName, ...] = ("binary", "multiclass", "ordinal")
+_RANKED: tuple[TaskName, ...] = ("ranking", "multilabel-ranking")
+_CLASSES: tuple[TaskName, ...] = (*_ONE_CLASS, "multilabel", "multilabel-ranking")
+# The tasks for which a setting of some tasks is.
+_TASKS_OF: dict[str, tuple[TaskName, ...]] = {
+    "reject": _ONE_CLASS,
+    "class_weights": _ONE_CLASS,
+    "bias": _CLASSES,
+    "positions": _RANKED,
+    "exponent": _RANKED,
+    **dict.fromkeys(("gain", "cutoff", "ties", "init", "keep"), ("ranking",)),
+}
+
+
+class ClassSettings(Learner):
+    """The task, and the settings of tasks on examples with classes."""
+
+    task: TaskName = setting(
+        "ranking",
+        "what is predicted: the order of each list; or of examples with classes (--classes) one of two "
+        "(binary), of several (multiclass), of numbers (ordinal), a set of classes (multilabel), or the "
+        "order of all classes (multilabel-ranking)",
+    )
+    loss: LossName = setting(
+        "auto",
+        "multilabel: wrong classes (Hamming), 1 for a wrong set (zero-one), or missing classes times "
+        "superfluous ones (error-set); auto = Hamming, and for other tasks the only loss that they have",
+    )
+    reject: float | dict[str, float] | None = setting(
+        None,
+        "binary, multiclass, ordinal: the cost of predicting REJECT, or its cost by class; none = never",
+    )
+    class_weights: Literal["balanced"] | dict[str, float] | None = setting(
+        None,
+        "binary, multiclass, ordinal: factors of the losses of classes, others 1; balanced = the same sum "
+        "for all classes",
+    )
+    bias: float = setting(
+        1.0, "examples: the value of a feature that they all have; 0 = scores without a constant", ge=0
+    )
+    variant: Variant = setting(
+        "standard", "standard: towards the largest loss less margin; loss-driven: steps times the loss made"
+    )
+
+    @field_validator("reject", "class_weights", mode="before")
+    @classmethod
+    def _names_are_text(cls, given: Any) -> Any:
+        """Classes that YAML reads as numbers as text."""
+        if not isinstance(given, dict):
+            return given
+        return {
+            str(name) if isinstance(name, int | float) and not isinstance(name, bool) else name: number
+            for name, number in given.items()
+        }
+
+    @field_validator("reject", "class_weights")
+    @classmethod
+    def _is_positive(cls, given: Any, info: Any) -> Any:
+        numbers = given.items() if isinstance(given, dict) else [("", given)]
+        for name, number in numbers:
+            if isinstance(number, float) and not 0 < number < math.inf:
+                key = f"{info.field_name}.{name}" if name else info.field_name
+                raise ValueError(f"{key}: found {number:g}, expected a finite number above 0")
+        return given
+
+    @model_validator(mode="after")
+    def _is_for_the_task(self) -> ClassSettings:
+        """Raise ValueError for a setting that would have no effect on the task."""
+        fields = type(self).model_fields
+        for name, tasks in _TASKS_OF.items():
+            if self.task not in tasks and getattr(self, name) != fields[name].default:
+                raise ValueError(f"{name} is for task={', '.join(tasks)}, not task={self.task}")
+        if self.loss not in ("auto", *LOSSES[self.task]):
+            known = " or ".join(LOSSES[self.task])
+            raise ValueError(f"loss: found {self.loss!r}, expected {known} for task={self.task}")
+        same = self.chosen_loss == "zero-one" and self.reject is None
+        if same and self.class_weights is None and self.variant == "loss-driven":
+            raise ValueError("variant=loss-driven has no effect if every loss is 1")
+        if same and self.class_weights is not None and self.variant == "standard":
+            raise ValueError(
+                f"class_weights have no effect on task={self.task} without reject or variant=loss-driven: "
+                "all wrong predictions for an example have one loss"
+            )
+        return self
+
+    @property
+    def chosen_loss(self) -> LossName:
+        """The loss, the task's default for auto."""
+        return LOSSES[self.task][0] if self.loss == "auto" else self.loss
+
+    @property
+    def reads_classes(self) -> bool:
+        """Whether examples with classes are learnt from, otherwise lists with labels."""
+        return self.task != "ranking"

@@ -23,7 +23,7 @@ Decode = Literal["binary", "multiclass", "ordinal", "multilabel", "multilabel-ra
 _ONE_CLASS = ("multiclass", "ordinal")
 
 
-class _Meta(Record):
+class Meta(Record):
     """What a model file holds besides numbers."""
 
     classes: tuple[str, ...]
@@ -78,9 +78,10 @@ class ClassesModel(Model):
         _check_names(classes, decode)
         if reject and decode not in _ONE_CLASS:
             raise DataError(f"a model of {decode} predictions that rejects")
-        if weights.shape != (n_outputs, len(feature_names)):
+        columns = len(self._columns())
+        if weights.shape != (n_outputs, columns):
             found = " x ".join(map(str, weights.shape))
-            raise DataError(f"{found} weights for {n_outputs} outputs and {len(feature_names)} features")
+            raise DataError(f"{found} weights for {n_outputs} outputs and {columns} columns")
         bias = np.zeros(n_outputs) if bias is None else bias
         if bias.shape != (n_outputs,):
             raise DataError(f"{bias.size} constants for {n_outputs} outputs")
@@ -151,6 +152,10 @@ class ClassesModel(Model):
             raise DataError(f"a {self.decode} model of classes has no single score of an item: {advice}")
         return self._outputs(lists)[:, 0]
 
+    def _columns(self) -> list[str]:
+        """The names of the columns of the weights."""
+        return self.feature_names
+
     def _outputs(self, lists: CandidateLists) -> Floats:
         """The scores of prepared lists by item."""
         out = np.empty((lists.n_items, len(self.weights)))
@@ -176,7 +181,7 @@ class ClassesModel(Model):
             (f"{name} [{output}]", weight)
             for output, row, constant in zip(self.outputs, self.weights, self.bias, strict=True)
             for name, weight in zip(
-                (*self.feature_names, "(constant)"), (*row.tolist(), float(constant)), strict=True
+                (*self._columns(), "(constant)"), (*row.tolist(), float(constant)), strict=True
             )
             if weight != 0
         ]
@@ -190,7 +195,7 @@ class ClassesModel(Model):
         return {"predicts": predicts, "classes": ", ".join(self.classes)}
 
     def arrays(self) -> Arrays:
-        meta = _Meta(classes=self.classes, decode=self.decode, reject=self.reject)
+        meta = Meta(classes=self.classes, decode=self.decode, reject=self.reject)
         text = json.dumps(meta.as_json(), ensure_ascii=False).encode("utf-8", "surrogateescape")
         return {
             "weights": self.weights,
@@ -208,11 +213,16 @@ class ClassesModel(Model):
 
     @classmethod
     def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
-        try:
-            meta = _Meta.from_json(read_json(arrays["classes"].tobytes()))
-        except ValueError as error:
-            raise DataError(f"classes that are no JSON ({error})") from None
+        meta = read_meta(arrays["classes"])
         return cls(feature_names, arrays["weights"], meta.classes, meta.decode, arrays["bias"], meta.reject)
+
+
+def read_meta(packed: AnyArray) -> Meta:
+    """Return what ``arrays`` has packed as "classes"; DataError if it is damaged."""
+    try:
+        return Meta.from_json(read_json(packed.tobytes()))
+    except ValueError as error:
+        raise DataError(f"classes that are no JSON ({error})") from None
 
 
 def _check_names(classes: Sequence[str], decode: str) -> None:

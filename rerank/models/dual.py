@@ -88,38 +88,48 @@ class DualModel(Model):
         return len(self.support.occurring())
 
     def arrays(self) -> Arrays:
-        kernel, support = self.kernel, self.support
-        numbers = (_NAMES.index(kernel.name), kernel.degree, kernel.gamma, kernel.constant)
-        data = np.ones(support.n_values) if support.data is None else support.data
-        return {
-            "kernel": np.array(numbers, dtype=np.float64),
-            "coefficients": self.coefficients,
-            "indptr": support.indptr,
-            "indices": support.indices,
-            "data": data,
-        }
+        return {**support_arrays(self.support, self.kernel), "coefficients": self.coefficients}
 
     @classmethod
     def members(cls, n_features: int) -> dict[str, ArrayForm]:
-        numbers, whole = ArrayForm("<f8", (None,)), ArrayForm("<i8", (None,))
-        return {
-            "kernel": ArrayForm("<f8", (4,)),
-            "coefficients": numbers,
-            "indptr": whole,
-            "indices": ArrayForm("<i4", (None,)),
-            "data": numbers,
-        }
+        return {**SUPPORT_MEMBERS, "coefficients": ArrayForm("<f8", (None,))}
 
     @classmethod
     def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
-        support = Sparse(arrays["indptr"], arrays["indices"], arrays["data"], len(feature_names))
-        support.check(False)
-        return cls(feature_names, support, arrays["coefficients"], _kernel_of(arrays["kernel"]))
+        support, kernel = support_of(arrays, len(feature_names))
+        return cls(feature_names, support, arrays["coefficients"], kernel)
 
     def explain(self) -> list[tuple[str, float]]:
         """Return the coefficients of support items, numbered from 1, largest magnitude first."""
-        names = [f"[support item {i}]" for i in range(1, self.support.n_items + 1)]
-        return heaviest_first(names, self.coefficients)
+        return heaviest_first(support_names(self.support), self.coefficients)
+
+
+SUPPORT_MEMBERS = {
+    "kernel": ArrayForm("<f8", (4,)),
+    "indptr": ArrayForm("<i8", (None,)),
+    "indices": ArrayForm("<i4", (None,)),
+    "data": ArrayForm("<f8", (None,)),
+}
+
+
+def support_arrays(support: Sparse, kernel: VectorKernel) -> Arrays:
+    """Return support items and their kernel as arrays, which ``SUPPORT_MEMBERS`` describes."""
+    numbers = (_NAMES.index(kernel.name), kernel.degree, kernel.gamma, kernel.constant)
+    data = np.ones(support.n_values) if support.data is None else support.data
+    kernel_numbers = np.array(numbers, dtype=np.float64)
+    return {"kernel": kernel_numbers, "indptr": support.indptr, "indices": support.indices, "data": data}
+
+
+def support_of(arrays: Mapping[str, AnyArray], n_features: int) -> tuple[Sparse, VectorKernel]:
+    """Return what ``support_arrays`` has saved; DataError if the arrays do not fit each other."""
+    support = Sparse(arrays["indptr"], arrays["indices"], arrays["data"], n_features)
+    support.check(False)
+    return support, _kernel_of(arrays["kernel"])
+
+
+def support_names(support: Sparse) -> list[str]:
+    """Return how tables of coefficients name support items: by number from 1."""
+    return [f"[support item {i}]" for i in range(1, support.n_items + 1)]
 
 
 def _kernel_of(numbers: Floats) -> VectorKernel:

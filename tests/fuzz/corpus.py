@@ -30,6 +30,8 @@ from rerank.models.base import MODELS
 from rerank.models.classes import ClassesModel
 from rerank.models.trees import TreeModel
 
+CLASS_SETS = {"task": "multilabel", "kernel": "polynomial", "rounds": 2}
+
 ROOT = Path(__file__).resolve().parents[2]
 Files = dict[str, bytes]  # by name; the name "" is a file that is not in a folder
 
@@ -159,6 +161,8 @@ def _models(place: Path) -> Iterator[tuple[str, Files]]:
     classes = ClassesModel(lists.names(), np.eye(3, width), ("a", "b", "é"), "multiclass", reject=True)
     made.append(("classes", classes))
     made.append(("voted", fitted("perceptron", lists, average="voted")))
+    made.append(("dual", fitted("predtron", lists, kernel="gaussian")))
+    made.append(("dual-classes", fit(make_learner("predtron", CLASS_SETS), EXAMPLES)))
     made[0][1].keep_margin = np.inf
     made[1][1].keep_margin = 0.5
     for _, model in made:

@@ -25,6 +25,7 @@ from rerank.formats.weights import read_weights
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES, parse
 from rerank.models.base import load_model
+from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel
 from rerank.models.weights import NamedWeights, initial_for
 
@@ -111,7 +112,10 @@ def _model(path: str, name: str, options: dict[str, Any], draw: random.Random) -
     model = load_model(path)
     model.explain()
     model.save(f"{path}.again")
-    model.score(_LISTS.with_first_best("input"))
+    if isinstance(model, ClassesModel):
+        model.predicted(_LISTS)
+    else:
+        model.score(_LISTS.with_first_best("input"))
 
 
 def _weights(path: str, name: str, options: dict[str, Any], draw: random.Random) -> None:

@@ -12,6 +12,7 @@ from reference.make import LAYOUTS, features
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, RerankError
 from rerank.learners.predtron.predtron import Predtron
+from rerank.models.base import load_model
 
 PLAIN = {"average": "last", "shuffle": False, "bias": 0.0, "rounds": 1}
 COSTS = {"0": 0.4, "1": 0.7, "2": 0.5, "3": 0.6}
@@ -219,6 +220,41 @@ def test_every_layout_gives_the_same_model(name, layout):
     dense, other = (Predtron(**settings).fit(examples(X, labels, how)) for how in ("dense", layout))
     np.testing.assert_array_equal(dense.weights, other.weights)
     np.testing.assert_array_equal(dense.bias, other.bias)
+
+
+@pytest.mark.parametrize("average", ["last", "average"])
+@pytest.mark.parametrize("name", TASKS)
+def test_a_linear_kernel_gives_the_scores_of_weights(name, average):
+    settings, task = TASKS[name]
+    X, labels, _ = separable(task, 4, n=30)
+    data = examples(X, labels)
+    others = examples(np.random.default_rng(0).normal(size=(9, X.shape[1])), labels[:9])
+    plain, dual = (
+        Predtron(**settings, eta=0.17, average=average, kernel=kernel).fit(data)
+        for kernel in ("none", "linear")
+    )
+    for a, b in zip(plain.curve, dual.curve, strict=True):
+        assert b == pytest.approx(a)
+    np.testing.assert_allclose(dual.class_scores(others), plain.class_scores(others), rtol=0, atol=1e-9)
+
+
+def test_a_gaussian_kernel_learns_what_no_weights_can(tmp_path):
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    far, same = np.hypot(*X.T) > 1, X[:, 0] * X[:, 1] > 0
+    sets = [
+        ",".join(name for name, has in (("far", a), ("same", b)) if has)
+        for a, b in zip(far.tolist(), same.tolist(), strict=True)
+    ]
+    data = CandidateLists.from_arrays(X, classes=sets)
+    right = {}
+    for kernel in ("none", "gaussian"):
+        model = Predtron(task="multilabel", kernel=kernel, average="last").fit(data)
+        model.save(str(tmp_path / kernel))
+        again = load_model(str(tmp_path / kernel))
+        np.testing.assert_array_equal(again.class_scores(data), model.class_scores(data))
+        assert again.explain() == model.explain()
+        right[kernel] = np.mean([a == b for a, b in zip(again.predicted(data), sets, strict=True)])
+    assert right["gaussian"] > 0.8 > 0.6 > right["none"]
 
 
 def test_the_constant_is_that_of_a_feature_of_ones():

@@ -100,7 +100,7 @@ def test_scores_that_are_not_finite_are_named():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"weights": np.zeros((2, 2))}, "2 x 2 weights for 3 outputs and 2 features"),
+        ({"weights": np.zeros((2, 2))}, "2 x 2 weights for 3 outputs and 2 columns"),
         ({"weights": np.full((3, 2), np.nan)}, "not finite"),
         ({"bias": np.zeros(2)}, "2 constants for 3 outputs"),
         ({"bias": np.full(3, np.inf)}, "not finite"),

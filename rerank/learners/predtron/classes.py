@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from rerank import memory
 from rerank.data.classes import ClassLabels
 from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
 from rerank.data.types import Floats, Index
 from rerank.errors import FitError
 from rerank.learners.base import FitInputs, checked_list_weights
@@ -21,6 +22,7 @@ from rerank.learners.predtron.steps import theorem_step
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
+from rerank.models.dual_classes import DualClassesModel
 from rerank.native.learners import _predtron_classes
 from rerank.native.learners._link import Link
 from rerank.native.learners._weights import Weights
@@ -33,13 +35,12 @@ def fit(learner: PredtronSettings, lists: CandidateLists, inputs: FitInputs) -> 
         raise FitError(
             f"learner predtron: task={learner.task} starts from zero and accepts no initial weights"
         )
-    if learner.vector_kernel is not None:
-        raise FitError(f"learner predtron: kernel={learner.kernel} is for task=ranking")
     labels = ClassLabels.of(lists)
     task = class_task(learner, lists, labels)
     weight = np.repeat(checked_list_weights(inputs.list_weights, lists), lists.lengths)
     watch = Rounds(lists, inputs, learner.keep)
-    passes = _Primal(learner, lists, labels, task, weight)
+    kind = _Primal if learner.vector_kernel is None else _Dual
+    passes = kind(learner, lists, labels, task, weight)
     state, rounds = run_rounds(learner, passes, watch)
     model = passes.model(state)
     model.curve = watch.curve
@@ -49,7 +50,7 @@ def fit(learner: PredtronSettings, lists: CandidateLists, inputs: FitInputs) -> 
     return model
 
 
-class _Classifier:
+class _Classifier(ABC):
     """What both forms share: their steps, and the passes of the kernel.
 
     A state is float64 (n_rows + 1, n_outputs): a row for each feature, or for each example, and the weights
@@ -110,6 +111,10 @@ class _Classifier:
         """Raise FitError: metrics judge one score of each item."""
         raise FitError(f"learner predtron: rounds of task={self.learner.task} are judged by no metric")
 
+    @abstractmethod
+    def model(self, state: Floats) -> ClassesModel:
+        """Return the model of a state."""
+
 
 class _Primal(_Classifier):
     """Weights of features."""
@@ -133,6 +138,29 @@ class _Primal(_Classifier):
         return theorem_step(self.task.losses, self.largest**2, self.learner.variant, self.q)
 
     def model(self, state: Floats) -> ClassesModel:
-        """Return the model of weights."""
         weights, constants = np.ascontiguousarray(state[:-1].T), self.bias * state[-1]
         return ClassesModel(self.names, weights, self.classes, self.task.decode, constants, self.task.reject)
+
+
+class _Dual(_Classifier):
+    """Coefficients of examples."""
+
+    dual = True
+
+    def prepare(self, lists: CandidateLists) -> Floats:
+        kernel = self.learner.vector_kernel
+        assert kernel is not None
+        self.kernel, self.items = kernel, lists.features.compressed()
+        gram = kernel.columns(self.items, self.items)
+        if not np.isfinite(gram).all():
+            raise FitError(f"{lists.source}: the kernel overflows; scale the features (--scaling)")
+        self.matrix = Dense(gram).matrix()
+        self.weights = Weights((lists.n_items + 1) * self.task.kernel.d)
+        return gram.diagonal()
+
+    def model(self, state: Floats) -> ClassesModel:
+        support = np.flatnonzero(state[:-1].any(axis=1))
+        coefficients = np.ascontiguousarray(state[support].T)
+        task, constants = self.task, self.bias * state[-1]
+        fitted = (self.names, self.items.take(support), coefficients, self.kernel, self.classes)
+        return DualClassesModel(*fitted, task.decode, constants, task.reject)

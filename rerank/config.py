@@ -179,6 +179,25 @@ def read_config(
     return config
 
 
+def settings_of(texts: Sequence[str]) -> dict[str, Any]:
+    """Return settings by name from texts ``KEY=VALUE``, values as in YAML.
+
+    Raises
+    ------
+    ConfigError
+        If a text has another form or a key is given twice.
+    """
+    given: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not key.strip() or not equals:
+            raise ConfigError(f"--set {text}: found no KEY=VALUE, expected for example ridge=0.1")
+        if key.strip() in given:
+            raise ConfigError(f"--set {text}: the key is given twice")
+        given[key.strip()] = _parse_value(value, text)
+    return given
+
+
 def grid_of(texts: Sequence[str]) -> dict[str, list[Any]]:
     """Return the values of each setting from texts ``KEY=V1,V2``, values as in YAML.
 

@@ -22,6 +22,7 @@ from rerank.cli import (
     pairs,
     predict,
     show,
+    similarity,
     split,
     train,
     validate,
@@ -78,6 +79,7 @@ app.add("split")(split.split)
 app.add("label")(label.label)
 app.add_typer(features.app, name="features")
 app.add_typer(importance.app, name="importance")
+app.add("similarity")(similarity.similarity)
 app.add_typer(weights.app, name="weights")
 app.add("list")(listing.list_)
 app.add("help")(help.help_)

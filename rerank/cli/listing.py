@@ -8,18 +8,22 @@ import typer
 
 from rerank.cli.common import verb
 
-KINDS = ("learners", "metrics", "formats", "scalings")
+KINDS = ("learners", "metrics", "formats", "scalings", "kernels")
 
 
 @verb
 def list_(
-    kind: Annotated[str, typer.Argument(metavar="learners|metrics|formats|scalings", help="Of what kind.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="learners|metrics|formats|scalings|kernels", help="Of what kind.")
+    ],
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="One learner or metric: its settings, defaults, meanings."),
+        typer.Argument(
+            metavar="NAME", help="One learner, metric or kernel: its settings, defaults, meanings."
+        ),
     ] = None,
 ) -> None:
-    """List learners, metrics, formats or scalings; with a learner's or metric's name, its settings.
+    """List learners, metrics, formats, scalings or kernels; with a name, the settings of one.
 
     \b
     rerank list learners perceptron

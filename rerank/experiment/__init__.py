@@ -28,6 +28,7 @@ from rerank.experiment.features import consensus_file, parse_files
 from rerank.experiment.importance import permutation_importance, standardised_weights
 from rerank.experiment.plans import Plan
 from rerank.experiment.predicting import count_pairs, predict_file, validate_file
+from rerank.experiment.similarity import similarity, similarity_files
 from rerank.experiment.training import (
     TrainResult,
     fit,
@@ -63,6 +64,8 @@ __all__ = [
     "permutation_importance",
     "predict_file",
     "save",
+    "similarity",
+    "similarity_files",
     "split_file",
     "standardised_weights",
     "train",

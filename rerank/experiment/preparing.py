@@ -135,13 +135,20 @@ def scaling_for(learner: Learner, scaling: str, lists: CandidateLists) -> str:
     """
     if scaling == AUTO:
         scaling = learner.scaling_of(lists)
-    found = None if scaling != "none" or learner.scale_invariant else uneven_columns(lists)
+    if scaling == "none" and not learner.scale_invariant:
+        note_uneven(lists, f"learner {learner.name}", stacklevel=5)
+    return scaling
+
+
+def note_uneven(lists: CandidateLists, who: str, stacklevel: int = 4) -> None:
+    """Warn if features without scaling have very different ranges; ``who`` depends on their units."""
+    found = uneven_columns(lists)
     if found is not None:
         (small, least), (large, most) = found
         ranges = f"{least:.3g} (feature {small!r}) to {most:.3g} (feature {large!r})"
-        advice = f"no scaling is applied, but learner {learner.name} depends on it (--scaling zscore)"
-        warnings.warn(f"{lists.source}: ranges within lists are {ranges}; {advice}", DataNote, stacklevel=4)
-    return scaling
+        advice = f"no scaling is applied, but {who} depends on it (--scaling zscore)"
+        text = f"{lists.source}: ranges within lists are {ranges}; {advice}"
+        warnings.warn(text, DataNote, stacklevel=stacklevel)
 
 
 def column_of_base(lists: CandidateLists) -> int | None:

@@ -11,6 +11,7 @@ from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES
 from rerank.report.table import facts
 from rerank.settings import describe
+from rerank.similarity.base import KERNELS
 
 
 def _with_aliases(name: str, aliases: Sequence[str]) -> str:
@@ -32,14 +33,13 @@ def learners() -> list[str]:
 def learner_lines(name: str) -> list[str]:
     """Return a learner's docstring, its default scaling and its settings: name, type, default, meaning."""
     kind = LEARNERS.get(name)
-    text = textwrap.dedent("    " + (kind.__doc__ or "").strip()).strip()
     header = ("setting", "type", "default", "meaning")
     scaling = f"default scaling: {kind.default_scaling}"
     if kind.scale_invariant:
         scaling += ", as the units of features do not matter to this learner"
     elif kind.default_scaling != "none":
         scaling += " for dense features, none for sparse ones"
-    return [f"{kind.name}: {text}", "", scaling, "", *facts([header, *describe(kind)])]
+    return [f"{kind.name}: {_docstring(kind)}", "", scaling, "", *facts([header, *describe(kind)])]
 
 
 def formats() -> list[str]:
@@ -80,10 +80,36 @@ def scalings() -> list[str]:
     return facts([auto, *SCALINGS.items()])
 
 
+def kernels() -> list[str]:
+    """Return name and summary of each kernel."""
+    rows = []
+    for name in KERNELS.names():
+        kind = KERNELS.get(name)
+        definite = "positive semi-definite" if kind.definite else "not positive semi-definite"
+        rows.append((_with_aliases(name, KERNELS.aliases(name)), f"{kind.summary}; {definite}"))
+    return facts(rows)
+
+
+def kernel_lines(name: str) -> list[str]:
+    """Return a kernel's docstring and its settings: name, type, default, meaning."""
+    kind = KERNELS.get(name)
+    header = ("setting", "type", "default", "meaning")
+    return [f"{kind.name}: {_docstring(kind)}", "", *facts([header, *describe(kind)])]
+
+
+def _docstring(kind: type) -> str:
+    return textwrap.dedent("    " + (kind.__doc__ or "").strip()).strip()
+
+
 LISTINGS: dict[str, Callable[[], list[str]]] = {
     "learners": learners,
     "metrics": metrics,
     "formats": formats,
     "scalings": scalings,
+    "kernels": kernels,
 }
-DETAILS: dict[str, Callable[[str], list[str]]] = {"learners": learner_lines, "metrics": metric_lines}
+DETAILS: dict[str, Callable[[str], list[str]]] = {
+    "learners": learner_lines,
+    "metrics": metric_lines,
+    "kernels": kernel_lines,
+}

@@ -2,6 +2,7 @@
 
 from rerank.similarity.assignment import assign
 from rerank.similarity.matrices import gram
+from rerank.similarity.neighbours import nearest
 from rerank.similarity.spectra import plane, repaired, spectrum
 
-__all__ = ["assign", "gram", "plane", "repaired", "spectrum"]
+__all__ = ["assign", "gram", "nearest", "plane", "repaired", "spectrum"]

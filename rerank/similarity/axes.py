@@ -24,7 +24,7 @@ from rerank.data.layouts.base import require_dense
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.scaling import data_of, tolerance_of
-from rerank.data.types import Floats, Index, Ints
+from rerank.data.types import Floats, Index, Ints, Mask
 from rerank.errors import DataError
 
 _TINY = 1e-300  # a range that counts as constant, as for scalings
@@ -48,6 +48,8 @@ class Axes:
         The sum of all eigenvalues, also of those that were left out.
     scale : float
         Above 0.
+    tied : bool
+        Whether some of the eigenvalues are equal, or the last one to one that was left out.
     """
 
     columns: Ints
@@ -55,6 +57,7 @@ class Axes:
     eigenvalues: Floats
     total: float
     scale: float
+    tied: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +75,8 @@ class PrincipalAxes:
         As shares of the list's variance; 0 for axes that it does not have.
     counts : int64 (n_lists)
         The number of axes of each list, at most m; 0 for a list of equal items.
+    tied : bool (n_lists)
+        Whether equal eigenvalues make some of its axes a choice.
     """
 
     bounds: Index
@@ -79,6 +84,7 @@ class PrincipalAxes:
     values: Floats
     eigenvalues: Floats
     counts: Index
+    tied: Mask
 
     @property
     def weights(self) -> Floats:
@@ -130,7 +136,8 @@ def principal_axes(lists: CandidateLists, components: int) -> PrincipalAxes:
         values[bounds[i] : bounds[i + 1], :m] = axes.vectors.T
         eigenvalues[i, :m] = axes.eigenvalues / axes.total if m else 0.0
     columns = np.concatenate([axes.columns for axes in found])
-    return PrincipalAxes(bounds, columns, values, eigenvalues, counts)
+    tied = np.array([axes.tied for axes in found])
+    return PrincipalAxes(bounds, columns, values, eigenvalues, counts, tied)
 
 
 def axes_of(lists: CandidateLists, i: int, components: int | None = None) -> Axes:
@@ -140,7 +147,7 @@ def axes_of(lists: CandidateLists, i: int, components: int | None = None) -> Axe
     tolerance = tolerance_of(lists.features.dtype) * np.maximum(np.abs(low), np.abs(high))
     varying = np.flatnonzero(0.5 * high - 0.5 * low > 0.5 * np.maximum(tolerance, _TINY))
     if len(varying) == 0:
-        return Axes(columns[:0], np.empty((0, 0)), np.empty(0), 0.0, 1.0)
+        return Axes(columns[:0], np.empty((0, 0)), np.empty(0), 0.0, 1.0, False)
     X = 0.5 * X[:, varying]  # a difference of halves never overflows
     X -= X[0].copy()
     scale = float(np.abs(X).max())
@@ -148,8 +155,8 @@ def axes_of(lists: CandidateLists, i: int, components: int | None = None) -> Axe
     X -= X.mean(axis=0)
     values, vectors = _decomposed(X, lists, i)
     total = float(np.sum(values))
-    values, vectors = _chosen(values, vectors, components or len(values))
-    return Axes(columns[varying], vectors, values, total, 2.0 * scale)
+    values, vectors, tied = _chosen(values, vectors, components or len(values))
+    return Axes(columns[varying], vectors, values, total, 2.0 * scale, tied)
 
 
 def values_of(lists: CandidateLists, i: int) -> tuple[Ints, Floats]:
@@ -180,15 +187,17 @@ def _decomposed(X: Floats, lists: CandidateLists, i: int) -> tuple[Floats, Float
     return singular[:m] ** 2 / n, vectors[:m]
 
 
-def _chosen(values: Floats, vectors: Floats, m: int) -> tuple[Floats, Floats]:
-    """The first ``m`` eigenvalues and their axes, those of equal eigenvalues by the features."""
+def _chosen(values: Floats, vectors: Floats, m: int) -> tuple[Floats, Floats, bool]:
+    """The first ``m`` eigenvalues, their axes, and whether some of them were chosen by the features."""
     kept = min(m, len(values))
+    tied = False
     values, out = values.copy(), vectors[:kept].copy()
     for first, last in _groups(values):
         if first < kept and last - first > 1:
+            tied = True
             values[first:last] = values[first:last].mean()
             out[first:last] = _by_feature(vectors[first:last], min(last, kept) - first)
-    return values[:kept], out
+    return values[:kept], out, tied
 
 
 def _groups(values: Floats) -> Iterator[tuple[int, int]]:

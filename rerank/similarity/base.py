@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
+from rerank.data.types import Floats, Index, Mask
 from rerank.registry import Registry
 from rerank.settings import Settings
 
@@ -24,12 +24,15 @@ class Prepared(ABC):
         The lists whose similarity to every list, also to themselves, is 0.
     shares : float64 (n), optional
         The share of each list's variance that its axes hold.
+    tied : bool (n), optional
+        Whether equal eigenvalues make some of its axes a choice.
     """
 
     n: int
     axes: Index | None = None
     empty: Index
     shares: Floats | None = None
+    tied: Mask | None = None
 
     @abstractmethod
     def fill(self, other: Any, first: int, last: int, out: Floats) -> None:

@@ -26,6 +26,7 @@ class PreparedAxes(Prepared):
         self.axes = found.counts
         self.empty = np.flatnonzero(found.counts == 0).astype(np.int64)
         self.shares = found.eigenvalues.sum(axis=1)
+        self.tied = found.tied
         self._kind, self._n_columns = kind, n_columns
         self._native = _list_kernel.Axes(found.columns, found.bounds, found.values, found.weights)
 

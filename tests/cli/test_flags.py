@@ -50,6 +50,7 @@ VERBS = {
     "importance permute": "model {data} --metric label@1",
     "importance ablate": "--data {data} --dev more.letor --metric label@1",
     "show": "model",
+    "similarity": "{data}",
     "weights import": "w.tsv --out m",
     "weights export": "model --as tsv --out w",
     "list": "learners",
@@ -59,6 +60,9 @@ VALUES = {
     "--metric": "label@1",
     "--learner": "prank",
     "--set": "seed=1",
+    "similarity --set": "components=2",
+    "--kernel": "angles",
+    "--figure": "map.svg",
     "--label": "sBLEU",
     "--quantise": "best",
     "--scaling": "zscore",
@@ -105,6 +109,8 @@ ALSO = {
     "--init": "--learner mert --metric label@1",
     "--replicas": "a.scores b.scores",
     "--ini": "--as moses-ini",
+    "--nearest": "--out o",
+    "--repair": "--out o",
 }
 REFUSED = re.compile(
     "unknown setting|cannot honour|No such option|not used|do not use|not a valid|unknown output"
@@ -128,6 +134,10 @@ def commands():
     for name, command in root.commands.items():
         for inner, sub in getattr(command, "commands", {"": command}).items():
             yield f"{name} {inner}".strip(), sub
+
+
+def value_of(verb, flag):
+    return VALUES.get(f"{verb} {flag}", VALUES.get(flag))
 
 
 def accepted(rerank, *arguments):
@@ -172,7 +182,9 @@ def test_flags_of_a_verb_are_accepted_with_every_value_that_help_names(verb, rer
         if parameter.param_type_name != "option" or parameter.name in reading or flag == "--help":
             continue
         choices = (parameter.metavar or "").split("|")
-        values = choices if len(choices) > 1 else [VALUES.get(flag, "1" if choices[0] in "NK" else "refs")]
+        values = (
+            choices if len(choices) > 1 else [value_of(verb, flag) or ("1" if choices[0] in "NK" else "refs")]
+        )
         values = ["0.5" if value == "M" else value for value in values]
         for value in [None] if parameter.is_flag else values:
             base = [*verb.split(), *VERBS[verb].format(data=SETS[format][0]).split()]

@@ -55,6 +55,7 @@ VERBS = {
     "split folds": "split {x}.letor --folds 2 --suffix .store --out folds",
     "consensus": "features consensus {x}.nbest --by ngram1 --out out.jsonl",
     "parse": "features parse t.parses --values {v} --apply c.parses --format parses --cutoff 1 --out trees",
+    "similarity": "similarity {x}.letor --out alike --figure map.svg",
     "import": "weights import {x}.tsv --out m",
     "export": "weights export {x}.model --as tsv --out w",
 }

@@ -22,61 +22,43 @@ cdef inline void unmark(const Vectors* x, int* place) noexcept nogil:
         place[x.columns[i]] = -1
 
 
-cdef inline void products_of(
-    const Vectors* x, const int* place, const Vectors* y, int n, int m, double* out
+cdef inline void tile(
+    const Vectors* x, const int* place, const Vectors* y, int p, int q, int n, int m, double* out
 ) noexcept nogil:
-    """What ``products`` does, for x.m = n and y.m = m; inlined with constants, sums stay in registers."""
+    """The rows p:p + n and columns q:q + m of ``products``, 64 numbers at most.
+
+    Inlined with constant n and m, the sums stay in registers.
+    """
     cdef Py_ssize_t i
     cdef int a
     cdef int b
     cdef double[64] total
     cdef const double* mine
-    cdef const double* theirs = y.values
+    cdef const double* theirs = y.values + q
     for a in range(n * m):
         total[a] = 0.0
     for i in range(y.n):
         if place[y.columns[i]] >= 0:
-            mine = x.values + <Py_ssize_t> place[y.columns[i]] * n
+            mine = x.values + <Py_ssize_t> place[y.columns[i]] * x.m + p
             for a in range(n):
                 for b in range(m):
                     total[a * m + b] += mine[a] * theirs[b]
-        theirs += m
-    for a in range(n * m):
-        out[a] = total[a]
+        theirs += y.m
+    for a in range(n):
+        for b in range(m):
+            out[<Py_ssize_t> (p + a) * y.m + q + b] = total[a * m + b]
 
 
 cdef inline void products(const Vectors* x, const int* place, const Vectors* y, double* out) noexcept nogil:
     """OUT out (x.m, y.m): inner products, summed in the order of the columns. IN place: ``mark`` of x."""
-    cdef Py_ssize_t i
-    cdef int a
-    cdef int b
-    cdef int m = y.m
-    cdef double v
-    cdef const double* mine
-    cdef const double* theirs = y.values
-    if x.m == m and 1 < m < 9:
-        if m == 2:
-            products_of(x, place, y, 2, 2, out)
-        elif m == 3:
-            products_of(x, place, y, 3, 3, out)
-        elif m == 4:
-            products_of(x, place, y, 4, 4, out)
-        elif m == 5:
-            products_of(x, place, y, 5, 5, out)
-        elif m == 6:
-            products_of(x, place, y, 6, 6, out)
-        elif m == 7:
-            products_of(x, place, y, 7, 7, out)
-        else:
-            products_of(x, place, y, 8, 8, out)
+    cdef int p
+    cdef int q
+    if x.m == y.m == 5:  # the default
+        tile(x, place, y, 0, 0, 5, 5, out)
         return
-    for a in range(x.m * m):
-        out[a] = 0.0
-    for i in range(y.n):
-        if place[y.columns[i]] >= 0:
-            mine = x.values + <Py_ssize_t> place[y.columns[i]] * x.m
-            for a in range(x.m):
-                v = mine[a]
-                for b in range(m):
-                    out[a * m + b] += v * theirs[b]
-        theirs += m
+    for p in range(0, x.m, 4):
+        for q in range(0, y.m, 4):
+            if p + 4 <= x.m and q + 4 <= y.m:
+                tile(x, place, y, p, q, 4, 4, out)
+            else:
+                tile(x, place, y, p, q, min(4, x.m - p), min(4, y.m - q), out)

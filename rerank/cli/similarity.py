@@ -1,0 +1,90 @@
+"""``rerank similarity``: which lists are alike."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rerank.cli.common import verb
+from rerank.cli.evaluate import Json
+from rerank.cli.options import reads
+from rerank.reading import Reading
+
+
+@verb
+@reads
+def similarity(
+    data: Annotated[
+        list[str],
+        typer.Argument(metavar="DATA", help="Files of lists, compared together; - is standard input."),
+    ],
+    kernel: Annotated[
+        str, typer.Option("--kernel", "-k", metavar="NAME", help="See 'rerank list kernels'.")
+    ] = "list",
+    components: Annotated[
+        int | None,
+        typer.Option("--components", "-c", metavar="N", help="Principal axes of each list [5]."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", metavar="KEY=VALUE", help="A setting of the kernel. Repeatable."),
+    ] = None,
+    scaling: Annotated[
+        str,
+        typer.Option("--scaling", metavar="NAME", help="See 'rerank list scalings'; auto = zscore if dense."),
+    ] = "auto",
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="Folder for gram.npy, lists.tsv (with a map) and nearest.tsv."
+        ),
+    ] = None,
+    figure: Annotated[
+        str | None, typer.Option("--figure", metavar="FILE", help="Draw the map (SVG; needs rerank[report]).")
+    ] = None,
+    nearest: Annotated[
+        int | None,
+        typer.Option("--nearest", "-n", metavar="N", help="Lists in nearest.tsv for each list [5]."),
+    ] = None,
+    repair: Annotated[
+        str,
+        typer.Option("--repair", metavar="none|clip|flip", help="Make gram.npy positive semi-definite."),
+    ] = "none",
+    json: Json = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; 0 = one per core.")] = 1,
+    *,
+    reading: Reading,
+) -> None:
+    """Compare every list with every other: a Gram matrix, the nearest lists, a map of all lists.
+
+    \b
+    rerank similarity train.txt test.txt --kernel list --components 5 --out alike --figure map.svg
+    """
+    import sys
+
+    from rerank.config import settings_of
+    from rerank.errors import ConfigError
+    from rerank.experiment import similarity_files
+    from rerank.report import record
+    from rerank.report.similarity import summary_lines
+
+    settings = settings_of(set_ or [])
+    if components is not None:
+        if "components" in settings:
+            raise ConfigError("--set components: also given by --components")
+        settings["components"] = components
+    found = similarity_files(
+        data,
+        kernel,
+        out,
+        figure,
+        settings=settings,
+        neighbours=nearest,
+        repair=repair,  # type: ignore[arg-type]  # checked there
+        scaling=scaling,
+        jobs=jobs,
+        reading=reading,
+    )
+    lines = summary_lines(found)
+    sys.stdout.write(record.to_json(found.as_json()) if json else "".join(f"{line}\n" for line in lines))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,6 +14,8 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Ints, Mask
 from rerank.errors import DataError
 from rerank.registry import did_you_mean
+
+_LARGEST = 1e300  # of values, so that differences and their sums are finite
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -99,9 +100,9 @@ class ClassLabels:
 
 
 def class_values(names: Sequence[str]) -> Floats:
-    """Return the numbers that class names spell, float64; raise DataError at one that is not a number."""
+    """Return the numbers that class names spell, float64; raise DataError if one is none, or too large."""
     for name in names:
-        if plain_number(name) is None or math.isinf(float(name)):
+        if plain_number(name) is None or abs(float(name)) > _LARGEST:
             raise DataError(f"found class {name!r}, expected classes that are numbers, such as 1, 2, 3")
     return np.array([float(name) for name in names], dtype=np.float64)
 

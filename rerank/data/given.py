@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -77,21 +77,29 @@ def class_texts(classes: Any, n_items: int, source: str) -> StringColumn:
         )
     if len(classes) != n_items or isinstance(classes, str | bytes | Mapping):
         raise DataError(f"{source}: classes has {len(classes)} entries, expected {n_items}")
-    texts = []
-    for row, entry in enumerate(classes, 1):
-        several = isinstance(entry, Collection) and not isinstance(entry, str | bytes)
-        names = [_class_name(one) for one in (entry if several else [entry])]
-        if None in names:
-            raise DataError(f"{source}: the class of row {row} is missing, expected a name or a number")
-        known = [name for name in names if name is not None]
-        if several and any("," in name or not name.strip() for name in known):
-            raise DataError(f"{source}: a class of row {row} is empty or contains a comma: {entry!r}")
-        texts.append(",".join(sorted(known)))
 
     def fault(row: int, found: str) -> DataError:
         return DataError(f"{source}: row {row + 1}: found {found}, {EXPECTED}")
 
-    return class_column(texts, fault)
+    return class_column(class_names(classes, "class", source), fault)
+
+
+def class_names(entries: Iterable[Any], what: str, source: str) -> list[str]:
+    """Return classes or collections of classes as text; raise DataError if one is missing or has a comma.
+
+    Collections keep their order, sets are sorted.
+    """
+    texts = []
+    for row, entry in enumerate(entries, 1):
+        several = isinstance(entry, Collection) and not isinstance(entry, str | bytes)
+        names = [_class_name(one) for one in (entry if several else [entry])]
+        if None in names:
+            raise DataError(f"{source}: the {what} of row {row} is missing, expected a name or a number")
+        known = [name for name in names if name is not None]
+        if several and any("," in name or not name.strip() for name in known):
+            raise DataError(f"{source}: a {what} of row {row} is empty or contains a comma: {entry!r}")
+        texts.append(",".join(sorted(known) if isinstance(entry, Set) else known))
+    return texts
 
 
 def _class_name(value: Any) -> str | None:

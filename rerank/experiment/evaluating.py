@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rerank.data.class_lists import read_predictions
 from rerank.data.lists import CandidateLists
 from rerank.data.scores import read_scores
 from rerank.data.types import Floats
@@ -12,6 +13,7 @@ from rerank.errors import ConfigError
 from rerank.evaluation import evaluate as evaluation
 from rerank.evaluation.compare import Comparisons, compare_all
 from rerank.evaluation.evaluate import Evaluation
+from rerank.experiment.classes import DEFAULT, has_classes, judged, predictions_of, reading_for
 from rerank.experiment.notes import note_evaluation, note_systems
 from rerank.experiment.outputs import check_outputs
 from rerank.experiment.sources import Data, as_lists, inputs_of, read_lists, scores_of
@@ -23,9 +25,11 @@ from rerank.report import record
 def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
     """Return the metrics to report if none is named.
 
-    For lists without labels that is PARSEVAL with gold trees and BLEU with references; otherwise AP, RR and
-    nDCG@10.
+    For examples with classes these are zero-one and Hamming; for lists without labels PARSEVAL with gold
+    trees and BLEU with references; otherwise AP, RR and nDCG@10.
     """
+    if has_classes(lists):
+        return DEFAULT
     if lists.labels is None and (lists.gold is not None or "PARSEVAL" in lists.counts):
         return ("PARSEVAL",)
     if lists.labels is None and (lists.references or "BLEU" in lists.counts):
@@ -91,8 +95,12 @@ def evaluate(
     {'WER': 0.0}
     """
     lists = as_lists(data, group=group, qid=qid, refs=refs)
-    ranking = scores_of(scores, lists)
     chosen = default_metrics(lists) if metrics is None else metrics
+    if has_classes(lists):
+        lists, systems = judged(lists, {"scores": predictions_of(scores, "scores", lists)}, chosen)
+        ranking = systems["scores"]
+    else:
+        ranking = scores_of(scores, lists)
     return evaluation.values(lists, ranking, chosen, ties=ties, no_relevant=no_relevant)
 
 
@@ -136,8 +144,13 @@ def compare(
     ('a', 'b', 1.0, 0.667, (1, 2, 0))
     """
     lists = as_lists(data, group=group, qid=qid, refs=refs)
-    ranked = {name: scores_of(scores, lists) for name, scores in systems.items()}
-    return compare_all(lists, ranked, default_metrics(lists) if metrics is None else metrics, **options)
+    chosen = default_metrics(lists) if metrics is None else metrics
+    if has_classes(lists):
+        found = {name: predictions_of(values, name, lists) for name, values in systems.items()}
+        lists, ranked = judged(lists, found, chosen)
+    else:
+        ranked = {name: scores_of(scores, lists) for name, scores in systems.items()}
+    return compare_all(lists, ranked, chosen, **options)
 
 
 def evaluate_files(
@@ -164,14 +177,13 @@ def evaluate_files(
     """
     if per_list is not None:
         check_outputs({"--per-list": per_list}, inputs_of(data, reading, *paths, baseline))
-    lists = read_lists(data, reading)
     names = list(paths)
     if baseline is not None and baseline not in names:
         names.insert(0, baseline)
-    systems = _read_systems(names, lists)
-    chosen = metrics or default_metrics(lists)
+    lists, chosen, systems = _read_systems(data, names, metrics, reading)
     found = evaluation.evaluate(lists, systems, chosen, baseline=baseline, **options)
-    note_evaluation(lists, systems, found)
+    if lists.classes is None:  # judged() has warned about predictions
+        note_evaluation(lists, systems, found)
     if per_list is not None:
         write_lines(per_list, (line.rstrip("\n") for line in record.per_list_tsv(found.per_list())))
     return found
@@ -192,16 +204,24 @@ def compare_files(
     data, paths, metrics, reading : as for ``evaluate_files``.
     options : of ``rerank.evaluation.compare.compare_all``.
     """
-    lists = read_lists(data, reading)
-    systems = _read_systems(paths, lists)
-    found = compare_all(lists, systems, metrics or default_metrics(lists), **options)
-    note_systems(lists, systems, list(found.pairs), found.n_lists - found.unjudged)
+    lists, chosen, systems = _read_systems(data, paths, metrics, reading)
+    found = compare_all(lists, systems, chosen, **options)
+    if lists.classes is None:  # judged() has warned about predictions
+        note_systems(lists, systems, list(found.pairs), found.n_lists - found.unjudged)
     return found
 
 
-def _read_systems(paths: Sequence[str], lists: CandidateLists) -> dict[str, Floats]:
-    """Scores by path as typed; raises ConfigError if a path is given twice."""
+def _read_systems(
+    data: Data, paths: Sequence[str], metrics: Sequence[str] | None, reading: Reading | None
+) -> tuple[CandidateLists, Sequence[str], dict[str, Floats]]:
+    """What is judged, metrics, and scores by path as typed; ConfigError if a path is given twice."""
     for i, path in enumerate(paths):
         if path in paths[:i]:
             raise ConfigError(f"score file {path} is given twice")
-    return {path: read_scores(path, lists) for path in paths}
+    reading = reading_for(metrics, reading)
+    lists = read_lists(data, reading)
+    chosen = metrics or default_metrics(lists)
+    if not has_classes(lists, reading):
+        return lists, chosen, {path: read_scores(path, lists) for path in paths}
+    expanded, systems = judged(lists, {path: read_predictions(path, lists) for path in paths}, chosen)
+    return expanded, chosen, systems

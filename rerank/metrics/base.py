@@ -77,6 +77,8 @@ class Metric(Measure):
         Whether the mode of ties (trec, expected, input) changes it.
     list_by_list : bool
         Whether a list's statistics depend on that list alone.
+    of_classes : bool
+        Whether it judges predicted classes, see data.class_lists.
     """
 
     summary: ClassVar[str]
@@ -84,6 +86,7 @@ class Metric(Measure):
     needs: ClassVar[tuple[str, ...]] = ("labels",)
     uses_ties: ClassVar[bool] = False
     list_by_list: ClassVar[bool] = True
+    of_classes: ClassVar[bool] = False
 
     @classmethod
     def from_parts(

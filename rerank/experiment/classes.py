@@ -1,0 +1,90 @@
+"""Evaluation of predicted classes: which metrics judge them, and predictions as scores of classes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rerank.data import given
+from rerank.data.class_lists import Predictions, class_lists
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
+from rerank.errors import ConfigError, DataError, DataNote
+from rerank.metrics.base import parse_all
+from rerank.reading import Reading
+from rerank.text import count
+
+DEFAULT = ("zero-one", "Hamming")
+_FEW_EXAMPLES = 5
+
+
+def reading_for(metrics: Sequence[str] | None, reading: Reading | None) -> Reading:
+    """Return how data are read for metrics: with classes if one of these judges classes."""
+    reading = reading or Reading()
+    found = {} if metrics is None else parse_all(metrics)
+    if any(metric.of_classes for metric in found.values()):
+        return reading.model_copy(update={"classes": True})
+    return reading
+
+
+def has_classes(lists: CandidateLists, reading: Reading | None = None) -> bool:
+    """Return whether lists are examples with classes; raise DataError if they were read for that in vain."""
+    if reading is not None and reading.classes and lists.classes is None:
+        raise DataError(f"{lists.source}: found no classes to measure against")
+    return lists.classes is not None and lists.labels is None
+
+
+def judged(
+    lists: CandidateLists, systems: Mapping[str, Predictions], metrics: Sequence[str]
+) -> tuple[CandidateLists, dict[str, Floats]]:
+    """Return lists and scores for metrics of examples with classes, see ``class_lists``.
+
+    Metrics of classes take predictions as sets, metrics of rankings as rankings of all classes.
+
+    Raises
+    ------
+    ConfigError
+        If there are metrics of both kinds.
+    """
+    of_sets = {name: metric.of_classes for name, metric in parse_all(metrics).items()}
+    if len(set(of_sets.values())) > 1:
+        sets, rankings = (
+            next(name for name, own in of_sets.items() if own is kind) for kind in (True, False)
+        )
+        raise ConfigError(f"{sets} judges sets of classes and {rankings} rankings of them: ask for one kind")
+    ranked = not all(of_sets.values())
+    expanded, scores = class_lists(lists, systems, ranked=ranked)
+    _note_systems(lists, systems, expanded.n_items // expanded.n_lists, ranked)
+    return expanded, scores
+
+
+def predictions_of(values: Any, name: str, lists: CandidateLists) -> Predictions:
+    """Return predictions given as one text, number or collection per row; DataError if they do not fit."""
+    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
+        raise DataError(f"{name}: found {type(values).__name__}, expected a prediction for each example")
+    if len(values) != lists.n_items:
+        raise DataError(f"{name}: {len(values)} predictions, expected {lists.n_items}")
+    return Predictions(name, given.class_names(values, "prediction", name))
+
+
+def _note_systems(
+    lists: CandidateLists, systems: Mapping[str, Predictions], n_classes: int, ranked: bool
+) -> None:
+    """Warn about predictions and examples that cannot show anything."""
+
+    def note(text: str) -> None:
+        warnings.warn(text, DataNote, stacklevel=6)
+
+    seen: dict[tuple[str, ...], str] = {}
+    for name, one in systems.items():
+        texts = tuple(one.texts)
+        if len(set(texts)) == 1 < len(texts):
+            note(f"{name}: predicts {texts[0]!r} for every example")
+        earlier = seen.setdefault(texts, name)
+        if earlier != name:
+            note(f"{name}: predicts the same as {earlier}")
+        if not ranked and n_classes > 2 and all(text.count(",") == n_classes - 1 for text in texts):
+            note(f"{name}: every line has all {n_classes} classes: are these rankings (nDCG, AP, RR)?")
+    if systems and lists.n_items < _FEW_EXAMPLES:
+        note(f"{lists.source}: tests and intervals of {count(lists.n_items, 'example')} show little")

@@ -111,7 +111,7 @@ def _reject() -> float:
     return cost
 
 
-@register("zero-one", "0-1")
+@register("zero-one", "zero-one-loss")
 class ZeroOne(ClassMetric):
     """The share of examples whose predicted classes are not exactly the true ones."""
 

@@ -24,7 +24,8 @@ from rerank.metrics.judges import statistics
 from rerank.report import listings
 
 TIES = ("trec", "expected", "input")
-EXAMPLES = [example for name in FAMILIES.names() for example in FAMILIES.get(name).examples]
+ALL = [example for name in FAMILIES.names() for example in FAMILIES.get(name).examples]
+EXAMPLES = [example for example in ALL if not parse(example).of_classes]  # others: test_class_metrics.py
 SETS = {
     "mixed": judged_lists(1),
     "mixed again": judged_lists(2, sizes=(2, 4, 1, 3, 5, 2, 3)),
@@ -80,7 +81,7 @@ def test_a_family_describes_itself_and_is_listed(name):
     assert kind.summary
     assert kind.__doc__
     assert kind.examples, f"{name} has no examples for this suite"
-    assert not set(kind.needs) - {"labels", "texts", "references", "trees", "gold", "counts"}
+    assert not set(kind.needs) - {"labels", "texts", "references", "trees", "gold", "counts", "classes"}
     for key, field in kind.model_fields.items():
         assert field.description, f"{name}: parameter {key} has no help"
     listed = " ".join(" ".join(listings.metrics()).split())
@@ -92,7 +93,7 @@ def test_a_family_describes_itself_and_is_listed(name):
         assert example in "\n".join(lines)
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize("example", ALL)
 def test_a_name_prints_back(example):
     metric = parse(example)
     assert parse(metric.name) == metric

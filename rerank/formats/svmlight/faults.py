@@ -72,7 +72,8 @@ def _label(token: str) -> tuple[str, str]:
     if not token or ":" in token:
         found = quoted(token) if token else "nothing"
         return f"{found} in place of the label", "a label (a number) first"
-    return not_a_number(token.encode(), "label")
+    found, expected = not_a_number(token.encode(), "label")
+    return found, f"{expected} (--classes reads sets of classes)" if "," in token else expected
 
 
 def _feature(token: str, first: int, dtype: str, has_qid: bool) -> tuple[str, str]:

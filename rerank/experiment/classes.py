@@ -53,10 +53,7 @@ def judged(
             next(name for name, own in of_sets.items() if own is kind) for kind in (True, False)
         )
         raise ConfigError(f"{sets} judges sets of classes and {rankings} rankings of them: ask for one kind")
-    ranked = not all(of_sets.values())
-    expanded, scores = class_lists(lists, systems, ranked=ranked)
-    _note_systems(lists, systems, expanded.n_items // expanded.n_lists, ranked)
-    return expanded, scores
+    return class_lists(lists, systems, ranked=not all(of_sets.values()))
 
 
 def predictions_of(values: Any, name: str, lists: CandidateLists) -> Predictions:
@@ -68,14 +65,16 @@ def predictions_of(values: Any, name: str, lists: CandidateLists) -> Predictions
     return Predictions(name, given.class_names(values, "prediction", name))
 
 
-def _note_systems(
-    lists: CandidateLists, systems: Mapping[str, Predictions], n_classes: int, ranked: bool
+def note_predictions(
+    systems: Mapping[str, Predictions], expanded: CandidateLists, metrics: Sequence[str]
 ) -> None:
-    """Warn about predictions and examples that cannot show anything."""
+    """Warn about predictions and examples that cannot show anything; ``expanded`` is what ``judged`` made."""
 
     def note(text: str) -> None:
-        warnings.warn(text, DataNote, stacklevel=6)
+        warnings.warn(text, DataNote, stacklevel=5)
 
+    n_classes = int(expanded.lengths[0])
+    ranked = not any(metric.of_classes for metric in parse_all(metrics).values())
     seen: dict[tuple[str, ...], str] = {}
     for name, one in systems.items():
         texts = tuple(one.texts)
@@ -86,5 +85,5 @@ def _note_systems(
             note(f"{name}: predicts the same as {earlier}")
         if not ranked and n_classes > 2 and all(text.count(",") == n_classes - 1 for text in texts):
             note(f"{name}: every line has all {n_classes} classes: are these rankings (nDCG, AP, RR)?")
-    if systems and lists.n_items < _FEW_EXAMPLES:
-        note(f"{lists.source}: tests and intervals of {count(lists.n_items, 'example')} show little")
+    if systems and expanded.n_lists < _FEW_EXAMPLES:
+        note(f"{expanded.source}: tests and intervals of {count(expanded.n_lists, 'example')} show little")

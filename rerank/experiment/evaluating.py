@@ -13,7 +13,14 @@ from rerank.errors import ConfigError
 from rerank.evaluation import evaluate as evaluation
 from rerank.evaluation.compare import Comparisons, compare_all
 from rerank.evaluation.evaluate import Evaluation
-from rerank.experiment.classes import DEFAULT, has_classes, judged, predictions_of, reading_for
+from rerank.experiment.classes import (
+    DEFAULT,
+    has_classes,
+    judged,
+    note_predictions,
+    predictions_of,
+    reading_for,
+)
 from rerank.experiment.notes import note_evaluation, note_systems
 from rerank.experiment.outputs import check_outputs
 from rerank.experiment.sources import Data, as_lists, inputs_of, read_lists, scores_of
@@ -182,7 +189,7 @@ def evaluate_files(
         names.insert(0, baseline)
     lists, chosen, systems = _read_systems(data, names, metrics, reading)
     found = evaluation.evaluate(lists, systems, chosen, baseline=baseline, **options)
-    if lists.classes is None:  # judged() has warned about predictions
+    if lists.classes is None:  # others were reported when they were read
         note_evaluation(lists, systems, found)
     if per_list is not None:
         write_lines(per_list, (line.rstrip("\n") for line in record.per_list_tsv(found.per_list())))
@@ -206,7 +213,7 @@ def compare_files(
     """
     lists, chosen, systems = _read_systems(data, paths, metrics, reading)
     found = compare_all(lists, systems, chosen, **options)
-    if lists.classes is None:  # judged() has warned about predictions
+    if lists.classes is None:  # others were reported when they were read
         note_systems(lists, systems, list(found.pairs), found.n_lists - found.unjudged)
     return found
 
@@ -223,5 +230,7 @@ def _read_systems(
     chosen = metrics or default_metrics(lists)
     if not has_classes(lists, reading):
         return lists, chosen, {path: read_scores(path, lists) for path in paths}
-    expanded, systems = judged(lists, {path: read_predictions(path, lists) for path in paths}, chosen)
+    found = {path: read_predictions(path, lists) for path in paths}
+    expanded, systems = judged(lists, found, chosen)
+    note_predictions(found, expanded, chosen)
     return expanded, chosen, systems

@@ -22,6 +22,7 @@ from rerank.errors import ConfigError, DataError
 from rerank.evaluation.importance import Basis, Drop, Permutation, Resampling, Weight, drop_of, judge_of
 from rerank.experiment.sources import Data, read_lists
 from rerank.models.base import Model, load_model
+from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel, ThresholdModel
 from rerank.reading import Reading
 from rerank.report.progress import progress
@@ -190,4 +191,11 @@ class _Permuting:
 
 
 def _loaded(model: str | os.PathLike[str] | Model) -> Model:
-    return model if isinstance(model, Model) else load_model(os.fspath(model))
+    """The model of a file; raises ConfigError for one of examples, whose lists have nothing to permute."""
+    loaded = model if isinstance(model, Model) else load_model(os.fspath(model))
+    if isinstance(loaded, ClassesModel):
+        advice = "'rerank show' prints its weights"
+        raise ConfigError(
+            f"a model of kind {loaded.kind} has no importance of features within lists; {advice}"
+        )
+    return loaded

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.data.classes import ClassLabels
 from rerank.data.columns.forests import Forest
 from rerank.data.labels import label_copies
 from rerank.data.lists import CandidateLists
@@ -14,6 +15,7 @@ from rerank.report.table import facts
 from rerank.text import count, some
 
 _MOST_NAMES = 6
+_MOST_CLASSES = 10
 _LONGEST_NAME = 40
 _BLOCK = 1 << 20  # values compared at a time
 
@@ -35,11 +37,12 @@ class Contents:
 def describe(lists: CandidateLists) -> Contents:
     """Return counts of lists, items, features and labels, and the oddities of each column."""
     sizes = lists.lengths
+    of_classes = lists.labels is None and lists.classes is not None
     facts = [
         ("lists", f"{lists.n_lists}, of {sizes.min()} to {sizes.max()} items, median {np.median(sizes):g}"),
         ("items", str(lists.n_items)),
         ("features", _features(lists)),
-        ("labels", _labels(lists)),
+        ("classes", _classes(lists)) if of_classes else ("labels", _labels(lists)),
         ("ids", _ids(lists)),
     ]
     if lists.trees is not None:
@@ -48,7 +51,9 @@ def describe(lists: CandidateLists) -> Contents:
         facts.append(("texts", _texts(lists)))
     if lists.base_scores is not None:
         facts.append(("scores", f"{lists.base_scores.min():.6g} to {lists.base_scores.max():.6g}"))
-    found = (_scattered(lists), *_judgements(lists), _constant(lists), _twins(lists), *_odd_texts(lists))
+    found = [_scattered(lists), *_odd_texts(lists)]
+    if not of_classes:  # lists of examples are of one item
+        found[1:1] = [*_judgements(lists), _constant(lists), _twins(lists)]
     copies = [f"feature {name!r} is the label, perhaps scaled" for name in label_copies(lists)]
     oddities = [text for text in (*found, *copies) if text]
     return Contents(facts, oddities, doubled_ids(lists))
@@ -74,6 +79,15 @@ def _labels(lists: CandidateLists) -> str:
     missed = lists.unretrieved
     more = "" if missed is None else f"; {count(len(missed.values), 'relevant item')} more in no list"
     return _label_values(lists) + more
+
+
+def _classes(lists: CandidateLists) -> str:
+    labels = ClassLabels.of(lists)
+    counts = np.bincount(labels.codes, minlength=len(labels.names)).tolist()
+    pairs = [f"{name} × {n}" for name, n in zip(labels.names, counts, strict=True)]
+    text = f"{len(pairs)}: {some(pairs, _MOST_CLASSES)}; {labels.lengths.mean():.3g} per example"
+    without = int(np.count_nonzero(labels.lengths == 0))
+    return f"{text}; {count(without, 'example')} without one" if without else text
 
 
 def _label_values(lists: CandidateLists) -> str:

@@ -9,6 +9,7 @@ from rerank.native.data._matrix cimport MIXED
 from rerank.native.data._matrix cimport SINGLE
 from rerank.native.data._matrix cimport Matrix
 from rerank.native.data._matrix cimport Rows
+from rerank.native.data._matrix cimport add
 from rerank.native.learners._link cimport Link
 from rerank.native.learners._link cimport move_linked
 from rerank.native.learners._predtron_tasks cimport Task
@@ -187,7 +188,9 @@ def class_pass(
                 updates += 1
                 losses += loss
                 step = steps[i] * loss if task.loss_driven else steps[i]
-                if dual:
+                if d == 1 and not dual:
+                    add(X, i, step * task.change[0], to.t, w, drift)
+                elif dual:
                     move(task, step, to.t, w + i * d, drift + i * d)
                 else:
                     for m in range(x.size):

@@ -145,14 +145,14 @@ cdef inline void rank_correctly(const Listed* p) noexcept nogil:
         p.correct[item] = place
 
 
-cdef inline void find_worst(const Listed* p, bint loss_driven, RankingRoom room) noexcept nogil:
-    """OUT worst: the places in the ranking that an update moves away from."""
+cdef inline bint find_worst(const Listed* p, bint loss_driven, RankingRoom room) noexcept nogil:
+    """OUT worst: the places in the ranking that an update moves away from. Return False on overflow."""
     cdef RankingProblem problem
     cdef int j
     if loss_driven:
         for j in range(p.k):
             p.worst[p.order[j]] = j
-        return
+        return True
     problem.m = p.k
     problem.scores = p.t
     problem.gains = p.gains
@@ -162,7 +162,7 @@ cdef inline void find_worst(const Listed* p, bint loss_driven, RankingRoom room)
     problem.f_scale = p.f_scale
     problem.position_of = p.worst
     problem.item_at = p.taken
-    ranking_argmax(&problem, room)
+    return ranking_argmax(&problem, room)
 
 
 cdef inline bint too_large(const Listed* p) noexcept nogil:
@@ -218,7 +218,9 @@ def ranking_pass(
                 updates += 1
                 losses += loss
                 rank_correctly(&p)
-                find_worst(&p, lists.loss_driven, lists.room)
+                if not find_worst(&p, lists.loss_driven, lists.room):
+                    failed = i
+                    break
                 step = lists.steps[i] * p.f_scale
                 if lists.loss_driven:
                     step *= loss

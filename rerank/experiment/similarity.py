@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.scaling import AUTO, fit_scaling
+from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError, DataNote
 from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.preparing import note_uneven
@@ -70,8 +71,10 @@ def similarity(
     """
     made = KERNELS.get(kernel).checked(settings or {}, f"kernel {kernel}")
     several = [data] if isinstance(data, str | os.PathLike | CandidateLists) else list(data)
+    _check_different([os.fspath(one) for one in several if not isinstance(one, CandidateLists)])
     sets = [read_lists(one, reading) for one in several]
-    names = _names(sets)
+    sources = _sources(sets)
+    names = _names(sets, sources)
     lists = _together(sets)
     if scaling == AUTO:
         scaling = "zscore" if isinstance(lists.features, Dense) else "none"
@@ -80,10 +83,12 @@ def similarity(
     prepared, _ = made.prepare(lists if scaling == "none" else fit_scaling(scaling, lists).apply(lists))
     with parallel.using(jobs):
         gram = filled(prepared, prepared)
+    if prepared.axes is not None:
+        _note_nothing_alike(gram, sets, prepared.axes)
     return Similarity(
         kernel=made,
         scaling=scaling,
-        sources=[one.source for one in sets],
+        sources=sources,
         source_of=np.repeat(np.arange(len(sets)), [one.n_lists for one in sets]),
         names=names,
         ids=[one.list_id(i) for one in sets for i in range(one.n_lists)],
@@ -93,6 +98,16 @@ def similarity(
         spectrum=spectrum(gram) if len(gram) <= MOST_FOR_SPECTRUM else None,
         plane=plane(gram),
     )
+
+
+def _note_nothing_alike(gram: Floats, sets: Sequence[CandidateLists], axes: Index) -> None:
+    """Warn if every similarity of two files is 0, although both have lists of different items."""
+    ends = np.cumsum([one.n_lists for one in sets])
+    parts = [slice(end - one.n_lists, end) for one, end in zip(sets, ends, strict=True)]
+    for i, j in combinations(range(len(sets)), 2):
+        if axes[parts[i]].any() and axes[parts[j]].any() and not gram[parts[i], parts[j]].any():
+            text = f"every similarity to lists of {sets[i].source} is 0: no feature varies in both"
+            warnings.warn(f"{sets[j].source}: {text}", DataNote, stacklevel=4)
 
 
 def similarity_files(
@@ -165,15 +180,21 @@ def _write(found: Similarity, paths: Sequence[str], neighbours: int, repair: Rep
     write_lines(paths[2], report.nearest_rows(found, *nearest(found.gram, neighbours)))
 
 
-def _names(sets: Sequence[CandidateLists]) -> list[str]:
-    """The ids of all lists, each after the name of its file if two files share an id.
-
-    Raises ConfigError if a file is given twice.
-    """
-    sources = [one.source for one in sets]
-    again = next((name for i, name in enumerate(sources) if name in sources[:i]), None)
+def _check_different(names: Sequence[str]) -> None:
+    """Raise ConfigError if a file is given twice."""
+    again = next((name for i, name in enumerate(names) if name in names[:i]), None)
     if again is not None:
         raise ConfigError(f"{again} is given twice; the lists of one file are compared with each other")
+
+
+def _sources(sets: Sequence[CandidateLists]) -> list[str]:
+    """The names of the sets, numbered if two have the same, as sets that no file was read for."""
+    names = [one.source for one in sets]
+    return [f"{name} {k}" for k, name in enumerate(names, 1)] if len(set(names)) < len(names) else names
+
+
+def _names(sets: Sequence[CandidateLists], sources: list[str]) -> list[str]:
+    """The ids of all lists, each after the name of its file if two files share an id."""
     ids = [[one.list_id(i) for i in range(one.n_lists)] for one in sets]
     seen: set[str] = set()
     for some in ids:

@@ -26,9 +26,11 @@ from rerank.data.matrix import Dense, Sparse
 from rerank.data.scaling import data_of, tolerance_of
 from rerank.data.types import Floats, Index, Ints, Mask
 from rerank.errors import DataError
+from rerank.text import count, some
 
 _TINY = 1e-300  # a range that counts as constant, as for scalings
 _TIED = 1e-9  # relative distance of equal eigenvalues
+_STEADY = 1e-6  # an eigenvalue relative to the largest, down to which products of items give an exact axis
 _NEAR = 1e-6  # relative distance of features that are equally near to a space
 
 
@@ -98,10 +100,11 @@ def check_comparable(lists: CandidateLists) -> None:
     if lists.n_features == 0:
         raise DataError(f"{lists.source}: no features; kernels on lists compare the features of items")
     if lists.has_missing:
-        raise DataError(
-            f"{lists.source}: missing (NaN) features; kernels on lists need every value (--missing zero, or "
-            "--features without them)"
-        )
+        names = lists.names()
+        gaps = [names[j] for j, column in enumerate(lists.features.columns()) if np.isnan(column).any()]
+        advice = f"leave the features out (--features '{','.join(f'-{name}' for name in gaps)}')"
+        found = f"missing (NaN) values of {count(len(gaps), 'feature')} ({some(gaps)})"
+        raise DataError(f"{lists.source}: {found}; kernels on lists need every value: {advice}")
 
 
 def most_axes(lists: CandidateLists) -> int:
@@ -153,8 +156,8 @@ def axes_of(lists: CandidateLists, i: int, components: int | None = None) -> Axe
     scale = float(np.abs(X).max())
     X /= scale
     X -= X.mean(axis=0)
-    values, vectors = _decomposed(X, lists, i)
-    total = float(np.sum(values))
+    values, vectors = _decomposed(X, components, f"{lists.source}: list {lists.list_id(i)!r}")
+    total = float(np.einsum("ij,ij->", X, X)) / len(X)
     values, vectors, tied = _chosen(values, vectors, components or len(values))
     return Axes(columns[varying], vectors, values, total, 2.0 * scale, tied)
 
@@ -173,18 +176,38 @@ def values_of(lists: CandidateLists, i: int) -> tuple[Ints, Floats]:
     return columns.astype(np.int32), np.asarray(local.to_dense())
 
 
-def _decomposed(X: Floats, lists: CandidateLists, i: int) -> tuple[Floats, Floats]:
-    """The eigenvalues (m), falling, and eigenvectors (m, d) of centred items (n, d) that are no rounding."""
+def _decomposed(X: Floats, components: int | None, where: str) -> tuple[Floats, Floats]:
+    """The eigenvalues (m), falling, and eigenvectors (m, d) of centred items (n, d) that are no rounding.
+
+    Those after the first ``components`` may be left out, except if they equal the last of these.
+    """
     n, d = X.shape
     try:
+        if components is not None and d > 2 * n:
+            found = _by_products(X, components)
+            if found is not None:
+                return found
         R = np.linalg.qr(X, mode="r") if n > 2 * d else X
         singular, vectors = np.linalg.svd(R, full_matrices=False)[1:]
     except np.linalg.LinAlgError:
-        raise DataError(
-            f"{lists.source}: the axes of list {lists.list_id(i)!r} could not be computed"
-        ) from None
+        raise DataError(f"{where}: its principal axes could not be computed") from None
     m = max(1, np.count_nonzero(singular > singular[0] * max(n, d) * np.finfo(np.float64).eps))
     return singular[:m] ** 2 / n, vectors[:m]
+
+
+def _by_products(X: Floats, components: int) -> tuple[Floats, Floats] | None:
+    """What ``_decomposed`` returns, by the inner products of items: four times as fast for few items.
+
+    None if an eigenvalue that is needed is so small that its axis would suffer from rounding.
+    """
+    values, coordinates = np.linalg.eigh(X @ X.T)
+    values, coordinates = values[::-1], coordinates[:, ::-1]
+    last = min(components, len(X) - 1) - 1
+    m = last + 1 + int(np.count_nonzero(values[last + 1 :] >= (1.0 - len(values) * _TIED) * values[last]))
+    if not values[m - 1] > _STEADY * values[0]:
+        return None
+    vectors = coordinates[:, :m].T @ X
+    return values[:m] / len(X), vectors / np.sqrt(values[:m])[:, None]
 
 
 def _chosen(values: Floats, vectors: Floats, m: int) -> tuple[Floats, Floats, bool]:

@@ -108,6 +108,13 @@ def test_files_that_share_ids(rerank, work):
     assert tsv("c/lists.tsv")[0]["list"].startswith("dev.letor:")
 
 
+def test_sets_that_no_file_was_read_for():
+    lists = package.CandidateLists.from_arrays(np.arange(8.0).reshape(4, 2) ** 2, group=[2, 2])
+    found = similarity([lists, lists.subset([1])])
+    assert found.names == ["arrays 1:1", "arrays 1:2", "arrays 2:1"]
+    assert found.gram[1, 2] == pytest.approx(1.0)
+
+
 SETS = {
     "a.csv": "qid,f,g\n1,1,2\n1,2,5\n1,0,1\n2,3,3\n2,3,3\n",
     "b.csv": "qid,g,f\n7,2,1\n7,5,2\n7,1,0\n",
@@ -137,6 +144,16 @@ def test_features_are_matched_by_name(rerank, tables):
     assert "a.csv: no feature h, which other files have; read as 0" in note
 
 
+def test_files_without_a_feature_that_varies_in_both(rerank, tables):
+    (tables / "a.svm").write_text("1 qid:1 1:1 2:4\n0 qid:1 1:2 2:3\n")
+    (tables / "b.svm").write_text("1 qid:2 7:1 8:4\n0 qid:2 7:2 8:3\n")
+    for layout in ("dense", "sparse"):
+        err = rerank("similarity", "a.svm", "b.svm", "--layout", layout).err
+        assert "b.svm: every similarity to lists of a.svm is 0: no feature varies in both" in err
+        assert ("a.svm has 2 features, b.svm 8; absent ones are 0" in err) == (layout == "dense")
+    assert "every similarity" not in rerank("similarity", "a.csv", "b.csv", *BY).err
+
+
 def test_one_list(rerank, tables):
     result = rerank("similarity", "one.csv", *BY, "--out", "o")
     assert np.load("o/gram.npy").tolist() == [[0.0]]
@@ -161,8 +178,12 @@ def test_ranges_that_decide_without_scaling_are_noted(rerank, tables):
     ("arguments", "message"),
     [
         (["a.csv", "a.csv"], "a.csv is given twice"),
+        (["-", "-"], "- is given twice"),
         (["a.csv", "other.csv"], "other.csv: found no feature of a.csv, expected some in common"),
-        (["gaps.csv", "--missing", "nan"], "missing (NaN) features; kernels on lists need every value"),
+        (
+            ["gaps.csv", "--missing", "nan"],
+            "missing (NaN) values of 1 feature (f); kernels on lists need every value",
+        ),
         (["gaps.csv"], "found an empty cell"),
         (["a.csv", "--kernel", "lst"], "unknown kernel 'lst'; did you mean 'list'"),
         (["a.csv", "--components", "0"], "kernel list: components: found 0, expected 1 or more"),

@@ -26,7 +26,8 @@ BUILDS = ("checked", "sanitize")
 FOLDERS = ("configs", "data", "rerank", "scripts", "tests")
 FILES = ("CHANGELOG.md", "LICENSE", "Makefile", "README.md", "pyproject.toml")
 TESTS = [
-    f"tests/{name}" for name in ("native", "data", "formats", "features", "metrics", "learners", "contracts")
+    f"tests/{name}"
+    for name in ("native", "data", "formats", "features", "metrics", "similarity", "learners", "contracts")
 ]
 COMPILE = "from setuptools import setup; setup()"
 

@@ -255,8 +255,8 @@ def test_bhattacharyya_refuses_values_beyond_its_ridge():
 def test_equal_eigenvalues_give_axes_that_do_not_depend_on_the_order_of_items():
     """Each item has a feature of its own: all eigenvalues are equal, and LAPACK's axes are arbitrary."""
     rng = np.random.default_rng(8)
-    for n in (2, 3, 6, 9):
-        X = np.eye(n + 3)[:n]
+    for n, d in ((2, 5), (3, 6), (6, 9), (6, 40), (9, 12), (9, 30)):
+        X = np.eye(d)[:n]
         for m in (1, 3, 5):
             for kernel in ON_AXES:
                 assert value(kernel, X, X[rng.permutation(n)], m) == pytest.approx(1.0, abs=1e-9)
@@ -283,6 +283,26 @@ def test_axes_of_any_shape(shape):
     np.testing.assert_allclose(found.eigenvalues * found.scale**2, expected, rtol=1e-9)
     np.testing.assert_allclose(found.vectors @ found.vectors.T, np.eye(len(found.vectors)), atol=1e-12)
     assert len(found.eigenvalues) == min(shape[0] - 1, shape[1])
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.5, 1e-4, 1e-8, 1e-12])
+def test_axes_of_many_features(ratio):
+    """The inner products of items give the axes, unless one is too small for them."""
+    rng = np.random.default_rng(2)
+    U = np.linalg.qr(rng.standard_normal((60, 3)))[0].T
+    C = np.linalg.qr(np.column_stack([np.ones(8), rng.standard_normal((8, 3))]))[0][:, 1:]
+    X = C * np.array([1.0, 0.7, ratio * 0.7]) @ U + 3.0
+    for m in (1, 2, 3, 5, None):
+        found = axes_of(made([X]), 0, m)
+        kept = min(m or 3, 3)
+        expected = np.array([1.0, 0.49, 0.49 * ratio**2])[:kept] / 8
+        np.testing.assert_allclose(found.eigenvalues * found.scale**2, expected, rtol=1e-3)
+        np.testing.assert_allclose(found.vectors @ found.vectors.T, np.eye(kept), atol=1e-9)
+        assert found.total * found.scale**2 == pytest.approx((1.49 + 0.49 * ratio**2) / 8)
+        assert found.tied == (ratio == 1.0 and kept > 1)
+        if ratio < 1:
+            cosines = np.abs(np.sum(found.vectors * U[:kept], axis=1))
+            np.testing.assert_allclose(cosines, 1.0, atol=1e-3)
 
 
 def test_refused():

@@ -6,10 +6,11 @@ import re
 
 import numpy as np
 
+from rerank.data.columns.class_sets import plain_number
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.formats.common import contains, note, quoted
-from rerank.text import count
+from rerank.text import count, some
 
 _SAMPLE = 100  # lists whose texts are compared with references
 _LOOKED_AT = 1 << 20  # bytes of texts in which upper case is looked for
@@ -21,7 +22,7 @@ _ABOVE_ZERO = 1e-3  # more than rounding
 def note_oddities(lists: CandidateLists) -> None:
     """Warn about each mistake that is found."""
     if lists.classes is not None:
-        _note_separators(lists.classes, lists.source)
+        _note_class_names(lists.classes, lists.source)
     if lists.list_ids is not None:
         _note_near_ids(lists.list_ids, lists.source)
     for name in lists.feature_names or ():
@@ -31,8 +32,13 @@ def note_oddities(lists: CandidateLists) -> None:
         _note_references(lists)
 
 
-def _note_separators(classes: StringColumn, source: str) -> None:
-    """Warn if class names contain what separates classes elsewhere."""
+def _note_class_names(classes: StringColumn, source: str) -> None:
+    """Warn if class names contain what separates classes elsewhere, or few of them are no numbers."""
+    names = {name for text in set(classes) for name in text.split(",") if name}
+    words = sorted(name for name in names if plain_number(name) is None)
+    if 0 < 2 * len(words) < len(names):
+        few = f"{some([quoted(name) for name in words])} of {len(names)} classes"
+        note(f"{source}: {few} are no numbers, so that all are compared as text (1 and 1.0 differ)")
     odd = contains(classes, np.isin(classes.data, list(b";|")))
     if np.any(odd):
         name = quoted(classes[int(np.argmax(odd))])

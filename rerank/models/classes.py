@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from rerank import memory
 from rerank.data.classes import coder
 from rerank.data.columns.class_sets import REJECT, class_set
 from rerank.data.lists import CandidateLists
@@ -109,6 +110,8 @@ class ClassesModel(Model):
         DataError
             If the lists have no feature of the model, or a score is not finite.
         """
+        n_bytes = 16 * lists.n_items * len(self.outputs)  # with the copy in the caller's order
+        memory.require(n_bytes, f"{len(self.outputs):,} scores of {lists.n_items:,} examples")
         return lists.input_order(self._scores(self.prepared(lists, strict=strict)))
 
     def predicted(self, lists: CandidateLists, *, strict: bool = False) -> list[str]:

@@ -7,6 +7,7 @@ import math
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.gains import Gain
 from rerank.models.base import Model
+from rerank.models.classes import ClassesModel
 from rerank.models.training import (
     FitRecord,
     MinimumRecord,
@@ -111,7 +112,10 @@ def number(value: float | None, *others: float | None) -> str:
 def _size_line(model: Model, lists: CandidateLists) -> str:
     """Learner, lists, items, features, scaling and pairs."""
     training, data = model.training, model.training.data
-    size = f"{count(lists.n_lists, 'list')}, {lists.n_items} items, {count(lists.n_features, 'feature')}"
+    size = f"{count(lists.n_lists, 'list')}, {lists.n_items} items"
+    if isinstance(model, ClassesModel):
+        size = f"{count(lists.n_items, 'example')} of {count(len(model.classes), 'class', 'classes')}"
+    size += f", {count(lists.n_features, 'feature')}"
     size += feature_names(lists, _MOST_NAMES)
     size += f", scaling {model.scaling_name}"
     if data.judged is not None and data.judged < lists.n_items:

@@ -149,6 +149,7 @@ def test_outputs_of_predict(folder, rerank):
         (("--seeds", "2"), "seeds: not used by learner predtron"),
         (("--keep-margin", "1"), "keep_margin: not used by"),
         (("--base-scale", "2"), "base_scale: not used by"),
+        (("--first-best", "input"), "data.first_best: not used by"),
         (("--label", "sBLEU"), "data.label: not used by"),
         (("--scaling", "list-zscore"), "scaling list-zscore: train.svm has one example per list"),
     ],

@@ -190,6 +190,11 @@ def test_other_separators_are_reported(tmp_path):
     assert list(lists.classes) == ["a;b"]
 
 
+def test_words_among_numbers_are_reported(tmp_path):
+    with pytest.warns(DataNote, match="'NA' of 4 classes are no numbers, so that all are compared as text"):
+        read(tmp_path, "1 1:1\n2 1:2\nNA 1:3\n3 1:1\n")
+
+
 def test_a_store_of_labels_has_no_classes(tmp_path):
     lists = CandidateLists.from_arrays(np.ones((2, 1)), [1, 2])
     save(lists, str(tmp_path / "s.store"))

@@ -135,7 +135,7 @@ def test_classes_from_arrays():
     lists = CandidateLists.from_arrays(
         X, classes=[(), {"b", "a"}, "a, b", np.array([3, 1]), [2], "x"], group=[6]
     )
-    assert list(lists.classes) == ["", "a,b", "a,b", "1,3", "2", "x"]
+    assert list(lists.classes) == ["", "a,b", "a,b", "3,1", "2", "x"]
     assert lists.n_lists == 1
     lists = CandidateLists.from_arrays(X, classes=np.arange(6), qid=[1, 2, 1, 2, 1, 2])
     assert list(lists.classes) == ["0", "2", "4", "1", "3", "5"]

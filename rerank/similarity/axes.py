@@ -20,7 +20,6 @@ import numpy as np
 
 from rerank import memory
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.layouts.base import require_dense
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.scaling import data_of, tolerance_of
@@ -28,6 +27,7 @@ from rerank.data.types import Floats, Index, Ints, Mask
 from rerank.errors import DataError
 from rerank.text import count, some
 
+_COPIES = 4  # of the values of one list, at a time
 _TINY = 1e-300  # a range that counts as constant, as for scalings
 _TIED = 1e-9  # relative distance of equal eigenvalues
 _STEADY = 1e-6  # an eigenvalue relative to the largest, down to which products of items give an exact axis
@@ -167,13 +167,21 @@ def values_of(lists: CandidateLists, i: int) -> tuple[Ints, Floats]:
     first, last = int(lists.offsets[i]), int(lists.offsets[i + 1])
     features = lists.features
     if isinstance(features, Dense):
+        _require(lists, i, features.n_features)
         values = features.values[first:last].astype(np.float64)
         return np.arange(features.n_features, dtype=np.int32), values
     part = features.take(slice(first, last)).compressed()
     columns, places = np.unique(part.indices, return_inverse=True)
-    require_dense(last - first, len(columns))
+    _require(lists, i, len(columns))
     local = Sparse(part.indptr, places.astype(np.int32), data_of(part), len(columns))
     return columns.astype(np.int32), np.asarray(local.to_dense())
+
+
+def _require(lists: CandidateLists, i: int, n_columns: int) -> None:
+    """Raise RerankError if there is no memory for the axes of a list with so many features."""
+    n = int(lists.lengths[i])
+    what = f"list {lists.list_id(i)!r} as a dense matrix of {n:,} x {n_columns:,}"
+    memory.require(_COPIES * 8 * n * n_columns, what, "fewer features need less (--features)")
 
 
 def _decomposed(X: Floats, components: int | None, where: str) -> tuple[Floats, Floats]:

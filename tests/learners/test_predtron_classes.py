@@ -427,6 +427,39 @@ def test_sets_that_are_all_empty_or_full_but_for_one_are_learnt():
             assert learner.fit(data).training.rounds.converged
 
 
+@pytest.mark.parametrize("labels", [["a,b"], ["a"], ["a,b", "a,b", "a,b"], ["a", "a", ""], ["", "a"]])
+@pytest.mark.parametrize(
+    "settings", [{}, {"loss": "zero-one"}, {"kernel": "gaussian"}, {"variant": "loss-driven"}]
+)
+def test_one_example_one_class_and_sets_of_all_classes_are_learnt(settings, labels):
+    X = np.eye(len(labels), 3)
+    data = CandidateLists.from_arrays(X, classes=labels)
+    model = Predtron(task="multilabel", **settings, average="last").fit(data)
+    assert model.training.rounds.converged
+    assert model.predicted(data) == labels
+
+
+def test_no_score_has_the_margin_of_the_paper_for_error_sets():
+    """It asks all correct sets, the empty one and that of all classes among them, to lead every wrong one."""
+    task, rng = slow.sets(4, "error-set"), np.random.default_rng(0)
+    for y in task.predictions:
+        right = slow.losses(task, y) == 0
+        if right.all():
+            continue
+        for t in rng.normal(size=(50, 4)):
+            values = slow.similarities(task, t)
+            assert values[right].min() <= values[~right].max()
+
+
+def test_losses_of_rejections_alone_do_not_bound_mistakes():
+    """The largest loss C of the bound is that of a wrong class, also if REJECT costs less: 1."""
+    two = examples(np.array([[-1.0], [1.0]]), [0, 1])
+    costs, margin = 0.1, 1 / np.sqrt(2)  # of W = (-1, 1) / sqrt(2)
+    model = Predtron(task="binary", reject=costs, eta="theorem", **PLAIN).fit(two)
+    total = 2 * sum(row["loss"] for row in model.curve)
+    assert 4 * costs**2 / (costs * margin**2) < total <= 4 / (costs * margin**2)
+
+
 def test_initial_weights_are_refused():
     assert "accepts no initial weights" in fault(
         {"task": "binary"}, np.eye(2), ["a", "b"], initial=np.ones(2)

@@ -370,6 +370,11 @@ def test_classes_that_do_not_fit_the_task_are_named(settings, labels, expected):
         ({"task": "multiclass", "reject": 0.0}, "reject: found 0, expected a finite number above 0"),
         ({"task": "ordinal", "class_weights": {"2": -1}}, "class_weights.2: found -1, expected a finite"),
         ({"task": "ordinal", "class_weights": "even"}, "class_weights: found 'even'"),
+        ({"task": "ordinal", "reject": {"1:2": None}}, "reject: found '1:2', expected class: number, with a"),
+        (
+            {"task": "ordinal", "reject": {True: 2}},
+            "reject: found yes or no as a class, expected it in quotes",
+        ),
     ],
 )
 def test_settings_without_effect_or_out_of_range_are_refused(settings, expected):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import ValidationInfo, field_validator, model_validator
 
 from rerank.learners.base import Learner
 from rerank.learners.predtron.steps import Variant
@@ -69,18 +69,21 @@ class ClassSettings(Learner):
 
     @field_validator("reject", "class_weights", mode="before")
     @classmethod
-    def _names_are_text(cls, given: Any) -> Any:
+    def _names_are_text(cls, given: Any, info: ValidationInfo) -> Any:
         """Classes that YAML reads as numbers as text."""
         if not isinstance(given, dict):
             return given
-        return {
-            str(name) if isinstance(name, int | float) and not isinstance(name, bool) else name: number
-            for name, number in given.items()
-        }
+        for name, number in given.items():
+            if isinstance(name, bool):
+                raise ValueError(f"{info.field_name}: found yes or no as a class, expected it in quotes")
+            if number is None:
+                expected = "class: number, with a blank after the colon"
+                raise ValueError(f"{info.field_name}: found {str(name)!r}, expected {expected}")
+        return {str(name) if isinstance(name, int | float) else name: x for name, x in given.items()}
 
     @field_validator("reject", "class_weights")
     @classmethod
-    def _is_positive(cls, given: Any, info: Any) -> Any:
+    def _is_positive(cls, given: Any, info: ValidationInfo) -> Any:
         numbers = given.items() if isinstance(given, dict) else [("", given)]
         for name, number in numbers:
             if isinstance(number, float) and not 0 < number < math.inf:

@@ -13,17 +13,21 @@ from rerank.models.base import Model
 
 @LEARNERS.register("predtron")
 class Predtron(PredtronSettings):
-    """Perceptron for predictions with a loss, here the rankings of a list with the loss 1 - nDCG.
+    """Perceptron for predictions with a loss: rankings of lists, and of examples classes or sets of classes.
 
-    Items have scores t = Xw. A ranking s has the unit vector rep(s) with the values f(place of item i) / Z, f
-    falling, and the prediction is the ranking with the largest rep(s)·t: items by their scores, on ties the
-    one with the smaller label first, so that the order of a file is not taken for something learnt. If its
-    loss L is above 0, w moves by -eta X'(rep(s~) - rep(s_y)). s_y is a ranking without loss, and s~ the one
-    with the largest L(s) - (rep(s_y) - rep(s))·t, an assignment of items to places. With the variant
-    loss-driven s~ is the prediction itself, and the step is multiplied by its loss.
+    Of lists the loss is 1 - nDCG. Items have scores t = Xw. A ranking s has the unit vector rep(s) with the
+    values f(place of item i) / Z, f falling, and the prediction is the ranking with the largest rep(s)·t:
+    items by their scores, on ties the one with the smaller label first, so that the order of a file is not
+    taken for something learnt. If its loss L is above 0, w moves by -eta X'(rep(s~) - rep(s_y)). s_y is a
+    ranking without loss, and s~ the one with the largest L(s) - (rep(s_y) - rep(s))·t, an assignment of items
+    to places. With the variant loss-driven s~ is the prediction itself, and the step is multiplied by its
+    loss.
 
     Unjudged items are left out, and so are lists whose judged items all have one gain. Labels of 0 or less
     gain nothing, as in the metrics. List weights multiply the steps of their lists.
+
+    Examples with classes have scores t = Wx + b, a row of W for each class. Their tasks have other
+    predictions, unit vectors and losses; updates are the same.
 
     References
     ----------
@@ -32,7 +36,7 @@ class Predtron(PredtronSettings):
     """
 
     name = "predtron"
-    summary = "perceptron whose updates follow a loss: rankings by nDCG"
+    summary = "perceptron whose updates follow a loss: of rankings (nDCG), classes, sets of classes"
     source = "Jain, Natarajan & Tewari 2015"
     default_scaling = "zscore"
     in_rounds = True

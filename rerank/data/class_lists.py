@@ -15,7 +15,7 @@ import numpy as np
 
 from rerank import memory
 from rerank.data.classes import coder, ordered_names
-from rerank.data.columns.class_sets import EXPECTED, REJECT, class_sets, plain_number
+from rerank.data.columns.class_sets import EXPECTED, HOW_READ, REJECT, class_sets, plain_number
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
@@ -113,7 +113,7 @@ def class_lists(
         If the examples have no classes, a prediction is not a set of classes, or a ranking lacks a class.
     """
     if lists.classes is None:
-        raise DataError(f"{lists.source}: found no classes, expected examples with classes (--classes)")
+        raise DataError(f"{lists.source}: found no classes, expected examples with some {HOW_READ}")
     rows = lists.input_order(np.arange(lists.n_items, dtype=np.int64))
     truth = _Sets.of(lists.source, list(lists.classes.take(rows)), refused=False)
     found = {name: _Sets.of(one.source, one.texts, refused=not ranked) for name, one in systems.items()}

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from rerank.data.columns.class_sets import EXPECTED, class_sets, plain_number
+from rerank.data.columns.class_sets import EXPECTED, HOW_READ, class_sets, plain_number
 from rerank.data.columns.offsets import offsets_of, places_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Ints, Mask
@@ -52,7 +52,7 @@ class ClassLabels:
             a set of classes.
         """
         if lists.classes is None:
-            raise DataError(f"{lists.source}: found no classes, expected examples with classes (--classes)")
+            raise DataError(f"{lists.source}: found no classes, expected examples with some {HOW_READ}")
 
         def place(item: int) -> str:
             return f"{lists.source}: {example_of(lists, item)}"

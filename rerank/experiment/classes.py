@@ -8,6 +8,7 @@ from typing import Any
 
 from rerank.data import given
 from rerank.data.class_lists import Predictions, class_lists
+from rerank.data.columns.class_sets import HOW_READ
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError, DataNote
@@ -31,7 +32,7 @@ def reading_for(metrics: Sequence[str] | None, reading: Reading | None) -> Readi
 def has_classes(lists: CandidateLists, reading: Reading | None = None) -> bool:
     """Return whether lists are examples with classes; raise DataError if they were read for that in vain."""
     if reading is not None and reading.classes and lists.classes is None:
-        raise DataError(f"{lists.source}: found no classes to measure against")
+        raise DataError(f"{lists.source}: found no classes to measure against {HOW_READ}")
     return lists.classes is not None and lists.labels is None
 
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank import memory
+from rerank.data.columns.class_sets import HOW_READ
 from rerank.data.judge import Judge, SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
@@ -195,9 +196,7 @@ class Learner(Settings):
         """Raises FitError without the classes or labels that these settings learn from."""
         if self.reads_classes:
             if lists.classes is None:
-                raise FitError(
-                    f"{lists.source}: no classes; learner {self.name} learns from them (--classes)"
-                )
+                raise FitError(f"{lists.source}: no classes; learner {self.name} learns from them {HOW_READ}")
         elif self.needs_labels and not lists.judged_lists().any():
             hint = " (--label sBLEU makes them from the references)" if lists.references else ""
             if lists.classes is not None:

@@ -167,7 +167,9 @@ def test_learners_and_data_that_do_not_fit_each_other(folder, rerank):
     ):
         package.train(examples)
     labelled = CandidateLists.from_arrays([[0.0], [1.0]], [0, 1])
-    with pytest.raises(FitError, match=r"no classes; learner predtron learns from them \(--classes\)"):
+    with pytest.raises(
+        FitError, match=r"no classes; learner predtron learns from them \(--classes; in a table"
+    ):
         package.train(labelled, learner="predtron", task="multiclass")
     with pytest.raises(ConfigError, match="dev: not used by learner predtron"):
         package.train(examples, learner="predtron", task="binary", dev=examples)

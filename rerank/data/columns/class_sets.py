@@ -12,6 +12,7 @@ from rerank.data.types import Index
 from rerank.errors import RerankError
 
 REJECT = "REJECT"  # what a model that may reject predicts instead of a class
+HOW_READ = "(--classes; in a table, --label-column)"
 EXPECTED = "expected different class names separated by commas"
 _SEPARATOR = ","
 _NUMBER = re.compile(r"([-+]?)0*([0-9]*)(?:\.([0-9]*?)0*)?")

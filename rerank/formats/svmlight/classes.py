@@ -18,7 +18,7 @@ from rerank.formats.common import STORE, contains, note
 
 # The start of an item line: a label, or none if a qid or a feature is first. Nothing is read twice.
 _START = re.compile(rb"^[ \t\r]*+(?:([^ \t\r\n#:]++)(?![^ \t\r\n#])|(?=[^ \t\r\n#]))", re.MULTILINE)
-_BLANK_LINE = re.compile(rb"(?:^|\n)[ \t\r]*+\n(?=\s*+\S)")
+_BLANK_LINE = re.compile(rb"\n[ \t\r]*+\n")
 _NO_NAME = np.isin(np.arange(256), list(b" \t\r\n#:"))
 
 
@@ -39,7 +39,7 @@ class LabelTexts:
         self._path = path
         self._texts: list[bytes] = []
         self.replaced = _START.sub(self._replace, self._data)
-        blank = _BLANK_LINE.search(self._data)
+        blank = _BLANK_LINE.search(self._data, 0, len(self._data.rstrip()))
         if blank is not None:
             line = self._data.count(b"\n", 0, blank.end())
             note(

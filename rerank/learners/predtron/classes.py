@@ -84,7 +84,10 @@ class _Classifier(ABC):
 
     @abstractmethod
     def prepare(self, lists: CandidateLists) -> Floats:
-        """Make ``matrix`` and ``weights``; return the squared norms of the examples, float64 (n_items)."""
+        """Make ``matrix`` and ``weights``; return the squared norms of the examples, float64 (n_items).
+
+        They are needed for eta "theorem", and without a constant feature.
+        """
 
     def theorem_step(self, radius2: float) -> float:
         """Return the factor of steps, see ``steps.theorem_step``."""
@@ -130,7 +133,8 @@ class _Primal(_Classifier):
         if self.learner.norm == "p":
             self.q = dual_norm_of(lists.n_features + (self.bias > 0))
             self.link = Link(np.zeros((n, d)), self.q, True)
-        return squared_norms(lists.features)
+        needed = self.learner.eta == "theorem" or self.bias == 0
+        return squared_norms(lists.features) if needed else np.zeros(lists.n_items)
 
     def theorem_step(self, radius2: float) -> float:
         if self.link is None:

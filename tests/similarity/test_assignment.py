@@ -19,7 +19,16 @@ KINDS = {
     "wide": lambda rng, n, m: np.exp(20.0 * rng.standard_normal((n, m))),
     "signs": lambda rng, n, m: rng.standard_normal((n, m)),
     "machol-wien": lambda rng, n, m: np.outer(np.arange(1.0, n + 1), np.arange(1.0, m + 1)),
+    "zero product": lambda rng, n, m: np.outer(np.arange(0.0, n), np.arange(0.0, m)),
+    "squares": lambda rng, n, m: -(np.subtract.outer(np.arange(n), np.arange(m)) ** 2.0),
+    "powers": lambda rng, n, m: 0.5 ** np.minimum(np.outer(np.arange(1, n + 1), np.arange(1, m + 1)), 1000),
+    "diagonal": lambda rng, n, m: 1.0 - np.eye(max(n, m))[rng.permutation(max(n, m))][:n, :m],
+    "row offsets": lambda rng, n, m: rng.random((n, m)) + 100 * rng.random((n, 1)),
+    "column offsets": lambda rng, n, m: rng.random((n, m)) + 100 * rng.random((1, m)),
 }
+
+# Columns are searched in blocks of 16.
+SHAPES = [(1, 1), (1, 9), (9, 1), (12, 12), (16, 16), (17, 33), (40, 41), (41, 40), (7, 90), (150, 150)]
 
 
 def total_of(costs, columns):
@@ -45,7 +54,7 @@ def test_enumeration(kind, maximize):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (12, 12), (40, 41), (41, 40), (7, 90), (150, 150)])
+@pytest.mark.parametrize("shape", SHAPES)
 def test_scipy(kind, shape):
     costs = KINDS[kind](np.random.default_rng(sum(shape)), *shape)
     rows, columns = linear_sum_assignment(costs)
@@ -100,6 +109,19 @@ def test_starting_duals_change_no_total(maximize):
             # Duals of magnitude s take the digits below s * 1e-16 from costs.
             allowed = rounding(costs) + (8 * scale * 1e-15 if scale <= 1e6 else np.inf)
             assert abs(total_of(costs, a) - total_of(costs, b)) <= allowed
+
+
+def test_a_row_of_forbidden_pairs_beside_row_offsets():
+    rng = np.random.default_rng(6)
+    costs = KINDS["row offsets"](rng, 20, 20)
+    costs[rng.random((20, 20)) < 0.3] = np.inf
+    rows, columns = linear_sum_assignment(costs)
+    assert abs(total_of(costs, assign(costs)) - costs[rows, columns].sum()) <= rounding(
+        np.full((20, 20), 101.0)
+    )
+    costs[7] = np.inf
+    with pytest.raises(DataError, match="every assignment contains a forbidden pair"):
+        assign(costs)
 
 
 @pytest.mark.parametrize("maximize", [False, True])

@@ -6,9 +6,7 @@ its end: the row that gave a position its distance is looked for only if the pat
 
 from libc.math cimport INFINITY
 
-cdef enum:
-    # Distances that are searched one by one.
-    BLOCK = 16
+from rerank.native.data._least cimport least_of
 
 
 cdef struct Ranks:
@@ -75,44 +73,17 @@ cdef inline Py_ssize_t relax(Ranks* r, int row, double shift, double* least) noe
     cdef const double* f = r.f
     cdef const double* v = r.open_v
     cdef const double* discounts = r.discounts
-    cdef const double* here
     cdef Py_ssize_t m = r.m
     cdef Py_ssize_t at
-    cdef Py_ssize_t k
-    cdef Py_ssize_t block = 0
     cdef double h
     cdef double old
-    cdef double[4] low
+    cdef double after
     for at in range(m):  # alone and without a branch, so that compilers use wide registers
         h = gain * discounts[at] - score * f[at] - v[at] + shift
         old = distance[at]
         distance[at] = h if h < old else old
-    least[0] = INFINITY
-    at = 0
-    while at < m:  # the least of blocks, so that its place is found in one of them
-        for k in range(4):
-            low[k] = INFINITY
-        k = 0
-        while k < BLOCK and at + k + 4 <= m:
-            here = distance + at + k
-            low[0] = here[0] if here[0] < low[0] else low[0]
-            low[1] = here[1] if here[1] < low[1] else low[1]
-            low[2] = here[2] if here[2] < low[2] else low[2]
-            low[3] = here[3] if here[3] < low[3] else low[3]
-            k += 4
-        while k < BLOCK and at + k < m:
-            low[0] = distance[at + k] if distance[at + k] < low[0] else low[0]
-            k += 1
-        low[0] = low[1] if low[1] < low[0] else low[0]
-        low[2] = low[3] if low[3] < low[2] else low[2]
-        low[0] = low[2] if low[2] < low[0] else low[0]
-        if low[0] < least[0]:
-            least[0] = low[0]
-            block = at
-        at += BLOCK
-    while distance[block] != least[0]:
-        block += 1
-    return block
+    least[0] = least_of(distance, m, &at, &after)
+    return at
 
 
 cdef inline int row_before(Ranks* r, int start, int n_done, int at) noexcept nogil:

@@ -7,18 +7,21 @@ from rerank.native.similarity._assignment cimport Problem, assign_cold, assign_w
 
 cdef class Room:
     def __init__(self, Py_ssize_t n, Py_ssize_t m):
-        cdef double[::1] distance = np.empty(m)
+        cdef double[:, ::1] real = np.empty((4, m))
         cdef int[:, ::1] numbers = np.empty((5, m), dtype=np.int32)
         self.cost = np.empty(n * m)
-        self.held = (distance, numbers)
+        self.held = (real, numbers)
         self.problem.n = <int> n
         self.problem.m = <int> m
-        self.problem.distance = &distance[0]
+        self.problem.distance = &real[0, 0]
+        self.problem.open_v = &real[1, 0]
+        self.problem.final = &real[2, 0]
+        self.problem.shift = &real[3, 0]
         self.problem.row_of = &numbers[0, 0]
         self.problem.column_of = &numbers[1, 0]
         self.problem.free_rows = &numbers[2, 0]
-        self.problem.before = &numbers[3, 0]
-        self.problem.columns = &numbers[4, 0]
+        self.problem.columns = &numbers[3, 0]
+        self.problem.open_columns = &numbers[4, 0]
 
 
 cdef inline void copy(

@@ -120,6 +120,7 @@ def corpus() -> dict[str, list[Seed]]:
     trained = [data for data in configs if b"\nlearners:" not in data]  # the others are of several learners
     seeds["config:yaml"] = [Seed({"": data}) for data in trained] + [Seed({"": CONFIG})]
     seeds["text:scores"] = [Seed({"": b"0.5\n-1\n1e-3\n+7.25E2\n-0\n"})]
+    seeds["text:predictions"] = [Seed({"": b"1\n1,3\n\n+2\nREJECT\n"}), Seed({"": b"1,3,2\r\n" * 5})]
     seeds["text:heads"] = [Seed({"": HEADS.read_bytes()})]
     seeds["text:qrels"] = [Seed({"": b"1 0 a 1\n1 0 b 0\n2 0 a 2\n"})]
     seeds["text:feature-names"] = [Seed({"": b"a\nb\nc d\n"}), Seed({"": b"0\ta\n7\tb\n100\tc\n"})]

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from contracts.test_formats import EXAMPLES
 from contracts.test_learners import some_lists
 from fuzz.corpus import Seed
 
 from rerank.config import read_config
+from rerank.data.class_lists import Predictions, class_lists, read_predictions
 from rerank.data.lists import CandidateLists
 from rerank.data.scores import read_scores
 from rerank.errors import DataNote
@@ -28,11 +30,13 @@ from rerank.models.base import load_model
 from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel
 from rerank.models.weights import NamedWeights, initial_for
+from rerank.report.contents import describe
 
 _WIDE = 100_000
 _LISTS = some_lists()
 _WRITERS = [name for name in FORMATS.names() if FORMATS.get(name).holds]
 _METRICS = [(FAMILIES.get(name).needs, FAMILIES.get(name).examples) for name in FAMILIES.names()]
+_OF_CLASSES = [family.examples[0] for family in map(FAMILIES.get, FAMILIES.names()) if family.of_classes]
 _METRICS = [(needs, examples) for needs, examples in _METRICS if needs]
 
 
@@ -85,6 +89,8 @@ def _format(path: str, name: str, options: dict[str, Any], draw: random.Random) 
 
 def _use(lists: CandidateLists, path: str, draw: random.Random) -> None:
     """Score the lists with a model and a metric; at times write them, or learn from them."""
+    if lists.classes is not None and lists.labels is None:
+        _use_classes(lists, Predictions("p", list(lists.input_order(np.array(list(lists.classes))))), draw)
     scores = np.zeros(lists.n_items)
     if lists.n_features <= _WIDE and not lists.has_missing:
         weights = np.random.default_rng(draw.randrange(1 << 30)).standard_normal(lists.n_features)
@@ -101,6 +107,16 @@ def _use(lists: CandidateLists, path: str, draw: random.Random) -> None:
         fit(learner, lists, metric="label@1")
     elif what < 0.3:
         lists.subset([draw.randrange(lists.n_lists)]).with_first_best("input")
+
+
+def _use_classes(lists: CandidateLists, predictions: Predictions, draw: random.Random) -> None:
+    """Judge predictions of examples; at times learn from the examples."""
+    describe(lists)
+    expanded, scores = class_lists(lists, {"p": predictions}, ranked=draw.random() < 0.2)
+    parse(draw.choice(["AP", *_OF_CLASSES])).prepare(expanded).per_list(scores["p"])
+    if draw.random() < 0.3 and lists.n_features <= 1_000:
+        task = draw.choice(("binary", "multiclass", "ordinal", "multilabel", "multilabel-ranking"))
+        fit(make_learner("predtron", {"task": task, "rounds": 1}), lists).predicted(lists)
 
 
 def _holds(lists: CandidateLists, column: str) -> bool:
@@ -134,6 +150,8 @@ def _config(path: str, name: str, options: dict[str, Any], draw: random.Random) 
 def _text(path: str, name: str, options: dict[str, Any], draw: random.Random) -> None:
     if name == "scores":
         read_scores(path, _LISTS.subset([2]))
+    elif name == "predictions":
+        _use_classes(EXAMPLES, read_predictions(path, EXAMPLES), draw)
     elif name == "heads":
         read_heads(path)
     elif name == "qrels":

@@ -124,8 +124,8 @@ def points_of(name: str, panel: Panel, figure: Figure) -> Iterator[Point]:
                     model = Predtron(**{**common, **settings}).fit(train)
                     loss = 1.0 - value_of(judge, model.score_aligned(test))
                     found.setdefault((ties, curve, x), []).append(loss)
-    for (ties, curve, x), losses in found.items():
-        yield Point(name, ties, curve, x, np.array(losses))
+    for (rule, curve, x), losses in found.items():
+        yield Point(name, rule, curve, x, np.array(losses))
 
 
 def smaller(figure: Figure) -> Figure:
@@ -159,7 +159,7 @@ def draw_figures(points: Sequence[Point], figure: Figure, out: Path) -> None:
     """Write the figures, with logarithmic losses if f varies as in the paper."""
     for name, panel in figure.panels.items():
         for ties in figure.ties:
-            curves = []
+            curves: list[Curve] = []
             for curve in panel.curves:
                 own = [p for p in points if (p.panel, p.ties, p.curve) == (name, ties, curve)]
                 xs, means = np.array([float(p.x) for p in own]), np.array([p.losses.mean() for p in own])

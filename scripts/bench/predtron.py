@@ -13,6 +13,7 @@ exponent of the time of an update between two lengths. --quick takes shorter lis
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from common import arguments, cpu_seconds
@@ -21,9 +22,12 @@ from scipy.optimize import linear_sum_assignment
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.learners.predtron.predtron import Predtron
+from rerank.learners.predtron.steps import Variant
+from rerank.models.linear import LinearModel
 
 N_FEATURES = 46
 ROUNDS = 3
+VARIANTS: tuple[Variant, ...] = ("standard", "loss-driven")
 SHARES = (0.5, 0.75, 0.9, 0.97)
 
 
@@ -75,15 +79,15 @@ def main() -> None:
         n_lists = max(60_000 // m, 60)
         lists = drawn(m, n_lists)
         seconds, updates = {}, {}
-        for variant in ("standard", "loss-driven"):
+        for variant in VARIANTS:
             learner = Predtron(variant=variant, rounds=ROUNDS, average="last", shuffle=False)
             updates[variant] = sum(row["updates"] for row in learner.fit(lists).curve)
-            seconds[variant] = cpu_seconds(lambda run=learner, on=lists: run.fit(on), times=3)
+            seconds[variant] = cpu_seconds(partial(learner.fit, lists), times=3)
         few = lists.subset(range(max(6_000 // m, 2)))
         model = Predtron(rounds=ROUNDS, average="last", shuffle=False).fit(few)
-        found: list[Floats] = []
-        loop = cpu_seconds(lambda few=few, m=m, found=found: found.append(by_scipy(few, m)))
-        np.testing.assert_allclose(found[0], model.weights, rtol=1e-8, atol=1e-8)
+        assert isinstance(model, LinearModel)
+        np.testing.assert_allclose(by_scipy(few, m), model.weights, rtol=1e-8, atol=1e-8)
+        loop = cpu_seconds(partial(by_scipy, few, m))
         theirs = sum(row["updates"] for row in model.curve) / loop
         rate = updates["standard"] / seconds["standard"]
         growth = "" if before is None else f"{math.log(before[1] / rate) / math.log(m / before[0]):.2f}"

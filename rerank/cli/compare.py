@@ -18,7 +18,10 @@ def compare(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Judged lists; - is standard input.")],
     scores: Annotated[
         list[str],
-        typer.Argument(metavar="SCORES", help="Two or more score files, one number per item line."),
+        typer.Argument(
+            metavar="SCORES",
+            help="Two or more score files, one number per item line, or files of predicted classes.",
+        ),
     ],
     metric: Metrics = None,
     ties: Ties = None,

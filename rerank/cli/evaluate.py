@@ -41,7 +41,11 @@ def evaluate(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Judged lists; - is standard input.")],
     scores: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SCORES", help="Score files, one number per item line; each is a system."),
+        typer.Argument(
+            metavar="SCORES",
+            help="Score files, one number per item line, or predicted classes, one line per example; each "
+            "is a system.",
+        ),
     ] = None,
     metric: Metrics = None,
     baseline: Annotated[

@@ -62,9 +62,11 @@ def evaluate(
     data : CandidateLists; or plain sequences, the labels or the texts of all items: a sequence for each list,
         or flat with ``group`` or ``qid``.
     scores : larger is better; in the shape of ``data``, or flat in the order of the caller's rows, as
-        ``Model.score`` returns them: the lines of the file, or the rows given with ``qid``.
-    metrics : names as in ``rerank list metrics``; None = PARSEVAL, BLEU or AP, RR and nDCG@10, whatever the
-        lists have the columns for.
+        ``Model.score`` returns them: the lines of the file, or the rows given with ``qid``. For examples with
+        classes one prediction per row: a class, a collection of them, or text as ``ClassesModel.predicted``
+        returns it.
+    metrics : names as in ``rerank list metrics``; None = PARSEVAL, BLEU, zero-one and Hamming, or AP, RR and
+        nDCG@10, whatever the lists have the columns for.
     group : lengths of the lists, for flat sequences.
     qid : id of each item's list, for flat sequences.
     refs : for each list, its reference or several; lists come in the order of their first rows.
@@ -175,7 +177,8 @@ def evaluate_files(
     Parameters
     ----------
     data : a file of judged lists, or CandidateLists.
-    paths : score files, one number per item line; a system's name is its path as typed.
+    paths : score files, one number per item line, or for examples with classes predictions, one per line; a
+        system's name is its path as typed.
     metrics : names; None = ``default_metrics``.
     baseline : the score file that the others are tested against; it need not be among ``paths``.
     per_list : file for the values of each list (TSV), "-" = standard output.

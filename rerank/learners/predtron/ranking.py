@@ -121,7 +121,8 @@ class _Ranker:
         given = (self.matrix, self.lists, visits, self.weights, self.total, self.link)
         updates, loss, failed = _predtron.ranking_pass(*given)
         if failed >= 0 or not np.isfinite(self.weights.values).all():
-            raise FitError(f"{self.source}: scores or weights overflow; scale the features (--scaling)")
+            advice = "scale the features (--scaling), or lower eta"
+            raise FitError(f"{self.source}: scores or weights overflow; {advice}")
         return {"updates": updates, "loss": loss / len(visits)}
 
     def state(self, average: bool) -> Floats:

@@ -117,7 +117,7 @@ def corpus() -> dict[str, list[Seed]]:
             seeds[f"model:{kind}"].append(Seed(files))
         seeds |= {f"weights:{name}": list(_weights(name, place)) for name in WEIGHTS.names()}
     configs = [path.read_bytes() for path in sorted((ROOT / "configs").glob("*.yaml"))]
-    trained = [data for data in configs if b"\nlearners:" not in data]  # the others are of several learners
+    trained = [data for data in configs if b"\nlearner:" in data]  # the others are of scripts
     seeds["config:yaml"] = [Seed({"": data}) for data in trained] + [Seed({"": CONFIG})]
     seeds["text:scores"] = [Seed({"": b"0.5\n-1\n1e-3\n+7.25E2\n-0\n"})]
     seeds["text:predictions"] = [Seed({"": b"1\n1,3\n\n+2\nREJECT\n"}), Seed({"": b"1,3,2\r\n" * 5})]

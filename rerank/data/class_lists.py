@@ -86,12 +86,16 @@ class _Sets:
 
 
 def class_lists(
-    lists: CandidateLists, systems: Mapping[str, Predictions], *, ranked: bool = False
+    lists: CandidateLists,
+    systems: Mapping[str, Predictions],
+    *,
+    ranked: bool = False,
+    known: Sequence[str] = (),
 ) -> tuple[CandidateLists, dict[str, Floats]]:
     """Return examples as lists of candidate classes, and predictions as scores of these.
 
-    The classes are those of the examples and of all predictions; a DataNote reports classes that are
-    predicted but that no example has.
+    The classes are those of the examples, those of all predictions and ``known``; a DataNote reports
+    classes that are predicted but that no example has.
 
     Parameters
     ----------
@@ -100,6 +104,8 @@ def class_lists(
     systems : mapping of str to Predictions
     ranked : bool
         Whether each prediction is a ranking of all classes, the best first, and not a set.
+    known : sequence of str
+        Further classes that could be predicted.
 
     Returns
     -------
@@ -119,7 +125,7 @@ def class_lists(
     found = {name: _Sets.of(one.source, one.texts, refused=not ranked) for name, one in systems.items()}
     for one in found.values():
         _check_names(truth, one)
-    names = ordered_names(truth.names().union(*(one.names() for one in found.values())))
+    names = ordered_names(truth.names().union(known, *(one.names() for one in found.values())))
     if not names:
         raise DataError(f"{lists.source}: no example has a class")
     n, m = lists.n_items, len(names)

@@ -58,7 +58,10 @@ class Judge(Protocol):
     def better(self) -> int: ...
 
     def per_list(self, scores: Floats) -> Floats:
-        """Return the statistics of each list under ``scores`` (n_items): float64 (n_lists, k)."""
+        """Return the statistics of each list under ``scores`` (n_items): float64 (n_lists, k).
+
+        A judge of examples with classes takes the scores of all classes, float64 (n_items, n_classes).
+        """
         ...
 
     def score_from_sums(self, sums: Floats) -> Floats | float:
@@ -98,7 +101,7 @@ def corpus_value(judge: Judge, per_list: Floats) -> float:
 
 
 def value_of(judge: Judge, scores: Floats, list_weights: Floats | None = None) -> float:
-    """Return the metric of scores (n_items), with the statistics of lists times their weights if given."""
+    """Return the metric of scores as ``per_list`` takes them, with its rows times list weights if given."""
     per_list = judge.per_list(scores)
     if list_weights is not None:
         per_list = per_list * list_weights[:, None]

@@ -20,7 +20,7 @@ from rerank.errors import ConfigError, DataNote
 from rerank.evaluation.importance import Ablation, Basis, Resampling, compared, judge_of
 from rerank.experiment.derive import labelled
 from rerank.experiment.importance import groups_of
-from rerank.experiment.plans import Plan, fit_by
+from rerank.experiment.plans import Plan, fit_by, refuse_with_classes
 from rerank.experiment.sources import check_inputs
 from rerank.experiment.training import inputs_of_training
 from rerank.formats import load
@@ -61,6 +61,7 @@ def ablation(
         If there is no metric, there are no lists to compare on, a group matches no feature or all of them,
         or a fit fails.
     """
+    refuse_with_classes(learner, ["ablation"])
     judged_on = dev if test is None else test
     if judged_on is None:
         raise ConfigError("ablation compares models on test or development lists: give some (--test, --dev)")

@@ -21,8 +21,16 @@ from rerank.data.lists import CandidateLists
 from rerank.data.scaling import AUTO, SCALINGS
 from rerank.errors import ConfigError, FitError
 from rerank.experiment.base_tuning import BaseTuning, Change, change_on_folds, seed_of, with_rounds
+from rerank.experiment.fitting import final_scores
 from rerank.experiment.out_of_fold import OutOfFold, Trial, folds_of, out_of_fold
-from rerank.experiment.preparing import Part, Prepared, Setup, column_of_base, prepared_by
+from rerank.experiment.preparing import (
+    Part,
+    Prepared,
+    Setup,
+    check_scaling,
+    column_of_base,
+    prepared_by,
+)
 from rerank.learners.base import Learner
 from rerank.models.training import CellRecord, ChoiceRecord, RoundsRecord, Value
 from rerank.registry import did_you_mean
@@ -61,6 +69,10 @@ class Choosing:
         rounds = self.on == "folds" and chooses_rounds(learner)
         if not self.grid and not rounds:
             raise ConfigError(f"choose={self.on}: nothing to choose: give a grid (--grid KEY=V1,V2)")
+        if self.on == "folds" and learner.reads_classes:
+            raise ConfigError(
+                "choose=folds: settings for tasks with classes are chosen on dev examples (choose=dev)"
+            )
         if setup.metric is None:
             raise ConfigError(f"choose={self.on} compares by a metric: give one (--metric, metric=)")
         given = learner.model_fields_set
@@ -173,6 +185,8 @@ def _trial(
     own = {name: getattr(learner, name) for name in learner.model_fields_set}
     own |= {key: value for key, value in settings.items() if key not in OF_SETUP}
     made = type(learner).checked(own, f"grid: learner {learner.name}")
+    if (made.reads_classes, made.ranks_classes) != (learner.reads_classes, learner.ranks_classes):
+        raise ConfigError(f"grid: learner {learner.name}: these settings need other data, or another metric")
     if choosing.on == "folds":
         made = with_rounds(made, None)
     elif made.in_rounds and "keep" in type(made).model_fields and "keep" not in own:
@@ -182,6 +196,7 @@ def _trial(
         scaling = made.scaling_of(lists)
     elif scaling not in SCALINGS:
         raise ConfigError(f"grid: unknown scaling {scaling!r}; {did_you_mean(scaling, SCALINGS)}")
+    check_scaling(made, scaling, lists)
     scale = checked_scale(settings.get("base_scale", setup.base_scale))
     changed = replace(setup, scaling=scaling, base_scale=scale)
     return Trial(made, changed, choosing.on == "folds" and chooses_rounds(made))
@@ -256,7 +271,7 @@ def _fitted_on_dev(prepared: Prepared, trial: Trial, tuning: BaseTuning) -> _Out
     if tuning.on == "dev":
         change = tuning.on_dev(model, prepared)
         return _Outcome(change.after, kept, change)
-    return _Outcome(value_of(dev.judge, model.score_prepared(dev.lists)), kept)
+    return _Outcome(value_of(dev.judge, final_scores(model, dev.lists)), kept)
 
 
 def _first_best(lists: CandidateLists, judge: Judge) -> float | None:

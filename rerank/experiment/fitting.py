@@ -14,6 +14,7 @@ from rerank.experiment.base_tuning import NO_TUNING, BaseTuning
 from rerank.experiment.preparing import Part, Prepared
 from rerank.learners.base import Learner
 from rerank.models.base import Model
+from rerank.models.classes import ClassesModel
 from rerank.models.keep_margin import margin_effect, tune_margin
 from rerank.models.training import Training
 
@@ -99,7 +100,9 @@ def _set_margin(model: Model, keep_margin: float | Literal["auto"], dev: Part | 
 
 
 def final_scores(model: Model, lists: CandidateLists) -> Floats:
-    """Return the model's scores of prepared lists, with its keep margin."""
+    """Return what judges take: the model's scores of prepared lists with its keep margin, or its classes."""
+    if isinstance(model, ClassesModel):
+        return model.candidates_prepared(lists)
     return model.with_keep_margin(lists, model.score_prepared(lists))
 
 

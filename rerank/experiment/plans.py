@@ -15,12 +15,15 @@ from rerank.errors import ConfigError
 from rerank.experiment.base_tuning import FOLDS, BaseTuning, TuneOn
 from rerank.experiment.choosing import ChooseOn, Choosing, choose
 from rerank.experiment.fitting import Margin, fit_prepared, note_choice_on_dev
-from rerank.experiment.preparing import Setup, of_all_columns, prepare, scaling_for
+from rerank.experiment.preparing import Setup, check_scaling, of_all_columns, prepare, scaling_for
 from rerank.experiment.seeds import Runs, fit_seeds
+from rerank.experiment.watching_classes import check_metric, watched_classes
 from rerank.learners.base import Learner
 from rerank.metrics.base import parse
 from rerank.models.base import Model
 from rerank.models.weights import NamedWeights
+
+_WITH_CLASSES = ("metric", "choose", "grid", "folds", "seeds")  # what learners of classes can be given
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +62,13 @@ class Plan:
     def check(self, learner: Learner) -> Setup:
         """Return how lists are prepared; raise ConfigError at what can be refused before lists are read."""
         plain = Plan(scaling=self.scaling)
-        names = [one.name for one in fields(self)]
-        refuse_with_classes(learner, [name for name in names if getattr(self, name) != getattr(plain, name)])
+        given = [one.name for one in fields(self) if getattr(self, one.name) != getattr(plain, one.name)]
+        given += ["grid: base_scale"] * ("base_scale" in self.grid)
+        refuse_with_classes(learner, [name for name in given if name not in _WITH_CLASSES])
         self.tuning()
         metric = parse(self.metric) if isinstance(self.metric, str) else self.metric
+        if metric is not None and learner.reads_classes:
+            check_metric(metric, learner)
         setup = Setup(metric, self.scaling, checked_scale(self.base_scale), self.initial)
         self.choosing().check(learner, setup)
         return setup
@@ -107,7 +113,8 @@ def fit_by(plan: Plan, learner: Learner, lists: CandidateLists, dev: CandidateLi
         ConfigError, DataError or FitError.
     """
     setup, tuning = plan.check(learner), plan.tuning()
-    refuse_with_classes(learner, [] if dev is None else ["dev"])
+    if learner.reads_classes and setup.metric is not None:
+        setup = replace(setup, metric=watched_classes(setup.metric, learner, lists, dev))
     chosen = None
     if plan.choose != "none":
         if dev is not None:
@@ -119,10 +126,7 @@ def fit_by(plan: Plan, learner: Learner, lists: CandidateLists, dev: CandidateLi
         if plan.seeds == 1:
             tuning = replace(tuning, known=chosen.change)
     scaling = scaling_for(learner, setup.scaling, lists)
-    if learner.reads_classes and scaling.startswith("list-") and lists.n_lists == lists.n_items:
-        raise ConfigError(
-            f"scaling {scaling}: {lists.source} has one example per list, whose scale is unknown"
-        )
+    check_scaling(learner, scaling, lists)
     prepared = prepare(lists, dev, setup.metric, scaling, setup.initial, setup.base_scale)
     runs = None
     if plan.seeds > 1:

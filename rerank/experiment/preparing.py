@@ -140,6 +140,14 @@ def scaling_for(learner: Learner, scaling: str, lists: CandidateLists) -> str:
     return scaling
 
 
+def check_scaling(learner: Learner, scaling: str, lists: CandidateLists) -> None:
+    """Raise ConfigError for a scaling within lists if each list is one example with classes."""
+    if learner.reads_classes and scaling.startswith("list-") and lists.n_lists == lists.n_items:
+        raise ConfigError(
+            f"scaling {scaling}: {lists.source} has one example per list, whose scale is unknown"
+        )
+
+
 def note_uneven(lists: CandidateLists, who: str, stacklevel: int = 4) -> None:
     """Warn if features without scaling have very different ranges; ``who`` depends on their units."""
     found = uneven_columns(lists)

@@ -327,7 +327,7 @@ def _check_config(config: TrainConfig, learner: Learner) -> None:
                 raise ConfigError(f"data.{key}: belongs to one file of lists, found {n} in data.{part}")
     if data.classes and not learner.reads_classes:
         raise ConfigError(f"data.classes: learner {learner.name} learns from labels with these settings")
-    own = [name for name in ("dev", "label", "quantise", "refs", "first_best") if getattr(data, name)]
+    own = [name for name in ("label", "quantise", "refs", "first_best") if getattr(data, name)]
     refuse_with_classes(learner, [f"data.{name}" for name in own])
     check_inputs(data.files())
     if data.init is not None and not learner.accepts_initial:

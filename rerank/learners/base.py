@@ -113,7 +113,7 @@ class Learner(Settings):
         lists
             Training lists.
         judge
-            The metric, prepared for ``lists``.
+            The metric, prepared for ``lists``. With ``reads_classes`` it takes ``ClassesModel.candidates``.
         dev
             Development lists with the columns of ``lists``, and the metric prepared for them.
         list_weights, pair_weights
@@ -143,6 +143,11 @@ class Learner(Settings):
     @property
     def reads_classes(self) -> bool:
         """Whether these settings learn from examples with classes (data.classes), not from labels."""
+        return False
+
+    @property
+    def ranks_classes(self) -> bool:
+        """Whether these settings, which read classes, predict rankings of them, otherwise sets."""
         return False
 
     @property

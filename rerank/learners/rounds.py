@@ -27,7 +27,7 @@ class Rounds:
     ----------
     curve : list of dict
         A row for each round: what the learner counted, the metric on the training lists ("train") and on
-        the dev lists ("dev"), and their log-loss ("dev_logloss").
+        the dev lists ("dev"), and their log-loss ("dev_logloss") if items have one score.
     """
 
     def __init__(self, lists: CandidateLists, inputs: FitInputs, keep: str) -> None:
@@ -49,7 +49,8 @@ class Rounds:
         state
             The model after this round; the learner must not change it afterwards.
         score
-            ``score(state, lists)`` returns the scores, float64 (n_items).
+            ``score(state, lists)`` returns the scores as the judges take them, float64 (n_items) or for
+            examples with classes (n_items, n_classes).
         progress
             What the learner counted in this round.
         """
@@ -60,7 +61,8 @@ class Rounds:
             lists, judge = self.dev
             scores = score(state, lists)
             row["dev"] = value_of(judge, scores)
-            row["dev_logloss"] = log_loss(lists, scores)
+            if scores.ndim == 1:
+                row["dev_logloss"] = log_loss(lists, scores)
         if self.observer is not None:
             seen, see = self.observer
             see(state, score(state, seen))

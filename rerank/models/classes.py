@@ -135,6 +135,34 @@ class ClassesModel(Model):
         refused = self.rejected(scores).tolist()
         return [REJECT if no else names[c] for c, no in zip(best, refused, strict=True)]
 
+    def candidates(self, scores: Floats) -> Floats:
+        """Return the predictions for ``class_scores`` as scores of all classes, float64 (n, n_classes).
+
+        They are 1 for predicted classes and 0 for others, -1 for all if the prediction is ``REJECT``, and
+        fall by 1 along a ranking, as ``data.class_lists`` has them.
+        """
+        rows, m = np.arange(len(scores))[:, None], len(self.classes)
+        out = np.zeros((len(scores), m))
+        if self.decode == "multilabel":
+            out[scores > 0] = 1.0
+        elif self.decode == "multilabel-ranking":
+            out[rows, self.ranked(scores)] = np.arange(m, 0.0, -1)
+        elif self.decode == "binary":
+            out[rows, (scores > 0).astype(np.int64)] = 1.0
+        else:
+            out[rows, scores.argmax(axis=1)[:, None]] = 1.0
+            out[self.rejected(scores)] = -1.0
+        return out
+
+    def candidates_prepared(self, lists: CandidateLists, scores: Floats | None = None) -> Floats:
+        """Return ``candidates`` of prepared lists by item; errors are those of ``class_scores``.
+
+        ``scores``, float64 (n_items, n_outputs), are used if the caller knows them.
+        """
+        n_bytes = 32 * lists.n_items * len(self.classes)  # scores and predictions, and as the judge has them
+        memory.require(n_bytes, f"{len(self.classes):,} scores of {lists.n_items:,} examples")
+        return self.candidates(self._scores(lists) if scores is None else self._finite(lists, scores))
+
     def ranked(self, scores: Floats) -> Index:
         """Return the outputs by score, the largest first, on ties in their order: int64 (n, n_outputs)."""
         return np.argsort(-scores, axis=1, kind="stable").astype(np.int64)
@@ -168,7 +196,11 @@ class ClassesModel(Model):
         return out
 
     def _scores(self, ready: CandidateLists) -> Floats:
-        scores = self._outputs(ready)
+        return self._finite(ready, self._outputs(ready))
+
+    @staticmethod
+    def _finite(ready: CandidateLists, scores: Floats) -> Floats:
+        """The scores; DataError if one is not finite."""
         if not np.isfinite(scores).all():
             item, c = np.argwhere(~np.isfinite(scores))[0].tolist()
             found = f"score {c + 1} of {ready.place_of(item)} is {scores[item, c]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Self, get_args
 
 import numpy as np
@@ -42,7 +42,7 @@ def expansion(features: Features, support: Features, coefficients: Floats, kerne
     return out
 
 
-def add_columns(columns: Floats, coefficients: Floats, out: Floats) -> None:
+def add_columns(columns: Iterable[Floats], coefficients: Floats, out: Floats) -> None:
     """Add the columns of a kernel (n_support, n_items), times coefficients, to ``out`` (n_items, k)."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # score() reports what is not finite
         for column, factors in zip(columns, coefficients, strict=True):

@@ -144,10 +144,12 @@ def test_outputs_of_predict(folder, rerank):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--metric", "AP"), "metric: not used by learner predtron for tasks with classes"),
-        (("--dev", "train.svm"), "data.dev: not used by learner predtron"),
-        (("--seeds", "2"), "seeds: not used by learner predtron"),
-        (("--keep-margin", "1"), "keep_margin: not used by"),
+        (("--metric", "AP"), "metric: found AP, expected zero-one, Hamming, error-set or difference"),
+        (("--dev", "train.svm"), "development lists are watched by a metric: give one"),
+        (("--seeds", "2"), "seeds: runs are compared by a metric: give one"),
+        (("--keep-margin", "1"), "keep_margin: not used by learner predtron for tasks with classes"),
+        (("--tune-base", "dev"), "tune_base: not used by"),
+        (("--choose", "folds", "--grid", "eta=1,2"), "choose=folds: settings for tasks with classes"),
         (("--base-scale", "2"), "base_scale: not used by"),
         (("--first-best", "input"), "data.first_best: not used by"),
         (("--label", "sBLEU"), "data.label: not used by"),
@@ -171,8 +173,8 @@ def test_learners_and_data_that_do_not_fit_each_other(folder, rerank):
         FitError, match=r"no classes; learner predtron learns from them \(--classes; in a table"
     ):
         package.train(labelled, learner="predtron", task="multiclass")
-    with pytest.raises(ConfigError, match="dev: not used by learner predtron"):
-        package.train(examples, learner="predtron", task="binary", dev=examples)
+    with pytest.raises(DataError, match=r"found no classes, expected examples with some \(--classes"):
+        package.train(examples, learner="predtron", task="binary", dev=labelled, metric="zero-one")
     assert (
         "train.svm:1: found label '1,3', expected a number (--classes"
         in rerank("validate", "train.svm", code=1).out
@@ -192,6 +194,22 @@ def test_the_files_of_every_task_are_the_same_twice(folder, rerank, task):
     (folder / "p").write_text(lines)
     kind = ("--classes", "-m", "AP") if task == "multilabel-ranking" else ("-m", "zero-one")
     rerank("eval", data, "p", *more, *kind)
+
+
+def test_the_round_that_is_best_on_dev_is_kept(folder, rerank):
+    (folder / "dev.csv").write_text("petal,species,sepal\n2,setosa,2\n9,lily,9\n3.4,virginica,-2\n")
+    words = ("--dev", "dev.csv", "--metric", "zero-one", "--keep", "best", "--curve", "curve.tsv")
+    err = train(rerank, "iris.csv", "multiclass", "--label-column", "species", *words).err
+    assert "dev.csv: 1 class that no training example has: lily (such as example 2)" in err
+    assert "dev zero-one 0.3333" in err
+    assert "kept" in rerank("show", "m").out
+    rows = (folder / "curve.tsv").read_text().splitlines()
+    assert rows[0].split("\t") == ["round", "updates", "loss", "train", "dev"]
+    (folder / "p").write_text(rerank("predict", "m", "dev.csv").out)
+    assert "0.3333" in rerank("eval", "dev.csv", "p", "--label-column", "species", "-m", "zero-one").out
+    (folder / "dev.csv").write_text("petal,sepal\n2,2\n")
+    found = train(rerank, "iris.csv", "multiclass", "--label-column", "species", *words, code=2).err
+    assert "dev.csv" in found
 
 
 def test_validate_convert_and_split(folder, rerank):

@@ -364,7 +364,7 @@ def test_classes_that_do_not_fit_the_task_are_named(settings, labels, expected):
         ({"bias": 0.0}, "bias is for task=binary"),
         ({"task": "binary", "cutoff": 3}, "cutoff is for task=ranking"),
         ({"task": "binary", "exponent": 2.0}, "exponent is for task=ranking, multilabel-ranking"),
-        ({"task": "binary", "keep": "best"}, "keep is for task=ranking"),
+        ({"task": "binary", "init": "zero"}, "init is for task=ranking"),
         ({"task": "binary", "class_weights": "balanced"}, "class_weights have no effect on task=binary"),
         ({"task": "multiclass", "variant": "loss-driven"}, "variant=loss-driven has no effect"),
         ({"task": "multiclass", "reject": 0.0}, "reject: found 0, expected a finite number above 0"),

@@ -33,7 +33,7 @@ _TASKS_OF: dict[str, tuple[TaskName, ...]] = {
     "bias": _CLASSES,
     "positions": _RANKED,
     "exponent": _RANKED,
-    **dict.fromkeys(("gain", "cutoff", "ties", "init", "keep"), ("ranking",)),
+    **dict.fromkeys(("gain", "cutoff", "ties", "init"), ("ranking",)),
 }
 
 
@@ -120,3 +120,8 @@ class ClassSettings(Learner):
     def reads_classes(self) -> bool:
         """Whether examples with classes are learnt from, otherwise lists with labels."""
         return self.task != "ranking"
+
+    @property
+    def ranks_classes(self) -> bool:
+        """Whether rankings of classes are predicted."""
+        return self.task == "multilabel-ranking"

@@ -22,6 +22,7 @@ from rerank.learners.predtron.steps import theorem_step
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
+from rerank.models.dual import add_columns
 from rerank.models.dual_classes import DualClassesModel
 from rerank.native.learners import _predtron_classes
 from rerank.native.learners._link import Link
@@ -111,8 +112,8 @@ class _Classifier(ABC):
         return values.reshape(-1, self.task.kernel.d)
 
     def score(self, state: Floats, lists: CandidateLists) -> Floats:
-        """Raise FitError: metrics judge one score of each item."""
-        raise FitError(f"learner predtron: rounds of task={self.learner.task} are judged by no metric")
+        """Return the predictions of a state as its judges take them, float64 (n_items, n_classes)."""
+        return self.model(state).candidates_prepared(lists)
 
     @abstractmethod
     def model(self, state: Floats) -> ClassesModel:
@@ -160,11 +161,26 @@ class _Dual(_Classifier):
             raise FitError(f"{lists.source}: the kernel overflows; scale the features (--scaling)")
         self.matrix = Dense(gram).matrix()
         self.weights = Weights((lists.n_items + 1) * self.task.kernel.d)
+        self._columns: dict[int, Floats] = {}
         return gram.diagonal()
 
+    def score(self, state: Floats, lists: CandidateLists) -> Floats:
+        columns = self._columns.get(id(lists))
+        if columns is None:
+            columns = self._columns[id(lists)] = self.kernel.columns(lists.features, self.items)
+        model, support = self.model(state), _support(state)
+        scores = np.zeros((lists.n_items, state.shape[1]))
+        add_columns((columns[i] for i in support), state[support], scores)
+        return model.candidates_prepared(lists, scores + model.bias)
+
     def model(self, state: Floats) -> ClassesModel:
-        support = np.flatnonzero(state[:-1].any(axis=1))
+        support = _support(state)
         coefficients = np.ascontiguousarray(state[support].T)
         task, constants = self.task, self.bias * state[-1]
         fitted = (self.names, self.items.take(support), coefficients, self.kernel, self.classes)
         return DualClassesModel(*fitted, task.decode, constants, task.reject)
+
+
+def _support(state: Floats) -> Index:
+    """The examples with a coefficient."""
+    return np.flatnonzero(state[:-1].any(axis=1))

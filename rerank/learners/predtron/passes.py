@@ -44,7 +44,7 @@ class Passes(Protocol):
         ...
 
     def score(self, state: Any, lists: CandidateLists) -> Floats:
-        """Return the scores (n_items) of a state, by which rounds are judged."""
+        """Return the scores of a state, by which rounds are judged."""
         ...
 
 

@@ -10,7 +10,7 @@ from rerank.text import count
 
 NAMES = ("A", "B", "value A", "value B", "A - B", "interval")
 HEADS = (*NAMES, "p", "Holm", "rand.", "Wilcoxon", "t", "won/tied/lost", "detectable")
-OF_OUTCOMES = ("McNemar", "detectable")  # further columns of measures that are 0 or 1 in every list
+OF_OUTCOMES = ("McNemar", "detects")  # further columns of measures that are 0 or 1 in every list
 _OF_MCNEMAR = "McNemar: exact test of lists won and lost, and the difference that it detects"
 
 

@@ -15,7 +15,8 @@ from rerank.formats import FORMATS
 from .conftest import ROOT
 
 FILES = sorted((ROOT / "configs").glob("*.yaml"))
-EXPERIMENTS = [path for path in FILES if "\nlearners:" in path.read_text()]  # scripts/ohsumed_table.py
+# Those of scripts/ohsumed_table.py and scripts/predtron_figure1.py.
+EXPERIMENTS = [path for path in FILES if any(key in path.read_text() for key in ("\nlearners:", "\npanels:"))]
 CONFIGS = [path for path in FILES if path not in EXPERIMENTS]
 
 

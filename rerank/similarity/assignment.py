@@ -66,7 +66,7 @@ def assign(costs: npt.ArrayLike, maximize: bool = False) -> Ints:
     [1, 0, 2]
     """
     batch, shape = _batch_of(costs, maximize)
-    return _assigned(batch, maximize, None)[0].reshape(shape[:-1])
+    return _assigned(batch, shape, maximize, None)[0].reshape(shape[:-1])
 
 
 def assign_with_duals(
@@ -100,7 +100,7 @@ def assign_with_duals(
         if not (np.abs(given) <= _LARGEST).all():
             raise DataError(f"start: found a dual that is not finite or above {_LARGEST:g}")
         given = given.reshape(len(batch), m)
-    columns, longer = _assigned(batch, maximize, given)
+    columns, longer = _assigned(batch, shape, maximize, given)
     paired = columns >= 0
     k, i = np.nonzero(paired)
     j = columns[k, i]
@@ -122,13 +122,11 @@ def _batch_of(costs: npt.ArrayLike, maximize: bool) -> tuple[Floats, tuple[int, 
     values = np.ascontiguousarray(given, dtype=np.float64)
     if values.ndim < 2:
         raise DataError(f"costs: found {values.ndim} dimensions, expected a matrix or a batch of them")
-    if values.size:
-        _check(values, maximize)
     return values.reshape(math.prod(values.shape[:-2]), *values.shape[-2:]), values.shape
 
 
 def _check(values: Floats, maximize: bool) -> None:
-    """Raise DataError if a value has no place in an assignment."""
+    """Raise DataError if a value has no place in an assignment; ``values`` have the caller's shape."""
     low, high = float(values.min()), float(values.max())
     if np.isnan(low):
         at = np.unravel_index(int(np.isnan(values).argmax()), values.shape)
@@ -144,15 +142,26 @@ def _check(values: Floats, maximize: bool) -> None:
         raise DataError(f"costs: found {max(-low, high):g} in magnitude, expected at most {_LARGEST:g}")
 
 
-def _assigned(batch: Floats, maximize: bool, start: Floats | None) -> tuple[Ints, Floats]:
-    """The columns (b, n) and the duals of the longer side (b, max(n, m))."""
+def _assigned(
+    batch: Floats, shape: tuple[int, ...], maximize: bool, start: Floats | None
+) -> tuple[Ints, Floats]:
+    """The columns (b, n) and the duals of the longer side (b, max(n, m)).
+
+    Costs are checked by the kernel, matrix by matrix, and all of them here if one is not an ordinary number.
+    """
     b, n, m = batch.shape
     columns = np.full((b, n), -1, dtype=np.int32)
     sign = -1.0 if maximize else 1.0
-    duals = np.zeros((b, max(n, m))) if start is None else sign * start
-    if batch.size:
-        failed = _assignment.assign(batch, maximize, start is not None, columns, duals)
-        if failed >= 0:
-            which = f"matrix {failed + 1}: " if b > 1 else ""
-            raise DataError(f"costs: {which}every assignment contains a forbidden pair")
+    for limit in (_LARGEST, np.inf):
+        duals = np.zeros((b, max(n, m))) if start is None else sign * start
+        failed = unchecked = -1
+        if batch.size:
+            given = (batch, maximize, start is not None, limit)
+            failed, unchecked = _assignment.assign(*given, columns, duals)
+        if unchecked < 0:
+            break
+        _check(batch.reshape(shape), maximize)
+    if failed >= 0:
+        which = f"matrix {failed + 1}: " if b > 1 else ""
+        raise DataError(f"costs: {which}every assignment contains a forbidden pair")
     return columns, sign * duals

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from libc.math cimport INFINITY, fabs
+
 from rerank.native.similarity._assignment cimport Problem, assign_cold, assign_warm
 
 
@@ -39,10 +41,41 @@ cdef inline void copy(
             out[j * n + i] = sign * costs[i * m + j]
 
 
+cdef inline bint within(const double* costs, Py_ssize_t n, double limit) noexcept nogil:
+    """Return whether all costs (n) are numbers up to ``limit`` in magnitude."""
+    cdef double[4] largest
+    cdef double[4] odd
+    cdef double h
+    cdef Py_ssize_t i = 0
+    cdef int k
+    for k in range(4):
+        largest[k] = 0.0
+        odd[k] = 0.0
+    while i + 4 <= n:
+        for k in range(4):
+            h = costs[i + k]
+            odd[k] += h - h  # NaN if h is NaN or infinite
+            largest[k] = fabs(h) if fabs(h) > largest[k] else largest[k]
+        i += 4
+    while i < n:
+        odd[0] += costs[i] - costs[i]
+        largest[0] = fabs(costs[i]) if fabs(costs[i]) > largest[0] else largest[0]
+        i += 1
+    for k in range(4):
+        if not (odd[k] == 0.0 and largest[k] <= limit):
+            return False
+    return True
+
+
 def assign(
-    const double[:, :, ::1] costs, bint maximize, bint warm, int[:, ::1] columns, double[:, ::1] potentials
+    const double[:, :, ::1] costs, bint maximize, bint warm, double limit, int[:, ::1] columns,
+    double[:, ::1] potentials,
 ):
-    """Assign the rows of each matrix to columns; return the first matrix without a finite assignment, or -1.
+    """Assign the rows of each matrix to columns.
+
+    Return the first matrix without a finite assignment, or -1, and the first one with a cost that is not
+    a number up to ``limit`` in magnitude, or -1: nothing is assigned from there on. With limit = inf nothing
+    is checked.
 
     IN costs (b, n, m), neither NaN nor infinite except as a forbidden pair; b, n, m at least 1. warm: the
     potentials are given, n == m. OUT columns (b, n), -1 for a row that has none. INOUT potentials
@@ -58,9 +91,13 @@ def assign(
     cdef Py_ssize_t k
     cdef Py_ssize_t i
     cdef Py_ssize_t failed = -1
+    cdef Py_ssize_t unchecked = -1
     with nogil:
         for k in range(b):
             p.cost = &costs[k, 0, 0]
+            if limit < INFINITY and not within(p.cost, n * m, limit):
+                unchecked = k
+                break
             if turned or maximize:
                 copy(p.cost, n, m, sign, turned, &room.cost[0])
                 p.cost = &room.cost[0]
@@ -70,4 +107,4 @@ def assign(
                 break
             for i in range(n):
                 columns[k, i] = p.row_of[i] if turned else p.column_of[i]
-    return failed
+    return failed, unchecked

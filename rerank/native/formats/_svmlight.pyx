@@ -116,7 +116,9 @@ def parse_dense(
     cdef const unsigned char* line
     begin(&at, text, origin, has_qid)
     with nogil:
-        while next_row(&at, row < n_rows, &labels[row], &spans[row, 0]):
+        while next_row(
+            &at, &labels[row] if row < n_rows else NULL, &spans[row, 0] if row < n_rows else NULL
+        ):
             line = at.p
             values = &X[row, 0] if width else &nothing
             if not dense_row(&at, values, width, first, fill, steps, &n_values, &widest):

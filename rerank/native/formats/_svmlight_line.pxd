@@ -112,11 +112,14 @@ cdef inline bint read_head(Place* at, double* label, long long* span) noexcept n
     return True
 
 
-cdef inline bint next_row(Place* at, bint room, double* label, long long* span) noexcept nogil:
-    """Move to the next item line and read its label and qid; False at the end or at a fault."""
+cdef inline bint next_row(Place* at, double* label, long long* span) noexcept nogil:
+    """Move to the next item line and read its label and qid; False at the end or at a fault.
+
+    label: NULL if there is no row left.
+    """
     if not next_item(at):
         return False
-    if not room:
+    if label == NULL:
         return not failed(at, CHANGED, at.p)
     return read_head(at, label, span)
 

@@ -40,7 +40,9 @@ def parse_sparse(
     cdef bint ones = data is None
     begin(&at, text, origin, has_qid)
     with nogil:
-        while next_row(&at, row < n_rows, &labels[row], &spans[row, 0]):
+        while next_row(
+            &at, &labels[row] if row < n_rows else NULL, &spans[row, 0] if row < n_rows else NULL
+        ):
             if not sparse_row(&at, columns, values, ones, may_miss, room, first, &filled, &widest):
                 break
             if not read_comment(&at, &spans[row, 0]):

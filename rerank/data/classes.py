@@ -100,7 +100,7 @@ class ClassLabels:
 
 
 def class_values(names: Sequence[str]) -> Floats:
-    """Return the numbers that class names spell, float64; raise DataError if one is none, or too large."""
+    """Return the numbers that class names spell, float64; DataError if one is not a number or too large."""
     for name in names:
         if plain_number(name) is None or abs(float(name)) > _LARGEST:
             raise DataError(f"found class {name!r}, expected classes that are numbers, such as 1, 2, 3")

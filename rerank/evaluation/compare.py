@@ -54,7 +54,7 @@ class Pair:
         Exact and two-sided; None if a list's value can be other than 0 and 1 (or 100).
     detectable, detectable_mcnemar : float, optional
         The smallest difference that tests of these lists find in 80 % of samples, and that McNemar's finds
-        (see ``evaluation.power``); None if there is none.
+        (see ``evaluation.power``); None if they can find no difference.
     holm : float, optional
         p_bootstrap corrected for all pairs of the metric.
     wins, ties, losses : int

@@ -133,7 +133,7 @@ def support_names(support: Sparse) -> list[str]:
 
 
 def _kernel_of(numbers: Floats) -> VectorKernel:
-    """The kernel that ``DualModel.arrays`` has saved; DataError if it is none."""
+    """The kernel that ``support_arrays`` has saved; DataError if the numbers are not a kernel."""
     if not np.isfinite(numbers).all():
         raise DataError("a kernel with numbers that are not finite")
     code, degree, gamma, constant = numbers.tolist()

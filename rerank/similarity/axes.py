@@ -3,7 +3,7 @@
 The items of a list are centred. Its axes are the eigenvectors of their covariance (divided by the number of
 items), largest eigenvalue first; their signs are arbitrary. Features that are constant within the list, up to
 8 roundings of the largest magnitude, count as constant, and an axis whose standard deviation is within the
-rounding errors of the largest one is none.
+rounding errors of the largest one is left out.
 
 Axes of equal eigenvalues (1e-9 apart, relatively) are not unique. They are chosen by the features: the first
 one is the direction of their space that is nearest to one feature, the first feature on ties; then the next

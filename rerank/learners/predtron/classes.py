@@ -15,6 +15,7 @@ from rerank.data.types import Floats, Index
 from rerank.errors import FitError
 from rerank.learners.base import FitInputs, checked_list_weights
 from rerank.learners.predtron.class_losses import ClassTask, class_task
+from rerank.learners.predtron.kernel_items import KernelItems
 from rerank.learners.predtron.links import dual_norm_of
 from rerank.learners.predtron.passes import run_rounds
 from rerank.learners.predtron.settings import PredtronSettings
@@ -155,19 +156,14 @@ class _Dual(_Classifier):
     def prepare(self, lists: CandidateLists) -> Floats:
         kernel = self.learner.vector_kernel
         assert kernel is not None
-        self.kernel, self.items = kernel, lists.features.compressed()
-        gram = kernel.columns(self.items, self.items)
-        if not np.isfinite(gram).all():
-            raise FitError(f"{lists.source}: the kernel overflows; scale the features (--scaling)")
+        self.training = KernelItems(kernel, lists.features.compressed(), lists.source)
+        gram = self.training.gram()
         self.matrix = Dense(gram).matrix()
         self.weights = Weights((lists.n_items + 1) * self.task.kernel.d)
-        self._columns: dict[int, Floats] = {}
         return gram.diagonal()
 
     def score(self, state: Floats, lists: CandidateLists) -> Floats:
-        columns = self._columns.get(id(lists))
-        if columns is None:
-            columns = self._columns[id(lists)] = self.kernel.columns(lists.features, self.items)
+        columns = self.training.columns(lists)
         model, support = self.model(state), _support(state)
         scores = np.zeros((lists.n_items, state.shape[1]))
         add_columns((columns[i] for i in support), state[support], scores)
@@ -177,8 +173,8 @@ class _Dual(_Classifier):
         support = _support(state)
         coefficients = np.ascontiguousarray(state[support].T)
         task, constants = self.task, self.bias * state[-1]
-        fitted = (self.names, self.items.take(support), coefficients, self.kernel, self.classes)
-        return DualClassesModel(*fitted, task.decode, constants, task.reject)
+        fitted = (self.training.items.take(support), coefficients, self.training.kernel, self.classes)
+        return DualClassesModel(self.names, *fitted, task.decode, constants, task.reject)
 
 
 def _support(state: Floats) -> Index:

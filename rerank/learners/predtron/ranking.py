@@ -14,6 +14,7 @@ from rerank.errors import FitError
 from rerank.learners.base import FitInputs, checked_list_weights
 from rerank.learners.initial import check_start, initial_weights
 from rerank.learners.predtron.gains import GradedLists, graded_lists
+from rerank.learners.predtron.kernel_items import KernelItems
 from rerank.learners.predtron.links import dual_norm_of, linked
 from rerank.learners.predtron.passes import run_rounds
 from rerank.learners.predtron.positions import Positions, discounts
@@ -177,27 +178,21 @@ class _Dual(_Ranker):
         kernel: VectorKernel,
     ) -> None:
         super().__init__(learner, lists.source, graded)
-        self.names, self.kernel = lists.names(), kernel
-        self.items = lists.features.take(graded.items).compressed()
-        gram = kernel.columns(self.items, self.items)
-        if not np.isfinite(gram).all():
-            raise FitError(f"{lists.source}: the kernel overflows; scale the features (--scaling)")
+        self.names = lists.names()
+        self.training = KernelItems(kernel, lists.features.take(graded.items).compressed(), lists.source)
+        gram = self.training.gram()
         radius = float(np.add.reduceat(gram.diagonal(), graded.offsets[:-1]).max())
         self.matrix = Dense(gram).matrix()
         self.prepare(np.arange(len(graded.items), dtype=np.int64), weight, radius)
         self.weights = Weights(len(graded.items))
-        self._columns: dict[int, Floats] = {}
 
     def score(self, state: Floats, lists: CandidateLists) -> Floats:
         """Return the scores of coefficients, float64 (n_items)."""
-        columns = self._columns.get(id(lists))
-        if columns is None:
-            columns = self._columns[id(lists)] = self.kernel.columns(lists.features, self.items)
         out = np.zeros((lists.n_items, 1))
-        add_columns(columns, state[:, None], out)
+        add_columns(self.training.columns(lists), state[:, None], out)
         return out[:, 0]
 
     def model(self, state: Floats) -> Model:
         """Return the model of coefficients."""
         support = np.flatnonzero(state)
-        return DualModel(self.names, self.items.take(support), state[support], self.kernel)
+        return DualModel(self.names, self.training.items.take(support), state[support], self.training.kernel)

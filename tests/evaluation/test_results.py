@@ -1,0 +1,173 @@
+"""Results in memory: per-list values over folds and seeds, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rerank.data.columns.strings import StringColumn
+from rerank.data.lists import CandidateLists
+from rerank.errors import ConfigError, DataError
+from rerank.evaluation.evaluate import FIRST_BEST, evaluate
+from rerank.evaluation.results import Outcome, Results, TestPart
+from rerank.metrics.base import parse
+
+
+def fold_lists(seed, n_lists=6, size=5, ids=True, unjudged=False):
+    """Lists with random labels; ids differ between seeds."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 3, n_lists * size).astype(float)
+    if unjudged:
+        labels[:size] = np.nan
+    lists = CandidateLists.from_arrays(rng.random((len(labels), 2)), labels, group=[size] * n_lists)
+    names = StringColumn.from_strings([f"f{seed}-{i}" for i in range(n_lists)]) if ids else None
+    return CandidateLists(
+        lists.offsets,
+        lists.features,
+        labels=lists.labels,
+        list_ids=names,
+        first_best=rng.random(len(labels)),
+        source=f"fold{seed}",
+    )
+
+
+def two_folds(metrics=("AP", "nDCG@3"), sizes=(6, 4), **options):
+    """Two folds of different sizes, a row with three seeds and one without."""
+    sets = [fold_lists(k, n, unjudged=k == 1) for k, n in enumerate(sizes)]
+    rng = np.random.default_rng(9)
+    drawn = tuple(tuple(Outcome(rng.random(lists.n_items), seed=s) for s in (1, 2, 3)) for lists in sets)
+    plain = tuple((Outcome(rng.random(lists.n_items)),) for lists in sets)
+    parts = tuple(TestPart.of(str(k), lists, metrics) for k, lists in enumerate(sets, 1))
+    return Results("two", parts, {"drawn": {100: drawn}, "plain": {100: plain}}, **options)
+
+
+def test_per_list_values_are_those_of_each_fold_and_the_mean_of_seeds():
+    results = two_folds()
+    found = results.per_list("drawn", "AP")
+    expected = []
+    for part, fold in zip(results.parts, results.systems["drawn"][100], strict=True):
+        judge = parse("AP").prepare(part.lists)
+        by_seed = [judge.score_from_sums(judge.per_list(outcome.scores)) for outcome in fold]
+        expected += [np.mean(values) for values in zip(*by_seed, strict=True)]
+    np.testing.assert_allclose(found, expected, atol=1e-15)
+    assert len(found) == 10
+    assert np.flatnonzero(np.isnan(found)).tolist() == [6]  # the first list of the second fold
+    assert results.list_keys()[6] == ("2", "f1-0")
+    assert np.isnan(results.per_list(FIRST_BEST, "nDCG@3")).sum() == 1
+
+
+def test_one_set_gives_the_values_of_an_evaluation():
+    lists = fold_lists(3, 20, unjudged=True)
+    systems = {name: np.random.default_rng(i).random(lists.n_items) for i, name in enumerate("ab")}
+    results = Results.of_systems(lists, systems, ["AP", "RR"])
+    found = evaluate(lists, systems, ["AP", "RR"])
+    assert (results.name, results.metrics, results.baseline, results.share) == (
+        *("fold3", ("AP", "RR"), FIRST_BEST),
+        100,
+    )
+    for name in ("a", "b", FIRST_BEST):
+        for metric in ("AP", "RR"):
+            np.testing.assert_array_equal(
+                results.per_list(name, metric), found.list_values[name, results.judge(metric).name]
+            )
+
+
+def test_scores_are_in_the_order_of_the_callers_rows():
+    lists = fold_lists(4, 3)
+    shuffled = lists.regrouped(["a", "b", "c"] * 5)
+    scores = np.arange(15.0)
+    judge = parse("AP").prepare(shuffled)
+    results = Results.of_systems(shuffled, {"a": scores}, ["AP"])
+    np.testing.assert_array_equal(
+        results.per_list("a", "AP"),
+        judge.score_from_sums(judge.per_list(shuffled.from_input_order(scores))),
+    )
+
+
+def test_rows_are_compared_at_the_largest_share_that_all_have():
+    both = two_folds()
+    shares = {row: {40: folds[100], 100: folds[100]} for row, folds in both.systems.items()}
+    results = Results("r", both.parts, shares)
+    assert (results.share, results.shares) == (100, (40, 100))
+    results = Results("r", both.parts, {**shares, "plain": {40: shares["plain"][40]}})
+    assert (results.share, results.shares) == (40, (40, 100))
+    assert results.outcomes("plain") is shares["plain"][40]
+    with pytest.raises(ConfigError, match="plain: no results of 100 % of the training lists, found 40"):
+        results.per_list("plain", "AP", 100)
+    apart = Results("r", both.parts, {"a": {40: shares["plain"][40]}, "b": {60: shares["plain"][40]}})
+    with pytest.raises(DataError, match="no share of the training lists is common"):
+        _ = apart.share
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"baseline": "plane"}, "unknown baseline 'plane'; did you mean 'plain'"),
+        ({"metrics": ["APP"]}, "APP"),
+    ],
+)
+def test_unknown_names(options, message):
+    with pytest.raises(ConfigError, match=message):
+        two_folds(**options)
+    results = two_folds()
+    with pytest.raises(ConfigError, match="unknown system"):
+        results.per_list("nobody", "AP")
+    with pytest.raises(ConfigError, match="unknown metric"):
+        results.per_list("plain", "RR")
+
+
+def test_a_baseline_of_first_best_needs_an_order():
+    lists = CandidateLists.from_arrays(np.zeros((4, 1)), [0, 1, 1, 0], group=[2, 2])
+    with pytest.raises(ConfigError, match="no order of their own"):
+        Results.of_systems(lists, {"a": np.zeros(4)}, ["AP"], baseline=FIRST_BEST)
+    results = Results.of_systems(lists, {"a": np.zeros(4)}, ["AP"])
+    assert results.baseline is None
+    with pytest.raises(ConfigError, match="no order of their own"):
+        results.per_list(FIRST_BEST, "AP")
+    with pytest.raises(ConfigError, match="call the row something else"):
+        Results.of_systems(lists, {FIRST_BEST: np.zeros(4)}, ["AP"])
+
+
+def test_a_list_in_two_folds_is_refused():
+    for ids, message in ((True, r"list 'f0-0' is in the test lists of folds 1 and 2 \(6 such lists\)"),
+                         (False, "folds 1 and 2 have the same test lists")):  # fmt: skip
+        parts = tuple(TestPart.of(name, fold_lists(0, ids=ids), ["AP"]) for name in "12")
+        with pytest.raises(DataError, match=message):
+            Results("r", parts, {})
+
+
+def test_rows_that_do_not_fit_are_refused():
+    good = two_folds()
+    plain = good.systems["plain"][100]
+    with pytest.raises(DataError, match="a: results of 1 fold, expected 2"):
+        Results("r", good.parts, {"a": {100: plain[:1]}})
+    with pytest.raises(DataError, match=r"a in fold 1: scores have shape \(20,\), expected \(30,\)"):
+        Results("r", good.parts, {"a": {100: plain[::-1]}})
+    with pytest.raises(DataError, match="different seeds"):
+        Results("r", good.parts, {"a": {100: (plain[0], (*plain[1], *plain[1]))}})
+    with pytest.raises(DataError, match="no results"):
+        Results("r", good.parts, {"a": {}})
+    with pytest.raises(DataError, match="a: the score of item 0 is NaN"):
+        Results.of_systems(good.parts[0].lists, {"a": np.full(30, np.nan)}, ["AP"])
+    with pytest.raises(DataError, match="judged by other metrics"):
+        Results("r", (good.parts[0], TestPart.of("2", good.parts[1].lists, ["RR"])), {})
+    bare = CandidateLists.from_arrays(np.zeros((2, 1)), [np.nan, np.nan])
+    with pytest.raises(DataError, match="no list has a judged item"):
+        Results.of_systems(bare, {}, ["AP"])
+    with pytest.raises(DataError, match="one part"):
+        Results("r", (), {})
+
+
+def test_corpus_statistics_of_seeds_are_averaged_for_each_list():
+    texts = ["a b c d", "a b x y", "e f g h", "e f g z"]
+    lists = CandidateLists(
+        np.array([0, 2, 4]),
+        CandidateLists.from_arrays(np.zeros((4, 1))).features,
+        texts=StringColumn.from_strings(texts),
+        references=(StringColumn.from_strings(["a b c d", "e f g h"]),),
+    )
+    part = TestPart.of("1", lists, ["WER"])
+    ends = [np.array([1.0, 0, 1, 0]), np.array([0.0, 1, 1, 0])]
+    outcomes = tuple(Outcome(scores, seed=k) for k, scores in enumerate(ends))
+    results = Results("r", (part,), {"a": {100: (outcomes,)}})
+    np.testing.assert_allclose(results.per_list("a", "WER"), [25.0, 0.0])

@@ -195,12 +195,20 @@ class SelectingJudge(ReportJudge):
         return np.asarray(self.score_from_sums(self.per_item), dtype=np.float64)
 
     def random(self) -> float:
-        """Return the mean of the corpus value over RANDOM_SAMPLES seeded random choices."""
+        """Return the value of ``random_of`` all items."""
         lists = self.stage.lists
+        return self.random_of(np.arange(lists.n_items, dtype=np.int64), lists.offsets)
+
+    def random_of(self, items: Index, offsets: Index) -> float:
+        """Return the value that a random choice from the items offered has on average.
+
+        Items are offered as to ``best_of``. Here: the mean over RANDOM_SAMPLES seeded random choices.
+        """
         rng = np.random.Generator(np.random.PCG64(RANDOM_SEED))
+        lengths = np.diff(offsets)
         sums = np.empty((RANDOM_SAMPLES, self.per_item.shape[1]))
         for row in sums:
-            row[:] = self.of(lists.offsets[:-1] + rng.integers(lists.lengths)).sum(axis=0)
+            row[:] = self.of(items[offsets[:-1] + rng.integers(lengths)]).sum(axis=0)
         return float(np.mean(self.score_from_sums(sums)))
 
     def oracle(self) -> float:
@@ -268,15 +276,13 @@ class RatioJudge(SelectingJudge):
     def _ratio(self, top: float, bottom: float) -> float:
         return top / bottom if bottom > 0 else -self.better * np.inf
 
-    def random(self) -> float:
+    def random_of(self, items: Index, offsets: Index) -> float:
         """Return the exact mean if all items of each list have the same denominator, else a sampled one."""
-        starts = self.stage.lists.offsets[:-1]
-        bottom = np.ascontiguousarray(self.per_item[:, 1])
+        rows, starts = self.per_item[items], offsets[:-1]
+        bottom = np.ascontiguousarray(rows[:, 1])
         if np.array_equal(np.maximum.reduceat(bottom, starts), np.minimum.reduceat(bottom, starts)):
-            return corpus_value(
-                self, np.add.reduceat(self.per_item, starts) / self.stage.lists.lengths[:, None]
-            )
-        return super().random()
+            return corpus_value(self, np.add.reduceat(rows, starts) / np.diff(offsets)[:, None])
+        return super().random_of(items, offsets)
 
 
 class MeanJudge(RatioJudge):

@@ -1,0 +1,157 @@
+"""The value of systems that reorder only the first N candidates of the first stage, for several N.
+
+The other candidates stay below, in the first stage's order: at N = 1 every system is the first stage, at the
+length of the longest list it has its value of the table. For a metric of one chosen candidate this is the
+choice among the first N.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rerank.data.judge import corpus_value
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index
+from rerank.evaluation.evaluate import FIRST_BEST
+from rerank.evaluation.results import Results
+from rerank.metrics.judges import ReportJudge
+from rerank.metrics.oracle import Prefix
+from rerank.metrics.ranking import RankingJudge
+from rerank.metrics.selecting import SelectingJudge
+
+_STEPS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000, 5000, 10_000)
+
+
+@dataclass(frozen=True, eq=False)
+class Depths:
+    """Values by the number of candidates that are reordered.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        N, rising; the last one is the length of the longest list.
+    first_best : float
+        The first stage's value, which does not depend on N.
+    random, oracle : float64 (n_sizes)
+        Of a random order and of the best order of the first N candidates.
+    systems : mapping of str to float64 (n_sizes)
+        Mean over folds of the mean over seeds.
+    """
+
+    sizes: tuple[int, ...]
+    first_best: float
+    random: Floats
+    oracle: Floats
+    systems: Mapping[str, Floats]
+
+
+def by_depth(results: Results, metric: str, systems: Sequence[str]) -> Depths | None:
+    """Return the values of ``systems`` by one metric for several N.
+
+    It is None if the lists have no first stage's order, or the metric is neither one of the chosen candidate
+    nor one of retrieval.
+    """
+    judges = [part.judges[metric] for part in results.parts]
+    if not results.has_first_best or not all(isinstance(j, RankingJudge | SelectingJudge) for j in judges):
+        return None
+    lists = [part.lists for part in results.parts]
+    sizes = depths(max(int(one.lengths.max()) for one in lists))
+    found: dict[str, list[Floats]] = {name: [] for name in systems}
+    random, oracle = [], []
+    for k, (judge, one) in enumerate(zip(judges, lists, strict=True)):
+        places = first_stage_places(one)
+        bounds = [_bounds(judge, places, size) for size in sizes]
+        random.append(np.array([low for low, _ in bounds]))
+        oracle.append(np.array([high for _, high in bounds]))
+        for name in systems:
+            seeds = [one.from_input_order(outcome.scores) for outcome in results.outcomes(name)[k]]
+            values = [[_value(judge, reordered(judge, s, places, size)) for size in sizes] for s in seeds]
+            found[name].append(np.mean(values, axis=0))
+    firsts = [statistics for (statistics,) in results.statistics(FIRST_BEST, metric)]
+    return Depths(
+        sizes,
+        float(np.mean([corpus_value(judge, rows) for judge, rows in zip(judges, firsts, strict=True)])),
+        np.mean(random, axis=0),
+        np.mean(oracle, axis=0),
+        {name: np.mean(of_folds, axis=0) for name, of_folds in found.items()},
+    )
+
+
+def depths(longest: int) -> tuple[int, ...]:
+    """Return the N of a curve: 1, 2, 3, 5, 10, 20, 30, 50, ... below ``longest``, then that."""
+    return (*(step for step in _STEPS if step < longest), longest)
+
+
+def first_stage_places(lists: CandidateLists) -> Index:
+    """Return the place of each item in the first stage's order of its list, from 0: int64 (n_items).
+
+    Ties are in input order. The lists have a first-best.
+    """
+    assert lists.first_best is not None
+    order = Prefix(lists, int(lists.lengths.max())).place(lists.first_best)
+    places = np.empty(lists.n_items, dtype=np.int64)
+    places[order] = np.arange(lists.n_items) - np.repeat(lists.offsets[:-1], lists.lengths)
+    return places
+
+
+def reordered(judge: ReportJudge, scores: Floats, places: Index, size: int) -> Floats:
+    """Return scores (n_items) that order the first ``size`` items as ``scores`` do, the others below them.
+
+    Ties among the first ones remain, as the judge's mode of ties sees them.
+
+    Parameters
+    ----------
+    judge : ReportJudge
+        Of the lists, by a metric of retrieval or of one chosen candidate.
+    scores : float64 (n_items)
+        Without NaN.
+    places : int64 (n_items)
+        Of the first stage, from 0.
+    size : int
+    """
+    lists = judge.stage.lists
+    if getattr(judge.stage, "ties", None) == "trec":
+        with np.errstate(over="ignore"):  # beyond float32 is infinite for trec_eval too
+            scores = scores.astype(np.float32)
+    kept = places < size
+    order = np.lexsort((-scores, ~kept, lists.list_index))
+    starts = np.repeat(lists.offsets[:-1], lists.lengths)
+    first = np.arange(lists.n_items)
+    same = np.zeros(lists.n_items, dtype=bool)
+    same[1:] = (scores[order[1:]] == scores[order[:-1]]) & (first[1:] > starts[1:])
+    first[same] = 0
+    out = np.empty(lists.n_items)
+    out[order] = starts - np.maximum.accumulate(first)  # the place of the first item of the same score
+    out[~kept] = -places[~kept].astype(np.float64)
+    return out
+
+
+def _bounds(judge: ReportJudge, places: Index, size: int) -> tuple[float, float]:
+    """The values of a random and of the best order of the first ``size`` items."""
+    lists = judge.stage.lists
+    if isinstance(judge, SelectingJudge):
+        prefix = Prefix(lists, size)
+        items = np.sort(prefix.place(-places.astype(np.float64)))  # as judges draw and climb: in input order
+        best = corpus_value(judge, judge.of(judge.best_of(items, prefix.offsets)))
+        return judge.random_of(items, prefix.offsets), _better(judge, best)
+    tied = np.where(places < size, 0.0, -1.0 - places)
+    labels = np.nan_to_num(judge.stage.labels, nan=-np.inf)
+    ideal = reordered(judge, labels, places, size)
+    return (
+        corpus_value(judge, judge.of(judge.stage.place(tied, "expected"))),
+        corpus_value(judge, judge.of(judge.stage.place(ideal, "input"))),
+    )
+
+
+def _better(judge: SelectingJudge, value: float) -> float:
+    """The value, or first-best's if that is better: a climb need not find it."""
+    first = judge.first_best()
+    own = value if first is None else corpus_value(judge, first)
+    return own if judge.better * (own - value) > 0 else value
+
+
+def _value(judge: ReportJudge, scores: Floats) -> float:
+    return corpus_value(judge, judge.per_list(scores))

@@ -14,7 +14,7 @@ from rerank.data.leads import differ
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
-from rerank.evaluation.resampling import Resampled
+from rerank.evaluation.resampling import Resampled, judged_by_any, of_one_set
 from rerank.evaluation.significance import SEED
 from rerank.evaluation.variance import Variance
 from rerank.metrics.base import Metric, parse_all, prepare_all
@@ -217,7 +217,7 @@ def evaluate(
         raise ConfigError(f"replicas: found {len(runs)}, expected two or more score files of one system")
     typed = parse_all(metrics)
     judges = prepare_all(lists, typed.values(), ties=ties, no_relevant=no_relevant)
-    judged = np.logical_or.reduce([judge.judged for judge in judges])
+    judged = judged_by_any(judges)
     if not judged.any():
         raise DataError(f"{lists.source}: no list has a judged item")
     ranked = by_item(lists, systems)
@@ -226,7 +226,7 @@ def evaluate(
     if len(firsts) == len(judges):
         rows[FIRST_BEST] = firsts
     against = FIRST_BEST if baseline is None and FIRST_BEST in rows else baseline
-    table = Resampled(judges, rows, judged, samples, seed)
+    table = of_one_set(judges, rows, judged, samples, seed)
     infos = {judge.name: _info(judge, text) for judge, text in zip(judges, typed, strict=True)}
     return Evaluation(
         n_lists=lists.n_lists,

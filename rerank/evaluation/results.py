@@ -13,14 +13,12 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import FIRST_BEST
+from rerank.evaluation.resampling import Statistics, list_values
 from rerank.evaluation.significance import SEED
 from rerank.metrics.base import parse_all, prepare_all
 from rerank.metrics.judges import ReportJudge, checked_scores, statistics
 from rerank.registry import did_you_mean
 from rerank.text import count
-
-# The statistics of a system by one metric: for each fold, for each seed, float64 (n_lists, k).
-Statistics = tuple[tuple[Floats, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,18 +304,8 @@ class Results:
         """
         found = self.statistics(system, metric, share)
         return np.concatenate(
-            [
-                np.where(
-                    part.judges[metric].judged, part.judges[metric].score_from_sums(mean_of(seeds)), np.nan
-                )
-                for part, seeds in zip(self.parts, found, strict=True)
-            ]
+            [list_values(part.judges[metric], seeds) for part, seeds in zip(self.parts, found, strict=True)]
         )
-
-
-def mean_of(seeds: Sequence[Floats]) -> Floats:
-    """Return the mean of the statistics of several seeds, of one seed as they are: float64 (n_lists, k)."""
-    return seeds[0] if len(seeds) == 1 else np.mean(np.stack(seeds), axis=0)
 
 
 def _first_best(judge: ReportJudge, part: TestPart) -> Floats:

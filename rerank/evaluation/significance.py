@@ -38,7 +38,7 @@ class Comparison:
     losses: int
 
 
-def bootstrap_sums(per_list: Floats, samples: int, seed: int) -> Floats:
+def bootstrap_sums(per_list: Floats, samples: int, seed: int | np.random.SeedSequence) -> Floats:
     """Return sums of statistics over resampled lists.
 
     Draw b of list t is
@@ -48,7 +48,8 @@ def bootstrap_sums(per_list: Floats, samples: int, seed: int) -> Floats:
     ----------
     per_list : float64 (n_lists, width)
         Statistics of any number of systems and metrics side by side, resampled by the same draws.
-    samples, seed : int
+    samples : int
+    seed : int or SeedSequence
 
     Returns
     -------
@@ -62,7 +63,9 @@ def bootstrap_sums(per_list: Floats, samples: int, seed: int) -> Floats:
     return _sums(per_list, (rng.integers(n, size=(size, n), dtype=np.int32) for size in sizes), samples)
 
 
-def randomised_sums(a: Floats, b: Floats, samples: int, seed: int) -> tuple[Floats, Floats]:
+def randomised_sums(
+    a: Floats, b: Floats, samples: int, seed: int | np.random.SeedSequence
+) -> tuple[Floats, Floats]:
     """Return sums of statistics when each list's two rankings are swapped at random.
 
     List t is swapped in sample s if
@@ -71,7 +74,8 @@ def randomised_sums(a: Floats, b: Floats, samples: int, seed: int) -> tuple[Floa
     Parameters
     ----------
     a, b : float64 (n_lists, width)
-    samples, seed : int
+    samples : int
+    seed : int or SeedSequence
 
     Returns
     -------

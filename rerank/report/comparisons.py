@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rerank.evaluation.compare import Comparisons, Pair
+from rerank.evaluation.compare import Comparisons
+from rerank.evaluation.pairs import Pair
 from rerank.evaluation.power import POWER
 from rerank.report.table import drawn, table
 from rerank.report.tables import SIGNIFICANT, p_text

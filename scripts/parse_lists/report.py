@@ -20,7 +20,8 @@ from rerank.data.joining import joined
 from rerank.data.judge import SelectingJudge
 from rerank.data.matrix import Dense
 from rerank.data.types import Floats
-from rerank.evaluation.compare import Pair, compare_all
+from rerank.evaluation.compare import compare_all
+from rerank.evaluation.pairs import Pair
 from rerank.evaluation.significance import holm
 from rerank.metrics.base import parse
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rerank.data.types import Floats
-from rerank.evaluation.compare import Pair
+from rerank.evaluation.pairs import Pair
 from rerank.evaluation.significance import SEED, bootstrap_sums, interval
 from rerank.files import write_lines
 from rerank.metrics.judges import ReportJudge

@@ -1,18 +1,25 @@
 """Independent tasks on several workers; results never depend on the number of workers.
 
-Threads are for work that releases the interpreter's lock (the kernels), processes for the rest. A function
-for processes must be defined in a module; its arguments should be small: paths and ranges, not arrays.
+Threads are for work that releases the interpreter's lock (the kernels), processes for the rest, and for
+tasks that must not end the run with them. A function for processes must be defined in a module; its arguments
+should be small: paths and ranges, not arrays. Warnings that a task issues in another process are issued again
+in this one, where results are taken.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+import threading
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from rerank.errors import ConfigError, RerankError
+from rerank.errors import ConfigError, DataNote, RerankError
+from rerank.tasks import Outcome, TaskError
+
+__all__ = ["TaskError", "as_completed", "cores", "each", "jobs", "using"]
 
 T = TypeVar("T")
 
@@ -52,7 +59,8 @@ def cores() -> int:
 def each(function: Callable[..., T], tasks: Iterable[tuple[Any, ...]], *, threads: bool = False) -> list[T]:
     """Return ``function(*task)`` of every task, in order; the first error is raised as is.
 
-    Raises RerankError if a worker process was killed, for example because memory ran out.
+    Raises RerankError if a worker process was killed twice at the same task, for example because memory ran
+    out.
 
     Parameters
     ----------
@@ -67,12 +75,101 @@ def each(function: Callable[..., T], tasks: Iterable[tuple[Any, ...]], *, thread
     workers = min(jobs(), len(todo))
     if workers <= 1:
         return [function(*task) for task in todo]
-    from concurrent.futures.process import BrokenProcessPool
+    if threads:
+        return _in_threads(function, todo, workers)
+    done: dict[int, Outcome] = {}
+    results: list[T] = []
+    with closing(_outcomes(function, todo, workers, _note_retry)) as outcomes:
+        for number, outcome in outcomes:
+            done[number] = outcome
+            while len(results) in done:
+                results.append(_raised(done.pop(len(results)).taken()))
+    return results
 
-    from joblib import Parallel, delayed
 
+def as_completed(
+    function: Callable[..., T],
+    tasks: Iterable[tuple[Any, ...]],
+    *,
+    on_retry: Callable[[int, str], None] | None = None,
+) -> Generator[tuple[int, T | TaskError]]:
+    """Yield the number of each task, from 0, and its result or TaskError, as tasks end.
+
+    Tasks run in worker processes, also if there is one worker: what they do to their process, or what kills
+    it, does not reach this one, and BLAS has one thread for any number of workers. If a worker is killed, its
+    task is tried once more, alone, after all others. Workers end with the iterator (leave it early by
+    ``contextlib.closing``), and with this process.
+
+    Parameters
+    ----------
+    function
+        Defined in a module.
+    tasks
+        Arguments of each call.
+    on_retry
+        Called with the number of a task whose worker was killed and how that ended, before it is tried again;
+        None = a DataNote.
+
+    Raises
+    ------
+    RerankError
+        If worker processes cannot start.
+    """
+    todo = list(tasks)
+    outcomes = _outcomes(function, todo, jobs(), on_retry or _note_retry)
+    return ((number, outcome.taken()) for number, outcome in outcomes)
+
+
+def _outcomes(
+    function: Callable[..., Any],
+    todo: Sequence[tuple[Any, ...]],
+    workers: int,
+    retrying: Callable[[int, str], None],
+) -> Generator[tuple[int, Outcome]]:
+    """The outcomes of tasks in other processes as they end."""
+    from rerank.workers import completed  # here, so that the command line starts without it
+
+    return completed(function, todo, workers, retrying)
+
+
+def _note_retry(number: int, end: str) -> None:
+    text = f"a worker process was killed ({end}) while it ran task {number + 1}, which is tried once more"
+    warnings.warn(text, DataNote, stacklevel=5)
+
+
+def _raised(value: T | TaskError) -> T:
+    """The result of a task; its error is raised."""
+    if not isinstance(value, TaskError):
+        return value
+    if value.killed:
+        raise RerankError(f"{value.error}; fewer workers need less memory (--jobs)")
+    if value.traceback and not isinstance(value.error, RerankError):
+        value.error.add_note(value.traceback)
+    raise value.error
+
+
+def _in_threads(function: Callable[..., T], todo: Sequence[tuple[Any, ...]], workers: int) -> list[T]:
+    """Results in order, from threads that end with this process; of several errors, the first in order."""
+    results: dict[int, T] = {}
+    errors: dict[int, BaseException] = {}
+    numbers = iter(range(len(todo)))  # next() of it is one step of the interpreter
+
+    def work() -> None:
+        while not errors and (number := next(numbers, None)) is not None:
+            try:
+                results[number] = function(*todo[number])
+            except BaseException as error:
+                errors[number] = error
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(workers)]
+    for thread in threads:
+        thread.start()
     try:
-        with Parallel(n_jobs=workers, prefer="threads" if threads else "processes") as pool:
-            return list(pool(delayed(function)(*task) for task in todo))
-    except BrokenProcessPool:
-        raise RerankError(f"one of {workers} worker processes was killed; try fewer (--jobs)") from None
+        for thread in threads:
+            thread.join()
+    except BaseException as error:  # Ctrl-C: threads stop after their task
+        errors[-1] = error
+        raise
+    if errors:
+        raise errors[min(errors)]
+    return [results[number] for number in range(len(todo))]

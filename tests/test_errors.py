@@ -14,7 +14,7 @@ def test_a_format_error_is_one_line_with_its_place():
 
 def test_a_format_error_crosses_processes_whole():
     error = FormatError("a.txt", 3, "'x'", "a number")
-    back = pickle.loads(pickle.dumps(error))  # noqa: S301  (as joblib's workers do)
+    back = pickle.loads(pickle.dumps(error))  # noqa: S301  (as worker processes do)
     assert str(back) == str(error)
     assert back.line == 3
 

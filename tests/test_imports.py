@@ -19,7 +19,7 @@ PACKAGE = Path(rerank.__file__).parent
 
 GROUND = {
     *("errors", "registry", "settings", "reading", "config", "parallel", "files", "text", "records"),
-    *("archives", "memory", "patterns", "placing", "renaming", "yamltext", "_version"),
+    *("archives", "memory", "patterns", "placing", "renaming", "tasks", "workers", "yamltext", "_version"),
 }
 BELOW = {"data", "native", *GROUND}
 MIDDLE = {"formats", "features", "evaluation", "metrics", *BELOW}

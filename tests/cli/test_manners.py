@@ -195,7 +195,7 @@ def run_python(code):
 
 
 def test_help_imports_nothing_heavy():
-    heavy = "{'numpy', 'scipy', 'yaml', 'joblib'}"
+    heavy = "{'numpy', 'scipy', 'yaml', 'multiprocessing'}"
     assert (
         run_python(f"import sys\nfrom rerank.cli import app\nprint({heavy} & set(sys.modules))") == "set()\n"
     )

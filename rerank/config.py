@@ -275,7 +275,14 @@ def learner_settings(config: TrainConfig, known: Mapping[str, Any]) -> dict[str,
     return own
 
 
-def _read_yaml(path: str) -> dict[str, Any]:
+def yaml_values(path: str) -> dict[str, Any]:
+    """Return the keys and values of a YAML file as they are written.
+
+    Raises
+    ------
+    FormatError, RerankError
+        If the file cannot be read, is not YAML or holds no keys.
+    """
     from rerank.yamltext import LONGEST, read_yaml  # here, so that the command line starts without it
 
     try:
@@ -290,7 +297,11 @@ def _read_yaml(path: str) -> dict[str, Any]:
         values = {}
     if not isinstance(values, dict):
         raise FormatError(path, 1, f"a {type(values).__name__}", "keys such as data: and learner:")
-    values = {str(key): _expand(value, path) for key, value in values.items()}
+    return values
+
+
+def _read_yaml(path: str) -> dict[str, Any]:
+    values = {str(key): _expand(value, path) for key, value in yaml_values(path).items()}
     data = values.get("data")
     if isinstance(data, dict):
         for key in paths_of(DataSection):
@@ -317,13 +328,25 @@ def _expand(value: Any, path: str) -> Any:
     if not isinstance(value, str):
         return value
 
+    return expanded(value, path)
+
+
+def expanded(text: str, path: str) -> str:
+    """Return a text of the file ``path`` with the value of NAME for every ``${NAME}``.
+
+    Raises
+    ------
+    ConfigError
+        If an environment variable is not set.
+    """
+
     def variable(match: re.Match[str]) -> str:
         name = match.group(1)
         if name not in os.environ:
             raise ConfigError(f"{path}: environment variable {name} is not set")
         return os.environ[name]
 
-    return _VARIABLE.sub(variable, value)
+    return _VARIABLE.sub(variable, text)
 
 
 def _put(values: dict[str, Any], parts: Sequence[str], value: Any, where: str) -> None:

@@ -3,9 +3,9 @@
 
     python scripts/bench/perceptron.py
 
-Prints CPU microseconds a list (fresh scores each call, best of several), the ratio of the peer to the
-engine that `auto` takes, the growth exponents, and an epoch over 1,000 lists x 1,000 items x 20
-features as a multiple of the time of its scores alone.
+Prints CPU microseconds a list (fresh scores each call, best of several), the ratios of the peer and of
+the pair loop to the engine that `auto` takes, the growth exponents, and an epoch over 1,000 lists x
+1,000 items x 20 features as a multiple of the time of its scores alone.
 """
 
 from __future__ import annotations
@@ -95,12 +95,13 @@ def costs(k: int, relation: PairRelation, margin: Margin) -> tuple[float, float,
 def print_costs() -> None:
     for name, (relation, margin) in SETTINGS.items():
         heads = ("numpy", "pair loop", "sweep", "auto")
-        print(f"\n{name}\n{'k':>6} {' '.join(f'{head:>10}' for head in heads)}  x numpy auto/best")
+        print(f"\n{name}\n{'k':>6} {' '.join(f'{head:>10}' for head in heads)}  x numpy  x loop auto/best")
         auto = {}
         for k in SIZES:
             peer, loop, sweep, auto[k] = costs(k, relation, margin)
             row = " ".join(f"{1e6 * value:10.2f}" for value in (peer, loop, sweep, auto[k]))
-            print(f"{k:6d} {row} {peer / auto[k]:8.1f} {auto[k] / min(loop, sweep):9.2f}")
+            ratios = f"{peer / auto[k]:8.1f} {loop / auto[k]:7.1f} {auto[k] / min(loop, sweep):9.2f}"
+            print(f"{k:6d} {row} {ratios}")
         print(f"exponent from 500 to 8,000: {math.log(auto[8000] / auto[500]) / math.log(16):.2f}")
 
 

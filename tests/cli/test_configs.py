@@ -15,8 +15,9 @@ from rerank.formats import FORMATS
 from .conftest import ROOT
 
 FILES = sorted((ROOT / "configs").glob("*.yaml"))
-# Those of scripts/ohsumed_table.py and scripts/predtron_figure1.py.
-EXPERIMENTS = [path for path in FILES if any(key in path.read_text() for key in ("\nlearners:", "\npanels:"))]
+# Those of other verbs and of scripts/predtron_figure1.py.
+OTHERS = ("\nlearners:", "\nnumbers:", "\npanels:")
+EXPERIMENTS = [path for path in FILES if any(key in path.read_text() for key in OTHERS)]
 CONFIGS = [path for path in FILES if path not in EXPERIMENTS]
 
 

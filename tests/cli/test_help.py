@@ -17,6 +17,7 @@ import pytest
 
 import rerank as package
 from rerank.cli.help import pages
+from rerank.evaluation.printed import commands, same_output
 
 from .conftest import ROOT
 
@@ -31,13 +32,6 @@ def folder(tmp_path, monkeypatch):
         shutil.copytree(ROOT / name, tmp_path / name)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def commands(block: str) -> list[tuple[str, str]]:
-    """Each command of a console block, and the output shown below it."""
-    parts = re.split(r"^\$ (.*)\n", block, flags=re.MULTILINE)
-    assert parts[0] == "", f"a console block begins with $: {block}"
-    return list(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def run(command: str, rerank) -> str:
@@ -60,12 +54,8 @@ def run(command: str, rerank) -> str:
 
 
 def matches(shown: str, found: str) -> bool:
-    """Whether the output is the one shown, where "..." matches any lines; the version is ignored."""
-    shown, found = (re.sub(r"version:[\w.]+", "version:V", text) for text in (shown, found))
-    pattern = "".join(
-        "(?:.*\n)*" if line.strip() == "..." else re.escape(line) for line in shown.splitlines(True)
-    )
-    return re.fullmatch(pattern, found) is not None
+    """Whether the output is the one shown; the version is ignored."""
+    return same_output(*(re.sub(r"version:[\w.]+", "version:V", text) for text in (shown, found)))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -76,6 +66,7 @@ def test_the_examples_of_the_manual_print_what_is_shown(path, folder, rerank, re
             exec(compile(block, str(path), "exec"), {})
             continue
         new = ""
+        assert block.startswith("$ "), f"a console block begins with $: {block}"
         for command, shown in commands(block):
             found = run(command, rerank)
             if request.config.getoption("--regold") and "..." not in shown.split():

@@ -1,0 +1,8 @@
+"""The numbers of a text, regenerated: commands are run, and their numbers stand beside the printed ones."""
+
+from __future__ import annotations
+
+from rerank.experiment.reproducing.config import Reproduction, is_reproduction, read_reproduction
+from rerank.experiment.reproducing.running import reproduce
+
+__all__ = ["Reproduction", "is_reproduction", "read_reproduction", "reproduce"]

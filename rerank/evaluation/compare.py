@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError
-from rerank.evaluation.pairs import Pair, pairs_of
+from rerank.evaluation.pairs import Pair, pairs_of, plain
 from rerank.evaluation.resampling import judged_by_any, of_one_set
 from rerank.evaluation.significance import SEED
 from rerank.metrics.base import parse_all, prepare_all
@@ -42,7 +42,7 @@ class Comparisons:
             "unjudged": self.unjudged,
             "resampling": {"samples": self.samples, "level": self.level, "seed": self.seed},
             "metrics": {
-                name: {"signature": self.signatures[name], "pairs": [asdict(pair) for pair in pairs]}
+                name: {"signature": self.signatures[name], "pairs": plain([asdict(pair) for pair in pairs])}
                 for name, pairs in self.pairs.items()
             },
         }

@@ -298,7 +298,7 @@ def _result(
 ) -> MetricResult:
     value = table.value(name, m)
     tests = {} if against is None or against == name else asdict(table.compare(name, against, m))
-    return MetricResult(value, table.interval(name, m, level), _gap(value, info), **tests)
+    return MetricResult(value, table.interval(name, m, level), gap_of(value, info), **tests)
 
 
 def _switched(judge: ReportJudge, scores: Scores) -> int | None:
@@ -323,8 +323,8 @@ def _info(judge: ReportJudge, typed: str) -> MetricInfo:
     )
 
 
-def _gap(value: float, info: MetricInfo) -> float | None:
-    """Share of the way from first-best to oracle; None if these are equal or unknown."""
+def gap_of(value: float, info: MetricInfo) -> float | None:
+    """Return the share of the way from first-best to oracle; None if these are equal or unknown."""
     if info.first_best is None:
         return None
     way = info.oracle - info.first_best

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -63,6 +65,15 @@ class Pair:
     losses: int
 
 
+def plain(value: Any) -> Any:
+    """Return a value of mappings, sequences and numbers for JSON: NaN and infinities become None."""
+    if isinstance(value, Mapping):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def pairs_of(table: Resampled, names: Iterable[tuple[str, str]], m: int, level: float) -> list[Pair]:
     """Return the tests of some pairs of rankings by one metric, with Holm's correction for these pairs.
 
@@ -87,7 +98,8 @@ def _pair(table: Resampled, a: str, b: str, m: int, level: float) -> Pair:
     tests = table.compare(a, b, m)
     differing = table.sampled(a, m) - table.sampled(b, m)
     counted = tests.wins + tests.ties + tests.losses
-    error = float(np.std(differing[np.isfinite(differing)])) if counted else float("nan")
+    known = differing[np.isfinite(differing)]
+    error = float("nan") if tests.p_bootstrap is None else float(np.std(known))
     unit = unit_of_outcomes(list_a, list_b)
     by_mcnemar = None if unit is None else detectable_by_mcnemar(tests.wins + tests.losses, counted, level)
     return Pair(

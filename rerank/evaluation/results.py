@@ -330,6 +330,13 @@ def _check_parts(parts: Sequence[TestPart]) -> None:
     for part in parts:
         if list(part.judges) != list(parts[0].judges):
             raise DataError(f"{part.lists.source}: judged by other metrics than {parts[0].lists.source}")
+        for metric, judge in part.judges.items():
+            first = parts[0].judges[metric].signature
+            if judge.signature != first:
+                raise DataError(
+                    f"{metric} in fold {part.name}: found {judge.signature}, expected "
+                    f"{first} as in fold {parts[0].name}"
+                )
     if not any(judge.judged.any() for part in parts for judge in part.judges.values()):
         raise DataError(f"{parts[0].lists.source}: no list has a judged item")
     _check_apart(parts)

@@ -1,0 +1,233 @@
+"""Numbers over folds, seeds and shares: against loops over lists, `evaluate` and `compare_all`."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from evaluation.test_results import fold_lists, two_folds
+from reference import over_folds
+from scipy import stats
+
+from rerank.data.columns.strings import StringColumn
+from rerank.data.lists import CandidateLists
+from rerank.errors import DataError
+from rerank.evaluation.compare import compare_all
+from rerank.evaluation.evaluate import FIRST_BEST, evaluate
+from rerank.evaluation.results import Outcome, Results, TestPart
+from rerank.evaluation.significance import holm
+from rerank.evaluation.summary import summarise
+
+METRICS = ("AP", "nDCG@3", "label", "P@1")
+
+
+def one_set():
+    lists = fold_lists(3, 25, unjudged=True)
+    rng = np.random.default_rng(2)
+    return lists, {name: rng.integers(0, 4, lists.n_items).astype(float) for name in "abc"}
+
+
+@pytest.mark.parametrize("baseline", [None, "b"])
+@pytest.mark.parametrize("no_relevant", ["zero", "skip"])
+def test_one_fold_and_seed_give_the_numbers_of_an_evaluation(baseline, no_relevant):
+    lists, systems = one_set()
+    options = {"baseline": baseline, "no_relevant": no_relevant, "samples": 200, "seed": 5}
+    found = summarise(Results.of_systems(lists, systems, METRICS, **options))
+    expected = evaluate(lists, systems, METRICS, **options)
+    assert found.baseline == expected.baseline
+    assert found.folds[0].unjudged == expected.unjudged == 1
+    for summary in found.metrics.values():
+        assert summary.info == expected.metrics[summary.info.name]
+        for name in systems:
+            row, result = summary.rows[name][100], expected.systems[name][summary.info.name]
+            assert (row.value, row.ci, row.gap) == (result.value, result.ci, result.gap)
+            assert (row.by_fold, row.by_seed, row.sd_seeds) == ((row.value,), (row.value,), None)
+            pair = summary.against(name, found.baseline)
+            if name == baseline:
+                assert pair is None
+                continue
+            assert (pair.p_bootstrap, pair.p_wilcoxon, pair.wins, pair.ties, pair.losses) == (
+                *(result.p_bootstrap, result.p_wilcoxon, result.wins, result.ties, result.losses),
+            )
+
+
+@pytest.mark.parametrize("no_relevant", ["zero", "skip"])
+def test_one_fold_and_seed_give_the_pairs_of_a_comparison(no_relevant):
+    lists, systems = one_set()
+    options = {"no_relevant": no_relevant, "samples": 200, "seed": 5}
+    found = summarise(Results.of_systems(lists, systems, METRICS, **options), all_pairs=True)
+    expected = compare_all(lists, systems, METRICS, **options)
+    for summary in found.metrics.values():
+        assert list(summary.pairs) == expected.pairs[summary.info.name]
+    assert found.baseline is None
+
+
+@pytest.mark.parametrize("metric", ["AP", "nDCG@3", "label"])
+def test_folds_and_seeds_are_those_of_loops(metric):
+    results = two_folds([metric], samples=40, seed=3, baseline="plain")
+    found = summarise(results)
+    (summary,) = found.metrics.values()
+    judges = [part.judges[metric] for part in results.parts]
+    judged = [np.flatnonzero(judge.judged).tolist() for judge in judges]
+    statistics = {name: results.statistics(name, metric) for name in ("drawn", "plain")}
+    sampled = {name: over_folds.sampled(judges, of, judged, 40, 3) for name, of in statistics.items()}
+    for name, of in statistics.items():
+        row = summary.rows[name][100]
+        assert row.value == pytest.approx(over_folds.value(judges, of, judged), abs=1e-14)
+        assert row.ci == pytest.approx(np.quantile(sampled[name], [0.025, 0.975]), abs=1e-14)
+        for k in range(2):
+            one = [judged[j] if j == k else [] for j in range(2)]
+            assert row.by_fold[k] == pytest.approx(over_folds.value(judges, of, one), abs=1e-14)
+        for s in range(len(of[0])):
+            one = [[seeds[s]] for seeds in of]
+            assert row.by_seed[s] == pytest.approx(over_folds.value(judges, one, judged), abs=1e-14)
+    drawn = summary.rows["drawn"][100]
+    assert drawn.sd_seeds == pytest.approx(np.std(drawn.by_seed, ddof=1))
+    assert (drawn.seeds, summary.rows["plain"][100].seeds) == ((1, 2, 3), (None,))
+    (pair,) = summary.pairs
+    assert (pair.a, pair.b, pair.difference) == ("drawn", "plain", pair.value_a - pair.value_b)
+    differing = np.subtract(sampled["drawn"], sampled["plain"])
+    assert pair.ci == pytest.approx(np.quantile(differing, [0.025, 0.975]), abs=1e-14)
+    assert pair.p_bootstrap == over_folds.shift_p(sampled["drawn"], sampled["plain"], pair.difference)
+    assert pair.p_randomisation == over_folds.randomisation_p(
+        judges, statistics["drawn"], statistics["plain"], judged, 40, 3
+    )
+    d = results.per_list("drawn", metric) - results.per_list("plain", metric)
+    d = d[np.isfinite(d)]
+    assert len(d) == 9
+    assert pair.p_wilcoxon == stats.wilcoxon(np.round(d, 12)).pvalue
+    assert pair.p_t == stats.ttest_1samp(np.round(d, 12), 0).pvalue
+    assert (pair.wins, pair.ties, pair.losses) == (
+        (d > 1e-9).sum(),
+        (abs(d) <= 1e-9).sum(),
+        (d < -1e-9).sum(),
+    )
+
+
+def test_the_value_is_the_mean_over_folds_not_over_lists():
+    results = two_folds(["AP"], sizes=(12, 2), samples=20)
+    row = summarise(results).metrics["AP"].rows["plain"][100]
+    assert row.value == np.mean(row.by_fold)
+    assert row.value != pytest.approx(np.nanmean(results.per_list("plain", "AP")))
+    info = summarise(results).metrics["AP"].info
+    for name, of in summarise(results).metrics["AP"].references.items():
+        assert getattr(info, name) == pytest.approx(np.mean(of))
+
+
+def test_folds_are_drawn_apart():
+    """Folds of the same size whose draws were equal would vary together."""
+    lists = [fold_lists(k, 30) for k in range(2)]
+    parts = tuple(TestPart.of(str(k), part, ["AP"]) for k, part in enumerate(lists))
+    scores = np.random.default_rng(0).random(150)
+    results = Results("r", parts, {"a": {100: tuple((Outcome(scores),) for _ in parts)}}, samples=400)
+    both = summarise(results).metrics["AP"].rows["a"][100].ci
+    single = Results("r", parts[:1], {"a": {100: ((Outcome(scores),),)}}, samples=400)
+    one = summarise(single).metrics["AP"].rows["a"][100].ci
+    assert (both[1] - both[0]) == pytest.approx((one[1] - one[0]) / np.sqrt(2), rel=0.2)
+
+
+def with_empty_fold(**options):
+    """Two folds; nothing of the second one is judged."""
+    lists = fold_lists(1)
+    bare = CandidateLists.from_arrays(np.zeros((4, 1)), [np.nan] * 4, group=[2, 2])
+    parts = (TestPart.of("1", lists, ["AP"]), TestPart.of("2", bare, ["AP"]))
+    rng = np.random.default_rng(0)
+    systems = {
+        name: {100: tuple((Outcome(rng.random(part.lists.n_items)),) for part in parts)} for name in "ab"
+    }
+    return Results("r", parts, systems, samples=30, **options)
+
+
+def test_a_fold_without_judged_lists_is_left_out_with_a_note():
+    results = with_empty_fold(baseline="b")
+    found = summarise(results)
+    summary = found.metrics["AP"]
+    assert summary.folds_left_out == ("2",)
+    assert found.notes == ("AP: no list of fold 2 counts; means are over the other 1 fold",)
+    first = Results("r", results.parts[:1], {n: {100: s[100][:1]} for n, s in results.systems.items()}, "b")
+    alone = summarise(first)
+    row, expected = summary.rows["a"][100], alone.metrics["AP"].rows["a"][100]
+    assert row.value == expected.value
+    assert summary.pairs[0].difference == alone.metrics["AP"].pairs[0].difference
+    assert np.isnan(row.by_fold[1])
+    json.dumps(found.as_json(), allow_nan=False)
+
+
+def test_no_list_that_counts_is_no_value():
+    lists = CandidateLists.from_arrays(np.zeros((4, 1)), [0, 0, 0, 0], group=[2, 2])
+    systems = {"a": np.arange(4.0), "b": np.zeros(4)}
+    results = Results.of_systems(lists, systems, ["AP"], no_relevant="skip", baseline="b", samples=10)
+    found = summarise(results)
+    row = found.metrics["AP"].rows["a"][100]
+    assert np.isnan(row.value)
+    assert row.ci is None
+    assert found.metrics["AP"].pairs[0].p_bootstrap is None
+    assert found.notes == ("AP: no list counts, so that there is no value",)
+    record = json.dumps(found.as_json(), allow_nan=False)
+    assert json.loads(record)["metrics"]["AP"]["rows"][0]["value"] is None
+    compared = compare_all(lists, systems, ["AP"], no_relevant="skip", samples=10)
+    json.dumps(compared.as_json(), allow_nan=False)
+
+
+def test_folds_of_one_list_leave_nothing_to_resample():
+    parts = tuple(TestPart.of(str(k), fold_lists(k, 1), ["AP"]) for k in range(3))
+    rng = np.random.default_rng(0)
+    systems = {name: {100: tuple((Outcome(rng.random(5)),) for _ in parts)} for name in "ab"}
+    found = summarise(Results("r", parts, systems, "b", samples=20))
+    (pair,) = found.metrics["AP"].pairs
+    assert found.notes == ("no fold has two judged lists: intervals and the bootstrap's p show nothing",)
+    assert pair.p_bootstrap is None
+    assert pair.holm is None
+    assert pair.detectable is None
+    assert pair.wins + pair.ties + pair.losses == 3
+
+
+def test_holm_corrects_for_what_is_tested():
+    results = two_folds(["AP"], samples=99, baseline=FIRST_BEST)
+    against = summarise(results).metrics["AP"].pairs
+    assert [(pair.a, pair.b) for pair in against] == [("drawn", FIRST_BEST), ("plain", FIRST_BEST)]
+    assert [pair.holm for pair in against] == holm([pair.p_bootstrap for pair in against])
+    every = summarise(results, all_pairs=True).metrics["AP"].pairs
+    assert [(pair.a, pair.b) for pair in every] == [("drawn", "plain")]
+    assert every[0].holm == every[0].p_bootstrap
+
+
+def test_each_share_has_a_value_and_tests_are_at_the_largest_common_one():
+    both = two_folds(["AP"], samples=20)
+    drawn, plain = (both.systems[name][100] for name in ("drawn", "plain"))
+    systems = {"drawn": {40: plain, 100: drawn}, "plain": {40: drawn, 100: plain}}
+    found = summarise(Results("r", both.parts, systems, "plain", samples=20))
+    rows = found.metrics["AP"].rows
+    alone = summarise(both).metrics["AP"].rows
+    assert (found.share, found.shares) == (100, (40, 100))
+    assert rows["drawn"][100] == alone["drawn"][100]
+    assert rows["drawn"][40] == alone["plain"][100]
+    assert rows["plain"][40].seeds == (1, 2, 3)
+    assert found.metrics["AP"].pairs[0].value_a == rows["drawn"][100].value
+
+
+def test_a_metric_that_judges_fewer_lists_is_noted():
+    lists = fold_lists(0, 4)
+    texts = StringColumn.from_strings(["a"] * lists.n_items)
+    labels = lists.labels.copy()
+    labels[:5] = np.nan
+    with_texts = CandidateLists(
+        lists.offsets,
+        lists.features,
+        labels=labels,
+        texts=texts,
+        references=(StringColumn.from_strings(["a"] * 4),),
+    )
+    found = summarise(Results.of_systems(with_texts, {"a": np.arange(20.0)}, ["WER", "AP"], samples=5))
+    assert found.notes == ("AP: judges 3 of the 4 judged lists",)
+
+
+def test_folds_must_be_measured_alike():
+    plain = fold_lists(0)
+    named = fold_lists(1)
+    ids = StringColumn.from_strings([f"i{i}" for i in range(named.n_items)])
+    named = CandidateLists(named.offsets, named.features, labels=named.labels, item_ids=ids)
+    parts = (TestPart.of("1", plain, ["AP"]), TestPart.of("2", named, ["AP"]))
+    with pytest.raises(DataError, match=r"AP in fold 2: found .*ties:trec.*, expected .*ties:expected"):
+        Results("r", parts, {})

@@ -151,7 +151,9 @@ def read_config(
     ConfigError, FormatError
         With the file and the key; also for a key that only other verbs use.
     """
-    values = {} if path is None else _read_yaml(path)
+    values = {} if path is None else read_values(path)
+    if "learners" in values:
+        raise ConfigError(f"{path}: learners: a comparison of several learners is for 'rerank run'")
     _drop_settings_of_another(values, (base or {}).get("learner.name"), path)
     for key, value in (base or {}).items():
         _put(values, key.split("."), value, "option")
@@ -300,11 +302,23 @@ def yaml_values(path: str) -> dict[str, Any]:
     return values
 
 
-def _read_yaml(path: str) -> dict[str, Any]:
+def read_values(path: str, owner: type[Settings] = DataSection) -> dict[str, Any]:
+    """Return the values of a YAML file, with environment variables and with paths relative to the file.
+
+    Parameters
+    ----------
+    path : the file.
+    owner : the settings of its section ``data``.
+
+    Raises
+    ------
+    ConfigError, FormatError
+        If it cannot be read or a variable is not set.
+    """
     values = {str(key): _expand(value, path) for key, value in yaml_values(path).items()}
     data = values.get("data")
     if isinstance(data, dict):
-        for key in paths_of(DataSection):
+        for key in paths_of(owner):
             if isinstance(data.get(key), str) and (key, data[key]) != ("init", BASE):
                 data[key] = _beside(path, data[key])
             elif isinstance(data.get(key), list):

@@ -139,4 +139,6 @@ def _plain(value: Any) -> Any:
         return value.as_json()
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
+    if isinstance(value, dict):
+        return {key: _plain(one) if isinstance(one, Record) else one for key, one in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value

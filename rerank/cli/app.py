@@ -21,6 +21,7 @@ from rerank.cli import (
     listing,
     pairs,
     predict,
+    running,
     show,
     similarity,
     split,
@@ -70,6 +71,7 @@ app.add("train")(train.train)
 app.add("predict")(predict.predict)
 app.add("eval")(evaluate.evaluate)
 app.add("compare")(compare.compare)
+app.add("run")(running.run)
 app.add("show")(show.show)
 app.add("validate")(validate.validate)
 app.add("pairs")(pairs.pairs)

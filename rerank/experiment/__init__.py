@@ -28,6 +28,9 @@ from rerank.experiment.features import consensus_file, parse_files
 from rerank.experiment.importance import permutation_importance, standardised_weights
 from rerank.experiment.plans import Plan
 from rerank.experiment.predicting import count_pairs, predict_file, validate_file
+from rerank.experiment.running.config import ExperimentConfig, read_experiment
+from rerank.experiment.running.folder import RunFolder, read_run
+from rerank.experiment.running.run import RunSummary, run
 from rerank.experiment.similarity import similarity, similarity_files
 from rerank.experiment.training import (
     TrainResult,
@@ -40,7 +43,10 @@ from rerank.experiment.training import (
 )
 
 __all__ = [
+    "ExperimentConfig",
     "Plan",
+    "RunFolder",
+    "RunSummary",
     "TrainResult",
     "ablation",
     "ablation_files",
@@ -63,6 +69,9 @@ __all__ = [
     "parse_files",
     "permutation_importance",
     "predict_file",
+    "read_experiment",
+    "read_run",
+    "run",
     "save",
     "similarity",
     "similarity_files",

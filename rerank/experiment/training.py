@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +24,7 @@ from rerank.experiment.derive import labelled, with_quantised
 from rerank.experiment.fitting import Margin
 from rerank.experiment.notes import note_trained_on
 from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
-from rerank.experiment.plans import Plan, fit_by, refuse_with_classes
+from rerank.experiment.plans import Fitted, Plan, fit_by, refuse_with_classes
 from rerank.experiment.seeds import Runs
 from rerank.experiment.sources import check_inputs
 from rerank.files import write_lines
@@ -177,13 +177,9 @@ def train_from(config: TrainConfig) -> TrainResult:
     inputs = inputs_of_training(config)
     loaded = time.perf_counter()
     with using(config.jobs):
-        fitted = fit_by(inputs.plan, inputs.learner, inputs.lists, inputs.dev)
-    model, runs = fitted.model, fitted.runs
-    if inputs.quantiser is not None:
-        for one in (model,) if runs is None else runs.models.values():
-            one.training.data = one.training.data.model_copy(update={"quantise": str(inputs.quantiser)})
+        fitted = fit_inputs(inputs)
     seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
-    return TrainResult(model, config.select.metric, inputs.lists, seconds, runs)
+    return TrainResult(fitted.model, config.select.metric, inputs.lists, seconds, fitted.runs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,25 +193,43 @@ class TrainInputs:
     quantiser: Quantiser | None
 
 
-def inputs_of_training(config: TrainConfig) -> TrainInputs:
-    """Check a configuration and read its files; errors are those of ``train_from``."""
+def inputs_of_training(
+    config: TrainConfig, of_training: Callable[[CandidateLists], CandidateLists] = lambda lists: lists
+) -> TrainInputs:
+    """Check a configuration and read its files; errors are those of ``train_from``.
+
+    Parameters
+    ----------
+    config : what is trained.
+    of_training : which of the training lists are used, before anything is learnt from them.
+    """
     learner = learner_of(config)
-    _check_config(config, learner)
+    check_config(config, learner)
+    check_inputs(config.data.files())
     if learner.reads_classes:
         config = config.model_copy(update={"data": config.data.model_copy(update={"classes": True})})
     data = config.data
     quantiser = None if data.quantise is None else parse_quantiser(data.quantise)
-    lists = _load(config, "train")
+    lists = of_training(load_part(data, "train"))
     if quantiser is not None:  # before features are selected: a model that quantises has its own
         lists = with_quantised(lists, quantiser)
     lists = selected(lists, data.features)
     dev = None
     if data.dev:
-        dev = selected(_load(config, "dev"), data.features, lenient=True)
+        dev = selected(load_part(data, "dev"), data.features, lenient=True)
     if not _note_same_file(data) and dev is not None:
         note_trained_on(sketch(lists), lists.names(), dev, "training lists")
     initial = None if data.initial_file is None else load_weights(data.initial_file)
     return TrainInputs(learner, plan_of(config, initial), lists, dev, quantiser)
+
+
+def fit_inputs(inputs: TrainInputs) -> Fitted:
+    """Fit what a configuration trains; errors are those of ``fit_by``."""
+    fitted = fit_by(inputs.plan, inputs.learner, inputs.lists, inputs.dev)
+    if inputs.quantiser is not None:
+        for one in (fitted.model,) if fitted.runs is None else fitted.runs.models.values():
+            one.training.data = one.training.data.model_copy(update={"quantise": str(inputs.quantiser)})
+    return fitted
 
 
 def plan_of(config: TrainConfig, initial: NamedWeights | None = None) -> Plan:
@@ -314,8 +328,8 @@ def _cell(value: float | None) -> str:
     return str(int(value)) if isinstance(value, int) or float(value).is_integer() else repr(float(value))
 
 
-def _check_config(config: TrainConfig, learner: Learner) -> None:
-    """Check what can be checked before anything is read."""
+def check_config(config: TrainConfig, learner: Learner) -> None:
+    """Raise ConfigError at what can be refused before anything is read."""
     data = config.data
     if not data.train:
         raise ConfigError("data.train: found none, expected a file of training lists (--data FILE)")
@@ -329,7 +343,6 @@ def _check_config(config: TrainConfig, learner: Learner) -> None:
         raise ConfigError(f"data.classes: learner {learner.name} learns from labels with these settings")
     own = [name for name in ("label", "quantise", "refs", "first_best") if getattr(data, name)]
     refuse_with_classes(learner, [f"data.{name}" for name in own])
-    check_inputs(data.files())
     if data.init is not None and not learner.accepts_initial:
         raise ConfigError(f"learner {learner.name} accepts no initial weights (--init, data.init)")
     if data.label is not None:
@@ -346,9 +359,8 @@ def _note_same_file(data: DataSection) -> bool:
     return bool(same)
 
 
-def _load(config: TrainConfig, part: Part) -> CandidateLists:
-    """The lists of one part with all features, those of several files joined."""
-    data = config.data
+def load_part(data: DataSection, part: Part) -> CandidateLists:
+    """Return the lists of one part with all features and labels, those of several files joined."""
     reading = data.reading(part).model_copy(update={"features": ()})
     lists = joined([load(path, options=reading) for path in getattr(data, part)])
     bare = lists.labels is None and not lists.references and not lists.counts

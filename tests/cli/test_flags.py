@@ -32,12 +32,14 @@ FILES = {
     "names": "lm\ntm\n",
     "a.scores": "1\n2\n1\n2\n",
     "b.scores": "2\n2\n1\n1\n",
+    "run.yaml": "data: {train: x.letor, test: more.letor}\nmetrics: [label@1]\nlearners: {ridge: }\n",
 }
 VERBS = {
     "train": "--data {data} --out m",
     "predict": "model {data} --out p",
     "eval": "{data}",
     "compare": "{data} a.scores b.scores",
+    "run": "run.yaml --out r",
     "validate": "{data}",
     "pairs": "{data}",
     "convert": "{data} out.store",

@@ -1,0 +1,1 @@
+"""Comparisons of learners that can be killed, resumed and spread: ``rerank run``."""

@@ -98,6 +98,10 @@ class Resampled:
         """Return the folds that count by metric m: those in which some ranking has a value."""
         return np.flatnonzero(self._counted[m]).tolist()
 
+    def values(self, name: str, m: int) -> Floats:
+        """Return a ranking's value of each fold and seed by metric m, float64 (n_folds, n_seeds)."""
+        return self._by_fold[name][m]
+
     def by_fold(self, name: str, m: int) -> Floats:
         """Return a ranking's value of each fold by metric m, the mean over seeds; NaN without a value."""
         return self._by_fold[name][m].mean(axis=1)

@@ -43,8 +43,10 @@ class RowSummary:
         Percentile interval: lists are resampled within each fold.
     gap : float, optional
         Share of the way from first-best to oracle.
+    values : tuple of tuples of float
+        For each fold, the value of each seed; NaN without a value.
     by_fold : tuple of float
-        The mean over seeds in each fold; NaN without a value.
+        The mean over seeds in each fold.
     by_seed : tuple of float
         The mean over folds of each seed.
     seeds : tuple of int, optional
@@ -56,6 +58,7 @@ class RowSummary:
     value: float
     ci: tuple[float, float] | None
     gap: float | None
+    values: tuple[tuple[float, ...], ...]
     by_fold: tuple[float, ...]
     by_seed: tuple[float, ...]
     seeds: tuple[int | None, ...]
@@ -276,6 +279,7 @@ def _row_summary(
         value,
         table.interval(name, m, results.level),
         gap_of(value, info),
+        tuple(map(tuple, table.values(name, m).tolist())),
         tuple(table.by_fold(name, m).tolist()),
         tuple(by_seed.tolist()),
         tuple(outcome.seed for outcome in results.outcomes(name, share)[0]),

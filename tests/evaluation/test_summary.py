@@ -83,6 +83,8 @@ def test_folds_and_seeds_are_those_of_loops(metric):
             one = [[seeds[s]] for seeds in of]
             assert row.by_seed[s] == pytest.approx(over_folds.value(judges, one, judged), abs=1e-14)
     drawn = summary.rows["drawn"][100]
+    np.testing.assert_allclose(np.mean(drawn.values, axis=1), drawn.by_fold)
+    np.testing.assert_allclose(np.mean(drawn.values, axis=0), drawn.by_seed)
     assert drawn.sd_seeds == pytest.approx(np.std(drawn.by_seed, ddof=1))
     assert (drawn.seeds, summary.rows["plain"][100].seeds) == ((1, 2, 3), (None,))
     (pair,) = summary.pairs

@@ -22,7 +22,7 @@ from rerank.settings import Settings, setting
 PLACE = "{fold}"
 SINGLE = "1"  # the name of the only fold if there are none
 _OF_ROW = ("name", "grid", "scaling", "base_scale", "select", "metric", "data")
-_DATA_OF_ROW = ("features", "quantise", "init")
+_DATA_OF_ROW = ("features", "label", "quantise", "init")
 _OF_SELECT = frozenset(SelectSection.model_fields)
 SPELLING = {"first-best": FIRST_BEST}
 

@@ -118,6 +118,7 @@ def _decisive(config: TrainConfig, parts: Parts, fold: str, seed: int | None, sh
         "select": config.select.get_params(),
         "plan": [config.scaling, config.base_scale, config.grid],
         "features": data.features,
+        "label": data.label,
         "quantise": [scheme, digest_of_file(model)] if scheme == "model" else data.quantise,
         "init": data.init if data.initial_file is None else digest_of_file(data.initial_file),
         "train": [one.name for one in stored.train],

@@ -9,7 +9,8 @@ from __future__ import annotations
 import threading
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
@@ -78,16 +79,12 @@ def unpacked(data: bytes) -> Outcome:
 
 def performed(call: bytes) -> bytes:
     """Make a call and return its outcome as bytes; nothing is raised."""
-    notes: list[Note] = []
-    _listen()
-    _heard.notes = notes
-    try:
-        function, task = ForkingPickler.loads(call)
-        value = function(*task)
-    except BaseException as error:
-        value = _failure(error)
-    finally:
-        _heard.notes = None
+    with hearing() as notes:
+        try:
+            function, task = ForkingPickler.loads(call)
+            value = function(*task)
+        except BaseException as error:
+            value = _failure(error)
     try:
         return bytes(ForkingPickler.dumps((value, notes)))
     except Exception as error:
@@ -114,6 +111,18 @@ class _Heard(threading.local):
 
 _heard = _Heard()
 _listening: list[Callable[..., Any]] = []
+
+
+@contextmanager
+def hearing() -> Iterator[list[Note]]:
+    """Collect the warnings that this thread issues in the block, instead of showing them."""
+    _listen()
+    before, notes = _heard.notes, list[Note]()
+    _heard.notes = notes
+    try:
+        yield notes
+    finally:
+        _heard.notes = before
 
 
 def _listen() -> None:

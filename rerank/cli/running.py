@@ -17,18 +17,52 @@ def run(
         typer.Option("--out", "-o", metavar="DIR", help="Folder of the results. [runs/NAME]"),
     ] = None,
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", metavar="N", help="Worker processes; 0 = one per core.")
-    ] = 1,
+        int | None,
+        typer.Option("--jobs", "-j", metavar="N", help="Worker processes; 0 = one per core. [1]"),
+    ] = None,
     models: Annotated[bool, typer.Option("--models", help="Keep the model of each cell.")] = False,
+    task: Annotated[
+        int | None, typer.Option("--task", metavar="I", help="Only the cell with this number, from 1.")
+    ] = None,
+    shard: Annotated[
+        str | None, typer.Option("--shard", metavar="I/N", help="Only every N-th cell, from the I-th on.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be done and what it would cost.")
+    ] = False,
+    list_: Annotated[bool, typer.Option("--list", help="Print the table of cells (TSV).")] = False,
+    status: Annotated[
+        bool,
+        typer.Option("--status", help="Print how far it is; exit code 1 unless all cells are done."),
+    ] = False,
 ) -> None:
     """Train and judge the rows of an experiment; what is there already is not done again.
 
     \b
     rerank run configs/ohsumed.yaml --out runs/ohsumed --jobs 2
     """
+    from rerank.errors import ConfigError
+    from rerank.experiment import Overview
     from rerank.experiment import run as run_experiment
 
-    summary = run_experiment(config, out, jobs=jobs, models=models)
+    asked = [
+        name for name, given in (("--dry-run", dry_run), ("--list", list_), ("--status", status)) if given
+    ]
+    if len(asked) > 1:
+        raise ConfigError(f"{asked[0]} and {asked[1]}: give one of both")
+    if asked:
+        for name, given in (("--jobs", jobs is not None), ("--models", models)):
+            if given:
+                raise ConfigError(f"{name}: not used with {asked[0]}, which trains nothing")
+        overview = Overview(config, out, task, shard)
+        for line in overview.dry_run() if dry_run else overview.listed() if list_ else overview.progress():
+            print(line)
+        if status and not overview.is_done:
+            raise typer.Exit(EXIT_NO)
+        return
+    summary = run_experiment(
+        config, out, jobs=1 if jobs is None else jobs, models=models, task=task, shard=shard
+    )
     for cell, error in summary.failed:
         say(f"cell {cell.number} failed ({cell.row}, fold {cell.fold}): {error}")
     for line in summary.lines():

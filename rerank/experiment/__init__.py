@@ -30,6 +30,7 @@ from rerank.experiment.plans import Plan
 from rerank.experiment.predicting import count_pairs, predict_file, validate_file
 from rerank.experiment.running.config import ExperimentConfig, read_experiment
 from rerank.experiment.running.folder import RunFolder, read_run
+from rerank.experiment.running.overview import Overview
 from rerank.experiment.running.run import RunSummary, run
 from rerank.experiment.similarity import similarity, similarity_files
 from rerank.experiment.training import (
@@ -44,6 +45,7 @@ from rerank.experiment.training import (
 
 __all__ = [
     "ExperimentConfig",
+    "Overview",
     "Plan",
     "RunFolder",
     "RunSummary",

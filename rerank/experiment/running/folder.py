@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -20,7 +20,9 @@ from rerank.data.lists import CandidateLists
 from rerank.data.store import read_store
 from rerank.data.types import Floats
 from rerank.errors import DataError, FormatError
+from rerank.experiment.running.locks import is_locked
 from rerank.files import read_bytes
+from rerank.metrics.base import parse_all
 from rerank.models.training import Value
 from rerank.records import Number, Record, read_json
 
@@ -29,7 +31,7 @@ RECORD, SCORES, MODEL = "record.json", "scores.npy", "model"
 DATA, CELLS, FAILED, TIMINGS = "data", "cells", "failed", "timings"
 
 R = TypeVar("R", bound=Record)
-State = Literal["done", "failed", "missing"]
+State = Literal["done", "running", "failed", "missing"]
 
 
 class Cell(Record):
@@ -142,6 +144,10 @@ class CellRecord(Record):
     notes: tuple[str, ...]
     values: dict[str, ValueRecord]
 
+    def has(self, metrics: Iterable[str]) -> bool:
+        """Return whether it has the value of each metric."""
+        return all(metric.name in self.values for metric in parse_all(metrics).values())
+
 
 class TimingRecord(Record):
     """What a cell cost: seconds in all, of the fit alone, of the processor; and the largest memory."""
@@ -171,9 +177,11 @@ class RunFolder:
         return self.config.cells
 
     def state(self, cell: Cell) -> State:
-        """Return whether a cell is done, failed the last time, or is missing."""
+        """Return whether a cell is done, is being done, failed the last time, or is missing."""
         if os.path.exists(self.file(CELLS, cell.key, RECORD)):
             return "done"
+        if is_locked(self.path, cell.key):
+            return "running"
         return "failed" if os.path.exists(self.log(cell)) else "missing"
 
     def record(self, cell: Cell) -> CellRecord | None:

@@ -24,15 +24,27 @@ def locked(folder: str, name: str, *, wait: bool = False) -> Iterator[bool]:
     name : of what is locked.
     wait : wait until it is free.
     """
-    place = int.from_bytes(hashlib.sha256(name.encode()).digest()[:7], "big")
     descriptor = os.open(os.path.join(folder, _FILE), os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        yield _taken(descriptor, place, wait)
+        yield _taken(descriptor, name, wait)
     finally:
         os.close(descriptor)
 
 
-def _taken(descriptor: int, place: int, wait: bool) -> bool:
+def is_locked(folder: str, name: str) -> bool:
+    """Return whether another process holds the lock of a name."""
+    try:
+        descriptor = os.open(os.path.join(folder, _FILE), os.O_RDWR)
+    except OSError:  # nothing was ever locked here
+        return False
+    try:
+        return not _taken(descriptor, name, wait=False)
+    finally:
+        os.close(descriptor)
+
+
+def _taken(descriptor: int, name: str, wait: bool) -> bool:
+    place = int.from_bytes(hashlib.sha256(name.encode()).digest()[:7], "big")
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), 1, place)
     except (BlockingIOError, PermissionError):  # both mean that it is held

@@ -25,6 +25,7 @@ from rerank.experiment.training import load_part
 from rerank.files import os_error
 from rerank.metrics.base import prepare_all
 from rerank.reading import DataSection, Reading, paths_of
+from rerank.tasks import Note, hearing
 
 _NOT_RESULTS = ("cli", "report", "docs")  # folders of this package that decide no result
 _SOURCES = (".py", ".pyx", ".pxd")
@@ -55,6 +56,10 @@ class Making:
     names: tuple[str, ...]
     seed: int = 0
     judged: bool = False
+
+    def is_made(self, folder: str) -> bool:
+        """Return whether all stores are there."""
+        return all(os.path.isdir(os.path.join(folder, DATA, name)) for name in self.names)
 
 
 @dataclass(frozen=True)
@@ -207,22 +212,24 @@ def make_stores(folder: str, making: Making, metrics: Sequence[str]) -> list[str
     """
     with locked(folder, making.names[0], wait=True):
         places = {name: os.path.join(folder, DATA, name) for name in making.names}
-        if all(os.path.isdir(place) for place in places.values()):
+        if making.is_made(folder):
             return []
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", DataNote)
+        with hearing() as notes:
             lists = load_part(making.data, "train")
             if making.judged:
                 prepare_all(lists, metrics)
             for place, part in zip(places.values(), _cut(lists, making), strict=True):
                 if not os.path.isdir(place):
                     write_store(part, place)
-    return notes_of(caught)
+    return notes_of(notes)
 
 
-def notes_of(caught: Iterable[warnings.WarningMessage]) -> list[str]:
-    """Return the texts of the notes among warnings, each once."""
-    return list(dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, DataNote)))
+def notes_of(heard: Iterable[Note]) -> list[str]:
+    """Return the texts of the notes among warnings, each once; the other warnings are issued again."""
+    for text, category, file, line in heard:
+        if not issubclass(category, DataNote):
+            warnings.warn_explicit(text, category, file, line)
+    return list(dict.fromkeys(text for text, category, *_ in heard if issubclass(category, DataNote)))
 
 
 def _cut(lists: CandidateLists, making: Making) -> Iterable[CandidateLists]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rerank.config import TrainConfig
-from rerank.experiment.running.config import SPELLING, ExperimentConfig
+from rerank.errors import ConfigError
+from rerank.experiment.running.config import SPELLING, ExperimentConfig, read_experiment
 from rerank.experiment.running.folder import DATA, Cell, ExperimentRecord, RunFolder
 from rerank.experiment.running.parts import Parts, code_digest, digest_of, digest_of_file, parts_of
 from rerank.experiment.running.work import Share, TestLists, Work, plain
 from rerank.experiment.sources import check_inputs
 from rerank.experiment.training import learner_of
+from rerank.metrics.base import parse, parse_all
 from rerank.reading import DataSection
 
 
@@ -32,7 +35,21 @@ class Plan:
     parts: Parts
     record: ExperimentRecord
 
-    def work(self, folder: RunFolder, cell: Cell, keep_model: bool = False) -> Work:
+    def inputs(self) -> list[str]:
+        """Return the paths of all input files."""
+        return inputs_of(self.config)
+
+    def tuned_metrics(self) -> list[str]:
+        """Return the names of the metrics by which rows choose."""
+        data = self.config.data.training(self.config.fold_names[0])
+        typed = [self.config.train_config(row, data).select.metric for row in self.config.learners]
+        return list(dict.fromkeys(parse(name).name for name in typed if name is not None))
+
+    def metric_names(self) -> list[str]:
+        """Return the canonical names of the metrics of the test lists."""
+        return [metric.name for metric in parse_all(self.config.metrics).values()]
+
+    def work(self, folder: RunFolder, cell: Cell, keep_model: bool = False, wait: bool = False) -> Work:
         """Return the work of a cell."""
         stored = self.parts.folds[cell.fold]
         train = tuple(folder.file(DATA, one.name) for one in stored.train)
@@ -57,7 +74,18 @@ class Plan:
             files=files,
             names=names,
             keep_model=keep_model,
+            wait=wait,
         )
+
+
+def inputs_of(config: ExperimentConfig) -> list[str]:
+    """Return the paths of all input files, and that of the configuration."""
+    files = []
+    for fold in config.fold_names:
+        files += config.data.training(fold).files()
+        files += [] if config.drawn is not None else config.data.judging(fold).files()
+    own = [config.path] if os.path.exists(config.path) else []
+    return list(dict.fromkeys([*own, *files]))
 
 
 def seed_of(config: ExperimentConfig, cell: Cell) -> int | None:
@@ -73,8 +101,7 @@ def plan_of(config: ExperimentConfig) -> Plan:
     RerankError
         If an input file is missing or a setting of a row is wrong.
     """
-    for fold in config.fold_names:
-        check_inputs([*config.data.training(fold).files(), *config.data.judging(fold).files()])
+    check_inputs(inputs_of(config))
     parts = parts_of(config)
     cells = [
         Cell(number=number, key=key, row=row, fold=fold, seed=seed, share=share)
@@ -130,6 +157,46 @@ def _decisive(config: TrainConfig, parts: Parts, fold: str, seed: int | None, sh
     }
 
 
-def open_folder(plan: Plan, path: str) -> RunFolder:
-    """Return the folder of results as the plan has it, which need not exist."""
-    return RunFolder(os.path.normpath(path), plan.record)
+def planned(
+    config: str | os.PathLike[str] | ExperimentConfig, out: str | os.PathLike[str] | None
+) -> tuple[Plan, RunFolder]:
+    """Return the cells of an experiment, and the folder of its results, which need not exist.
+
+    Parameters
+    ----------
+    config : a YAML file, or what ``read_experiment`` returns.
+    out : the folder; None = ``runs/NAME``.
+    """
+    experiment = config if isinstance(config, ExperimentConfig) else read_experiment(os.fspath(config))
+    plan = plan_of(experiment)
+    path = os.fspath(out) if out is not None else os.path.join("runs", experiment.name)
+    return plan, RunFolder(os.path.normpath(path), plan.record)
+
+
+def chosen(cells: Sequence[Cell], task: int | None, shard: str | None) -> list[Cell]:
+    """Return the cells that one process does.
+
+    Parameters
+    ----------
+    cells : all of them.
+    task : the number of one, from 1.
+    shard : "I/N": every N-th cell from the I-th on.
+
+    Raises
+    ------
+    ConfigError
+        If both are given, or one is out of range.
+    """
+    if task is None and shard is None:
+        return list(cells)
+    if task is not None and shard is not None:
+        raise ConfigError("--task and --shard: give one of both")
+    if task is not None:
+        if not 1 <= task <= len(cells):
+            raise ConfigError(f"--task: found {task}, expected 1 to {len(cells)}")
+        return [cells[task - 1]]
+    match = re.fullmatch("([0-9]{1,9})/([0-9]{1,9})", str(shard))
+    at, n = (int(group) for group in match.groups()) if match else (0, 0)
+    if not 1 <= at <= n:
+        raise ConfigError(f"--shard: found {shard!r}, expected I/N, such as 1/4 to 4/4")
+    return list(cells[at - 1 :: n])

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from rerank import parallel
-from rerank.errors import ConfigError, DataNote, RerankError
+from rerank.errors import ConfigError, DataNote
 from rerank.experiment.outputs import check_outputs
-from rerank.experiment.running.config import ExperimentConfig, read_experiment
+from rerank.experiment.running.config import ExperimentConfig
 from rerank.experiment.running.folder import (
     CELLS,
     DATA,
     EXPERIMENT,
     FAILED,
+    MODEL,
     TIMINGS,
     Cell,
     ExperimentRecord,
@@ -23,9 +26,10 @@ from rerank.experiment.running.folder import (
     read_record,
 )
 from rerank.experiment.running.parts import make_stores
-from rerank.experiment.running.planning import Plan, open_folder, plan_of
+from rerank.experiment.running.planning import Plan, chosen, planned
 from rerank.experiment.running.work import Ended, do, write_record
-from rerank.files import write_lines
+from rerank.files import os_error, write_lines
+from rerank.report.progress import progress
 from rerank.text import count
 
 
@@ -49,12 +53,9 @@ class RunSummary:
     def lines(self) -> list[str]:
         """Return a line for a person: how many cells were done, were there, and failed."""
         counts = [f"{count(len(self.trained), 'cell')} trained"]
-        sizes = {
-            "judged again": len(self.judged),
-            "there already": len(self.there),
-            "failed": len(self.failed),
-        }
-        counts += [f"{n} {what}" for what, n in sizes.items() if n]
+        counts += [f"{len(self.judged)} judged again"] * bool(self.judged)
+        counts += [f"{len(self.there)} there already"] * bool(self.there)
+        counts += [f"{len(self.failed)} failed"] * bool(self.failed)
         return [f"{self.folder.path}: {', '.join(counts)}"]
 
 
@@ -64,8 +65,13 @@ def run(
     *,
     jobs: int = 1,
     models: bool = False,
+    task: int | None = None,
+    shard: str | None = None,
 ) -> RunSummary:
     """Train and judge the cells of an experiment that are not in its folder yet.
+
+    It may be killed at any time and begun again, and several processes may share the work: a cell is done
+    once. Models choose settings and rounds without the test lists, which are opened when a model is complete.
 
     Parameters
     ----------
@@ -73,6 +79,8 @@ def run(
     out : the folder of results; None = ``runs/NAME``.
     jobs : worker processes; 0 = one per core. They change no result.
     models : keep the model of each cell.
+    task : do only the cell with this number, from 1.
+    shard : "I/N" does only every N-th cell, beginning with the I-th.
 
     Returns
     -------
@@ -84,38 +92,40 @@ def run(
         If the configuration or an input file is wrong, which is found before anything is trained. What goes
         wrong in a cell is its entry in ``failed``.
     """
-    experiment = config if isinstance(config, ExperimentConfig) else read_experiment(os.fspath(config))
-    plan = plan_of(experiment)
-    path = os.fspath(out) if out is not None else os.path.join("runs", experiment.name)
-    folder = open_folder(plan, path)
+    plan, folder = planned(config, out)
+    cells = chosen(folder.cells, task, shard)
+    _note_config(plan)
+    prepare_folder(plan, folder)
     summary = RunSummary(folder)
+    todo: dict[str, Cell] = {}
+    for cell in cells:
+        if _is_there(folder, cell, models):
+            summary.there.append(cell)
+        else:
+            todo.setdefault(cell.key, cell)
     with parallel.using(jobs):
-        prepare_folder(plan, folder)
-        cells = list(folder.cells)
-        _make_stores(plan, folder, cells)
-        _do(plan, folder, cells, models, summary)
+        _make_stores(plan, folder, list(todo.values()))
+        _do(plan, folder, list(todo.values()), models, summary)
     return summary
 
 
 def prepare_folder(plan: Plan, folder: RunFolder) -> None:
     """Make the folder and write ``experiment.json``; ConfigError if the folder is something else."""
-    data = plan.config.data
-    inputs = [path for fold in plan.config.fold_names for path in data.training(fold).files()]
-    inputs += [path for fold in plan.config.fold_names for path in data.judging(fold).files()]
+    check_outputs({"--out": folder.file(EXPERIMENT)} if os.path.isdir(folder.path) else {}, plan.inputs())
     there = read_record(folder.file(EXPERIMENT), ExperimentRecord)
     if there is None and not _is_free(folder.path):
         raise ConfigError(f"--out {folder.path}: is no folder of 'rerank run', expected another place")
     if there is not None and there.name != plan.record.name:
-        names = f"the experiment {there.name!r}, found {plan.record.name!r}"
+        names = f"the experiment {there.name!r}, expected {plan.record.name!r}"
         raise ConfigError(
-            f"--out {folder.path}: holds {names}; expected another folder, or name: in the file"
+            f"--out {folder.path}: holds {names}; choose another folder (or set name: in CONFIG)"
         )
     try:
         for name in (DATA, CELLS, FAILED, TIMINGS):
             os.makedirs(folder.file(name), exist_ok=True)
     except OSError as error:
-        raise RerankError(f"{folder.path}: {(error.strerror or str(error)).lower()}") from None
-    check_outputs({"--out": folder.file(EXPERIMENT)}, inputs)
+        raise os_error(folder.path, error) from None
+    check_outputs({"--out": folder.file(EXPERIMENT)}, plan.inputs())
     if there != plan.record:
         write_record(folder.file(EXPERIMENT), plan.record)
 
@@ -131,27 +141,70 @@ def _is_free(path: str) -> bool:
     )
 
 
+def _is_there(folder: RunFolder, cell: Cell, models: bool) -> bool:
+    """Whether nothing needs to be done for a cell."""
+    record = folder.record(cell)
+    if record is None or (models and not os.path.exists(folder.file(CELLS, cell.key, MODEL))):
+        return False
+    return record.has(folder.config.metrics)
+
+
 def _make_stores(plan: Plan, folder: RunFolder, cells: Sequence[Cell]) -> None:
     """Make the stores of the folds of these cells."""
     makings = dict.fromkeys(making for cell in cells for making in plan.parts.of(cell.fold))
-    tasks = [(folder.path, making, plan.config.metrics) for making in makings]
+    tasks = [
+        (folder.path, making, plan.config.metrics) for making in makings if not making.is_made(folder.path)
+    ]
     for notes in parallel.each(make_stores, tasks):
         for note in notes:
             warnings.warn(note, DataNote, stacklevel=3)
 
 
 def _do(plan: Plan, folder: RunFolder, cells: Sequence[Cell], models: bool, summary: RunSummary) -> None:
-    """Do the cells, and note how they ended."""
-    tasks = [(plan.work(folder, cell, models),) for cell in cells]
-    for cell, ended in zip(cells, parallel.each(do, tasks), strict=True):
-        _note(folder, cell, ended, summary)
+    """Do the cells; those that another process does are waited for at the end."""
+    notes: Counter[str] = Counter()
+    with progress("cells", len(cells)) as advance:
+        for wait in (False, True):
+            busy = []
+            tasks = [(plan.work(folder, cell, models, wait),) for cell in cells]
+            with closing(parallel.as_completed(do, tasks)) as outcomes:
+                for number, ended in outcomes:
+                    if isinstance(ended, parallel.TaskError):
+                        ended = Ended("failed", str(ended.error), ended.traceback)
+                    if ended.status == "busy":
+                        busy.append(cells[number])
+                        continue
+                    notes.update(ended.notes)
+                    _enter(folder, cells[number], ended, summary)
+                    advance()
+            cells = busy
+    for text, n in notes.items():
+        warnings.warn(f"{text} ({count(n, 'cell')})", DataNote, stacklevel=3)
 
 
-def _note(folder: RunFolder, cell: Cell, ended: Ended, summary: RunSummary) -> None:
+def _enter(folder: RunFolder, cell: Cell, ended: Ended, summary: RunSummary) -> None:
+    """Enter how a cell ended into the summary and, if it failed, into its log."""
+    log = folder.log(cell)
     if ended.status == "failed":
-        write_lines(folder.log(cell), [f"error: {ended.error}", "", *ended.trace.splitlines()])
         summary.failed.append((cell, ended.error))
+        what = f"cell {cell.number}: {cell.row}, fold {cell.fold}, seed {cell.seed}, share {cell.share} %"
+        write_lines(log, [what, f"error: {ended.error}", *ended.trace.splitlines()])
         return
-    if os.path.exists(folder.log(cell)):
-        os.unlink(folder.log(cell))
+    if os.path.lexists(log):
+        os.unlink(log)
     {"trained": summary.trained, "judged": summary.judged, "there": summary.there}[ended.status].append(cell)
+
+
+def _note_config(plan: Plan) -> None:
+    """Warn about settings that make numbers mean less than they seem to."""
+    rows: dict[str, str] = {}
+    for cell in plan.record.cells:
+        first = rows.setdefault(cell.key, cell.row)
+        if first != cell.row:
+            rows[cell.key] = cell.row
+            text = f"{plan.config.path}: rows {first!r} and {cell.row!r} have the same settings"
+            warnings.warn(text, DataNote, stacklevel=3)
+    tuned = plan.tuned_metrics()
+    if len(plan.record.metrics) == 1 and set(tuned) == set(plan.metric_names()):
+        text = f"{tuned[0]} is the metric that settings are chosen by and the only one reported"
+        warnings.warn(f"{plan.config.path}: metrics: {text}; a second one shows more", DataNote, stacklevel=3)

@@ -7,7 +7,6 @@ import platform
 import resource
 import time
 import traceback
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from rerank.data.overlap import sketch
 from rerank.data.selection import selected
 from rerank.data.store import read_store
 from rerank.data.types import Floats
-from rerank.errors import DataNote, RerankError
+from rerank.errors import RerankError
 from rerank.experiment.importance import LINEAR, standardised_weights
 from rerank.experiment.notes import note_trained_on
 from rerank.experiment.running.folder import (
@@ -45,7 +44,7 @@ from rerank.experiment.running.folder import (
 from rerank.experiment.running.locks import locked
 from rerank.experiment.running.parts import code_digest, notes_of
 from rerank.experiment.training import TrainInputs, fit_inputs, inputs_of_training
-from rerank.files import atomic_write, os_error, write_lines
+from rerank.files import atomic_write, os_error
 from rerank.metrics.base import parse_all, prepare_all
 from rerank.metrics.judges import by_item, statistics
 from rerank.models.base import Model
@@ -53,6 +52,7 @@ from rerank.placing import placing
 from rerank.records import Record
 from rerank.renaming import sync
 from rerank.report.record import to_json
+from rerank.tasks import hearing
 
 _MOST_WEIGHTS = 50
 
@@ -121,11 +121,12 @@ class Work:
 
 @dataclass(frozen=True)
 class Ended:
-    """How the work on a cell ended: its status, the error in one line, and where it was raised."""
+    """How the work on a cell ended: its status, the error in one line with its traceback, and notes."""
 
     status: Status
     error: str = ""
     trace: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,11 +145,9 @@ def do(work: Work) -> Ended:
             if not mine:
                 return Ended("busy")
             record = read_record(work.file(CELLS, work.key, RECORD), CellRecord)
-            lacks_model = work.keep_model and not os.path.exists(work.file(CELLS, work.key, MODEL))
-            if record is None or lacks_model:
-                _train_and_judge(work)
-                return Ended("trained")
-            if all(metric.name in record.values for metric in parse_all(work.test.metrics).values()):
+            if record is None or (work.keep_model and not os.path.exists(work.file(CELLS, work.key, MODEL))):
+                return Ended("trained", notes=tuple(_train_and_judge(work)))
+            if record.has(work.test.metrics):
                 return Ended("there")
             _judge_again(work, record)
             return Ended("judged")
@@ -161,16 +160,16 @@ def do(work: Work) -> Ended:
         return Ended("failed", f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
-def _train_and_judge(work: Work) -> None:
+def _train_and_judge(work: Work) -> list[str]:
+    """Do a cell and return its notes."""
     started, cpu = time.perf_counter(), time.process_time()
     _reset_peak()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", DataNote)
+    with hearing() as heard:
         trained = train(work.config, work.share)
         test = work.test.open()
         scores, values = judge(trained.model, trained.inputs, test, work.test)
-    record = _record(work, trained, test, values, _renamed(notes_of(caught), work.names))
+    notes = _renamed(notes_of(heard), work.names)
+    record = _record(work, trained, test, values, notes)
     _write_cell(work, record, scores, trained.model)
     timing = TimingRecord(
         seconds=round(time.perf_counter() - started, 4),
@@ -178,7 +177,8 @@ def _train_and_judge(work: Work) -> None:
         cpu=round(time.process_time() - cpu, 4),
         peak_mb=round(_peak(), 1),
     )
-    write_lines(work.file(TIMINGS, f"{work.key}.json"), to_json(timing.as_json()).splitlines())
+    write_record(work.file(TIMINGS, f"{work.key}.json"), timing)
+    return notes
 
 
 def train(config: TrainConfig, share: Share) -> Trained:

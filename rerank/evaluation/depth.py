@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
@@ -73,11 +74,18 @@ def by_depth(results: Results, metric: str, systems: Sequence[str]) -> Depths | 
     firsts = [statistics for (statistics,) in results.statistics(FIRST_BEST, metric)]
     return Depths(
         sizes,
-        float(np.mean([corpus_value(judge, rows) for judge, rows in zip(judges, firsts, strict=True)])),
-        np.mean(random, axis=0),
-        np.mean(oracle, axis=0),
-        {name: np.mean(of_folds, axis=0) for name, of_folds in found.items()},
+        float(mean_of_folds([corpus_value(judge, rows) for judge, rows in zip(judges, firsts, strict=True)])),
+        mean_of_folds(random),
+        mean_of_folds(oracle),
+        {name: mean_of_folds(of_folds) for name, of_folds in found.items()},
     )
+
+
+def mean_of_folds(values: Sequence[npt.ArrayLike]) -> Floats:
+    """Return the mean over folds of values (n_folds, ...), without folds that have none; NaN if none has."""
+    table = np.asarray(values, dtype=np.float64)
+    counted = table[~np.isnan(table).any(axis=tuple(range(1, table.ndim)))]
+    return counted.mean(axis=0) if len(counted) else np.full(table.shape[1:], np.nan)
 
 
 def depths(longest: int) -> tuple[int, ...]:

@@ -29,7 +29,7 @@ def mean_precision(results: Results, system: str) -> Floats | None:
     """Return the mean precision of a row or of "first_best" at ``LEVELS``, float64 (11).
 
     It is the mean over lists with a relevant item (label above 0), then over seeds and folds. It is None if
-    no metric is one of retrieval, the first stage has no order, or a fold has no such list.
+    no metric is one of retrieval, the first stage has no order, or there is no such list.
     """
     relevance = relevance_of(results)
     if relevance is None or (system == FIRST_BEST and not results.has_first_best):
@@ -38,14 +38,14 @@ def mean_precision(results: Results, system: str) -> Floats | None:
     for k, one in enumerate(relevance):
         counted = one.known.lengths > 0
         if not counted.any():
-            return None
+            continue
         if system == FIRST_BEST:
             found = [_first_stage(one)]
         else:
             scores = (one.lists.from_input_order(outcome.scores) for outcome in results.outcomes(system)[k])
             found = [precision_at_recall(one, one.place(values)) for values in scores]
         means.append(np.mean([rows[counted].mean(axis=0) for rows in found], axis=0))
-    return np.mean(means, axis=0)
+    return np.mean(means, axis=0) if means else None
 
 
 def precision_at_recall(relevance: Relevance, placed: Placement) -> Floats:

@@ -7,7 +7,7 @@ plus those of this file, whatever a user's matplotlibrc says. Texts stay texts, 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -54,7 +54,7 @@ def check_figure(path: str) -> None:
     """
     if path != "-" and plain_suffix(path) != ".svg":
         raise ConfigError(f"{path}: figures are SVG, expected a name that ends in .svg")
-    _matplotlib()
+    require_matplotlib()
 
 
 def line_chart(
@@ -98,7 +98,7 @@ def line_chart(
                     capsize=2,
                 )
             )
-        _name(axes, title, x_label, y_label)
+        name_axes(axes, title, x_label, y_label)
         _legend(axes, handles, [curve.name for curve in curves])
 
     _write(path, draw)
@@ -150,7 +150,7 @@ def point_map(
             look = {"c": _COLOURS[i % len(_COLOURS)], "marker": _MARKERS[i % len(_MARKERS)]}
             handles.append(axes.scatter(x, y, s=12, alpha=0.8, linewidths=0, **look))
         axes.set_aspect("equal", adjustable="datalim")
-        _name(axes, title, x_label, y_label)
+        name_axes(axes, title, x_label, y_label)
         if groups is not None:
             _legend(axes, handles, names)
         _label(axes, points, labels)
@@ -166,8 +166,8 @@ def _check_curve(curve: Curve) -> None:
         raise DataError(f"figure: curve {curve.name!r} has a value above {_LARGEST:g} in magnitude")
 
 
-def _matplotlib() -> Any:
-    """The package; raises ConfigError if it is not installed."""
+def require_matplotlib() -> Any:
+    """Return the package; raise ConfigError if it is not installed."""
     try:
         import matplotlib
     except ImportError:
@@ -175,8 +175,8 @@ def _matplotlib() -> Any:
     return matplotlib
 
 
-def _name(axes: Any, title: str, x_label: str, y_label: str) -> None:
-    """Give the axes their texts, without reading formulas between dollar signs."""
+def name_axes(axes: Any, title: str, x_label: str, y_label: str) -> None:
+    """Give the axes their title and the names of both axes, without reading formulas between dollar signs."""
     for place, text in ((axes.title, title), (axes.xaxis.label, x_label), (axes.yaxis.label, y_label)):
         place.set_parse_math(False)
         place.set_text(printable(text))
@@ -217,10 +217,24 @@ def _label(axes: Any, points: Floats, labels: Sequence[str]) -> None:
         )
 
 
-def _write(path: str, draw: Callable[[Any], None], size: tuple[float, float] = (6.4, 4.8)) -> None:
-    """Draw on new axes and write them, without the date and the version of matplotlib."""
+def svg_of(
+    draw: Callable[[Any], None], size: tuple[float, float], settings: Mapping[str, Any] | None = None
+) -> bytes:
+    """Draw on new axes; return them as SVG, without the date and the version of matplotlib.
+
+    Parameters
+    ----------
+    draw : called with the axes.
+    size : width and height in inches.
+    settings : further ones of matplotlib.
+
+    Raises
+    ------
+    ConfigError
+        If matplotlib is not installed.
+    """
     content = BytesIO()
-    with _own_settings():
+    with _own_settings(settings or {}):
         from matplotlib.backends.backend_svg import FigureCanvasSVG
         from matplotlib.figure import Figure
 
@@ -228,16 +242,23 @@ def _write(path: str, draw: Callable[[Any], None], size: tuple[float, float] = (
         FigureCanvasSVG(figure)
         draw(figure.add_subplot())
         figure.savefig(content, format="svg", metadata={"Date": None, "Creator": None})
+    return content.getvalue()
+
+
+def _write(path: str, draw: Callable[[Any], None], size: tuple[float, float] = (6.4, 4.8)) -> None:
+    content = svg_of(draw, size)
     with atomic_write(path) as out:
-        out.write(content.getvalue())
+        out.write(content)
 
 
 @contextmanager
-def _own_settings() -> Iterator[None]:
-    """matplotlib with the settings of this file, without its remarks about characters of other scripts."""
-    matplotlib = _matplotlib()
+def _own_settings(settings: Mapping[str, Any]) -> Iterator[None]:
+    """matplotlib with the settings of this file and more, without its remarks about characters of other
+    scripts.
+    """
+    matplotlib = require_matplotlib()
     with matplotlib.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_SETTINGS)
+        matplotlib.rcParams.update({**_SETTINGS, **settings})
         yield

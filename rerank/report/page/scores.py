@@ -1,0 +1,190 @@
+"""The first sections: the table of results, its figure, and values by share of the training lists."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rerank.evaluation.pairs import Pair
+from rerank.evaluation.summary import MetricSummary
+from rerank.report.page.drawing import Interval, Series
+from rerank.report.page.parts import Cell, Figure, Head, Row, Section, Table, ends, number
+from rerank.report.page.view import View, described, figure, label, typed
+from rerank.report.tables import SIGNIFICANT, p_text
+
+_ROWS = 30  # of the figure of values
+_WITH_INTERVALS = 4  # systems of a figure
+
+
+def results_section(view: View) -> Section:
+    """Return a table for each metric, with a figure of the values."""
+    metrics = list(view.summary.metrics.values())
+    tables = [_table(view, metric) for metric in metrics]
+    if view.summary.all_pairs:
+        tables += [_pairs(view, metric) for metric in metrics]
+    figures = [_values(view, metric) for metric in metrics] if len(view.summary.rows) > 1 else []
+    lead = "Click a column's head to sort the table by it."
+    return Section("results", "Results", lead, tables, figures)
+
+
+def _table(view: View, metric: MetricSummary) -> Table:
+    """All systems by one metric."""
+    info, digits, summary = metric.info, metric.info.digits, view.summary
+    of_share = {name: shares[summary.share] for name, shares in metric.rows.items()}
+    tested = summary.baseline is not None and bool(metric.pairs)
+    seeds = any(row.sd_seeds is not None for row in of_share.values())
+    gap = any(row.gap is not None for row in of_share.values())
+    mcnemar = tested and any(pair.p_mcnemar is not None for pair in metric.pairs)
+    heads = [Head("Value"), Head("Interval", f"{view.percent()} percentile interval over resampled lists")]
+    if seeds:
+        heads.append(Head("± seeds", "standard deviation of the values of single seeds"))
+    if gap:
+        heads.append(Head("Gap", "share of the way from first-best to the oracle"))
+    if tested:
+        heads += _test_heads(label(str(summary.baseline)), mcnemar)
+    rows = []
+    for name, row in of_share.items():
+        best = row.value == _best(view, metric)
+        cells = [Cell(number(row.value, digits), row.value, best), _interval(row.ci, digits)]
+        if seeds:
+            cells.append(Cell(number(row.sd_seeds, digits), row.sd_seeds))
+        if gap:
+            percent = None if row.gap is None else 100 * row.gap
+            cells.append(Cell("–" if percent is None else f"{number(percent, 0)} %", percent))
+        if tested:
+            cells += _test_cells(metric.against(name, summary.baseline), digits, info.better, mcnemar)
+        rows.append(Row(name, cells, "baseline" if name == summary.baseline else ""))
+    references = []
+    for name, value in (("first-best", info.first_best), ("random", info.random), ("oracle", info.oracle)):
+        if value is not None:
+            blank = [Cell("")] * (len(heads) - 1)
+            note = "baseline" if name == label(str(summary.baseline)) else ""
+            references.append(Row(name, [Cell(number(value, digits), value), *blank], note))
+    return Table(typed(metric), "System", heads, rows, references, _notes(view, metric, tested))
+
+
+def _best(view: View, metric: MetricSummary) -> float:
+    better = metric.info.better
+    values = np.array([better * view.value(metric, name) for name in metric.rows])
+    return better * float(np.max(values, where=np.isfinite(values), initial=-np.inf))
+
+
+def _interval(ci: tuple[float, float] | None, digits: int, *, signed: bool = False) -> Cell:
+    return Cell(ends(ci, digits, signed=signed), None if ci is None else ci[0])
+
+
+def _test_heads(against: str, mcnemar: bool) -> list[Head]:
+    heads = [
+        Head("Difference", f"from {against}"),
+        Head("Its interval", "percentile interval of the difference"),
+        Head("p", "paired bootstrap, two-sided"),
+        Head("p, Holm", f"corrected for all systems of the table; bold below {SIGNIFICANT}"),
+        Head("p, Wilcoxon", "signed ranks of the lists' differences"),
+        Head("Won / tied / lost", f"lists on which it is better than, equal to and worse than {against}"),
+    ]
+    return [*heads, Head("p, McNemar", "exact test of lists won and lost")] if mcnemar else heads
+
+
+def _test_cells(pair: Pair | None, digits: int, better: int, mcnemar: bool) -> list[Cell]:
+    """The cells of a comparison; dashes for the baseline."""
+    if pair is None:
+        return [Cell("–")] * (7 if mcnemar else 6)
+    cells = [
+        Cell(number(pair.difference, digits, signed=True), pair.difference),
+        _interval(pair.ci, digits, signed=True),
+        _p(pair.p_bootstrap),
+        _p(pair.holm, strong=True),
+        _p(pair.p_wilcoxon),
+        Cell(f"{pair.wins} / {pair.ties} / {pair.losses}", pair.wins - pair.losses),
+    ]
+    return [*cells, _p(pair.p_mcnemar)] if mcnemar else cells
+
+
+def _p(p: float | None, *, strong: bool = False) -> Cell:
+    return Cell("–" if p is None else p_text(p), p, strong and p is not None and p < SIGNIFICANT)
+
+
+def _notes(view: View, metric: MetricSummary, tested: bool) -> list[str]:
+    drawn = f"{view.results.samples} resamples of the lists, seed {view.results.seed}"
+    notes = [f"{metric.lists} lists judged; intervals: {view.percent()}, {drawn}."]
+    if len(view.summary.folds) > 1:
+        notes[0] += f" Values are means over {len(view.summary.folds)} folds."
+    if tested:
+        against = label(str(view.summary.baseline))
+        notes.append(f"Tests are against {against}, two-sided; bold: p below {SIGNIFICANT} after Holm.")
+    return [*notes, metric.info.signature]
+
+
+def _pairs(view: View, metric: MetricSummary) -> Table:
+    """Every two systems by one metric."""
+    digits = metric.info.digits
+    mcnemar = any(pair.p_mcnemar is not None for pair in metric.pairs)
+    heads = [Head("B", word=True), *_test_heads("B", mcnemar)]
+    heads[4] = Head("p, Holm", f"corrected for all {len(metric.pairs)} pairs; bold below {SIGNIFICANT}")
+    rows = [
+        Row(pair.a, [Cell(pair.b, word=True), *_test_cells(pair, digits, metric.info.better, mcnemar)])
+        for pair in metric.pairs
+    ]
+    return Table(f"Every two systems by {typed(metric)}", "A", heads, rows)
+
+
+def _values(view: View, metric: MetricSummary) -> Figure:
+    """The values of all systems, the best on top."""
+    digits, share = metric.info.digits, view.summary.share
+    of_share = [(name, shares[share]) for name, shares in metric.rows.items()]
+    known = [(name, row) for name, row in of_share if np.isfinite(row.value)]
+    known.sort(key=lambda pair: -metric.info.better * pair[1].value)
+    shown = known[:_ROWS]
+    rows = []
+    for name, row in shown:
+        low, high = row.ci or (row.value, row.value)
+        look = 1 if name == view.baseline else 0
+        rows.append(Interval(name, row.value, low, high, look, described(name, row.value, row.ci, digits)))
+    line = None if view.baseline is None else view.value(metric, view.baseline)
+    line = line if line is not None and np.isfinite(line) else None
+    against = "" if view.baseline is None else f" The dashed line is {label(view.baseline)}."
+    more = f" The {_ROWS} best of {len(known)} systems." if len(known) > _ROWS else ""
+    caption = f"Values with {view.percent()} intervals, the best on top.{against}{more}"
+    numbers = [described(name, row.value, row.ci, digits) for name, row in (shown[:3] + shown[3:][-1:])]
+    alt = f"{typed(metric)} of {len(shown)} systems with intervals, among them {'; '.join(numbers)}."
+    svg = view.pen.intervals(alt, rows, x_label=typed(metric), line=line)
+    return figure(svg, f"{metric.info.typed}: values", caption)
+
+
+def shares_section(view: View) -> Section | None:
+    """Return values by share of the training lists; None if there is one share."""
+    if len(view.summary.shares) < 2:
+        return None
+    figures = [_shares(view, metric) for metric in view.summary.metrics.values()]
+    lead = "Models that learnt from a part of the training lists; smaller parts are within larger ones."
+    return Section("share", "Value by share of the training lists", lead + view.some_drawn(), (), figures)
+
+
+def _shares(view: View, metric: MetricSummary) -> Figure:
+    digits, lines, numbers = metric.info.digits, [], []
+    few = len(view.drawn) <= _WITH_INTERVALS  # intervals of more systems would hide each other
+    for name in view.drawn:
+        rows = {share: row for share, row in metric.rows[name].items() if np.isfinite(row.value)}
+        if not rows:
+            continue
+        x = np.array(list(rows), dtype=np.float64)
+        y = np.array([row.value for row in rows.values()])
+        low, high = np.array([row.ci or (np.nan, np.nan) for row in rows.values()]).T if few else (None, None)
+        lines.append(Series(name, x, y, view.look(name), low, high))
+        values = ", ".join(f"{number(row.value, digits)} at {share} %" for share, row in rows.items())
+        numbers.append(f"{name} {values}")
+    alt = f"{typed(metric)} by share of the training lists: {'; '.join(numbers)}."
+    svg = view.pen.lines(
+        alt,
+        lines,
+        x_label="% of the training lists",
+        y_label=typed(metric),
+        number=lambda value: number(value, digits),
+        ticks=[(float(share), str(share)) for share in view.summary.shares],
+    )
+    caption = (
+        f"Values with {view.percent()} intervals."
+        if few
+        else "Values without intervals, which would hide each other."
+    )
+    keys = [view.key(line.name) for line in lines]
+    return figure(svg, f"{metric.info.typed} by share", caption, keys)

@@ -316,16 +316,20 @@ def read_values(path: str, owner: type[Settings] = DataSection) -> dict[str, Any
         If it cannot be read or a variable is not set.
     """
     values = {str(key): _expand(value, path) for key, value in yaml_values(path).items()}
-    data = values.get("data")
-    if isinstance(data, dict):
-        for key in paths_of(owner):
-            if isinstance(data.get(key), str) and (key, data[key]) != ("init", BASE):
-                data[key] = _beside(path, data[key])
-            elif isinstance(data.get(key), list):
-                data[key] = [_beside(path, str(name)) for name in data[key]]
-        if str(data.get("quantise")).startswith("model="):
-            data["quantise"] = "model=" + _beside(path, data["quantise"].removeprefix("model="))
+    if isinstance(values.get("data"), dict):
+        put_beside(values["data"], path, owner)
     return values
+
+
+def put_beside(data: dict[str, Any], path: str, owner: type[Settings] = DataSection) -> None:
+    """Make the relative paths of a section ``data`` relative to the file ``path``, which changes it."""
+    for key in paths_of(owner):
+        if isinstance(data.get(key), str) and (key, data[key]) != ("init", BASE):
+            data[key] = _beside(path, data[key])
+        elif isinstance(data.get(key), list):
+            data[key] = [_beside(path, str(name)) for name in data[key]]
+    if str(data.get("quantise")).startswith("model="):
+        data["quantise"] = "model=" + _beside(path, data["quantise"].removeprefix("model="))
 
 
 def _beside(path: str, name: str) -> str:

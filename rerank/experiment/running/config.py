@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
-from rerank.config import SelectSection, TrainConfig, read_values
+from rerank.config import SelectSection, TrainConfig, put_beside, read_values
 from rerank.errors import ConfigError
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.experiment.choosing import chooses_rounds
@@ -101,8 +101,8 @@ class ExperimentConfig(Settings):
     folds: Annotated[int | tuple[str, ...], pydantic.BeforeValidator(_names)] = setting(
         (SINGLE,), "what {fold} in paths stands for, or the number of folds to draw from the training lists"
     )
-    fold_dev: Literal["next", "none"] | None = setting(
-        None, "development lists of a drawn fold: those of the next fold (default), or none"
+    fold_dev: Literal["next", "none"] = setting(
+        "next", "development lists of a drawn fold: those of the next fold, or none"
     )
     select: SelectSection = setting(
         SelectSection(), "how settings, rounds and base score's weight are chosen"
@@ -157,7 +157,7 @@ class ExperimentConfig(Settings):
         data, places = self.data, self.data.with_place()
         if not data.test:
             raise ValueError("data.test: found none, expected a file of test lists (or folds: K draws them)")
-        if self.fold_dev is not None:
+        if "fold_dev" in self.model_fields_set:
             raise ValueError("fold_dev: not used with folds of files; data.dev names development lists")
         if "folds" in self.model_fields_set and not places:
             raise ValueError(f"folds: no path of data: holds {PLACE}")
@@ -201,8 +201,33 @@ class ExperimentConfig(Settings):
         """The file, for messages."""
         return self._path
 
+    def training(self, row: str, fold: str) -> DataSection:
+        """Return what a row is trained on in a fold, and how its lists are changed.
+
+        Raises ConfigError if the row's section ``data`` has an unknown key.
+        """
+        own = self._own_data(row)
+        return (
+            ExperimentData(**{**self.data.get_params(), **own}).training(fold)
+            if own
+            else self.data.training(fold)
+        )
+
+    def stored(self, row: str, fold: str, train: tuple[str, ...], dev: tuple[str, ...]) -> DataSection:
+        """Return what a row is trained on if the parts are stores, which have the labels of all rows."""
+        given, own = self.training(row, fold), self._own_data(row)
+        changes = {key: getattr(given, key) for key in _DATA_OF_ROW if key != "label" or key in own}
+        return DataSection(train=train, dev=dev, **changes)
+
+    def _own_data(self, row: str) -> dict[str, Any]:
+        """The section ``data`` of a row."""
+        try:
+            return _section(self.learners[row] or {}, "data", _DATA_OF_ROW)
+        except ConfigError as error:
+            raise ConfigError(f"{self._path}: learners.{row}: {error}") from None
+
     def train_config(self, row: str, data: DataSection, seed: int | None = None) -> TrainConfig:
-        """Return the training run of a row on these data.
+        """Return the training run of a row on data as ``training`` or ``stored`` gives them.
 
         A row with a grid chooses on the development lists, or without them on out-of-fold scores. With
         development lists the best round on them is kept. ``select`` may say otherwise.
@@ -238,7 +263,7 @@ class ExperimentConfig(Settings):
         own = _section(parts, "grid")
         shared = {key: values for key, values in self.grid.items() if key not in {*entry, *parts, *own}}
         grid = shared | own
-        values: dict[str, Any] = {"data": self._data(parts, data), "grid": grid}
+        values: dict[str, Any] = {"data": data, "grid": grid}
         for key in ("scaling", "base_scale"):
             given = parts.get(key, getattr(self, key))
             if given is not None and (key in parts or key not in grid):
@@ -255,10 +280,6 @@ class ExperimentConfig(Settings):
         if "folds" not in own_select and "folds" not in (choice, select.get("tune_base")):
             select.pop("folds", None)
         return {**values, "learner": {"name": learner.name, **entry}, "select": select}
-
-    def _data(self, parts: Mapping[str, Any], data: DataSection) -> DataSection:
-        own = _section(parts, "data", _DATA_OF_ROW)
-        return DataSection(**{**data.get_params(), **own}) if own else data
 
     def _select(
         self, parts: Mapping[str, Any], fields: Mapping[str, Any], grid: Mapping[str, Any], entry: Any
@@ -306,9 +327,13 @@ def read_experiment(path: str) -> ExperimentConfig:
     values = read_values(path, ExperimentData)
     if "learner" in values and "learners" not in values:
         raise ConfigError(f"{path}: learner: a single learner is for 'rerank train'; expected learners:")
+    rows = values.get("learners")
+    for entry in rows.values() if isinstance(rows, dict) else ():
+        if isinstance(entry, dict) and isinstance(entry.get("data"), dict):
+            put_beside(entry["data"], path)
     config = ExperimentConfig.checked(values, path)
     config = config.model_copy(update={"name": config.name or Path(path).name.split(".")[0]})
     config._path = path
     for row in config.learners:
-        config.train_config(row, config.data.training(config.fold_names[0]))
+        config.train_config(row, config.training(row, config.fold_names[0]))
     return config

@@ -17,7 +17,6 @@ from rerank.experiment.running.work import Share, TestLists, Work, plain
 from rerank.experiment.sources import check_inputs
 from rerank.experiment.training import learner_of
 from rerank.metrics.base import parse, parse_all
-from rerank.reading import DataSection
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +40,9 @@ class Plan:
 
     def tuned_metrics(self) -> list[str]:
         """Return the names of the metrics by which rows choose."""
-        data = self.config.data.training(self.config.fold_names[0])
-        typed = [self.config.train_config(row, data).select.metric for row in self.config.learners]
+        config, fold = self.config, self.config.fold_names[0]
+        rows = [config.train_config(row, config.training(row, fold)) for row in config.learners]
+        typed = [one.select.metric for one in rows]
         return list(dict.fromkeys(parse(name).name for name in typed if name is not None))
 
     def metric_names(self) -> list[str]:
@@ -55,9 +55,7 @@ class Plan:
         train = tuple(folder.file(DATA, one.name) for one in stored.train)
         dev = () if stored.dev is None else (folder.file(DATA, stored.dev.name),)
         test = folder.file(DATA, stored.test.name)
-        given = self.config.data.training(cell.fold)
-        own = {key: getattr(given, key) for key in ("features", "quantise", "init")}
-        data = DataSection(train=train, dev=dev, **own)
+        data = self.config.stored(cell.row, cell.fold, train, dev)
         config = self.config.train_config(cell.row, data, seed_of(self.config, cell))
         names = {" + ".join(train): "train", **dict.fromkeys(train, "train"), test: "test"}
         files = {"train": stored.train[0].files, "test": stored.test.files}
@@ -70,7 +68,7 @@ class Plan:
             seed=cell.seed,
             config=config,
             share=Share(cell.share, cell.seed or 0),
-            test=TestLists(test, self.config.metrics, config.data.features),
+            test=TestLists(test, self.config.metrics, data.features),
             files=files,
             names=names,
             keep_model=keep_model,
@@ -82,7 +80,8 @@ def inputs_of(config: ExperimentConfig) -> list[str]:
     """Return the paths of all input files, and that of the configuration."""
     files = []
     for fold in config.fold_names:
-        files += config.data.training(fold).files()
+        for row in config.learners:
+            files += config.training(row, fold).files()
         files += [] if config.drawn is not None else config.data.judging(fold).files()
     own = [config.path] if os.path.exists(config.path) else []
     return list(dict.fromkeys([*own, *files]))
@@ -130,7 +129,7 @@ def _cells(config: ExperimentConfig, parts: Parts) -> Iterator[tuple[str, str, i
             seeds = [None] if start is None else range(start, start + config.seeds)
             for seed in seeds:
                 for fold in config.fold_names:
-                    data = config.data.training(fold)
+                    data = config.training(row, fold)
                     trained = config.train_config(row, data, seed if first is not None else None)
                     key = digest_of(_decisive(trained, parts, fold, seed, share))
                     yield row, fold, seed, share, key

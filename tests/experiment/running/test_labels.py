@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from small_parses import parse_lists
 
 from rerank import load, save
 from rerank.config import read_config
+from rerank.errors import DataNote
 from rerank.experiment import read_run, run, train_from
 
 CONFIG = """\
@@ -24,7 +26,8 @@ def test_a_label_of_a_row_decides_what_it_learns(tmp_path, monkeypatch):
     for seed, part in enumerate(("train", "test")):
         save(parse_lists(seed, 30), f"{part}.store")
     (tmp_path / "run.yaml").write_text(CONFIG)
-    assert not run("run.yaml", "out").failed
+    with pytest.warns(DataNote, match="rows 'f' and 'f again' have the same settings"):
+        assert not run("run.yaml", "out").failed
     results = read_run("out")
     keys = [cell.key for cell in results.cells]
     assert keys[0] == keys[1] != keys[2]

@@ -77,6 +77,7 @@ VALUES = {
     "--left-out": ".",
     "--to": "store",
     "--tag": "me",
+    "--shard": "1/2",
     "--baseline": "a.scores",
     "--init": "model",
     "--dev": "more.letor",

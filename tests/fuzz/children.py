@@ -11,11 +11,11 @@ import resource
 import shlex
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, NoReturn
 
 import rerank
-from rerank import cli, placing
+from rerank import cli, parallel, placing
 
 COUNTER = mmap.mmap(-1, 8)  # of the calls of a child, which shares it
 DELETIONS = {"os.remove", "os.rmdir"}
@@ -77,6 +77,8 @@ def child(text: str, errors: int, hit_at: int, hit: Hit | None, before: Hit | No
         signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(errors, 2)
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115  (pytest has one of its own)
+        parallel.as_completed = here  # type: ignore[assignment]  # so that the calls of workers are counted, too
         watch(hit_at, hit)
         if before is not None:
             before()
@@ -90,6 +92,13 @@ def child(text: str, errors: int, hit_at: int, hit: Hit | None, before: Hit | No
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.stderr.flush()
         os._exit(code)
+
+
+def here(
+    function: Callable[..., object], tasks: Sequence[tuple[object, ...]]
+) -> Iterator[tuple[int, object]]:
+    """Run tasks one after the other in this process, as ``parallel.as_completed`` does in others."""
+    return ((number, function(*task)) for number, task in enumerate(tasks))
 
 
 def watch(hit_at: int, hit: Hit | None) -> None:

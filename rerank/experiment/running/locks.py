@@ -8,6 +8,8 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rerank.files import os_error
+
 _FILE = ".locks"  # a byte of it stands for a name; it stays empty
 
 
@@ -23,8 +25,17 @@ def locked(folder: str, name: str, *, wait: bool = False) -> Iterator[bool]:
     folder : which exists and can be written.
     name : of what is locked.
     wait : wait until it is free.
+
+    Raises
+    ------
+    RerankError
+        If the folder cannot be written.
     """
-    descriptor = os.open(os.path.join(folder, _FILE), os.O_RDWR | os.O_CREAT, 0o666)
+    path = os.path.join(folder, _FILE)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise os_error(path, error) from None
     try:
         yield _taken(descriptor, name, wait)
     finally:

@@ -84,9 +84,8 @@ class Overview:
         lines = drawn(table(("", *_STATES), rows))
         for cell in self.cells:
             if self.states[cell.number] == "failed":
-                lines.append(
-                    f"cell {cell.number} ({cell.row}, fold {cell.fold}): see {self.folder.log(cell)}"
-                )
+                what = f"cell {cell.number} failed ({cell.row}, fold {cell.fold})"
+                lines.append(f"{what}: {self.folder.log(cell)}")
         done = f"{found['done']} of {count(len(self.cells), 'cell')} done"
         others = [f"{found[state]} {state}" for state in _STATES[1:] if found[state]]
         return [*lines, f"{self.folder.path}: {', '.join([done, *others])}"]

@@ -220,8 +220,15 @@ def make_stores(folder: str, making: Making, metrics: Sequence[str]) -> list[str
                 prepare_all(lists, metrics)
             for place, part in zip(places.values(), _cut(lists, making), strict=True):
                 if not os.path.isdir(place):
-                    write_store(part, place)
+                    _write(part, place)
     return notes_of(notes)
+
+
+def _write(lists: CandidateLists, place: str) -> None:
+    try:
+        write_store(lists, place)
+    except OSError as error:
+        raise os_error(place, error) from None
 
 
 def notes_of(heard: Iterable[Note]) -> list[str]:

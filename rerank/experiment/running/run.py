@@ -100,7 +100,7 @@ def run(
     todo: dict[str, Cell] = {}
     for cell in cells:
         if _is_there(folder, cell, models):
-            summary.there.append(cell)
+            _enter(folder, cell, Ended("there"), summary)
         else:
             todo.setdefault(cell.key, cell)
     with parallel.using(jobs):
@@ -165,6 +165,8 @@ def _do(plan: Plan, folder: RunFolder, cells: Sequence[Cell], models: bool, summ
     notes: Counter[str] = Counter()
     with progress("cells", len(cells)) as advance:
         for wait in (False, True):
+            if not cells:
+                break
             busy = []
             tasks = [(plan.work(folder, cell, models, wait),) for cell in cells]
             with closing(parallel.as_completed(do, tasks)) as outcomes:

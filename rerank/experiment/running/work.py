@@ -152,7 +152,7 @@ def do(work: Work) -> Ended:
             _judge_again(work, record)
             return Ended("judged")
     except RerankError as error:
-        return Ended("failed", str(error), traceback.format_exc())
+        return Ended("failed", _renamed([str(error)], work.names)[0], traceback.format_exc())
     except OSError as error:
         name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else work.folder
         return Ended("failed", str(os_error(name, error)), traceback.format_exc())
@@ -170,14 +170,14 @@ def _train_and_judge(work: Work) -> list[str]:
         scores, values = judge(trained.model, trained.inputs, test, work.test)
     notes = _renamed(notes_of(heard), work.names)
     record = _record(work, trained, test, values, notes)
-    _write_cell(work, record, scores, trained.model)
     timing = TimingRecord(
         seconds=round(time.perf_counter() - started, 4),
         fit=round(trained.seconds, 4),
         cpu=round(time.process_time() - cpu, 4),
         peak_mb=round(_peak(), 1),
     )
-    write_record(work.file(TIMINGS, f"{work.key}.json"), timing)
+    write_record(work.file(TIMINGS, f"{work.key}.json"), timing)  # before the cell is there, and so done
+    _write_cell(work, record, scores, trained.model)
     return notes
 
 
@@ -311,7 +311,7 @@ def _write_cell(work: Work, record: CellRecord, scores: Floats, model: Model) ->
 
 
 def _renamed(notes: Sequence[str], names: Mapping[str, str]) -> list[str]:
-    """Notes in which stores are called by the part that they hold."""
+    """Texts in which stores are called by the part that they hold."""
     found = []
     for note in notes:
         for path in sorted(names, key=len, reverse=True):

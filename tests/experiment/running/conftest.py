@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cli.conftest import ROOT as ROOT
 from cli.conftest import rerank as rerank  # the command line as a fixture
 
 from rerank import CandidateLists, save

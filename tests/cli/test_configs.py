@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from small_parses import parse_lists
@@ -9,7 +11,7 @@ from small_parses import parse_lists
 from rerank import CandidateLists, load_model, save
 from rerank.config import read_config
 from rerank.errors import DataNote
-from rerank.experiment import learner_of, train_from
+from rerank.experiment import learner_of, read_experiment, train_from
 from rerank.formats import FORMATS
 
 from .conftest import ROOT
@@ -17,8 +19,8 @@ from .conftest import ROOT
 FILES = sorted((ROOT / "configs").glob("*.yaml"))
 # Those of other verbs and of scripts/predtron_figure1.py.
 OTHERS = ("\nlearners:", "\nnumbers:", "\npanels:")
-EXPERIMENTS = [path for path in FILES if any(key in path.read_text() for key in OTHERS)]
-CONFIGS = [path for path in FILES if path not in EXPERIMENTS]
+EXPERIMENTS = [path for path in FILES if "\nlearners:" in path.read_text()]
+CONFIGS = [path for path in FILES if not any(key in path.read_text() for key in OTHERS)]
 
 
 def write_long_lists(path, *, graded):
@@ -78,6 +80,16 @@ def test_a_configuration_trains(path, rerank, tmp_path, monkeypatch):
     training = load_model(str(tmp_path / "model")).training
     assert training.learner == config.learner["name"]
     assert not in_rounds or training.settings["rounds"] <= 2  # choose=folds may choose fewer
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=[path.stem for path in EXPERIMENTS])
+def test_an_experiment_is_read(path, monkeypatch):
+    for name in re.findall(r"\$\{(\w+)\}", path.read_text()):
+        monkeypatch.setenv(name, "/data")
+    config = read_experiment(str(path))
+    assert config.name == path.stem
+    for row in config.learners:
+        assert config.train_config(row, config.training(row, config.fold_names[-1]), config.first_seed(row))
 
 
 def test_another_learner_ignores_the_settings_of_the_learner_in_the_file(tmp_path):

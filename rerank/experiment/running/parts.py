@@ -17,7 +17,7 @@ from rerank.data.folds import folds
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import copy_groups
 from rerank.data.store import write_store
-from rerank.errors import ConfigError, DataNote
+from rerank.errors import ConfigError, DataNote, RerankError
 from rerank.experiment.running.config import ExperimentConfig
 from rerank.experiment.running.folder import DATA
 from rerank.experiment.running.locks import locked
@@ -159,7 +159,7 @@ def _as_train(data: DataSection) -> DataSection:
 def _stored(data: DataSection, parts: Parts, judged: bool = False) -> Stored:
     """The store of one part, which joins those to be made."""
     content, files = _content(data)
-    name = f"{digest_of(content)}.store"
+    (name,) = _names(content)
     known = parts.makings.get(name)
     judged = judged or (known is not None and known.judged)
     parts.makings[name] = Making(data, (name,), judged=judged)
@@ -170,14 +170,20 @@ def _draw(config: ExperimentConfig, k: int, parts: Parts) -> None:
     """Stores of K folds of the training lists."""
     data = config.data.training(config.fold_names[0])
     content, files = _content(data)
-    names = [f"{digest_of([content, k, config.seed, at])}.store" for at in range(k)]
-    making = Making(data, tuple(names), config.seed, judged=True)
+    names = _names(content, k, config.seed)
+    making = Making(data, names, config.seed, judged=True)
     parts.makings |= dict.fromkeys(names, making)
     stored = [Stored(name, files) for name in names]
     for at, fold in enumerate(config.fold_names):
         dev = (at + 1) % k if config.has_dev else None
         train = tuple(one for other, one in enumerate(stored) if other not in (at, dev))
         parts.folds[fold] = FoldParts(train, None if dev is None else stored[dev], stored[at])
+
+
+def _names(content: Any, k: int = 1, seed: int = 0) -> tuple[str, ...]:
+    """The names of the stores of a training part, whole or cut into K folds."""
+    parts = [content] if k == 1 else [[content, k, seed, at] for at in range(k)]
+    return tuple(f"{digest_of(part)}.store" for part in parts)
 
 
 def _content(data: DataSection) -> tuple[Any, tuple[str, ...]]:
@@ -216,6 +222,8 @@ def make_stores(folder: str, making: Making, metrics: Sequence[str]) -> list[str
             return []
         with hearing() as notes:
             lists = load_part(making.data, "train")
+            if _names(_content(making.data)[0], len(making.names), making.seed) != making.names:
+                raise RerankError(f"{lists.source}: changed while it was read; run again")
             if making.judged:
                 prepare_all(lists, metrics)
             for place, part in zip(places.values(), _cut(lists, making), strict=True):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from rerank import evaluate, load
+from rerank import RerankError, evaluate, load, load_model
 from rerank.config import read_config
 from rerank.experiment import read_run, run, train_from
+from rerank.experiment.running import parts
 
 from .conftest import CONFIG, tree
 
@@ -50,3 +52,46 @@ def test_the_number_of_jobs_changes_no_byte(folder):
     run("run.yaml", "one", jobs=1)
     run("run.yaml", "two", jobs=2)
     assert tree(folder / "one") == tree(folder / "two")
+
+
+def test_files_that_change_while_they_are_read_are_not_stored_under_the_old_digest(folder, monkeypatch):
+    real = parts.load_part
+
+    def load_and_change(data, part):
+        lists = real(data, part)
+        with open("folda/train.letor", "a") as file:
+            file.write("1 qid:new 1:1 2:2 3:3\n")
+        return lists
+
+    monkeypatch.setattr(parts, "load_part", load_and_change)
+    with pytest.raises(RerankError, match=r"folda/train.letor: changed while it was read"):
+        run("run.yaml", "out")
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    first = run("run.yaml", "out")
+    record = first.folder.record(first.folder.cells[0])
+    assert (record.train.lists, record.train.fingerprint) == (9, load("folda/train.letor").fingerprint())
+
+
+def test_changed_bytes_settings_or_names_change_what_is_trained(folder):
+    run("run.yaml", "out")
+    with open("folda/test.letor", "a") as file:
+        file.write("1 qid:new 1:1 2:2 3:3\n")
+    assert {cell.fold for cell in run("run.yaml", "out").trained} == {"a"}
+    (folder / "run.yaml").write_text(CONFIG.replace("rounds: 3", "rounds: 4"))
+    assert {cell.row for cell in run("run.yaml", "out").trained} == {"perceptron"}
+    renamed = CONFIG.replace("rounds: 3", "rounds: 4").replace("  perceptron: {", "  p: {name: perceptron, ")
+    (folder / "run.yaml").write_text(renamed)
+    found = run("run.yaml", "out")
+    assert (found.trained, len(found.there)) == ([], 10)
+    assert {cell.row for cell in found.folder.cells} == {"random", "ridge", "p"}
+
+
+def test_models_are_kept_if_asked_for(folder):
+    assert not list(folder.glob("out/cells/*/model"))
+    run("run.yaml", "out", task=5)
+    found = run("run.yaml", "out", task=5, models=True)
+    cell = found.trained[0]
+    model = load_model(found.folder.file("cells", cell.key, "model"))
+    np.testing.assert_array_equal(model.score(load("folda/test.letor")), found.folder.scores(cell))
+    assert run("run.yaml", "out", task=5, models=True).there == [cell]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from rerank.evaluation.compare import Comparisons
 from rerank.evaluation.pairs import Pair
 from rerank.evaluation.power import POWER
 from rerank.report.table import drawn, table
 from rerank.report.tables import SIGNIFICANT, p_text
 from rerank.text import count
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 NAMES = ("A", "B", "value A", "value B", "A - B", "interval")
 HEADS = (*NAMES, "p", "Holm", "rand.", "Wilcoxon", "t", "won/tied/lost", "detectable")
@@ -19,14 +25,23 @@ def comparison_text(found: Comparisons) -> str:
     """Return the whole report: a table for each metric, then how it was made."""
     out = []
     for name, pairs in found.pairs.items():
-        digits = found.digits[name]
-        rows: list[tuple[str, ...]] = [_cells(pair, digits) for pair in pairs]
-        heads: tuple[str, ...] = HEADS
-        if any(pair.p_mcnemar is not None for pair in pairs):
-            heads = (*HEADS, *OF_OUTCOMES)
-            rows = [(*row, *_outcome_cells(pair, digits)) for row, pair in zip(rows, pairs, strict=True)]
-        out += [found.typed[name], *drawn(table(heads, rows, left=2)), ""]
+        out += [found.typed[name], *drawn(pair_table(pairs, found.digits[name])), ""]
     return "\n".join([*out, *_notes(found), ""])
+
+
+def pair_table(pairs: Sequence[Pair], digits: int) -> Table:
+    """Return a table of all tests of some pairs by one metric, which is shown in ``digits`` decimals."""
+    heads, rows = pair_cells(pairs, digits)
+    return table(heads, rows, left=2)
+
+
+def pair_cells(pairs: Sequence[Pair], digits: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return the heads and the rows of a table of some pairs."""
+    rows: list[tuple[str, ...]] = [_cells(pair, digits) for pair in pairs]
+    if not any(pair.p_mcnemar is not None for pair in pairs):
+        return HEADS, rows
+    rows = [(*row, *_outcome_cells(pair, digits)) for row, pair in zip(rows, pairs, strict=True)]
+    return (*HEADS, *OF_OUTCOMES), rows
 
 
 def _cells(pair: Pair, digits: int) -> tuple[str, ...]:
@@ -68,8 +83,13 @@ def _notes(found: Comparisons) -> list[str]:
         f"interval of A - B: {100 * found.level:g}% percentile, {found.samples} resamples, seed {found.seed}",
         f"p: paired bootstrap; Holm: p corrected for {count(n_pairs, 'pair')}, * below {SIGNIFICANT}; "
         "rand.: approximate randomisation; all two-sided",
-        f"detectable: smallest difference that tests of these lists at {1 - found.level:.6g} find in "
-        f"{POWER:.0%} of samples",
+        detectable_note(found.level),
         *([_OF_MCNEMAR] if any(pair.p_mcnemar is not None for pair in every) else []),
         *found.signatures.values(),
     ]
+
+
+def detectable_note(level: float) -> str:
+    """Return what the column of detectable differences is."""
+    tests = f"tests of these lists at {1 - level:.6g}"
+    return f"detectable: smallest difference that {tests} find in {POWER:.0%} of samples"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from rerank.evaluation.evaluate import FIRST_BEST, Evaluation, MetricInfo, MetricResult
+from rerank.evaluation.pairs import Pair
 from rerank.evaluation.significance import holm
 from rerank.report.runs import variance_lines
 from rerank.report.table import WIDTH, beside, block, drawn, room, show
@@ -65,12 +66,12 @@ def _columns(evaluation: Evaluation, info: MetricInfo, detailed: bool) -> dict[s
     results = [results[info.name] for results in evaluation.systems.values()]
     digits = info.digits
     values = [info.first_best, info.random, info.oracle, *(result.value for result in results)]
-    columns = {"value": [_value(value, digits) for value in values]}
+    columns = {"value": [value_text(value, digits) for value in values]}
     blank = [""] * len(REFERENCES)
     if results:
         columns[f"{100 * evaluation.level:.4g}% int."] = [
             *blank,
-            *(_interval(result.ci, digits) for result in results),
+            *(interval_text(result.ci, digits) for result in results),
         ]
     if results and info.first_best is not None:
         columns["gap"] = [*blank, *("-" if r.gap is None else f"{100 * r.gap:z.0f}%" for r in results)]
@@ -78,7 +79,7 @@ def _columns(evaluation: Evaluation, info: MetricInfo, detailed: bool) -> dict[s
         columns["p"] = [*blank, *_p_cells([result.p_bootstrap for result in results])]
         if detailed:
             columns["p Wilcoxon"] = [*blank, *(p_text(result.p_wilcoxon) for result in results)]
-            columns["won/tied/lost"] = [*blank, *map(_lists, results)]
+            columns["won/tied/lost"] = [*blank, *map(lists_text, results)]
     if detailed and _shows_switched(evaluation, info):
         columns["switched"] = [*blank, *(str(result.switched) for result in results)]
     return columns
@@ -90,11 +91,13 @@ def _shows_switched(evaluation: Evaluation, info: MetricInfo) -> bool:
     return bool(switched) and None not in switched
 
 
-def _value(value: float | None, digits: int) -> str:
+def value_text(value: float | None, digits: int) -> str:
+    """Return a value in so many decimals, "-" if there is none."""
     return "-" if value is None or value != value else f"{value:z.{digits}f}"
 
 
-def _interval(ci: tuple[float, float] | None, digits: int) -> str:
+def interval_text(ci: tuple[float, float] | None, digits: int) -> str:
+    """Return an interval in one decimal less, "-" if there is none."""
     if ci is None:
         return "-"
     low, high = (f"{end:z.{max(1, digits - 1)}f}" for end in ci)
@@ -119,8 +122,11 @@ def _p_cells(p_values: Sequence[float | None]) -> list[str]:
     return [p_text(p) + mark for p, mark in zip(p_values, star, strict=True)]
 
 
-def _lists(result: MetricResult) -> str:
-    return "-" if result.wins is None else f"{result.wins}/{result.ties}/{result.losses}"
+def lists_text(result: MetricResult | Pair | None) -> str:
+    """Return the lists won, tied and lost, "-" without a test."""
+    if result is None or result.wins is None:
+        return "-"
+    return f"{result.wins}/{result.ties}/{result.losses}"
 
 
 def _notes(evaluation: Evaluation, switches: bool) -> list[str]:

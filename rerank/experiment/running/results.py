@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.evaluation.results import Outcome, Results, TestPart
+from rerank.evaluation.rows import Cost
 from rerank.evaluation.significance import SEED
 from rerank.experiment.running.config import SPELLING
 from rerank.experiment.running.folder import Cell, CellRecord, RunFolder, TimingRecord, read_run
@@ -22,28 +22,6 @@ from rerank.registry import did_you_mean
 from rerank.text import count, some
 
 _ROUNDING = 1e-9  # sums in another order differ by less
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What the cells of a row cost at the share that rows are compared at.
-
-    Attributes
-    ----------
-    row : str
-    cells : int
-    cpu, fit, seconds : float
-        Sums over the cells: seconds of the processor in all, of training with all choices, and in all.
-    peak_mb : float
-        The largest memory of a cell.
-    """
-
-    row: str
-    cells: int
-    cpu: float
-    fit: float
-    seconds: float
-    peak_mb: float
 
 
 def results_of(

@@ -1,0 +1,62 @@
+"""``rerank report``: the numbers of what ``rerank run`` has written."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rerank.cli.common import verb
+from rerank.cli.evaluate import Metrics, Samples, Seed
+
+
+@verb
+def report(
+    folders: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DIR", help="Folders written by 'rerank run'; several are several data sets, for ranks."
+        ),
+    ],
+    metric: Metrics = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option("--baseline", "-b", metavar="ROW", help="Test rows against this one, or first-best."),
+    ] = None,
+    all_pairs: Annotated[bool, typer.Option("--all-pairs", help="Test every two rows.")] = False,
+    form: Annotated[
+        str, typer.Option("--as", metavar="text|json|csv|markdown|latex", help="The form of the report.")
+    ] = "text",
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where it is written.")] = "-",
+    per_list: Annotated[
+        str | None, typer.Option("--per-list", metavar="FILE", help="Write the values of each list (TSV).")
+    ] = None,
+    choices: Annotated[
+        bool, typer.Option("--choices", help="Show the settings that each cell chose from its grid.")
+    ] = False,
+    costs: Annotated[
+        bool, typer.Option("--costs", help="Show times and memory, which differ from run to run.")
+    ] = False,
+    samples: Samples = 1000,
+    seed: Seed = 12345,
+) -> None:
+    """Report values, intervals, paired tests and ranks of experiments; nothing is trained.
+
+    \b
+    rerank report runs/ohsumed --as markdown
+    """
+    from rerank.experiment.reporting import report_files
+
+    report_files(
+        folders,
+        form,
+        out=out,
+        per_list=per_list,
+        choices=choices,
+        costs=costs,
+        metrics=metric,
+        baseline=baseline,
+        all_pairs=all_pairs,
+        samples=samples,
+        seed=seed,
+    )

@@ -1,0 +1,122 @@
+"""The report of one experiment or of several, in every form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
+
+from rerank.errors import ConfigError
+from rerank.evaluation.ranks import Ranks
+from rerank.evaluation.results import Results
+from rerank.evaluation.rows import Cost, choices_of
+from rerank.evaluation.summary import Summary
+from rerank.registry import did_you_mean
+from rerank.report import delimited, latex, markdown, record, rows, summaries
+from rerank.report.table import drawn
+
+Form = Literal["text", "json", "csv", "markdown", "latex"]
+FORMS: tuple[str, ...] = get_args(Form)
+PER_LIST = ("set", "fold", "list", "system", "metric", "value")
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The numbers of experiments; ``print`` shows them as ``rerank report`` does.
+
+    Attributes
+    ----------
+    results : tuple of Results
+        One for each experiment.
+    summaries : tuple of Summary
+        Their numbers.
+    ranks : mapping of str to Ranks
+        By metric as typed, if there are several experiments with three common rows or more.
+    costs : tuple of sequences of Cost, optional
+        For each experiment, if asked for; they differ from run to run.
+    notes : tuple of str
+        On the experiments together.
+    """
+
+    results: tuple[Results, ...]
+    summaries: tuple[Summary, ...]
+    ranks: Mapping[str, Ranks] = field(default_factory=dict)
+    costs: tuple[Sequence[Cost], ...] | None = None
+    notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values for JSON; None replaces absent values and NaN."""
+        sets = []
+        for i, (results, summary) in enumerate(zip(self.results, self.summaries, strict=True)):
+            one = summary.as_json() | {"choices": [choice.as_json() for choice in choices_of(results)]}
+            if self.costs is not None:
+                one["costs"] = [asdict(cost) for cost in self.costs[i]]
+            sets.append(one)
+        ranks = {name: ranks.as_json() for name, ranks in self.ranks.items()}
+        return {"sets": sets, "ranks": ranks, "notes": list(self.notes)}
+
+    def text(self, form: str = "text", *, choices: bool = False) -> str:
+        """Return the report as text, JSON, CSV, Markdown or LaTeX, ending in a newline.
+
+        Parameters
+        ----------
+        form : {"text", "json", "csv", "markdown", "latex"}
+        choices : bool
+            Whether text has the settings that were chosen from grids; JSON always has them.
+
+        Raises
+        ------
+        ConfigError
+            If the form is unknown, or cannot show what was asked for.
+        """
+        check_form(form, choices=choices, costs=self.costs is not None)
+        match form:
+            case "json":
+                return record.to_json(self.as_json())
+            case "csv":
+                return delimited.csv_text(self.summaries)
+            case "markdown":
+                return markdown.markdown_text(self.summaries, self.ranks, self.notes)
+            case "latex":
+                return latex.latex_text(self.summaries, self.notes)
+        return self._plain(choices)
+
+    def _plain(self, choices: bool) -> str:
+        lines: list[str] = []
+        for i, (results, summary) in enumerate(zip(self.results, self.summaries, strict=True)):
+            lines += [line for part in summaries.summary_parts(summary) for line in drawn(part) or [""]]
+            lines.append("")
+            if choices:
+                lines += [*rows.choice_lines(choices_of(results)), ""]
+            if self.costs is not None:
+                lines += [*rows.cost_lines(self.costs[i], summary), ""]
+        for metric, ranks in self.ranks.items():
+            lines += [*rows.rank_lines(metric, ranks), ""]
+        lines += [f"note: {text}" for text in self.notes]
+        return "\n".join(lines).rstrip("\n") + "\n"
+
+    def __str__(self) -> str:
+        return self.text().rstrip("\n")
+
+    def per_list(self) -> Iterator[tuple[str, str, str, str, str, float]]:
+        """Yield rows (set, fold, list id, row, metric, value), without lists that do not count."""
+        for results in self.results:
+            keys = results.list_keys()
+            for row in results.systems:
+                for metric in results.metrics:
+                    name = results.judge(metric).name
+                    values = results.per_list(row, metric).tolist()
+                    for (fold, list_id), value in zip(keys, values, strict=True):
+                        if value == value:
+                            yield results.name, fold, list_id, row, name, value
+
+
+def check_form(form: str, *, choices: bool, costs: bool) -> None:
+    """Raise ConfigError if a form is unknown, or cannot show choices or costs."""
+    if form not in FORMS:
+        raise ConfigError(f"unknown form {form!r}; {did_you_mean(form, FORMS)}")
+    if choices and form != "text":
+        why = "JSON always has them" if form == "json" else f"not part of {form}"
+        raise ConfigError(f"--choices: {why}")
+    if costs and form not in ("text", "json"):
+        raise ConfigError(f"--costs: not part of {form}, expected text or json")

@@ -21,6 +21,7 @@ from rerank.cli import (
     listing,
     pairs,
     predict,
+    report,
     running,
     show,
     similarity,
@@ -72,6 +73,7 @@ app.add("predict")(predict.predict)
 app.add("eval")(evaluate.evaluate)
 app.add("compare")(compare.compare)
 app.add("run")(running.run)
+app.add("report")(report.report)
 app.add("show")(show.show)
 app.add("validate")(validate.validate)
 app.add("pairs")(pairs.pairs)

@@ -62,7 +62,9 @@ class Resampled:
         }
         self._counted = [
             np.logical_or.reduce([np.isfinite(row[m]).any(axis=1) for row in self._by_fold.values()])
-            for m in range(len(judges) if rows else 0)
+            if rows
+            else np.array([judge.judged.any() for judge in of])
+            for m, of in enumerate(judges)
         ]
         self._sampled = self._samples() if rows else {}
 

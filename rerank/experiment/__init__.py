@@ -28,9 +28,11 @@ from rerank.experiment.features import consensus_file, parse_files
 from rerank.experiment.importance import permutation_importance, standardised_weights
 from rerank.experiment.plans import Plan
 from rerank.experiment.predicting import count_pairs, predict_file, validate_file
+from rerank.experiment.reporting import report
 from rerank.experiment.running.config import ExperimentConfig, read_experiment
 from rerank.experiment.running.folder import RunFolder, read_run
 from rerank.experiment.running.overview import Overview
+from rerank.experiment.running.results import results_of
 from rerank.experiment.running.run import RunSummary, run
 from rerank.experiment.similarity import similarity, similarity_files
 from rerank.experiment.training import (
@@ -73,6 +75,8 @@ __all__ = [
     "predict_file",
     "read_experiment",
     "read_run",
+    "report",
+    "results_of",
     "run",
     "save",
     "similarity",

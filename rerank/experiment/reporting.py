@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ from rerank.experiment.running.results import costs_of, results_of
 from rerank.files import write_lines
 from rerank.report import record
 from rerank.report.reports import PER_LIST, Report, check_form
+from rerank.report.table import show
 from rerank.text import some
 
 
@@ -105,7 +107,10 @@ def report_files(
     )
     found = report(folders, costs=costs, **options)
     with all_or_none():
-        write_lines(out, found.text(form, choices=choices).rstrip("\n").split("\n"))
+        if form == "text" and out == "-":
+            show(found.parts(choices=choices), sys.stdout)
+        else:
+            write_lines(out, found.text(form, choices=choices).removesuffix("\n").split("\n"))
         if per_list is not None:
             write_lines(per_list, record.tsv(PER_LIST, found.per_list()))
     return found

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rerank.errors import printable
-from rerank.evaluation.summary import REFERENCES, MetricSummary, Summary
-from rerank.report.summaries import best_texts, caption_lines, heading, row_names, spelled, star, title
+from rerank.evaluation.summary import MetricSummary, Summary
+from rerank.report.summaries import (
+    best_texts,
+    caption_lines,
+    heading,
+    reference_cells,
+    references_of,
+    row_names,
+    spelled,
+    star,
+    title,
+)
 from rerank.report.tables import value_text
 
 _SPECIAL = {
@@ -50,19 +60,18 @@ def latex_text(summaries: Sequence[Summary], notes: Sequence[str]) -> str:
 def _table(summary: Summary, share: int) -> list[str]:
     """The table of one share."""
     metrics = list(summary.metrics.values())
-    references = [name for name in REFERENCES if name in metrics[0].references]
     heads = " & ".join(["", *(escaped(title(found)) for found in metrics)])
     rows = [
-        [spelled(name), *(_signed(value_text(getattr(f.info, name), f.info.digits)) for f in metrics)]
-        for name in references
+        [rf"\textit{{{spelled(name)}}}", *map(_signed, reference_cells(metrics, name))]
+        for name in references_of(metrics)
     ]
     columns = [_column(summary, found, share) for found in metrics]
     names = [escaped(name) for name in row_names(summary)]
     lines = [" & ".join(row) + r" \\" for row in rows]
     lines += [r"\midrule", *(" & ".join(row) + r" \\" for row in zip(names, *columns, strict=True))]
     at = [f"{share} % of the training lists"] if len(summary.shares) > 1 else []
-    bold = "bold: the best value"
-    caption = ". ".join([heading(summary), *at, bold, *caption_lines(summary)])
+    lines_of = [line for line in caption_lines(summary) if not line.startswith("interval")]
+    caption = ". ".join([heading(summary), *at, *map(_capital, ["bold: the best value", *lines_of])])
     return [
         r"\begin{table}",
         r"\centering",
@@ -90,6 +99,11 @@ def _column(summary: Summary, found: MetricSummary, share: int) -> list[str]:
         pair = found.against(name, summary.baseline) if share == summary.share else None
         cells.append(shown + ("$^{*}$" if star(pair) == "*" else ""))
     return cells
+
+
+def _capital(line: str) -> str:
+    """A line that begins with a capital letter, unless it is that of p-values."""
+    return line if line.startswith("p:") else line[:1].upper() + line[1:]
 
 
 def _signed(text: str) -> str:

@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 
 from rerank.errors import printable
 from rerank.evaluation.ranks import Ranks
-from rerank.evaluation.summary import REFERENCES, MetricSummary, Summary
+from rerank.evaluation.summary import MetricSummary, Summary
 from rerank.report.comparisons import pair_cells
 from rerank.report.rows import rank_tests, rank_title
 from rerank.report.summaries import (
     best_texts,
     caption_lines,
     heading,
+    reference_cells,
+    references_of,
     row_names,
     signatures,
     spelled,
@@ -69,11 +71,7 @@ def _lines(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -
 
 def _values(summary: Summary, metrics: Sequence[MetricSummary], share: int | None = None) -> list[str]:
     """Rows by metric: value, star and interval; the best value of a metric is bold."""
-    rows = [
-        [spelled(name), *(value_text(getattr(found.info, name), found.info.digits) for found in metrics)]
-        for name in REFERENCES
-        if name in metrics[0].references
-    ]
+    rows = [[f"*{spelled(name)}*", *reference_cells(metrics, name)] for name in references_of(metrics)]
     columns = [_column(summary, found, summary.share if share is None else share) for found in metrics]
     names = [escaped(name) for name in row_names(summary)]
     rows += [list(row) for row in zip(names, *columns, strict=True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from rerank.errors import ConfigError
 from rerank.evaluation.ranks import Ranks
@@ -14,6 +14,9 @@ from rerank.evaluation.summary import Summary
 from rerank.registry import did_you_mean
 from rerank.report import delimited, latex, markdown, record, rows, summaries
 from rerank.report.table import drawn
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 Form = Literal["text", "json", "csv", "markdown", "latex"]
 FORMS: tuple[str, ...] = get_args(Form)
@@ -79,21 +82,21 @@ class Report:
                 return markdown.markdown_text(self.summaries, self.ranks, self.notes)
             case "latex":
                 return latex.latex_text(self.summaries, self.notes)
-        return self._plain(choices)
+        return "".join(f"{line}\n" for part in self.parts(choices=choices) for line in drawn(part))
 
-    def _plain(self, choices: bool) -> str:
-        lines: list[str] = []
+    def parts(self, *, choices: bool = False) -> list[RenderableType]:
+        """Return tables, paragraphs and notes, with empty lines between them, for ``table.show``."""
+        blocks: list[list[RenderableType]] = []
         for i, (results, summary) in enumerate(zip(self.results, self.summaries, strict=True)):
-            lines += [line for part in summaries.summary_parts(summary) for line in drawn(part) or [""]]
-            lines.append("")
+            blocks.append(summaries.summary_parts(summary))
             if choices:
-                lines += [*rows.choice_lines(choices_of(results)), ""]
+                blocks.append(rows.choice_parts(choices_of(results)))
             if self.costs is not None:
-                lines += [*rows.cost_lines(self.costs[i], summary), ""]
-        for metric, ranks in self.ranks.items():
-            lines += [*rows.rank_lines(metric, ranks), ""]
-        lines += [f"note: {text}" for text in self.notes]
-        return "\n".join(lines).rstrip("\n") + "\n"
+                blocks.append(rows.cost_parts(self.costs[i], summary))
+        blocks += [rows.rank_parts(metric, ranks) for metric, ranks in self.ranks.items()]
+        blocks.append([f"note: {text}" for text in self.notes])
+        found = [part for block in blocks if block for part in (*block, "")]
+        return found[:-1]
 
     def __str__(self) -> str:
         return self.text().rstrip("\n")

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rerank.evaluation.ranks import Ranks
 from rerank.evaluation.rows import Choice, Cost
 from rerank.evaluation.summary import Summary
 from rerank.report.summaries import spelled
-from rerank.report.table import drawn, table
+from rerank.report.table import table
 from rerank.report.tables import p_text
 from rerank.report.training import number
 from rerank.settings import value_text as value_of
 from rerank.text import some
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
-def choice_lines(choices: Sequence[Choice]) -> list[str]:
+
+def choice_parts(choices: Sequence[Choice]) -> list[RenderableType]:
     """Return what each cell chose from its grid."""
     if not choices:
         return ["nothing was chosen"]
@@ -30,11 +34,11 @@ def choice_lines(choices: Sequence[Choice]) -> list[str]:
     columns = list(zip(heads, *rows, strict=True))
     same = {1: len({row[1] for row in rows}) == 1, 3: not any(row[3] for row in rows)}
     kept = [column for j, column in enumerate(columns) if not same.get(j)]
-    lines = list(zip(*kept, strict=True))
-    return drawn(table(lines[0], lines[1:], left=len(kept)))
+    heads, *rows = zip(*kept, strict=True)
+    return [table(heads, rows, left=len(kept))]
 
 
-def cost_lines(costs: Sequence[Cost], summary: Summary) -> list[str]:
+def cost_parts(costs: Sequence[Cost], summary: Summary) -> list[RenderableType]:
     """Return what the rows cost, beside the baseline; the numbers differ from run to run."""
     base = next((cost.cpu for cost in costs if cost.row == summary.baseline), 0.0)
     rows = []
@@ -45,8 +49,7 @@ def cost_lines(costs: Sequence[Cost], summary: Summary) -> list[str]:
     against = spelled(summary.baseline) if base and summary.baseline is not None else "baseline"
     heads = ("cost", "cells", "CPU s", f"x {against}", "training s", "s", "MB")
     lacking = [row for row in summary.rows if row not in {cost.row for cost in costs}]
-    lines = drawn(table(heads, rows))
-    return [*lines, f"no times of {some(lacking)}"] if lacking else lines
+    return [table(heads, rows), *([f"no times of {some(lacking)}"] if lacking else [])]
 
 
 def rank_title(metric: str, ranks: Ranks) -> str:
@@ -54,10 +57,10 @@ def rank_title(metric: str, ranks: Ranks) -> str:
     return f"{metric}: average ranks over {some(ranks.sets, 6)}"
 
 
-def rank_lines(metric: str, ranks: Ranks) -> list[str]:
+def rank_parts(metric: str, ranks: Ranks) -> list[RenderableType]:
     """Return the average ranks of systems over several sets, with tests."""
     rows = [(name, f"{rank:.3f}") for name, rank in ranks.average.items()]
-    return [rank_title(metric, ranks), *drawn(table(("", "rank"), rows)), *rank_tests(ranks)]
+    return [rank_title(metric, ranks), table(("", "rank"), rows), *rank_tests(ranks)]
 
 
 def rank_tests(ranks: Ranks) -> list[str]:

@@ -9,7 +9,7 @@ from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.evaluation.pairs import Pair
 from rerank.evaluation.summary import REFERENCES, MetricSummary, RowSummary, Summary
 from rerank.report.comparisons import detectable_note, pair_table
-from rerank.report.table import beside, block, drawn
+from rerank.report.table import beside, block
 from rerank.report.tables import SIGNIFICANT, interval_text, lists_text, p_text, value_text
 from rerank.text import count
 
@@ -32,7 +32,7 @@ def summary_parts(summary: Summary) -> list[RenderableType]:
     for found in metrics:
         out += [_details(summary, found), ""]
         if summary.all_pairs and found.pairs:
-            out += [*drawn(pair_table(found.pairs, found.info.digits)), ""]
+            out += [pair_table(found.pairs, found.info.digits), ""]
         if len(summary.shares) > 1:
             out += [f"{found.info.typed} by share of the training lists", _by_share(summary, found), ""]
     return [
@@ -60,6 +60,16 @@ def spelled(name: str) -> str:
     return SPELLED.get(name, name)
 
 
+def references_of(metrics: Sequence[MetricSummary]) -> list[str]:
+    """Return the references that the metrics have, in the order of tables."""
+    return [name for name in REFERENCES if name in metrics[0].references]
+
+
+def reference_cells(metrics: Sequence[MetricSummary], name: str) -> list[str]:
+    """Return the values of a reference by each metric."""
+    return [value_text(getattr(found.info, name), found.info.digits) for found in metrics]
+
+
 def row_names(summary: Summary) -> list[str]:
     """Return the rows, with a remark at the baseline."""
     return [f"{name} (baseline)" if name == summary.baseline else name for name in summary.rows]
@@ -77,7 +87,7 @@ def star(pair: Pair | None) -> str:
 
 def _overview(summary: Summary, metrics: Sequence[MetricSummary]) -> Table:
     """Values and intervals of all metrics."""
-    references = [name for name in REFERENCES if name in metrics[0].references]
+    references = references_of(metrics)
     titles = [""]
     blocks = [_names(summary, references)]
     for found in metrics:
@@ -98,7 +108,7 @@ def _names(summary: Summary, references: Sequence[str]) -> Table:
 
 def _details(summary: Summary, found: MetricSummary) -> Table:
     """One metric: values with their spread, and differences from the baseline."""
-    references = [name for name in REFERENCES if name in found.references]
+    references = references_of([found])
     rows = [found.rows[name][summary.share] for name in summary.rows]
     values = _value_columns(summary, found, rows, references)
     blocks = [_names(summary, references), _columns(values, len(references))]

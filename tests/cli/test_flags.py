@@ -40,6 +40,7 @@ VERBS = {
     "eval": "{data}",
     "compare": "{data} a.scores b.scores",
     "run": "run.yaml --out r",
+    "report": "r",
     "validate": "{data}",
     "pairs": "{data}",
     "convert": "{data} out.store",

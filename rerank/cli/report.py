@@ -31,6 +31,10 @@ def report(
     per_list: Annotated[
         str | None, typer.Option("--per-list", metavar="FILE", help="Write the values of each list (TSV).")
     ] = None,
+    html: Annotated[
+        str | None,
+        typer.Option("--html", metavar="PAGE", help="Write a page with tables, figures and lists as well."),
+    ] = None,
     choices: Annotated[
         bool, typer.Option("--choices", help="Show the settings that each cell chose from its grid.")
     ] = False,
@@ -43,7 +47,7 @@ def report(
     """Report values, intervals, paired tests and ranks of experiments; nothing is trained.
 
     \b
-    rerank report runs/ohsumed --as markdown
+    rerank report runs/ohsumed --html page.html
     """
     from rerank.experiment.reporting import report_files
 
@@ -52,6 +56,7 @@ def report(
         form,
         out=out,
         per_list=per_list,
+        html=html,
         choices=choices,
         costs=costs,
         metrics=metric,

@@ -19,6 +19,7 @@ from rerank.experiment.running.folder import EXPERIMENT, RunFolder, read_run
 from rerank.experiment.running.results import costs_of, results_of
 from rerank.files import write_lines
 from rerank.report import record
+from rerank.report.page import write_page
 from rerank.report.reports import PER_LIST, Report, check_form
 from rerank.report.table import show
 from rerank.text import some
@@ -85,6 +86,7 @@ def report_files(
     *,
     out: str = "-",
     per_list: str | None = None,
+    html: str | None = None,
     choices: bool = False,
     costs: bool = False,
     **options: Any,
@@ -97,6 +99,7 @@ def report_files(
     form : "text", "json", "csv", "markdown" or "latex".
     out : the file; "-" = standard output.
     per_list : file for the values of each list (TSV).
+    html : file for the page.
     choices : text has the settings that were chosen as well.
     costs, options : as for ``report``.
     """
@@ -107,12 +110,16 @@ def report_files(
     )
     found = report(folders, costs=costs, **options)
     with all_or_none():
-        if form == "text" and out == "-":
-            show(found.parts(choices=choices), sys.stdout)
-        else:
-            write_lines(out, found.text(form, choices=choices).removesuffix("\n").split("\n"))
         if per_list is not None:
             write_lines(per_list, record.tsv(PER_LIST, found.per_list()))
+        if html is not None:
+            write_page(found.results, html, all_pairs=bool(options.get("all_pairs")))
+        if out != "-":
+            write_lines(out, found.text(form, choices=choices).removesuffix("\n").split("\n"))
+    if out == "-" and form == "text":
+        show(found.parts(choices=choices), sys.stdout)
+    elif out == "-":
+        sys.stdout.write(found.text(form, choices=choices))
     return found
 
 

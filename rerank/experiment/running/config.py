@@ -13,7 +13,7 @@ from rerank.errors import ConfigError
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.experiment.choosing import chooses_rounds
 from rerank.experiment.training import check_config, learner_of
-from rerank.learners.base import LEARNERS
+from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse_all
 from rerank.reading import DataSection, OptionalPath, Paths, Reading, paths_of
 from rerank.registry import did_you_mean
@@ -242,10 +242,28 @@ class ExperimentConfig(Settings):
             config = TrainConfig(**self._values(row, data))
             if seed is not None:
                 config = config.model_copy(update={"learner": {**config.learner, "seed": seed}})
-            check_config(config, learner_of(config))
+            learner = learner_of(config)
+            check_config(config, learner)
+            self._check_choice(config, learner)
         except ConfigError as error:
             raise ConfigError(f"{where}: {error}") from None
         return config
+
+    def _check_choice(self, config: TrainConfig, learner: Learner) -> None:
+        """Raise ConfigError if something is chosen without a metric or without development lists."""
+        select = config.select
+        if select.metric is None and (self.has_dev or learner.needs_judge):
+            what = "is what settings and rounds are chosen by on development lists" if self.has_dev else ""
+            raise ConfigError(f"select.metric: not given; it {what or 'is what the learner optimises'}")
+        keep = getattr(learner, "keep", "last") == "best"
+        asked = {"keep: best": keep, "choose: dev": select.choose == "dev"}
+        asked |= {
+            "tune_base: dev": select.tune_base == "dev",
+            "keep_margin: auto": select.keep_margin == "auto",
+        }
+        wanting = [key for key, given in asked.items() if given]
+        if wanting and not self.has_dev:
+            raise ConfigError(f"select.{wanting[0]} needs development lists: data.dev names none")
 
     def first_seed(self, row: str) -> int | None:
         """Return the seed of the first run of a row, None if its learner has none."""

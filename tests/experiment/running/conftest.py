@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from cli.conftest import ROOT as ROOT
 from cli.conftest import rerank as rerank  # the command line as a fixture
+from fuzz.children import here
 
-from rerank import CandidateLists, save
+from rerank import CandidateLists, parallel, save
 
 CONFIG = """\
 data:
@@ -25,6 +26,18 @@ learners:
     grid: {penalty: [0.1, 10]}
   perceptron: {rounds: 3}
 """
+
+
+@pytest.fixture
+def processes():
+    """Cells are done in processes of their own, as outside of tests."""
+
+
+@pytest.fixture(autouse=True)
+def _in_this_process(request, monkeypatch):
+    """Cells are done in this process, which takes a second less, unless a test asks for ``processes``."""
+    if "processes" not in request.fixturenames:
+        monkeypatch.setattr(parallel, "as_completed", here)
 
 
 def lists_of(seed: int, n: int = 8) -> CandidateLists:

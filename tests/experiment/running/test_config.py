@@ -73,6 +73,24 @@ MISTAKES = {
         changed("metric: AP", "metric: APP"),
         "learners.random: unknown metric 'APP'",
     ),
+    "no metric to choose by": (
+        changed("select: {metric: AP}\n", ""),
+        "learners.random: select.metric: not given; it is what settings and rounds are chosen by",
+    ),
+    "no metric to optimise": (
+        changed("select: {metric: AP}", "fold_dev: none", DRAWN).replace("ridge: ", "mert: "),
+        "learners.mert: select.metric: not given; it is what the learner optimises",
+    ),
+    "the best round without dev lists": (
+        changed("select: {metric: AP}", "fold_dev: none", DRAWN).replace("ridge: ", "prank: {keep: best}"),
+        "learners.prank: select.keep: best needs development lists",
+    ),
+    "a choice on dev lists without any": (
+        changed("{metric: AP}", "{metric: AP}\nfold_dev: none", DRAWN).replace(
+            "ridge: ", "ridge: {select: {choose: dev}, grid: {penalty: [1, 2]}}"
+        ),
+        "learners.ridge: select.choose: dev needs development lists",
+    ),
     "no seeds": (changed("seeds: 2", "seeds: 0"), "seeds: found 0, expected 1 or more"),
     "a share of 0": (CONFIG + "ablation: [0, 50]\n", "ablation: found 0, expected whole percentages"),
     "a share of 120": (CONFIG + "ablation: [50, 120]\n", "ablation: found 120"),

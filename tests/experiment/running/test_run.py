@@ -48,7 +48,7 @@ def test_what_is_there_is_not_done_again_and_new_metrics_are_only_judged(folder)
     assert list(values) == ["AP", "RR", "nDCG@3"]
 
 
-def test_the_number_of_jobs_changes_no_byte(folder):
+def test_the_number_of_jobs_changes_no_byte(folder, processes):
     run("run.yaml", "one", jobs=1)
     run("run.yaml", "two", jobs=2)
     assert tree(folder / "one") == tree(folder / "two")

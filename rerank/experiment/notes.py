@@ -81,7 +81,8 @@ def _nothing_reaches(lists: CandidateLists, metric: str) -> str | None:
     largest = max([float(np.nanmax(lists.labels)), *missed])
     if largest >= least > 0 or largest > least == 0:
         return None
-    more = f"; {metric.partition('@')[0]}(rel=...) sets the least relevant one" if largest > 0 else ""
+    family = metric.partition("@")[0].partition("(")[0]
+    more = f"; {family}(rel=...) sets the least relevant one" if largest > 0 else ""
     return f"the largest label is {largest:g}{more}"
 
 

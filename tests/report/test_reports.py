@@ -10,7 +10,7 @@ from io import StringIO
 import numpy as np
 import pytest
 from evaluation.test_results import two_folds
-from experiment.running.test_run import lists_of
+from experiment.running.conftest import lists_of
 
 from rerank.evaluation.results import Results
 from rerank.evaluation.summary import summarise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -11,9 +12,11 @@ from rerank.data.judge import corpus_value
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import FIRST_BEST
+from rerank.evaluation.resampling import judged_by_any
 from rerank.evaluation.results import Outcome, Results, TestPart
 from rerank.evaluation.rows import Cost
 from rerank.evaluation.significance import SEED
+from rerank.experiment.notes import note_systems
 from rerank.experiment.running.config import SPELLING
 from rerank.experiment.running.folder import Cell, CellRecord, RunFolder, TimingRecord, read_run
 from rerank.metrics.base import parse_all
@@ -75,7 +78,7 @@ def results_of(
         samples=samples,
         level=level,
         seed=seed,
-        notes=(*notes, *why, *_tuned(records, chosen), *_cell_notes(records)),
+        notes=(*notes, *why, *_tuned(records, chosen), *_cell_notes(records), *_odd(parts, systems)),
     )
 
 
@@ -224,3 +227,21 @@ def _cell_notes(records: Records) -> list[str]:
         f"{text} (all rows)" if len(of) == whole > 1 else f"{text} ({some(list(of))})"
         for text, of in rows.items()
     ]
+
+
+def _odd(
+    parts: Sequence[TestPart], systems: Mapping[str, Mapping[int, Sequence[Sequence[Outcome]]]]
+) -> list[str]:
+    """Notes on lists, metrics and rankings that cannot show anything, each with its folds unless in all."""
+    n_judged = sum(int(np.count_nonzero(judged_by_any(part.judges.values()))) for part in parts)
+    folds: dict[str, dict[str, None]] = {}
+    for k, part in enumerate(parts):
+        scores = {row: shares[max(shares)][k][0].scores for row, shares in systems.items()}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            note_systems(part.lists, scores, [judge.name for judge in part.judges.values()], n_judged)
+        for warning in caught:
+            text = str(warning.message).removeprefix(f"{part.lists.source}: ")
+            folds.setdefault(text, {})[part.name] = None
+    every = len(parts)
+    return [text if len(of) == every else f"{text} (fold {some(list(of))})" for text, of in folds.items()]

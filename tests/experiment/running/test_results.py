@@ -10,7 +10,7 @@ from io import StringIO
 
 import numpy as np
 import pytest
-from experiment.running.test_run import CONFIG, lists_of
+from experiment.running.conftest import CONFIG, lists_of
 from scipy import stats
 
 from rerank import ConfigError, DataError, RerankError, save
@@ -157,6 +157,20 @@ def test_a_metric_that_was_tuned_and_is_reported_alone_is_noted(out):
     assert note in results_of(out, ["MAP"]).notes
     assert note not in results_of(out, ["nDCG@3"]).notes
     assert note not in results_of(out).notes
+
+
+def test_what_cannot_show_anything_is_noted(out):
+    assert results_of(out, ["P(rel=3)@1"]).notes == (
+        "nothing is relevant for P(rel=3)@1: the largest label is 2; P(rel=...) sets the least relevant one",
+    )
+    one, other = cells_of(out, row="perceptron", fold="a", share=100), cells_of(out, row="random", fold="a")
+    known = read_run(out).record(one[0])
+    shutil.copy(out / "cells" / one[0].key / "scores.npy", out / "cells" / other[0].key)
+    for cell in other:
+        if cell.key != other[0].key:
+            shutil.copy(out / "cells" / one[0].key / "scores.npy", out / "cells" / cell.key)
+        rewritten(out, cell, values=known.values)
+    assert "perceptron: ranks every list as random does (fold a)" in results_of(out).notes
 
 
 def test_notes_of_cells_name_their_rows(out):

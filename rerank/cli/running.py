@@ -11,7 +11,10 @@ from rerank.cli.common import EXIT_NO, say, verb
 
 @verb
 def run(
-    config: Annotated[str, typer.Argument(metavar="CONFIG", help="A YAML file with learners:.")],
+    config: Annotated[
+        str,
+        typer.Argument(metavar="CONFIG", help="A YAML file with learners: (or with numbers: to regenerate)."),
+    ],
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", metavar="DIR", help="Folder of the results. [runs/NAME]"),
@@ -41,10 +44,19 @@ def run(
     \b
     rerank run configs/ohsumed.yaml --out runs/ohsumed --jobs 2
     """
+    from rerank.config import yaml_values
     from rerank.errors import ConfigError
     from rerank.experiment import Overview
     from rerank.experiment import run as run_experiment
+    from rerank.experiment.reproducing import is_reproduction
 
+    if is_reproduction(yaml_values(config)):
+        others = {"--models": models, "--shard": shard, "--dry-run": dry_run, "--list": list_}
+        for name, given in others.items():
+            if given:
+                raise ConfigError(f"{name}: not used with numbers:, found in {config}")
+        _regenerate(config, out, jobs, task, status)
+        return
     asked = [
         name for name, given in (("--dry-run", dry_run), ("--list", list_), ("--status", status)) if given
     ]
@@ -68,4 +80,31 @@ def run(
     for line in summary.lines():
         say(line)
     if summary.failed:
+        raise typer.Exit(EXIT_NO)
+
+
+def _regenerate(config: str, out: str | None, jobs: int | None, task: int | None, status: bool) -> None:
+    """Print the numbers of a text beside what is found again."""
+    import os
+    import sys
+    from pathlib import Path
+
+    from rerank.errors import ConfigError
+    from rerank.experiment.reproducing import read_reproduction, reproduce
+    from rerank.report.reproduction import print_reproduction
+
+    reproduction = read_reproduction(config)
+    steps = list(reproduction.steps)
+    if status and (jobs is not None or task is not None):
+        raise ConfigError(
+            f"--{'jobs' if task is None else 'task'}: not used with --status, which runs nothing"
+        )
+    if task is not None:
+        if not 1 <= task <= len(steps):
+            raise ConfigError(f"--task: found {task}, expected 1 to {len(steps)}")
+        steps = steps[task - 1 : task]
+    folder = os.path.join("runs", Path(config).stem) if out is None else out
+    rows = reproduce(reproduction, folder, jobs, [] if status else steps)
+    print_reproduction(rows, sys.stdout)
+    if not all(row.good for row in rows):
         raise typer.Exit(EXIT_NO)

@@ -1,143 +1,163 @@
 #!/usr/bin/env python3
 """Learners and other tools on the same lists: quality with intervals, paired tests, CPU seconds of training.
 
-    [RANKLIB_JAR=...] python scripts/bench/ranking.py [FOLDER...] [--out DIR] [--missing nan] [--jobs 1]
-                      [--learners rankboost ...] [--peers lightgbm ...] [--baseline perceptron]
+    [RANKLIB_JAR=...] python scripts/bench/ranking.py [CONFIG...] [--out DIR] [--peers lightgbm ...] [--jobs 1]
 
-Each FOLDER holds train, vali and test (.txt or .txt.gz): the folds of one set, no list in two tests. Without
-one it is OHSUMED's first fold with RERANK_DATA, else lists that are drawn.
-Learners have the grids of configs/ohsumed.yaml (--config), tools those of scripts/ranked_lists/peers.py; the
-best cell on vali by --metric is judged on test. A tool that is not installed is named. Seconds are those of a
-fit with the settings that were chosen, CPU time of one thread, dev lists watched; reading is not counted but
-for RankLib. DIR/cells keeps what each row scored, as in scripts/ohsumed_table.py.
+CONFIG is an experiment of `rerank run` with dev lists; its cells that are missing in DIR are trained. Without
+one it is configs/ohsumed.yaml with RERANK_DATA, else a few learners on lists that are drawn. Further
+experiments on the same test lists add rows: learners that take no missing values, with `missing: zero`, where
+the first one has `missing: nan`. Tools have the grids of scripts/ranked_lists/peers.py; their best cell on dev
+by select.metric is judged on test. A tool that is not installed is named.
 
---missing nan: absent features are missing values, as in LETOR's aggregation sets. LightGBM, XGBoost and the
-learners that accept NaN get NaN, all others 0.
+Seconds are CPU time of one thread, summed over folds, of a fit with the settings that were chosen, dev lists
+watched, and of all fits of the choice; reading is not counted but for RankLib.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import tempfile
+import time
+import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from common import arguments
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from ranked_lists.cells import task_of
-from ranked_lists.experiment import Experiment, read_experiment
-from ranked_lists.peers import JAR, PEERS
-from ranked_lists.report import tables
-from ranked_lists.running import judged_by, run_tasks, tasks_of
+from ranked_lists.peers import JAR, PEERS, run_peer
+from rerank.experiment.running.results import results_of
+from rerank.report.summaries import summary_parts
 
-from rerank import CandidateLists, ConfigError, RerankError
-from rerank.formats import FORMATS
-from rerank.learners.base import LEARNERS
+import rerank
+from rerank import CandidateLists, DataNote, FitError, RerankError
+from rerank.evaluation.results import Outcome, Results
+from rerank.evaluation.summary import summarise
+from rerank.experiment import RunFolder, run
+from rerank.experiment.choosing import OF_SETUP
+from rerank.experiment.running.config import ExperimentConfig, read_experiment
+from rerank.experiment.sources import load_part
+from rerank.experiment.training import fit_inputs, inputs_of_training
+from rerank.parallel import each, using
+from rerank.report.table import show, table
 
 CONFIG = Path(__file__).resolve().parents[2] / "configs" / "ohsumed.yaml"
+DRAWN = """\
+data: {train: train.letor, dev: dev.letor, test: test.letor}
+select: {metric: nDCG-exp@10}
+metrics: [nDCG-exp@10, AP]
+baseline: perceptron
+learners:
+  perceptron: {grid: {margin: [even, uneven], tau: [0, 1]}}
+  ranksvm: {C: dev}
+  rankboost: {rounds: 300}
+"""
+Costs = dict[str, tuple[float, float]]  # CPU seconds of one fit and of the choice, by row
 
 
-def default_folder(place: Path) -> Path:
-    """OHSUMED's first fold, or drawn lists of 15 items with grades 0 to 2: three features of ten know."""
-    shared = os.environ.get("RERANK_DATA")
-    if shared:
-        return Path(shared) / "ohsumed" / "Fold1"
+def drawn_config(place: Path) -> Path:
+    """An experiment on lists of 15 items with grades 0 to 2, which three features of ten know."""
     rng = np.random.default_rng(1)
-    for first, part in ((0, "train"), (300, "vali"), (400, "test")):
+    for first, part in ((0, "train"), (300, "dev"), (400, "test")):
         X = rng.standard_normal((1500, 10)).round(4)
         y = np.clip(np.round(X[:, :3].sum(axis=1) + rng.standard_normal(1500)), 0, 2)
-        lists = CandidateLists.from_arrays(X, y, qid=first + np.repeat(np.arange(100), 15))
-        FORMATS.get("svmlight")().write(lists, str(place / f"{part}.txt"))
-    return place
+        qid = [f"q{first + i}" for i in np.repeat(np.arange(100), 15)]
+        rerank.save(CandidateLists.from_arrays(X, y, qid=qid), str(place / f"{part}.letor"), "svmlight")
+    (place / "drawn.yaml").write_text(DRAWN)
+    return place / "drawn.yaml"
 
 
-def on_folders(experiment: Experiment, folders: Sequence[Path], asked: argparse.Namespace) -> Experiment:
-    """The experiment with other files: {fold} stands for a folder."""
-    suffix = {".txt.gz" if (folder / "test.txt.gz").is_file() else ".txt" for folder in folders}
-    if len(suffix) != 1:
-        raise ConfigError("folders: some files are compressed and some are not")
-    names = {"train": "train", "dev": "vali", "test": "test"}
-    data: dict[str, Any] = {part: "{fold}/" + name + min(suffix) for part, name in names.items()}
-    data |= {"layout": "dense"} if asked.layout == "dense" else {}
-    if asked.missing == "nan":
-        data |= {"missing": "nan", "layout": "dense"}
-    update = {
-        "data": data,
-        "folds": [str(folder) for folder in folders],
-        "select": experiment.select | {"metric": asked.metric},
-        "metrics": list(dict.fromkeys([asked.metric, "AP"])),
-        "baseline": asked.baseline,
-    }
-    return experiment.model_copy(update=update)
+def lists_of(config: ExperimentConfig, fold: str) -> tuple[CandidateLists, CandidateLists, CandidateLists]:
+    """Training, dev and test lists of a fold."""
+    training, judging = config.data.training(fold), config.data.judging(fold)
+    return load_part(training, "train"), load_part(training, "dev"), load_part(judging, "train")
 
 
-def peer_tasks(experiment: Experiment, names: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-    """The tasks of the tools that can run, by fold; the others are named."""
-    found = {}
+def fitted_again(config: ExperimentConfig, folder: RunFolder, row: str) -> tuple[float, float]:
+    """CPU seconds of fits with the settings that a row chose, and of its cells; scores must be the same."""
+    once = whole = 0.0
+    for cell in [cell for cell in folder.cells if cell.row == row and cell.share == 100]:
+        record, timing = folder.record(cell), folder.timing(cell)
+        if record is None or timing is None:
+            raise FitError(f"{row}, fold {cell.fold}: not trained")
+        trained = config.train_config(row, config.data.training(cell.fold), record.seed)
+        chosen = {} if record.choice is None else dict(record.choice.settings)
+        update = {key: chosen.pop(key) for key in OF_SETUP if key in chosen}
+        select = trained.select.model_copy(update={"choose": "none"})
+        learner = trained.learner | chosen
+        again = trained.model_copy(update=update | {"learner": learner, "select": select, "grid": {}})
+        inputs = inputs_of_training(again)
+        started = time.process_time()
+        model = fit_inputs(inputs).model
+        once += time.process_time() - started
+        whole += timing.cpu
+        if not np.array_equal(model.score(folder.test(cell.fold)), folder.scores(cell)):
+            raise FitError(f"{row}, fold {cell.fold}: a second fit with the chosen settings differs")
+    return once, whole
+
+
+def peer_outcome(path: str, fold: str, name: str) -> tuple[Outcome, tuple[float, float]]:
+    """A tool on a fold, and its CPU seconds."""
+    config = read_experiment(path)
+    found = run_peer(name, PEERS[name].grid, str(config.select.metric), lists_of(config, fold))
+    outcome = Outcome(np.array(found["scores"]), chosen=found["settings"], dev=found["chosen_by"])
+    return outcome, (found["seconds"], found["with_choosing"])
+
+
+def with_peers(
+    path: str, folds: Sequence[str], names: Sequence[str], results: Results, costs: Costs
+) -> Results:
+    """The results with a row for each tool that can run; the others are named, and costs are added."""
+    systems = dict(results.systems)
     for name in names:
-        peer = PEERS[name]
-        absent = peer.absent()
+        absent = PEERS[name].absent()
         if absent:
             print(f"{name}: absent ({absent})")
             continue
-        what = {"peer": name, "grid": dict(peer.grid), "metric": experiment.select["metric"]}
-        reading = experiment.reading()
-        found[name] = [task_of(experiment.files(fold), reading, **what) for fold in experiment.folds]
-    return found
-
-
-def print_notes(experiment: Experiment, rows: Sequence[str], peers: Sequence[str]) -> None:
-    """What each row makes of missing values, and other notes."""
-    if experiment.data.get("missing") == "nan":
-        learners = {row: LEARNERS.get(experiment.config(row)["learner"]["name"]) for row in rows}
-        takes = {row: learner.accepts_nan for row, learner in learners.items()}
-        takes |= {name: PEERS[name].missing != 0 for name in peers}
-        print("missing values as NaN:", ", ".join(name for name, nan in takes.items() if nan))
-        print("missing values as 0:", ", ".join(name for name, nan in takes.items() if not nan))
-    for name in peers:
+        found = each(peer_outcome, [(path, fold, name) for fold in folds])
+        systems[name] = {100: tuple((outcome,) for outcome, _ in found)}
+        costs[name] = tuple(np.sum([cost for _, cost in found], axis=0).tolist())
         if PEERS[name].note:
             print(f"{name}: {PEERS[name].note}")
-    print()
+    return replace(results, systems=systems)
 
 
-def run(asked: argparse.Namespace, place: Path) -> None:
-    """Run what was asked for; ``place`` is an empty folder for what is not kept."""
-    folders = asked.folders or [default_folder(place)]
-    os.environ.setdefault("RERANK_DATA", "")  # the configuration names it, these files do not need it
-    experiment = on_folders(read_experiment(asked.config), folders, asked)
-    rows = list(experiment.learners) if asked.learners is None else asked.learners
-    experiment.check_rows(rows)
-    tasks = tasks_of(experiment, rows)
-    peers = peer_tasks(experiment, asked.peers)
-    print_notes(experiment, rows, list(peers))
-    out = asked.out or place / "out"
-    names = [folder.name for folder in folders]
-    records = run_tasks(out / "cells", tasks | peers, names, asked.jobs)
-    tables(out, judged_by(experiment), records)
+def compare(paths: Sequence[str], out: Path, peers: Sequence[str]) -> None:
+    """Run what is missing, and print the tables."""
+    results, costs = None, Costs()
+    for path in paths:
+        config = read_experiment(path)
+        folder = run(config, out / config.name).folder
+        of_config = results_of(folder)
+        costs |= {row: fitted_again(config, folder, row) for row in of_config.systems}
+        if results is None:
+            results = of_config
+        results = replace(results, systems={**of_config.systems, **results.systems})
+    assert results is not None
+    results = with_peers(paths[0], [part.name for part in results.parts], peers, results, costs)
+    rows = [(row, f"{once:.2f}", f"{whole:.2f}") for row, (once, whole) in costs.items()]
+    show([*summary_parts(summarise(results)), "", table(("", "CPU s", "with choosing"), rows)], sys.stdout)
 
 
 def main() -> None:
-    parser = arguments(__doc__ or "", folders=True)
-    parser.add_argument("--out", type=Path, help="folder of cells and tables")
-    parser.add_argument("--config", type=Path, default=CONFIG, help="where learners and their grids are")
-    parser.add_argument("--learners", nargs="*", help="rows of the configuration; all if not given")
+    """Command line."""
+    parser = arguments(__doc__ or "")
+    parser.add_argument("configs", nargs="*", metavar="CONFIG")
+    parser.add_argument("--out", type=Path, help="folder of results")
     parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS))
-    parser.add_argument("--metric", default="nDCG-exp@10")
-    parser.add_argument("--baseline", default="perceptron", help="the row that the others are tested against")
-    parser.add_argument("--missing", choices=("zero", "nan"), default="zero")
-    parser.add_argument("--layout", choices=("auto", "dense"), default="dense")
     parser.add_argument("--jobs", type=int, default=1, help="cells at once")
     asked = parser.parse_args()
     os.environ.setdefault(JAR, "")
     try:
-        with tempfile.TemporaryDirectory() as name:
-            run(asked, Path(name))
+        with tempfile.TemporaryDirectory() as name, using(asked.jobs), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataNote)
+            shared = "RERANK_DATA" in os.environ
+            default = CONFIG if shared else drawn_config(Path(name))
+            compare(asked.configs or [str(default)], asked.out or Path(name), asked.peers)
     except RerankError as error:
         parser.error(str(error))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from conftest import ROOT
 from ranked_lists import peers, ranklib
 from ranked_lists.arrays import arrays_of, explicit_pairs, list_minmax
 from ranked_lists.peers import PEERS, Peer, run_peer
-from small_ranking import ranking_lists, write_folds
+from small_ranking import ranking_lists
 
 import rerank
 from rerank import CandidateLists, DataError
@@ -95,16 +94,35 @@ def test_ranklib_reads_ids_with_a_prefix(tmp_path):
     assert lines[3] == "0 qid:d1 1:7.0 2:7.0"
 
 
-def test_the_benchmark_prints_values_notes_and_costs(bench, tmp_path, monkeypatch, capsys):
-    write_folds(tmp_path, [1])
-    given = [str(tmp_path / "Fold1"), "--out", str(tmp_path / "out"), "--missing", "nan", "--peers"]
-    options = ["--learners", "random", "ridge", "--baseline", "ridge"]
+CONFIG = """\
+data: {train: train.letor, dev: dev.letor, test: test.letor}
+select: {metric: AP}
+metrics: [AP]
+baseline: ridge
+seed: 1
+learners:
+  random:
+  ridge: {grid: {penalty: [0.1, 10]}}
+"""
+
+
+def test_tools_are_rows_beside_those_of_an_experiment(bench, tmp_path, monkeypatch, capsys):
+    for seed, part in enumerate(("train", "dev", "test")):
+        rerank.save(ranking_lists(seed, first=100 * seed), str(tmp_path / f"{part}.letor"), "svmlight")
+    (tmp_path / "small.yaml").write_text(CONFIG)
+    more = CONFIG.replace("random:", "perceptron: {rounds: 2}").replace("baseline: ridge\n", "")
+    (tmp_path / "more.yaml").write_text(more)
+    monkeypatch.setitem(PEERS, "one", Peer(lambda *_, x: lambda part: part.X[:, 0], {"x": [1]}, "numpy"))
     monkeypatch.setenv(peers.JAR, "")
-    monkeypatch.setattr(sys, "argv", ["ranking.py", *given, "ranklib-rankboost", *options])
-    bench.main()
+    bench.compare(
+        [str(tmp_path / "small.yaml"), str(tmp_path / "more.yaml")],
+        tmp_path / "out",
+        ["one", "ranklib-rankboost"],
+    )
     printed = capsys.readouterr().out
     assert "ranklib-rankboost: absent" in printed
-    assert "missing values as NaN: random\n" in printed
-    assert "missing values as 0: ridge\n" in printed
-    assert "x ridge" in printed
-    assert (tmp_path / "out" / "values.tsv").is_file()
+    test = rerank.load(tmp_path / "test.letor")
+    value = rerank.evaluate(test, test.features.column(0), ["AP"])["AP"]
+    rows = [line.split() for line in printed.splitlines()]
+    assert next(row for row in rows if row[:1] == ["one"])[1] == f"{value:.4f}"
+    assert {row[0] for row in rows if len(row) == 3} >= {"random", "ridge", "perceptron", "one"}

@@ -14,10 +14,12 @@ from rerank.errors import ConfigError, RerankError
 from rerank.evaluation.printed import Regenerated, numbers_in, regenerated, same_output, value_of
 from rerank.experiment.reproducing.commands import Done, absent, keep, kept, key_of, run_step
 from rerank.experiment.reproducing.config import Finder, Number, Reproduction, Step
-from rerank.files import os_error
+from rerank.files import os_error, write_lines
 from rerank.parallel import each, using
 from rerank.registry import did_you_mean
 from rerank.renaming import lock
+from rerank.report.record import to_json
+from rerank.report.reproduction import as_json
 from rerank.text import count
 
 
@@ -31,7 +33,7 @@ def reproduce(
 
     Steps run in the folder ``out``/work and what they print is kept in ``out``/steps; a step is run again if
     its commands, the files that they name or the package changed. A step that fails is reported; the others
-    are run all the same.
+    are run all the same. What is returned is also written to ``out``/numbers.json.
 
     Parameters
     ----------
@@ -70,8 +72,9 @@ def reproduce(
             with using(1 if timed else jobs):
                 tasks = [(config.steps[name], work, records / f"{name}.json", keys[name]) for name in names]
                 found |= zip(names, each(_run_and_keep, tasks, threads=True), strict=True)
-    numbers = (_number(number, found[number.step]) for number in config.numbers)
-    return [*_outputs(config, found), *numbers]
+        rows = [*_outputs(config, found), *(_number(one, found[one.step]) for one in config.numbers)]
+        write_lines(str(Path(out) / "numbers.json"), [to_json(as_json(rows)).rstrip("\n")])
+    return rows
 
 
 @contextmanager
@@ -79,6 +82,8 @@ def _place(out: Path, config: Reproduction) -> Iterator[tuple[Path, Path]]:
     """The folders of work and of records in ``out``, held by this process."""
     work, records = out / "work", out / "steps"
     held = None
+    if out.is_dir() and any(out.iterdir()) and not records.is_dir():
+        raise ConfigError(f"{out}: holds something else, expected a new folder")
     try:
         for folder in (work, records):
             folder.mkdir(parents=True, exist_ok=True)

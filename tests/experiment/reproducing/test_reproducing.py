@@ -215,6 +215,19 @@ def test_two_runs_in_one_folder(place):
         os.close(held)
 
 
+def test_results_are_written_as_json(place):
+    verdicts(place)
+    found = json.loads((place / "out" / "numbers.json").read_text())
+    assert [row["verdict"] for row in found["numbers"]] == ["same"] * 3
+
+
+def test_a_folder_with_something_else(place):
+    (place / "out").mkdir()
+    (place / "out" / "experiment.json").write_text("{}")
+    with pytest.raises(ConfigError, match="out: holds something else, expected a new folder"):
+        verdicts(place)
+
+
 def test_an_output_that_is_a_file(place):
     (place / "out").write_text("")
     with pytest.raises(RerankError, match=r"out"):

@@ -1,7 +1,13 @@
-"""LETOR's published results on OHSUMED, by fold, from its spreadsheet."""
+#!/usr/bin/env python3
+"""LETOR's published results on OHSUMED, means over its five folds, as rows beside `rerank report`'s.
+
+RERANK_DATA=... python scripts/published_ohsumed.py [--metrics nDCG-letor@1 AP ...]
+"""
 
 from __future__ import annotations
 
+import argparse
+import os
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,3 +63,24 @@ def _on_test(rows: list[list[str]]) -> dict[str, list[float]]:
             for name, cell in zip(names, cells[1:], strict=False):
                 found.setdefault(name, []).append(float(cell.replace(",", ".")))
     return {name: values for name, values in found.items() if len(values) == len(_FOLDS)}
+
+
+def main() -> None:
+    """Print a row of a Markdown table for each method."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    names = ["nDCG-letor@1", "nDCG-letor@5", "nDCG-letor@10", "AP"]
+    parser.add_argument("--metrics", nargs="+", default=names, choices=METRICS.values(), metavar="METRIC")
+    asked = parser.parse_args()
+    if "RERANK_DATA" not in os.environ:
+        parser.error("RERANK_DATA is not set: it names the folder with ohsumed/")
+    for name, values in published(
+        Path(os.environ["RERANK_DATA"]) / "ohsumed" / "published_results.ods"
+    ).items():
+        means = (sum(values[metric]) / len(values[metric]) for metric in asked.metrics)
+        print(" | ".join([f"| published {name}", *(f"{mean:.4f}".lstrip("0") for mean in means)]) + " |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
 """How steady Algorithms 1 and 2 are: dev F of the last weights and of their mean, round by round.
 
-    python scripts/parse_lists/steadiness.py STORES OUT.tsv [--rounds 20] [--seeds 3]
+    python scripts/parse_steadiness.py STORES OUT.tsv [--rounds 20] [--seeds 3]
 
 STORES holds train.store and dev.store. Pairs are ordinal, margins uneven, tau is 1. Printed are the deviation
 of dev F over the second half of the rounds, averaged over seeds, and that of the last round over seeds.

@@ -1,28 +1,32 @@
-"""The parses as stores with two sets of features, and their division into training and test lists."""
+#!/usr/bin/env python3
+"""The parses of RERANK_DATA as stores, with tree features and with BLLIP's, for configs/parses.yaml.
+
+    RERANK_DATA=... python scripts/parse_stores.py --out DIR
+
+DIR/our/{train,dev,test}.store hold the features of Collins & Koo (2005) with the log probability, those that
+occur in five sentences of train; DIR/bllip/*.store BLLIP's features of the same parses. BLLIP's files count
+brackets without gold's tags: both sets are judged by the counts of the trees. Stores that are there are kept.
+"""
 
 from __future__ import annotations
 
+import argparse
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 import rerank
-from rerank import CandidateLists, DataError
-from rerank.data.folds import folds
-from rerank.data.joining import joined
+from rerank import DataError
 from rerank.experiment import parse_files
 
 PARTS = ("train", "dev", "test")
-FEATURES = ("our", "bllip")  # Collins & Koo's templates with the log probability, and BLLIP's features
-SEED = 1  # of the folds
+FEATURES = ("our", "bllip")
 
 
 def make_stores(data: Path, folder: Path) -> None:
-    """Write folder/FEATURES/PART.store from the parses in ``data``, unless they are there.
-
-    BLLIP's files count brackets without gold's tags; both sets are judged by the counts of the trees.
-    """
+    """Write folder/FEATURES/PART.store from the parses in ``data``, unless they are there."""
     stores = {
         name: {part: folder / name / f"{part}.store" for part in PARTS} for name in (*FEATURES, "trees")
     }
@@ -44,11 +48,17 @@ def make_stores(data: Path, folder: Path) -> None:
         rerank.save(same, str(stores["bllip"][part]))
 
 
-def division(folder: Path, part: str) -> tuple[CandidateLists, CandidateLists]:
-    """Return training and test lists: of "test", or of "K/N", the K-th of N folds over all sentences."""
-    if part == "test":
-        return rerank.load(folder / "train.store"), rerank.load(folder / "test.store")
-    at, n = map(int, part.split("/"))
-    whole = joined([rerank.load(folder / f"{name}.store") for name in PARTS])
-    train, test = folds(whole.n_lists, n, SEED)[at - 1]
-    return whole.subset(train), whole.subset(test)
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, required=True, help="folder of the stores")
+    asked = parser.parse_args()
+    if "RERANK_DATA" not in os.environ:
+        parser.error("RERANK_DATA is not set: it names the folder with parse-nbest/ and parse-bllip/")
+    make_stores(Path(os.environ["RERANK_DATA"]), asked.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Learners and other tools on the same lists: quality with intervals, paired tests, CPU seconds of training.
 
-    [RANKLIB_JAR=...] python scripts/bench/ranking.py [CONFIG...] [--out DIR] [--peers lightgbm ...] [--jobs 1]
+    [RANKLIB_JAR=...] python scripts/bench/ranking.py [CONFIG...] [--out DIR] [--peers lightgbm ...]
 
 CONFIG is an experiment of `rerank run` with dev lists; its cells that are missing in DIR are trained. Without
 one it is configs/ohsumed.yaml with RERANK_DATA, else a few learners on lists that are drawn. Further
-experiments on the same test lists add rows: learners that take no missing values, with `missing: zero`, where
-the first one has `missing: nan`. Tools have the grids of scripts/ranked_lists/peers.py; their best cell on dev
-by select.metric is judged on test. A tool that is not installed is named.
+experiments on the same test lists add rows: learners that take no missing values, with `missing: zero`,
+where the first one has `missing: nan`. Tools have the grids of scripts/ranked_lists/peers.py; their best cell
+on dev by select.metric is judged on test. A tool that is not installed is named.
 
 Seconds are CPU time of one thread, summed over folds, of a fit with the settings that were chosen, dev lists
 watched, and of all fits of the choice; reading is not counted but for RankLib.
@@ -40,8 +40,7 @@ from rerank.evaluation.summary import summarise
 from rerank.experiment import RunFolder, run
 from rerank.experiment.choosing import OF_SETUP
 from rerank.experiment.running.config import ExperimentConfig, read_experiment
-from rerank.experiment.sources import load_part
-from rerank.experiment.training import fit_inputs, inputs_of_training
+from rerank.experiment.training import fit_inputs, inputs_of_training, load_part
 from rerank.parallel import each, using
 from rerank.report.table import show, table
 
@@ -108,9 +107,7 @@ def peer_outcome(path: str, fold: str, name: str) -> tuple[Outcome, tuple[float,
     return outcome, (found["seconds"], found["with_choosing"])
 
 
-def with_peers(
-    path: str, folds: Sequence[str], names: Sequence[str], results: Results, costs: Costs
-) -> Results:
+def with_peers(path: str, names: Sequence[str], results: Results, costs: Costs) -> Results:
     """The results with a row for each tool that can run; the others are named, and costs are added."""
     systems = dict(results.systems)
     for name in names:
@@ -118,7 +115,7 @@ def with_peers(
         if absent:
             print(f"{name}: absent ({absent})")
             continue
-        found = each(peer_outcome, [(path, fold, name) for fold in folds])
+        found = each(peer_outcome, [(path, part.name, name) for part in results.parts])
         systems[name] = {100: tuple((outcome,) for outcome, _ in found)}
         costs[name] = tuple(np.sum([cost for _, cost in found], axis=0).tolist())
         if PEERS[name].note:
@@ -138,7 +135,7 @@ def compare(paths: Sequence[str], out: Path, peers: Sequence[str]) -> None:
             results = of_config
         results = replace(results, systems={**of_config.systems, **results.systems})
     assert results is not None
-    results = with_peers(paths[0], [part.name for part in results.parts], peers, results, costs)
+    results = with_peers(paths[0], peers, results, costs)
     rows = [(row, f"{once:.2f}", f"{whole:.2f}") for row, (once, whole) in costs.items()]
     show([*summary_parts(summarise(results)), "", table(("", "CPU s", "with choosing"), rows)], sys.stdout)
 

@@ -97,7 +97,7 @@ def test_ranklib_reads_ids_with_a_prefix(tmp_path):
 CONFIG = """\
 data: {train: train.letor, dev: dev.letor, test: test.letor}
 select: {metric: AP}
-metrics: [AP]
+metrics: [AP, nDCG@5]
 baseline: ridge
 seed: 1
 learners:

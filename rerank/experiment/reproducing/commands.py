@@ -9,7 +9,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -71,7 +71,7 @@ def key_of(step: Step, work: Path) -> str:
     These are its lines, the sources of the package, the bytes of files and folders that the lines and
     ``needs`` name, and for a script all scripts of its folder, since they import each other.
     """
-    digest = hashlib.sha256(json.dumps([_version.__version__, step.run]).encode())
+    digest = hashlib.sha256(json.dumps([_version.__version__, step.run, step.environment]).encode())
     for path in _tree([PACKAGE], SOURCES):
         digest.update(_entry(path, path.relative_to(PACKAGE)))
     for name in sorted({expanded(need, "") for need in step.needs}):
@@ -109,14 +109,14 @@ def run_step(step: Step, work: Path) -> Done:
     """Run the commands of a step in the folder ``work`` until one fails."""
     done: list[Ran] = []
     for line in step.run:
-        done.append(run_line(line, work))
+        done.append(run_line(line, work, step.environment))
         if done[-1].code:
             last = (done[-1].err.strip() or "no message").splitlines()[-1]
             return Done(tuple(done), f"failed: {line}: exit code {done[-1].code}: {last}")
     return Done(tuple(done))
 
 
-def run_line(line: str, work: Path) -> Ran:
+def run_line(line: str, work: Path, environment: Mapping[str, str]) -> Ran:
     """Run one command: a verb of this package, or a script, by this Python."""
     words = [expanded(word, "") for word in shlex.split(line)]
     start = ["-m", "rerank"] if words[0] == "rerank" else []
@@ -125,7 +125,7 @@ def run_line(line: str, work: Path) -> Ran:
     done = subprocess.run(
         [sys.executable, *start, *words[1:]],
         cwd=work,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "NO_COLOR": "1"},
+        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(paths), "NO_COLOR": "1"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -27,6 +27,7 @@ class Step(Settings):
 
     run: list[str] = setting([], "lines 'rerank VERB ...' and 'python SCRIPT.py ...'")
     needs: list[str] = setting([], "files and folders without which the step is not run; ${NAME} is expanded")
+    environment: dict[str, str] = setting({}, "environment variables of the commands")
 
 
 class Number(Settings):

@@ -110,11 +110,19 @@ def test_needs_are_a_part_of_the_key(place, monkeypatch):
 
 
 def test_a_variable_of_a_command_is_needed(place, monkeypatch):
-    write(place, "values.py]", "'values.py ${PLACE}']").replace("'values", "values")
     write(place, "[python scripts/values.py]", "['python scripts/values.py ${PLACE}']")
     assert verdicts(place)[2] == "not run: PLACE is not set"
     monkeypatch.setenv("PLACE", "a 'b $(c)")
     assert verdicts(place)[2] == "same"
+
+
+def test_a_step_has_variables_of_its_own(place):
+    (place / "scripts" / "values.py").write_text("import os\nprint(os.environ['VALUE'])\n")
+    path = Path(write(place, "[[systems, a b, value]]", "'(\\S+)'"))
+    text = path.read_text()
+    for value, verdict in (("0.25", "same"), ("7", "differs")):
+        path.write_text(text.replace("values.py]", f"values.py], environment: {{VALUE: '{value}'}}"))
+        assert verdicts(place)[2] == verdict
 
 
 def test_a_failure_is_reported_and_the_others_run(place):

@@ -30,8 +30,6 @@ from common import arguments
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from ranked_lists.peers import JAR, PEERS, run_peer
-from rerank.experiment.running.results import results_of
-from rerank.report.summaries import summary_parts
 
 import rerank
 from rerank import CandidateLists, DataNote, FitError, RerankError
@@ -40,8 +38,10 @@ from rerank.evaluation.summary import summarise
 from rerank.experiment import RunFolder, run
 from rerank.experiment.choosing import OF_SETUP
 from rerank.experiment.running.config import ExperimentConfig, read_experiment
+from rerank.experiment.running.results import results_of
 from rerank.experiment.training import fit_inputs, inputs_of_training, load_part
 from rerank.parallel import each, using
+from rerank.report.summaries import summary_parts
 from rerank.report.table import show, table
 
 CONFIG = Path(__file__).resolve().parents[2] / "configs" / "ohsumed.yaml"

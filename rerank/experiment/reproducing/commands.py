@@ -5,18 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rerank import _version
 from rerank.config import expanded
 from rerank.errors import ConfigError
-from rerank.experiment.reproducing.config import Step
+from rerank.experiment.reproducing.config import Step, command_of
 from rerank.files import write_lines
 
 PACKAGE = Path(_version.__file__).parent
@@ -71,15 +70,14 @@ def key_of(step: Step, work: Path) -> str:
     These are its lines, the sources of the package, the bytes of files and folders that the lines and
     ``needs`` name, and for a script all scripts of its folder, since they import each other.
     """
-    digest = hashlib.sha256(json.dumps([_version.__version__, step.run, step.environment]).encode())
+    digest = hashlib.sha256(json.dumps([_version.__version__, step.run]).encode())
     for path in _tree([PACKAGE], SOURCES):
         digest.update(_entry(path, path.relative_to(PACKAGE)))
     for name in sorted({expanded(need, "") for need in step.needs}):
         for path in _tree([Path(name)]):
             digest.update(_entry(path, path))
     for line in step.run:
-        words = shlex.split(line)
-        for word in words[1:]:
+        for word in command_of(line)[1][1:]:
             top = work / Path(word).parts[0] if word and not os.path.isabs(word) else None
             if top is None or not top.is_symlink() or not (work / word).exists():
                 continue  # an option, or a file that a command writes
@@ -109,23 +107,24 @@ def run_step(step: Step, work: Path) -> Done:
     """Run the commands of a step in the folder ``work`` until one fails."""
     done: list[Ran] = []
     for line in step.run:
-        done.append(run_line(line, work, step.environment))
+        done.append(run_line(line, work))
         if done[-1].code:
             last = (done[-1].err.strip() or "no message").splitlines()[-1]
             return Done(tuple(done), f"failed: {line}: exit code {done[-1].code}: {last}")
     return Done(tuple(done))
 
 
-def run_line(line: str, work: Path, environment: Mapping[str, str]) -> Ran:
+def run_line(line: str, work: Path) -> Ran:
     """Run one command: a verb of this package, or a script, by this Python."""
-    words = [expanded(word, "") for word in shlex.split(line)]
+    variables, words = command_of(line)
+    words = [expanded(word, "") for word in words]
     start = ["-m", "rerank"] if words[0] == "rerank" else []
     paths = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     started = time.monotonic()
     done = subprocess.run(
         [sys.executable, *start, *words[1:]],
         cwd=work,
-        env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(paths), "NO_COLOR": "1"},
+        env={**os.environ, **variables, "PYTHONPATH": os.pathsep.join(paths), "NO_COLOR": "1"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

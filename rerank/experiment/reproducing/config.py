@@ -22,12 +22,14 @@ from rerank.settings import Settings, setting
 Finder = str | list[str | int]
 
 
+_ASSIGNED = re.compile(r"[A-Z_][A-Z0-9_]*=")
+
+
 class Step(Settings):
     """Commands that are run one after the other, and what they need."""
 
-    run: list[str] = setting([], "lines 'rerank VERB ...' and 'python SCRIPT.py ...'")
+    run: list[str] = setting([], "lines 'rerank VERB ...' and 'python SCRIPT.py ...', after NAME=VALUE")
     needs: list[str] = setting([], "files and folders without which the step is not run; ${NAME} is expanded")
-    environment: dict[str, str] = setting({}, "environment variables of the commands")
 
 
 class Number(Settings):
@@ -169,9 +171,16 @@ def _faults_of_number(number: Number, config: Reproduction) -> Iterator[str]:
                 yield f"{where}: find: {finder}: found {groups} groups, expected one"
 
 
+def command_of(line: str) -> tuple[dict[str, str], list[str]]:
+    """Return the variables (NAME=VALUE) before a command, and its words; ValueError for an open quotation."""
+    words = shlex.split(line)
+    n = next((i for i, word in enumerate(words) if not _ASSIGNED.match(word)), len(words))
+    return {name: value for name, _, value in (word.partition("=") for word in words[:n])}, words[n:]
+
+
 def _command_faults(line: str) -> Iterator[str]:
     try:
-        words = shlex.split(line)
+        _, words = command_of(line)
     except ValueError as error:
         yield str(error).lower()
         return

@@ -116,12 +116,12 @@ def test_a_variable_of_a_command_is_needed(place, monkeypatch):
     assert verdicts(place)[2] == "same"
 
 
-def test_a_step_has_variables_of_its_own(place):
+def test_a_command_has_variables_of_its_own(place):
     (place / "scripts" / "values.py").write_text("import os\nprint(os.environ['VALUE'])\n")
     path = Path(write(place, "[[systems, a b, value]]", "'(\\S+)'"))
     text = path.read_text()
     for value, verdict in (("0.25", "same"), ("7", "differs")):
-        path.write_text(text.replace("values.py]", f"values.py], environment: {{VALUE: '{value}'}}"))
+        path.write_text(text.replace("[python scripts/values", f"[VALUE={value} python scripts/values"))
         assert verdicts(place)[2] == verdict
 
 

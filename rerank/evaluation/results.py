@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
+from rerank.data.shared import check_apart
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import FIRST_BEST
@@ -324,7 +325,7 @@ def _checked(system: str, scores: npt.ArrayLike, n_items: int, where: str = "") 
 
 
 def _check_parts(parts: Sequence[TestPart]) -> None:
-    """Raise DataError if parts have other metrics, or nothing is judged."""
+    """Raise DataError if parts have other metrics, share a list, or nothing is judged."""
     if not parts:
         raise DataError("results need one part of test lists at least")
     for part in parts:
@@ -339,28 +340,7 @@ def _check_parts(parts: Sequence[TestPart]) -> None:
                 )
     if not any(judge.judged.any() for part in parts for judge in part.judges.values()):
         raise DataError(f"{parts[0].lists.source}: no list has a judged item")
-    _check_apart(parts)
-
-
-def _check_apart(parts: Sequence[TestPart]) -> None:
-    """Raise DataError if a list is in two parts, recognised by its id, or without ids by the whole part."""
-    seen: dict[str, str] = {}
-    prints: dict[str, str] = {}
-    for part in parts if len(parts) > 1 else ():
-        ids = set(part.lists.list_ids or ())
-        shared = sorted(ids & seen.keys())
-        if shared:
-            raise DataError(
-                f"list {shared[0]!r} is in the test lists of folds {seen[shared[0]]} and {part.name} "
-                f"({count(len(shared), 'such list')}); tests over folds need every list once"
-            )
-        seen |= dict.fromkeys(ids, part.name)
-        earlier = prints.setdefault(part.lists.fingerprint(), part.name)
-        if earlier != part.name:
-            raise DataError(
-                f"folds {earlier} and {part.name} have the same test lists; tests over folds need every list "
-                "once"
-            )
+    check_apart([part.name for part in parts], [part.lists for part in parts])
 
 
 def _check_outcomes(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rerank.data.shared import shared_ids
 from rerank.evaluation.evaluate import FIRST_BEST, MetricInfo, gap_of
 from rerank.evaluation.pairs import Pair, pairs_of, plain
 from rerank.evaluation.resampling import Resampled, judged_by_any
@@ -223,7 +224,7 @@ def summarise(results: Results, *, all_pairs: bool = False) -> Summary:
         results.level,
         results.seed,
         metrics,
-        (*results.notes, *_notes(metrics, folds)),
+        (*results.notes, *_notes(metrics, folds), *_id_note(results)),
     )
 
 
@@ -313,3 +314,10 @@ def _notes(metrics: Mapping[str, MetricSummary], folds: Sequence[FoldSize]) -> l
             if lacking and len(left_out) < len(folds):
                 notes.append(f"{typed}: {name} has no value in a fold, so that there is no mean")
     return notes
+
+
+def _id_note(results: Results) -> list[str]:
+    """A note if folds have equal ids: these lists were found to differ, or the results had been refused."""
+    n = sum(1 for _ in shared_ids([part.lists for part in results.parts]))
+    what = "list id is", "list ids are"
+    return [f"{count(n, *what)} in several folds, with other contents: taken as different lists"] if n else []

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from rerank.data.columns.strings import StringColumn
+from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import FIRST_BEST, evaluate
 from rerank.evaluation.results import Outcome, Results, TestPart
+from rerank.evaluation.summary import summarise
 from rerank.metrics.base import parse
 
 
@@ -128,12 +132,30 @@ def test_a_baseline_of_first_best_needs_an_order():
         Results.of_systems(lists, {FIRST_BEST: np.zeros(4)}, ["AP"])
 
 
-def test_a_list_in_two_folds_is_refused():
-    for ids, message in ((True, r"list 'f0-0' is in the test lists of folds 1 and 2 \(6 such lists\)"),
-                         (False, "folds 1 and 2 have the same test lists")):  # fmt: skip
-        parts = tuple(TestPart.of(name, fold_lists(0, ids=ids), ["AP"]) for name in "12")
-        with pytest.raises(DataError, match=message):
-            Results("r", parts, {})
+@pytest.mark.parametrize("ids", [True, False])
+def test_a_list_in_two_folds_is_refused(ids):
+    message = "list 'f0-0' is in the lists of folds 1 and 2;" if ids else "have the same lists"
+    parts = tuple(TestPart.of(name, fold_lists(0, ids=ids), ["AP"]) for name in "12")
+    with pytest.raises(DataError, match=message):
+        Results("r", parts, {})
+
+
+def test_one_list_that_is_in_two_folds_is_enough():
+    first, second = fold_lists(0), fold_lists(1)
+    mixed = joined([second, first.subset([3])])
+    parts = (TestPart.of("1", first, ["AP"]), TestPart.of("2", mixed, ["AP"]))
+    with pytest.raises(DataError, match="list 'f0-3' is in the lists of folds 1 and 2;"):
+        Results("r", parts, {})
+
+
+def test_folds_may_number_their_lists_alike():
+    lists = [replace(fold_lists(k), list_ids=StringColumn.from_strings("abcdef")) for k in (0, 1)]
+    parts = tuple(TestPart.of(str(k), part, ["AP"]) for k, part in enumerate(lists))
+    results = Results("r", parts, {}, samples=5)
+    assert results.list_keys()[5:7] == [("0", "f"), ("1", "a")]
+    assert summarise(results).notes == (
+        "6 list ids are in several folds, with other contents: taken as different lists",
+    )
 
 
 def test_rows_that_do_not_fit_are_refused():

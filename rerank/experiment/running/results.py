@@ -60,7 +60,7 @@ def results_of(
     run = folder if isinstance(folder, RunFolder) else read_run(folder)
     records, notes = _complete(run)
     chosen = tuple(run.config.metrics if metrics is None else parse_all(metrics))
-    parts = tuple(TestPart.of(fold, run.test(fold), chosen) for fold in run.config.folds)
+    parts = _parts(run, chosen)
     prints = {part.name: part.lists.fingerprint() for part in parts}
     systems: dict[str, dict[int, tuple[tuple[Outcome, ...], ...]]] = {}
     for row, cells in records.items():
@@ -102,6 +102,19 @@ def costs_of(folder: RunFolder | str | os.PathLike[str], rows: Sequence[str], sh
             cpu, fit, seconds = (sum(getattr(one, key) for one in known) for key in ("cpu", "fit", "seconds"))
             found.append(Cost(row, len(known), cpu, fit, seconds, max(one.peak_mb for one in known)))
     return found
+
+
+def _parts(run: RunFolder, metrics: Sequence[str]) -> tuple[TestPart, ...]:
+    """The test lists of each fold; DataError with the folder if a metric cannot judge them."""
+    parts = []
+    for fold in run.config.folds:
+        lists = run.test(fold)
+        try:
+            parts.append(TestPart.of(fold, lists, metrics))
+        except DataError as error:
+            why = str(error).removeprefix(f"{lists.source}: ").partition(";")[0]
+            raise DataError(f"{run.path}: test lists of fold {fold}: {why}") from None
+    return tuple(parts)
 
 
 Records = Mapping[str, Sequence[tuple[Cell, CellRecord]]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,7 +16,7 @@ from rerank.data.folds import folds
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import copy_groups
 from rerank.data.store import write_store
-from rerank.errors import ConfigError, DataNote, RerankError
+from rerank.errors import ConfigError, RerankError
 from rerank.experiment.running.config import ExperimentConfig
 from rerank.experiment.running.folder import DATA
 from rerank.experiment.running.locks import locked
@@ -25,7 +24,6 @@ from rerank.experiment.training import load_part
 from rerank.files import os_error
 from rerank.metrics.base import prepare_all
 from rerank.reading import DataSection, Reading, paths_of
-from rerank.tasks import Note, hearing
 
 _NOT_RESULTS = ("cli", "report", "docs")  # folders of this package that decide no result
 _SOURCES = (".py", ".pyx", ".pxd")
@@ -147,6 +145,9 @@ def parts_of(config: ExperimentConfig) -> Parts:
         for key, stored in (("train", train), ("dev", dev)):
             if stored is not None and set(test.files) & set(stored.files):
                 raise ConfigError(f"{config.path}: data.test: the same file as data.{key}, fold {fold}")
+        same = next((other for other, one in found.folds.items() if one.test == test), None)
+        if same is not None:
+            raise ConfigError(f"{config.path}: folds: {same!r} and {fold!r} have the same test lists")
         found.folds[fold] = FoldParts((train,), dev, test)
     return found
 
@@ -202,8 +203,8 @@ def _digests(given: str | Sequence[str] | None) -> list[str]:
     return [digest_of_file(path) for path in paths]
 
 
-def make_stores(folder: str, making: Making, metrics: Sequence[str]) -> list[str]:
-    """Write the stores that are not there; return the notes of reading.
+def make_stores(folder: str, making: Making, metrics: Sequence[str]) -> None:
+    """Write the stores that are not there.
 
     Parameters
     ----------
@@ -217,19 +218,17 @@ def make_stores(folder: str, making: Making, metrics: Sequence[str]) -> list[str
         If the files cannot be read, are too few for the folds, or cannot be judged.
     """
     with locked(folder, making.names[0], wait=True):
-        places = {name: os.path.join(folder, DATA, name) for name in making.names}
         if making.is_made(folder):
-            return []
-        with hearing() as notes:
-            lists = load_part(making.data, "train")
-            if _names(_content(making.data)[0], len(making.names), making.seed) != making.names:
-                raise RerankError(f"{lists.source}: changed while it was read; run again")
-            if making.judged:
-                prepare_all(lists, metrics)
-            for place, part in zip(places.values(), _cut(lists, making), strict=True):
-                if not os.path.isdir(place):
-                    _write(part, place)
-    return notes_of(notes)
+            return
+        lists = load_part(making.data, "train")
+        if _names(_content(making.data)[0], len(making.names), making.seed) != making.names:
+            raise RerankError(f"{lists.source}: changed while it was read; run again")
+        if making.judged:
+            prepare_all(lists, metrics)
+        for name, part in zip(making.names, _cut(lists, making), strict=True):
+            place = os.path.join(folder, DATA, name)
+            if not os.path.isdir(place):
+                _write(part, place)
 
 
 def _write(lists: CandidateLists, place: str) -> None:
@@ -237,14 +236,6 @@ def _write(lists: CandidateLists, place: str) -> None:
         write_store(lists, place)
     except OSError as error:
         raise os_error(place, error) from None
-
-
-def notes_of(heard: Iterable[Note]) -> list[str]:
-    """Return the texts of the notes among warnings, each once; the other warnings are issued again."""
-    for text, category, file, line in heard:
-        if not issubclass(category, DataNote):
-            warnings.warn_explicit(text, category, file, line)
-    return list(dict.fromkeys(text for text, category, *_ in heard if issubclass(category, DataNote)))
 
 
 def _cut(lists: CandidateLists, making: Making) -> Iterable[CandidateLists]:

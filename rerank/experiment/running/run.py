@@ -155,9 +155,7 @@ def _make_stores(plan: Plan, folder: RunFolder, cells: Sequence[Cell]) -> None:
     tasks = [
         (folder.path, making, plan.config.metrics) for making in makings if not making.is_made(folder.path)
     ]
-    for notes in parallel.each(make_stores, tasks):
-        for note in notes:
-            warnings.warn(note, DataNote, stacklevel=3)
+    parallel.each(make_stores, tasks)
 
 
 def _do(plan: Plan, folder: RunFolder, cells: Sequence[Cell], models: bool, summary: RunSummary) -> None:

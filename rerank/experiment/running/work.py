@@ -7,7 +7,8 @@ import platform
 import resource
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -24,7 +25,7 @@ from rerank.data.overlap import sketch
 from rerank.data.selection import selected
 from rerank.data.store import read_store
 from rerank.data.types import Floats
-from rerank.errors import RerankError
+from rerank.errors import DataNote, RerankError
 from rerank.experiment.importance import LINEAR, standardised_weights
 from rerank.experiment.notes import note_trained_on
 from rerank.experiment.running.folder import (
@@ -42,7 +43,7 @@ from rerank.experiment.running.folder import (
     read_scores_file,
 )
 from rerank.experiment.running.locks import locked
-from rerank.experiment.running.parts import code_digest, notes_of
+from rerank.experiment.running.parts import code_digest
 from rerank.experiment.training import TrainInputs, fit_inputs, inputs_of_training
 from rerank.files import atomic_write, os_error
 from rerank.metrics.base import parse_all, prepare_all
@@ -52,7 +53,7 @@ from rerank.placing import placing
 from rerank.records import Record
 from rerank.renaming import sync
 from rerank.report.record import to_json
-from rerank.tasks import hearing
+from rerank.tasks import Note, hearing
 
 _MOST_WEIGHTS = 50
 
@@ -168,7 +169,7 @@ def _train_and_judge(work: Work) -> list[str]:
         trained = train(work.config, work.share)
         test = work.test.open()
         scores, values = judge(trained.model, trained.inputs, test, work.test)
-    notes = _renamed(notes_of(heard), work.names)
+    notes = _renamed(_notes_of(heard), work.names)
     record = _record(work, trained, test, values, notes)
     timing = TimingRecord(
         seconds=round(time.perf_counter() - started, 4),
@@ -308,6 +309,14 @@ def _write_cell(work: Work, record: CellRecord, scores: Floats, model: Model) ->
                 sync(file.fileno())
         if work.keep_model:
             model.save(os.path.join(part.path, MODEL))
+
+
+def _notes_of(heard: Iterable[Note]) -> list[str]:
+    """Return the texts of the notes among warnings, each once; the other warnings are issued again."""
+    for text, category, file, line in heard:
+        if not issubclass(category, DataNote):
+            warnings.warn_explicit(text, category, file, line)
+    return list(dict.fromkeys(text for text, category, *_ in heard if issubclass(category, DataNote)))
 
 
 def _renamed(notes: Sequence[str], names: Mapping[str, str]) -> list[str]:

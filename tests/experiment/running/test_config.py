@@ -172,6 +172,12 @@ def test_a_mistake_is_one_line_with_file_and_key(name, folder, rerank):
     assert not list((folder / "out").glob("cells/*"))
 
 
+def test_folds_with_the_same_test_lists_are_refused(folder, rerank):
+    (folder / "foldb" / "test.letor").write_bytes((folder / "folda" / "test.letor").read_bytes())
+    result = rerank("run", "run.yaml", "--out", "out", code=2)
+    assert result.err == "rerank: run.yaml: folds: 'a' and 'b' have the same test lists\n"
+
+
 def test_a_comparison_given_to_train_is_for_run(folder, rerank):
     result = rerank("train", "run.yaml", "--out", "m", code=2)
     assert "run.yaml: learners: a comparison of several learners is for 'rerank run'" in result.err

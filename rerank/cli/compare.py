@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import verb
-from rerank.cli.evaluate import Json, Metrics, NoRelevant, Samples, Seed, Ties
+from rerank.cli.evaluate import Html, Json, Metrics, NoRelevant, Samples, Seed, Ties
 from rerank.cli.options import reads
 from rerank.reading import Reading
 
@@ -26,6 +26,7 @@ def compare(
     metric: Metrics = None,
     ties: Ties = None,
     no_relevant: NoRelevant = "zero",
+    html: Html = None,
     json: Json = False,
     samples: Samples = 1000,
     seed: Seed = 12345,
@@ -46,6 +47,7 @@ def compare(
         data,
         scores,
         metric,
+        html=html,
         reading=reading,
         ties=ties,
         no_relevant=no_relevant,

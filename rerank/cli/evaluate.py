@@ -28,6 +28,14 @@ NoRelevant = Annotated[
         "--no-relevant", metavar="zero|skip|one", help="The value of a list without a relevant item."
     ),
 ]
+Html = Annotated[
+    str | None,
+    typer.Option(
+        "--html",
+        metavar="FILE",
+        help="Write a page of tables, figures and single lists (needs rerank[report]).",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="JSON in place of the table.")]
 Samples = Annotated[
     int, typer.Option("--samples", metavar="N", min=1, help="Bootstrap samples of the lists.")
@@ -66,6 +74,7 @@ def evaluate(
     per_list: Annotated[
         str | None, typer.Option("--per-list", metavar="FILE", help="Write the values of each list (TSV).")
     ] = None,
+    html: Html = None,
     json: Json = False,
     samples: Samples = 1000,
     seed: Seed = 12345,
@@ -88,6 +97,7 @@ def evaluate(
         metric,
         baseline=baseline,
         per_list=per_list,
+        html=html,
         reading=reading,
         ties=ties,
         no_relevant=no_relevant,

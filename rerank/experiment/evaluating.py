@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rerank.data.class_lists import read_predictions
@@ -13,6 +13,7 @@ from rerank.errors import ConfigError
 from rerank.evaluation import evaluate as evaluation
 from rerank.evaluation.compare import Comparisons, compare_all
 from rerank.evaluation.evaluate import Evaluation
+from rerank.evaluation.results import Results
 from rerank.experiment.classes import (
     DEFAULT,
     has_classes,
@@ -22,11 +23,11 @@ from rerank.experiment.classes import (
     reading_for,
 )
 from rerank.experiment.notes import note_evaluation, note_systems
-from rerank.experiment.outputs import check_outputs
+from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.sources import Data, as_lists, inputs_of, read_lists, scores_of
 from rerank.files import write_lines
 from rerank.reading import Reading
-from rerank.report import record
+from rerank.report import page, record
 
 
 def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
@@ -169,6 +170,7 @@ def evaluate_files(
     *,
     baseline: str | None = None,
     per_list: str | None = None,
+    html: str | None = None,
     reading: Reading | None = None,
     **options: Any,
 ) -> Evaluation:
@@ -182,11 +184,13 @@ def evaluate_files(
     metrics : names; None = ``default_metrics``.
     baseline : the score file that the others are tested against; it need not be among ``paths``.
     per_list : file for the values of each list (TSV), "-" = standard output.
+    html : file for the page of ``rerank.report.page``.
     reading : how the file is read.
     options : of ``rerank.evaluation.evaluate.evaluate``.
     """
-    if per_list is not None:
-        check_outputs({"--per-list": per_list}, inputs_of(data, reading, *paths, baseline))
+    if html is not None and options.get("replicas"):
+        raise ConfigError("--html shows each score file as a system of its own; leave out --replicas")
+    _check_outputs(per_list, html, inputs_of(data, reading, *paths, baseline))
     names = list(paths)
     if baseline is not None and baseline not in names:
         names.insert(0, baseline)
@@ -194,8 +198,12 @@ def evaluate_files(
     found = evaluation.evaluate(lists, systems, chosen, baseline=baseline, **options)
     if lists.classes is None:  # others were reported when they were read
         note_evaluation(lists, systems, found)
-    if per_list is not None:
-        write_lines(per_list, (line.rstrip("\n") for line in record.per_list_tsv(found.per_list())))
+    with all_or_none():
+        if per_list is not None:
+            write_lines(per_list, (line.rstrip("\n") for line in record.per_list_tsv(found.per_list())))
+        if html is not None:
+            options.pop("replicas", None)
+            page.write_page(Results.of_systems(lists, systems, chosen, baseline=baseline, **options), html)
     return found
 
 
@@ -204,6 +212,7 @@ def compare_files(
     paths: Sequence[str],
     metrics: Sequence[str] | None = None,
     *,
+    html: str | None = None,
     reading: Reading | None = None,
     **options: Any,
 ) -> Comparisons:
@@ -212,13 +221,26 @@ def compare_files(
     Parameters
     ----------
     data, paths, metrics, reading : as for ``evaluate_files``.
+    html : file for the page of ``rerank.report.page``; its figures compare the others with the first path.
     options : of ``rerank.evaluation.compare.compare_all``.
     """
+    _check_outputs(None, html, inputs_of(data, reading, *paths))
     lists, chosen, systems = _read_systems(data, paths, metrics, reading)
     found = compare_all(lists, systems, chosen, **options)
     if lists.classes is None:  # others were reported when they were read
         note_systems(lists, systems, list(found.pairs), found.n_lists - found.unjudged)
+    if html is not None:
+        results = Results.of_systems(lists, systems, chosen, baseline=next(iter(systems)), **options)
+        page.write_page(results, html, all_pairs=True)
     return found
+
+
+def _check_outputs(per_list: str | None, html: str | None, inputs: Iterable[str]) -> None:
+    """Raise ConfigError or RerankError if an output could not be written; for use before long work."""
+    outputs = {"--per-list": per_list, "--html": html}
+    check_outputs({option: path for option, path in outputs.items() if path is not None}, inputs)
+    if html is not None:
+        page.check_page(html)
 
 
 def _read_systems(

@@ -36,6 +36,8 @@ INPUTS = [
     "eval {test.letor} {scores} --per-list OUT",
     "eval test.letor --baseline {scores} --per-list OUT",
     "eval {dev.nbest} --refs {dev.ref} --per-list OUT",
+    "eval {test.letor} --baseline {scores} --html OUT",
+    "compare {test.letor} {scores} other --html OUT",
     "convert {train.letor} OUT --to svmlight",
     "convert {s.store} OUT --to store",
     "convert {dev.nbest} --merge {more.nbest} OUT --to moses",

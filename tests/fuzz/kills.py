@@ -46,7 +46,7 @@ VERBS = {
     "train seeds": "train --data {x}.letor -m AP --set rounds=2 --seeds 3 --out m.{{seed}} --curve c",
     "predict": "predict {x}.model a.letor --out scores",
     "predict gz": "predict {x}.model a.letor --as table --out table.gz",
-    "eval": "eval {x}.letor {x}.scores -m AP --samples 2 --per-list p",
+    "eval": "eval {x}.letor {x}.scores -m AP --samples 2 --per-list p --html p.html",
     "convert": "convert {x}.letor out.letor",
     "convert store": "convert {x}.letor out.store",
     "append": "append {x}.letor s={x}.scores --out out.store",

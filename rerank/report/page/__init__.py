@@ -28,7 +28,7 @@ def check_page(path: str) -> None:
     ConfigError
         If matplotlib or jinja2 is not installed, or ``path`` is not the name of a page.
     """
-    if path != "-" and Path(path).suffix.lower() not in _SUFFIXES:
+    if Path(path).suffix.lower() not in _SUFFIXES:
         raise ConfigError(f"{path}: the page is HTML, expected a name that ends in .html")
     require_matplotlib()
     try:
@@ -45,7 +45,7 @@ def write_page(results: Results | Sequence[Results], path: str, *, all_pairs: bo
     results, all_pairs
         As for ``page_text``.
     path : str
-        The file, "-" = standard output.
+        The file, whose name ends in .html.
 
     Raises
     ------

@@ -1,0 +1,89 @@
+"""``--html`` of eval and compare: the page beside the table, faults before long work."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from small_pages import Page
+
+from rerank.experiment import compare_files, evaluate_files
+from rerank.reading import Reading
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("jinja2")
+
+ASKED = ("-m", "RR", "-m", "P@1", "--samples", "20")
+
+
+@pytest.fixture
+def scored(rerank, work):
+    """Two score files of the tiny test lists."""
+    for name, seed in (("a", 1), ("b", 2)):
+        rerank("train", "--data", "train.letor", "--set", f"rounds={seed}", "--out", "model")
+        rerank("predict", "model", "test.letor", "--out", f"{name}.scores")
+    return work
+
+
+def test_eval_writes_the_page_and_prints_the_same_table(rerank, scored):
+    asked = ("eval", "test.letor", "a.scores", "b.scores", "-b", "a.scores", "--first-best", "input", *ASKED)
+    plain = rerank(*asked)
+    assert rerank(*asked, "--html", "page.html").out == plain.out
+    text = (scored / "page.html").read_text()
+    page = Page(text)
+    assert page.headings[0] == (1, "test.letor")
+    assert "baseline a.scores" in page.text
+    assert "Value by number of candidates" in page.text
+    found = evaluate_files(
+        "test.letor",
+        ["a.scores", "b.scores"],
+        ["RR", "P@1"],
+        baseline="a.scores",
+        html="again.html",
+        reading=Reading(first_best="input"),
+        samples=20,
+    )
+    assert (scored / "again.html").read_text() == text
+    result = found.systems["b.scores"]["RR"]
+    assert f"{result.wins} / {result.ties} / {result.losses}" in page.text
+    assert result.ci is not None
+    assert "{:.4f} to {:.4f}".format(*result.ci) in page.text
+
+
+def test_compare_shows_every_two_systems(rerank, scored):
+    asked = ("compare", "test.letor", "a.scores", "b.scores", *ASKED)
+    plain = rerank(*asked)
+    assert rerank(*asked, "--html", "page.html").out == plain.out
+    page = Page((scored / "page.html").read_text())
+    assert "Every two systems by RR" in page.text
+    found = compare_files("test.letor", ["a.scores", "b.scores"], ["RR"], samples=20)
+    (pair,) = found.pairs["RR"]
+    shown = f"{pair.difference:+.4f}".replace("-", "−")
+    assert shown in page.text
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--html", "page.pdf"], "expected a name that ends in .html"),
+        (["--html", "-"], "expected a name that ends in .html"),
+        (["--html", "absent/page.html"], "absent"),
+        (["--html", "p.html", "--per-list", "p.html"], "is the output of --per-list"),
+        (["--html", "page.html", "--replicas"], "leave out --replicas"),
+    ],
+)
+def test_faults_are_found_before_anything_is_read(rerank, work, more, message):
+    error = rerank("eval", "no-such-lists", "a", "b", *more, code=2).err
+    assert message in error
+    assert not re.search(r"no-such-lists", error)
+    assert not list(work.glob("*.html"))
+
+
+def test_classes_have_a_page(rerank, work):
+    (work / "examples.txt").write_text("".join(f"{'ab'[i % 2]} 1:{i}\n" for i in range(8)))
+    (work / "x").write_text("a\n" * 8)
+    (work / "y").write_text("".join(f"{'ab'[i % 2]}\n" for i in range(8)))
+    rerank("eval", "examples.txt", "x", "y", "-b", "x", "--classes", "--samples", "9", "--html", "page.html")
+    page = Page((work / "page.html").read_text())
+    assert "zero-one (lower is better)" in page.text
+    assert "Differences by list" in page.text

@@ -64,7 +64,7 @@ def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
         raise ConfigError(f"--tag: found {tag!r}, expected a word without blanks")
     last = np.float32(np.inf)
     by_id = resolve_ties(lists, None) == "trec"
-    order = _trec_ranking(lists, scores) if by_id else ranking(lists, scores)
+    order = trec_ranking(lists, scores) if by_id else ranking(lists, scores)
     for list_id, item, rank, score in _ranked(lists, scores, order):
         for what, text in (("list", list_id), ("item", item)):
             if not text or any(char.isspace() for char in text):
@@ -88,8 +88,8 @@ def best_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]
         yield column[int(item)]
 
 
-def _trec_ranking(lists: CandidateLists, scores: Floats) -> Index:
-    """Items (n_items) list by list as trec_eval orders them; their ids are unique in each list."""
+def trec_ranking(lists: CandidateLists, scores: Floats) -> Index:
+    """Return items (n_items) list by list as trec_eval orders them; their ids are unique in each list."""
     assert lists.item_ids is not None
     with np.errstate(over="ignore"):  # beyond float32 is infinite for trec_eval too
         low = scores.astype(np.float32)

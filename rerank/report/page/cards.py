@@ -16,6 +16,7 @@ from rerank.evaluation.summary import MetricSummary
 from rerank.metrics.selecting import SelectingJudge
 from rerank.report.page.parts import Candidate, Cards, Choice, ListCard, Piece, Section, number
 from rerank.report.page.view import View, label
+from rerank.report.predictions import ranking, trec_ranking
 from rerank.text import count
 
 MOST = 10  # lists that gained, and lists that lost
@@ -65,7 +66,7 @@ def _card(view: View, name: str, metric: MetricSummary, system: str, at: int, ga
     part, i = view.results.parts[k], int(at - starts[k])
     lists, digits = part.lists, metric.info.digits
     systems = (str(view.baseline), system)
-    tops = [_ranked(view, part, k, one, i) for one in systems]
+    tops = [_ranked(view, part, name, k, one, i) for one in systems]
     shown = 1 if isinstance(part.judges[name], SelectingJudge) else _RANKED
     if lists.texts is not None or lists.trees is not None:
         shown = min(shown, _WITH_TEXTS)
@@ -88,17 +89,15 @@ def _card(view: View, name: str, metric: MetricSummary, system: str, at: int, ga
     return ListCard(title, number(gain, digits, signed=True), prompt, references, choices)
 
 
-def _ranked(view: View, part: TestPart, k: int, system: str, i: int) -> Index:
-    """The items of list ``i`` of part ``k``, best first by the system's first seed, ties in input order."""
-    lists = part.lists
+def _ranked(view: View, part: TestPart, name: str, k: int, system: str, i: int) -> Index:
+    """The items of list ``i`` of part ``k``, best first by the system's first seed, ties as the metric's."""
+    lists, start, stop = part.lists, int(part.lists.offsets[i]), int(part.lists.offsets[i + 1])
     if system == FIRST_BEST:
         assert lists.first_best is not None
-        scores: Floats = lists.first_best
-    else:
-        scores = lists.from_input_order(view.results.outcomes(system)[k][0].scores)
-    start, stop = lists.offsets[i], lists.offsets[i + 1]
-    order: Index = start + np.argsort(-scores[start:stop], kind="stable")
-    return order
+        return start + ranking(lists.subset([i]), lists.first_best[start:stop])
+    scores: Floats = lists.from_input_order(view.results.outcomes(system)[k][0].scores)[start:stop]
+    by_id = getattr(part.judges[name].stage, "ties", None) == "trec"
+    return start + (trec_ranking if by_id else ranking)(lists.subset([i]), scores)
 
 
 def _text(lists: CandidateLists, item: int) -> str:

@@ -30,12 +30,13 @@ def _curves(view: View, system: str) -> Figure | None:
     """The curves on the training lists and the dev lists, if the system has any."""
     curves = [outcome.curve for outcome in _outcomes(view, system) if len(outcome.curve) > 1]
     rounds = _rounds(curves)
-    lines, said = [], []
+    lines, said, most = [], [], 0
     for look, part in ((0, "train"), (1, "dev")):
         values = _values(curves, part, rounds)
         if values is None:
             continue
         mean = values.mean(axis=0)
+        most = max(most, len(values))
         several = len(values) > 1
         low, high = (values.min(axis=0), values.max(axis=0)) if several else (None, None)
         lines.append(Series(part, np.array(rounds), mean, look, low, high, dashed=part == "dev"))
@@ -45,7 +46,7 @@ def _curves(view: View, system: str) -> Figure | None:
         )
     if not lines:
         return None
-    models = count(len(curves), "model")
+    models = count(most, "model")
     shorter = any(len(curve) > len(rounds) for curve in curves)
     caption = f"{models}." + (f" Shown to round {rounds[-1]:g}, which every model has." if shorter else "")
     alt = f"Learning curve of {system}, {models}: {'; '.join(said)}."

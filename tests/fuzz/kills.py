@@ -56,6 +56,7 @@ VERBS = {
     "consensus": "features consensus {x}.nbest --by ngram1 --out out.jsonl",
     "parse": "features parse t.parses --values {v} --apply c.parses --format parses --cutoff 1 --out trees",
     "similarity": "similarity {x}.letor --out alike --figure map.svg",
+    "report": "report {x}.run --samples 9 --as csv --out o --per-list p",
     "import": "weights import {x}.tsv --out m",
     "export": "weights export {x}.model --as tsv --out w",
 }
@@ -79,6 +80,10 @@ def make_inputs() -> None:
         Path(f"{x}.ref").write_text("w1 a b c1\n" * 6)
         Path(f"{x}.tsv").write_text(f"1\t{draw.random()}\n2\t1\n")
         command(f"weights import {x}.tsv --out {x}.model")
+        parts = f"train: {x}.letor, test: {'ab'.replace(x, '')}.letor"
+        Path(f"{x}.yaml").write_text(f"data: {{{parts}}}\nmetrics: AP\nlearners: {{best-feature: }}\n")
+    for x, _ in VARIANTS:
+        command(f"run {x}.yaml --out {x}.run")
     tree = "(S1 (S (NP (PRP {})) (VP (VBD ran))))"
     for x, word in (("t", "it"), ("c", "he")):
         whole = tree.format(word)
@@ -107,7 +112,8 @@ class Check:
         """Let the folder hold the inputs and these outputs."""
         for path in Path().iterdir():
             if path.is_dir():
-                shutil.rmtree(path)
+                if not any(name.startswith(f"{path.name}/") for name in self.inputs):
+                    shutil.rmtree(path)
             elif path.name not in self.inputs:
                 path.unlink()
         for name, data in outputs.items():

@@ -76,7 +76,7 @@ def report(
         summaries,
         ranks,
         _costs(runs, summaries) if costs else None,
-        (*_same_lists(results), *notes),
+        (*_same_lists(results), *_other_settings(runs, summaries), *notes),
     )
 
 
@@ -156,6 +156,21 @@ def _same_lists(results: Sequence[Results]) -> list[str]:
             if earlier != one.name:
                 return [f"{earlier} and {one.name} share test lists, so that they are not independent sets"]
     return []
+
+
+def _other_settings(runs: Sequence[RunFolder], summaries: Sequence[Summary]) -> list[str]:
+    """Notes if rows of one name were trained in other ways, by what the configurations say."""
+    notes = []
+    odd = []
+    for row in dict.fromkeys(row for one in summaries for row in one.rows):
+        entries = [run.config.config["learners"][row] or {} for run in runs if row in run.config.rows]
+        odd += [row] if any(entry != entries[0] for entry in entries) else []
+    if odd:
+        notes.append(f"rows with other settings in another set: {some(odd, 6)}")
+    if len({one.share for one in summaries}) > 1:
+        shares = ", ".join(f"{one.name} {one.share} %" for one in summaries)
+        notes.append(f"sets are compared at other shares of the training lists: {shares}")
+    return notes
 
 
 def _ranks(summaries: Sequence[Summary]) -> tuple[dict[str, Ranks], list[str]]:

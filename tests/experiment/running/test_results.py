@@ -316,6 +316,18 @@ def test_sets_with_other_rows_or_lists_are_noted(source, tmp_path):
     assert [one.name for one in found.summaries] == [str(tmp_path / "one"), str(tmp_path / "again")]
 
 
+def test_rows_with_other_settings_or_shares_are_noted(source, tmp_path):
+    folders = several(source, tmp_path)
+    text = (tmp_path / "other.yaml").read_text()
+    text = text.replace("{rounds: 3}", "{rounds: 2}").replace("[50, 100]", "[50]")
+    (tmp_path / "other.yaml").write_text(text)
+    run(tmp_path / "other.yaml", tmp_path / "three")
+    assert report([folders[0], tmp_path / "three"], samples=5).notes == (
+        "rows with other settings in another set: perceptron",
+        "sets are compared at other shares of the training lists: run 100 %, other 50 %",
+    )
+
+
 def test_few_common_rows_have_no_ranks(source, tmp_path):
     folders = several(source, tmp_path)
     for cell in read_run(folders[1]).cells:

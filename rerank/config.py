@@ -96,11 +96,17 @@ class TrainConfig(Settings):
         ge=1,
         le=10_000,
     )
-    jobs: int = setting(
-        1,
-        "workers; 0 = one per core; the model is the same for any number",
+    jobs: int | None = setting(
+        None,
+        "workers, 1 unless given; 0 = one per core; the model is the same for any number",
         flags=("--jobs", "-j"),
         ge=0,
+    )
+    cluster: str | None = setting(
+        None,
+        "workers of a Dask cluster, by the address of its scheduler, in place of --jobs; see "
+        "'rerank help configuration'",
+        metavar="tcp://HOST:PORT",
     )
 
     @pydantic.field_validator("base_scale", mode="before")

@@ -14,39 +14,73 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rerank.errors import ConfigError, DataNote, RerankError
 from rerank.tasks import Outcome, TaskError
 
-__all__ = ["TaskError", "as_completed", "cores", "each", "jobs", "using"]
+if TYPE_CHECKING:
+    from rerank.cluster import Cluster
+
+__all__ = ["TaskError", "as_completed", "cores", "each", "in_order", "jobs", "remote", "using"]
 
 T = TypeVar("T")
 
 _jobs: ContextVar[int] = ContextVar("jobs", default=1)
+_cluster: ContextVar[Cluster | None] = ContextVar("cluster", default=None)
 
 
 @contextmanager
-def using(jobs: int | None) -> Iterator[None]:
-    """Set the number of workers of ``each`` within the block: 0 = one per core, None = unchanged.
+def using(jobs: int | None, cluster: str | None = None) -> Iterator[None]:
+    """Set the workers of ``each`` and ``as_completed`` within the block.
 
-    Raises ConfigError if the number is negative.
+    Parameters
+    ----------
+    jobs
+        Their number: 0 = one per core, None = unchanged.
+    cluster
+        The address of a Dask scheduler, such as tcp://host:8786, whose workers are used, one task at a time
+        each; see ``rerank.cluster``. None = unchanged.
+
+    Raises
+    ------
+    ConfigError
+        If the number is negative, or both are given.
+    RerankError
+        If the scheduler does not answer, or its workers cannot run tasks of this process.
     """
-    if jobs is None:
-        yield
-        return
-    if jobs < 0:
+    if jobs is not None and jobs < 0:
         raise ConfigError(f"jobs: found {jobs}, expected 0 (one per core) or more")
-    before = _jobs.set(jobs or cores())
-    try:
-        yield
-    finally:
-        _jobs.reset(before)
+    if cluster is None:
+        before = _jobs.set(_jobs.get() if jobs is None else jobs or cores())
+        try:
+            yield
+        finally:
+            _jobs.reset(before)
+        return
+    if jobs is not None:
+        raise ConfigError(
+            f"jobs={jobs}: not used with a cluster, all of whose workers work: give one of both"
+        )
+    from rerank.cluster import connected
+
+    with connected(cluster) as there:
+        inside = _cluster.set(there)
+        try:
+            yield
+        finally:
+            _cluster.reset(inside)
 
 
 def jobs() -> int:
-    """Return the number of workers of ``each`` here."""
-    return _jobs.get()
+    """Return the number of workers of ``each`` here, those of a cluster if one is used."""
+    there = _cluster.get()
+    return _jobs.get() if there is None else there.n
+
+
+def remote() -> bool:
+    """Return whether a cluster is used, whose workers share no memory with this process."""
+    return _cluster.get() is not None
 
 
 def cores() -> int:
@@ -56,7 +90,13 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def each(function: Callable[..., T], tasks: Iterable[tuple[Any, ...]], *, threads: bool = False) -> list[T]:
+def each(
+    function: Callable[..., T],
+    tasks: Iterable[tuple[Any, ...]],
+    *,
+    threads: bool = False,
+    anywhere: bool = False,
+) -> list[T]:
     """Return ``function(*task)`` of every task, in order; the first error is raised as is.
 
     Raises RerankError if a worker process was killed twice at the same task, for example because memory ran
@@ -70,21 +110,29 @@ def each(function: Callable[..., T], tasks: Iterable[tuple[Any, ...]], *, thread
         Arguments of each call.
     threads
         Use threads in place of processes.
+    anywhere
+        With a cluster, use its workers: the function is defined in a module, or a method, and returns all
+        that it finds. Otherwise a cluster is not used.
     """
     todo = list(tasks)
-    workers = min(jobs(), len(todo))
+    if anywhere and remote():
+        return list(in_order(function, todo))
+    workers = min(_jobs.get(), len(todo))
     if workers <= 1:
         return [function(*task) for task in todo]
-    if threads:
-        return _in_threads(function, todo, workers)
+    return _in_threads(function, todo, workers) if threads else list(in_order(function, todo))
+
+
+def in_order(function: Callable[..., T], tasks: Iterable[tuple[Any, ...]]) -> Generator[T]:
+    """Yield what ``each`` returns, from processes or a cluster, as soon as all tasks before have ended."""
     done: dict[int, Outcome] = {}
-    results: list[T] = []
-    with closing(_outcomes(function, todo, workers, _note_retry)) as outcomes:
+    at = 0
+    with closing(_outcomes(function, list(tasks), _note_retry)) as outcomes:
         for number, outcome in outcomes:
             done[number] = outcome
-            while len(results) in done:
-                results.append(_raised(done.pop(len(results)).taken()))
-    return results
+            while at in done:
+                yield _raised(done.pop(at).taken())
+                at += 1
 
 
 def as_completed(
@@ -115,21 +163,22 @@ def as_completed(
     RerankError
         If worker processes cannot start.
     """
-    todo = list(tasks)
-    outcomes = _outcomes(function, todo, jobs(), on_retry or _note_retry)
+    outcomes = _outcomes(function, list(tasks), on_retry or _note_retry)
     return ((number, outcome.taken()) for number, outcome in outcomes)
 
 
 def _outcomes(
     function: Callable[..., Any],
     todo: Sequence[tuple[Any, ...]],
-    workers: int,
     retrying: Callable[[int, str], None],
 ) -> Generator[tuple[int, Outcome]]:
     """The outcomes of tasks in other processes as they end."""
+    there = _cluster.get()
+    if there is not None:
+        return there.outcomes(function, todo, retrying)
     from rerank.workers import completed  # here, so that the command line starts without it
 
-    return completed(function, todo, workers, retrying)
+    return completed(function, todo, _jobs.get(), retrying)
 
 
 def _note_retry(number: int, end: str) -> None:
@@ -141,8 +190,6 @@ def _raised(value: T | TaskError) -> T:
     """The result of a task; its error is raised."""
     if not isinstance(value, TaskError):
         return value
-    if value.killed:
-        raise RerankError(f"{value.error}; fewer workers need less memory (--jobs)")
     if value.traceback and not isinstance(value.error, RerankError):
         value.error.add_note(value.traceback)
     raise value.error

@@ -169,6 +169,21 @@ def placing(target: str, *, folder: bool = False) -> Iterator[Part]:
         raise
 
 
+@contextmanager
+def scratch(folder: str) -> Iterator[str]:
+    """Yield a new hidden folder within ``folder``, which is deleted when the block ends.
+
+    What killed processes left there is deleted as well. Raises OSError if it cannot be made.
+    """
+    target = os.path.join(folder, "rerank-scratch")
+    remove_leftovers(target)
+    part = _begun(target, folder=True)
+    try:
+        yield part.path
+    finally:
+        part.discard()
+
+
 def recover(target: str, whole: Callable[[str], bool]) -> str | None:
     """Put back an old folder that a killed process had renamed; return its hidden name, if there is one.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -62,6 +64,21 @@ def shared_data() -> Path:
     if not path.is_dir():
         pytest.skip(f"no shared data at {path} (set RERANK_DATA)")
     return path
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[str]:
+    """The address of a Dask scheduler with two workers, processes of one thread each, that are replaced."""
+    distributed = pytest.importorskip("distributed", reason="the extra rerank[dask] is not installed")
+    pytest.importorskip("threadpoolctl", reason="the extra rerank[dask] is not installed")
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=":0",
+        silence_logs=logging.CRITICAL,
+    ) as made:
+        yield made.scheduler_address
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

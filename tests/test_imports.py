@@ -19,7 +19,8 @@ PACKAGE = Path(rerank.__file__).parent
 
 GROUND = {
     *("errors", "registry", "settings", "reading", "config", "parallel", "files", "text", "records"),
-    *("archives", "memory", "patterns", "placing", "renaming", "tasks", "workers", "yamltext", "_version"),
+    *("archives", "memory", "patterns", "placing", "renaming", "yamltext", "_version"),
+    *("tasks", "pool", "workers", "cluster", "sending"),
 }
 BELOW = {"data", "native", *GROUND}
 MIDDLE = {"formats", "features", "evaluation", "metrics", *BELOW}

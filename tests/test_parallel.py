@@ -224,12 +224,12 @@ def test_a_task_whose_worker_is_killed_is_tried_once_more_and_reported(jobs, tmp
     tasks = [(tmp_path / str(n % 5), n) for n in range(20)]
     found = completed(once_killed, tasks, jobs, on_retry=lambda *report: reports.append(report))
     assert found == {n: n for n in range(20)}
-    assert Counter(end for _, end in reports) == {"SIGKILL": 5}
+    assert Counter(end for _, end in reports) == {"SIGKILL, perhaps because memory ran out": 5}
     assert len({number % 5 for number, _ in reports}) == 5
 
 
 def test_a_retry_is_a_note_if_the_caller_does_not_ask_for_it(tmp_path):
-    with pytest.warns(DataNote, match=r"a worker process was killed \(SIGKILL\) while it ran task 2"):
+    with pytest.warns(DataNote, match=r"a worker process was killed \(SIGKILL, .*\) while it ran task 2"):
         assert completed(once_killed, [(tmp_path, 0), (tmp_path / "new", 1)]) == {0: 0, 1: 1}
 
 
@@ -253,7 +253,7 @@ def _ends(code):
 def test_a_worker_that_is_killed_is_a_one_line_error():
     with (
         parallel.using(2),
-        pytest.raises(RerankError, match=r"killed twice .*exit code 3\); fewer .*--jobs"),
+        pytest.raises(RerankError, match=r"killed twice .*exit code 3\)"),
     ):
         parallel.each(os._exit, [(3,), (3,)])
 

@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperOption
@@ -15,6 +15,19 @@ from typer.core import TyperCommand, TyperOption
 from rerank.errors import DataNote, RerankError, one_line
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", "-j", metavar="N", help="Workers, 1 unless given; 0 = one per core."),
+]
+ClusterAddress = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="tcp://HOST:PORT",
+        help="Workers of a Dask cluster, in place of --jobs; see 'rerank help configuration'.",
+    ),
+]
 
 EXIT_NO = 1
 EXIT_USAGE = 2

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli.common import Commands, say, verb
+from rerank.cli.common import ClusterAddress, Commands, Jobs, say, verb
 from rerank.cli.convert import To
 from rerank.cli.options import reads
 from rerank.reading import Reading
@@ -92,7 +92,8 @@ def parse(
     alone: Annotated[
         bool, typer.Option("--alone", help="Remove features that were read, such as the log probability.")
     ] = False,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; 0 = one per core.")] = 1,
+    jobs: Jobs = None,
+    cluster: ClusterAddress = None,
     *,
     reading: Reading,
 ) -> None:
@@ -119,6 +120,7 @@ def parse(
         keep_trees=keep_trees,
         alone=alone,
         jobs=jobs,
+        cluster=cluster,
         reading=reading,
     )
     print("\n".join(tree_features.type_lines(made.chosen)))

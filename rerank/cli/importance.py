@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rerank.cli.common import Commands, verb
+from rerank.cli.common import ClusterAddress, Commands, Jobs, verb
 from rerank.cli.evaluate import Json, NoRelevant, Samples, Seed, Ties
 from rerank.cli.options import configures, reads
 from rerank.cli.train import Config, LearnerName, Set
@@ -91,9 +91,8 @@ def permute(
     json: Json = False,
     samples: Samples = 1000,
     seed: Seed = 12345,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", metavar="N", min=0, help="Workers; 0 = one per core.")
-    ] = 1,
+    jobs: Jobs = None,
+    cluster: ClusterAddress = None,
     *,
     reading: Reading,
 ) -> None:
@@ -124,6 +123,7 @@ def permute(
         samples=samples,
         seed=seed,
         jobs=jobs,
+        cluster=cluster,
         reading=reading,
     )
     _print(importance.permutation_lines(found, top), found.as_json() if json else None)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli.common import verb
+from rerank.cli.common import ClusterAddress, Jobs, verb
 from rerank.cli.evaluate import Json
 from rerank.cli.options import reads
 from rerank.reading import Reading
@@ -52,7 +52,8 @@ def similarity(
         typer.Option("--repair", metavar="none|clip|flip", help="Make gram.npy positive semi-definite."),
     ] = "none",
     json: Json = False,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; 0 = one per core.")] = 1,
+    jobs: Jobs = None,
+    cluster: ClusterAddress = None,
     *,
     reading: Reading,
 ) -> None:
@@ -84,6 +85,7 @@ def similarity(
         repair=repair,  # type: ignore[arg-type]  # checked there
         scaling=scaling,
         jobs=jobs,
+        cluster=cluster,
         reading=reading,
     )
     lines = summary_lines(found)

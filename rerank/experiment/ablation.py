@@ -102,7 +102,7 @@ class _Runs:
             warnings.simplefilter("ignore", DataNote)  # those of the run with all features were shown
             for first in range(0, len(chosen), at_once):
                 some = [(columns,) for _, columns in chosen[first : first + at_once]]
-                rows += parallel.each(self.statistics, some, threads=True)
+                rows += parallel.each(self.statistics, some, threads=True, anywhere=True)
                 advance(len(some))
         return rows
 
@@ -150,7 +150,7 @@ def ablation_files(
     if test_refs and test is None:
         raise ConfigError("--test-refs: not used without test lists (--test)")
     check_inputs([*test_refs, *(() if test is None else (test,))])
-    with parallel.using(config.jobs):
+    with parallel.using(config.jobs, config.cluster):
         inputs = inputs_of_training(config)
         compared = None if test is None else _test_lists(config, test, test_refs)
         return ablation(

@@ -256,7 +256,8 @@ def _on_dev(
         ):
             some = list(group)
             prepared = prepared_by(some[0].setup, lists, dev)
-            found += parallel.each(_fitted_on_dev, [(prepared, one, tuning) for one in some], threads=True)
+            tasks = [(prepared, one, tuning) for one in some]
+            found += parallel.each(_fitted_on_dev, tasks, threads=True, anywhere=True)
             advance(len(some))
     return found
 

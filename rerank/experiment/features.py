@@ -81,7 +81,8 @@ def parse_files(
     heads: str | None = None,
     keep_trees: bool = False,
     alone: bool = False,
-    jobs: int = 1,
+    jobs: int | None = None,
+    cluster: str | None = None,
     reading: Reading | None = None,
 ) -> ParseStores:
     """Make the tree features of Collins & Koo (2005): a store for each file, and ``features.json``.
@@ -94,7 +95,7 @@ def parse_files(
     heads : file with a head table; None = Collins'.
     keep_trees : whether the stores keep trees and texts.
     alone : whether features that were read, such as the log probability, are removed.
-    jobs : threads; 0 = one per core.
+    jobs, cluster : threads, or the workers of a cluster; see ``rerank.parallel.using``.
     reading : how the files are read.
 
     Raises
@@ -116,7 +117,7 @@ def parse_files(
         return load(path, options=reading)
 
     made: list[ParseStore] = []
-    with parallel.using(jobs), all_or_none():
+    with parallel.using(jobs, cluster), all_or_none():
         make_folder(folder)
         check_outputs({"--out": list(places.values())}, sources, store=True)
         check_outputs({"--out": summary}, sources)

@@ -82,6 +82,7 @@ def permutation_importance(
     ties: str | None = None,
     no_relevant: str = "zero",
     jobs: int | None = None,
+    cluster: str | None = None,
     reading: Reading | None = None,
     **resampling: Any,
 ) -> Permutation:
@@ -99,7 +100,7 @@ def permutation_importance(
     repeats : permutations of each list.
     permutation_seed : of the permutations.
     ties, no_relevant : as for ``rerank.evaluate``.
-    jobs : workers, which change no result; 0 = one per core.
+    jobs, cluster : workers, which change no result; see ``rerank.parallel.using``.
     reading : how the file is read.
     resampling : ``samples``, ``level`` and ``seed`` of the bootstrap over lists.
 
@@ -121,7 +122,7 @@ def permutation_importance(
     chosen = groups_of(Columns(loaded.feature_names, len(loaded.feature_names)), groups, "the model")
     memory.require(8 * repeats * ready.n_items, f"{repeats:,} permutations of {ready.n_items:,} items")
     orders = [random_order(ready, permutation_seed, repeat) for repeat in range(repeats)]
-    with parallel.using(jobs):
+    with parallel.using(jobs, cluster):
         drops = _Permuting(loaded, ready, basis, orders).drops(chosen)
     return Permutation(basis, repeats, permutation_seed, drops)
 
@@ -159,7 +160,7 @@ class _Permuting:
         with progress("features", len(groups)) as advance:
             for first in range(0, len(groups), at_once):
                 some = groups[first : first + at_once]
-                found += parallel.each(self.drop, some, threads=True)
+                found += parallel.each(self.drop, some, threads=True, anywhere=True)
                 advance(len(some))
         return found
 

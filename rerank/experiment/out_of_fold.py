@@ -107,12 +107,12 @@ def out_of_fold(
         As ``prepared_by`` and ``Learner.fit`` of a fold's lists.
     """
     tasks = [(lists, fold, trial, column) for trial in trials for fold in chosen]
-    at_once = min(parallel.jobs(), len(tasks))
+    at_once = 0 if parallel.remote() else min(parallel.jobs(), len(tasks))
     need = at_once * sum(array.nbytes for array in lists.features.arrays().values() if array is not None)
     memory.require(need, f"the lists of {at_once} folds at once", "fewer workers need less (--jobs)")
     rounds = sum(getattr(trial.learner, "rounds", 1) if trial.each_round else 1 for trial in trials)
     memory.require(16 * rounds * lists.n_items, f"scores of {rounds:,} rounds", "fewer rounds need less")
-    parts = parallel.each(_fitted_part, tasks, threads=True)
+    parts = parallel.each(_fitted_part, tasks, threads=True, anywhere=True)
     k = len(chosen)
     return [_pooled(lists, chosen, parts[i * k : (i + 1) * k]) for i in range(len(trials))]
 

@@ -73,6 +73,11 @@ class Plan:
         self.choosing().check(learner, setup)
         return setup
 
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one fit."""
+        return self.seeds > 1 or self.choose != "none" or self.tune_base == "folds"
+
     def choosing(self) -> Choosing:
         """Return what settings are chosen from."""
         return Choosing(self.choose, self.grid)

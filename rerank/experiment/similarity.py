@@ -43,7 +43,8 @@ def similarity(
     *,
     settings: Mapping[str, Any] | None = None,
     scaling: str = AUTO,
-    jobs: int = 1,
+    jobs: int | None = None,
+    cluster: str | None = None,
     reading: Reading | None = None,
 ) -> Similarity:
     """Compare every list of one or several files with every other.
@@ -55,7 +56,7 @@ def similarity(
     settings : those of the kernel, such as ``{"components": 5}``.
     scaling : a name of ``rerank list scalings``, fitted on all lists together; auto = zscore for dense
         features, none for sparse ones.
-    jobs : threads; 0 = one per core.
+    jobs, cluster : threads, or the workers of a cluster; see ``rerank.parallel.using``.
     reading : how the files are read.
 
     Returns
@@ -81,7 +82,7 @@ def similarity(
     if scaling == "none" and isinstance(lists.features, Dense):
         note_uneven(lists, f"kernel {kernel}")
     prepared, _ = made.prepare(lists if scaling == "none" else fit_scaling(scaling, lists).apply(lists))
-    with parallel.using(jobs):
+    with parallel.using(jobs, cluster):
         gram = filled(prepared, prepared)
     if prepared.axes is not None:
         _note_nothing_alike(gram, sets, prepared.axes)
@@ -120,14 +121,15 @@ def similarity_files(
     neighbours: int | None = None,
     repair: Repair = "none",
     scaling: str = AUTO,
-    jobs: int = 1,
+    jobs: int | None = None,
+    cluster: str | None = None,
     reading: Reading | None = None,
 ) -> Similarity:
     """Compare the lists of files; write the Gram matrix, the nearest lists and a map.
 
     Parameters
     ----------
-    data, kernel, settings, scaling, jobs, reading : as for ``similarity``.
+    data, kernel, settings, scaling, jobs, cluster, reading : as for ``similarity``.
     out : a folder for ``gram.npy`` (float64), ``lists.tsv`` (a row for each row of the matrix: name, file,
         items, axes and the coordinates of the map) and ``nearest.tsv``, together or not at all.
     figure : the file of the map as SVG; needs the extra ``rerank[report]``.
@@ -150,7 +152,9 @@ def similarity_files(
         check_outputs({"--out": paths, **({} if figure is None else {"--figure": figure})}, sources)
         if figure is not None:
             figures.check_figure(figure)
-        found = similarity(data, kernel, settings=settings, scaling=scaling, jobs=jobs, reading=reading)
+        found = similarity(
+            data, kernel, settings=settings, scaling=scaling, jobs=jobs, cluster=cluster, reading=reading
+        )
         if out is not None:
             _write(found, paths, neighbours or NEAREST, repair)
         if figure is not None:

@@ -173,10 +173,13 @@ def train_from(config: TrainConfig) -> TrainResult:
         ConfigError if no training lists are named or a name is unknown, which is checked before anything
         is read; otherwise the errors of files, lists and learners.
     """
+    if config.cluster is not None and not plan_of(config).several:
+        advice = "--seeds, --choose or --tune-base folds make several"
+        raise ConfigError(f"cluster: not used by one fit, which runs in this process; {advice}")
     started = time.perf_counter()
-    inputs = inputs_of_training(config)
-    loaded = time.perf_counter()
-    with using(config.jobs):
+    with using(config.jobs, config.cluster):
+        inputs = inputs_of_training(config)
+        loaded = time.perf_counter()
         fitted = fit_inputs(inputs)
     seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
     return TrainResult(fitted.model, config.select.metric, inputs.lists, seconds, fitted.runs)

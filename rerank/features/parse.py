@@ -77,6 +77,7 @@ PREPOSITIONAL = "PP"
 
 _CLOSED, _LEFT_OUT, _PREPOSITIONAL = 1, 2, 4  # as in the kernel
 _PORTION = 1 << 20  # indices made at a time
+_PARTS_SENT = 4  # for each worker of a cluster
 _KEY_BITS = 64
 _FEATURE_BYTES = 512  # of memory for each different feature, names apart: its key, its place, its occurrences
 
@@ -177,7 +178,9 @@ def choose(lists: CandidateLists, settings: ParseSettings | None = None) -> Pars
     arguments = _arguments(trees, settings)
     parts = [(arguments, lists.offsets, first, last) for first, last in _ranges(lists.n_lists)]
     with _within_memory(lists.source):
-        counts, *others = parallel.each(_count, parts, threads=True)
+        counts, *others = parallel.each(_count, parts, threads=True, anywhere=True)
+        if parallel.remote():  # of another machine, with what its memory allows
+            counts, others = Counts(_most_features()), [counts, *others]
         for other in others:
             counts.merge(other)
     keys, sentences, seen = counts.kept(
@@ -237,8 +240,9 @@ def _arguments(trees: Forest, settings: ParseSettings) -> _Arguments:
 
 
 def _ranges(n: int) -> list[tuple[int, int]]:
-    """Return ranges that divide 0..n among the workers, none empty."""
-    bounds = np.linspace(0, n, min(parallel.jobs(), n) + 1).astype(np.int64).tolist()
+    """Return ranges that divide 0..n among the workers, none empty; a cluster sends several for each."""
+    parts = parallel.jobs() * (_PARTS_SENT if parallel.remote() else 1)
+    bounds = np.linspace(0, n, min(parts, n) + 1).astype(np.int64).tolist()
     return list(itertools.pairwise(bounds))
 
 
@@ -285,15 +289,15 @@ class Rows:
         self._lengths = np.zeros(len(trees), dtype=np.int64)
         self._counts = chosen.settings.values == "counts"
         arguments = _arguments(trees, chosen.settings)
-        columns = Columns(chosen.keys, _most_features())
-        tasks = [(columns, arguments, offsets, first, last) for first, last in _ranges(len(offsets) - 1)]
-        parts = parallel.each(self._fill, tasks, threads=True)
-        self._indices, self._values = parts[0][:2]
-        for indices, values, *_ in parts[1:]:
+        ranges = _ranges(len(offsets) - 1)
+        parts = [_Part(arguments, offsets, *part, lead, self._counts) for part in ranges]
+        filled = self._filled(parts, Columns(chosen.keys, _most_features()))
+        self._indices, self._values, self.known, self.unknown = next(filled)
+        for indices, values, known, unknown in filled:
             self._indices += indices
             self._values += values
-        self.known = sum(part[2] for part in parts)
-        self.unknown = sum(part[3] for part in parts)
+            self.known += known
+            self.unknown += unknown
 
     def onto(self, lists: CandidateLists) -> CandidateLists:
         """Return the lists with these rows as features after their own; to be called once."""
@@ -307,25 +311,62 @@ class Rows:
         places = np.arange(self._lead, dtype=np.int32)
         return lists.with_features(Mixed(own, places, rows), names)
 
-    def _fill(
-        self, columns: Columns, arguments: _Arguments, offsets: Index, first: int, last: int
-    ) -> tuple[bytearray, bytearray, int, int]:
-        """Return indices, values if they are counts, and the sums of known and unknown features."""
-        walker = Trees(*arguments)
-        indices, values = bytearray(), bytearray()
-        room = np.empty(_PORTION, dtype=np.int32)
-        numbers = np.empty(_PORTION) if self._counts else None
-        known = unknown = 0
-        while first < last:
-            first, used, old, new, needed = columns.fill(
-                walker, offsets, first, last, self._lead, room, numbers, self._lengths
-            )
-            indices += room[:used].data
-            if numbers is not None:
-                values += numbers[:used].data
-            if needed > len(room):
-                room = np.empty(needed, dtype=np.int32)
-                numbers = np.empty(needed) if self._counts else None
-            known += old
-            unknown += new
-        return indices, values, known, unknown
+    def _filled(self, parts: list[_Part], columns: Columns) -> Iterator[_Filled]:
+        """Yield what each part gives, and set its lengths."""
+        if not parallel.remote():
+            yield from parallel.each(_fill, [(part, columns, self._lengths) for part in parts], threads=True)
+            return
+        tasks = [(part, self._chosen.keys) for part in parts]
+        for part, (filled, lengths) in zip(parts, parallel.in_order(_fill_apart, tasks), strict=True):
+            self._lengths[part.items] = lengths
+            yield filled
+
+
+_Filled = tuple[bytearray, bytearray, int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Sentences whose rows are made at once, with what they are made of."""
+
+    arguments: _Arguments
+    offsets: Index
+    first: int
+    last: int
+    lead: int
+    counts: bool
+
+    @property
+    def items(self) -> slice:
+        """The parses of these sentences."""
+        return slice(int(self.offsets[self.first]), int(self.offsets[self.last]))
+
+
+def _fill(part: _Part, columns: Columns, lengths: Index) -> _Filled:
+    """Return indices, values if they are counts, and the sums of known and unknown features; OUT lengths."""
+    walker = Trees(*part.arguments)
+    indices, values = bytearray(), bytearray()
+    room = np.empty(_PORTION, dtype=np.int32)
+    numbers = np.empty(_PORTION) if part.counts else None
+    known = unknown = 0
+    first = part.first
+    while first < part.last:
+        first, used, old, new, needed = columns.fill(
+            walker, part.offsets, first, part.last, part.lead, room, numbers, lengths
+        )
+        indices += room[:used].data
+        if numbers is not None:
+            values += numbers[:used].data
+        if needed > len(room):
+            room = np.empty(needed, dtype=np.int32)
+            numbers = np.empty(needed) if part.counts else None
+        known += old
+        unknown += new
+    return indices, values, known, unknown
+
+
+def _fill_apart(part: _Part, keys: Words) -> tuple[_Filled, Index]:
+    """Return what ``_fill`` gives, and the lengths, in a process without the columns."""
+    lengths = np.zeros(int(part.offsets[-1]), dtype=np.int64)  # of which only its own become memory
+    filled = _fill(part, Columns(keys, _most_features()), lengths)
+    return filled, lengths[part.items]

@@ -44,6 +44,9 @@ class Thresholds:
         """The stumps as kernels take them."""
         return _stumps.Stumps(self.first, self.at)
 
+    def __reduce__(self) -> tuple[type[Thresholds], tuple[AnyArray, ...]]:
+        return Thresholds, (self.first, self.feature, self.at)  # without ``native``
+
     def __len__(self) -> int:
         return len(self.at)
 

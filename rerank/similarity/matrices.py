@@ -88,8 +88,20 @@ def filled(mine: Prepared, theirs: Prepared, out: Floats | None = None) -> Float
         raise DataError(f"out: found {out.dtype} {out.shape}, expected a C-contiguous float64 array {shape}")
     same = mine is theirs
     step = max(1, min(_PAIRS // max(1, theirs.n), -(-mine.n // (4 * parallel.jobs()))))
-    blocks = [(theirs, first, min(first + step, mine.n), out) for first in range(0, mine.n, step)]
-    parallel.each(mine.fill, blocks, threads=True)
+    blocks = [(first, min(first + step, mine.n)) for first in range(0, mine.n, step)]
+    if parallel.remote():
+        tasks = [(mine, theirs, *block) for block in blocks]
+        for (first, last), rows in zip(blocks, parallel.in_order(_rows, tasks), strict=True):
+            out[first:last] = rows
+    else:
+        parallel.each(mine.fill, [(theirs, *block, out) for block in blocks], threads=True)
     for i in range(1, mine.n if same else 0):
         out[i, :i] = out[:i, i]
     return out
+
+
+def _rows(mine: Prepared, theirs: Prepared, first: int, last: int) -> Floats:
+    """Some rows of the Gram matrix."""
+    out = np.zeros((mine.n, theirs.n))  # of which only these rows become memory
+    mine.fill(theirs, first, last, out)
+    return out[first:last]

@@ -103,6 +103,9 @@ cdef class Counts:
         if fault != 0:
             raise MemoryError
 
+    def __reduce__(self):
+        return counts_of, self.kept(1)
+
     def __len__(self):
         return self.keys.n
 
@@ -142,6 +145,26 @@ cdef class Counts:
                 seen[n, 3] = self.seen[i].type
                 n += 1
         return keys_out, sentences_out, seen_out
+
+
+def counts_of(const u64[:, ::1] keys, const int[::1] sentences, const int[:, ::1] seen):
+    """Return Counts of what ``Counts.kept`` returned."""
+    cdef Counts counts = Counts(keys.shape[0])
+    cdef Key key
+    cdef Seen where
+    cdef Py_ssize_t i
+    cdef int fault = 0
+    for i in range(keys.shape[0]):
+        key.a = keys[i, 0]
+        key.b = keys[i, 1]
+        where.tree = seen[i, 0]
+        where.unit = seen[i, 1]
+        where.number = seen[i, 2]
+        where.type = seen[i, 3]
+        fault |= counts.add(key, where, sentences[i])
+    if fault != 0:
+        raise MemoryError
+    return counts
 
 
 cdef class Columns:

@@ -62,6 +62,9 @@ cdef class Dense:
         self.covariances = covariances
         self.determinants = determinants
 
+    def __reduce__(self):
+        return Dense, (np.asarray(self.means), np.asarray(self.covariances), np.asarray(self.determinants))
+
 
 def fill_dense(Dense x, Dense y, Py_ssize_t first, Py_ssize_t last, double[:, ::1] out):
     """Compute the overlaps of the Gaussians first:last of x with all of y, or with later ones if y is x.
@@ -126,6 +129,12 @@ cdef class LowRank:
         self.places = places
         self.own = own
         self.totals = totals
+
+    def __reduce__(self):
+        columns = (np.asarray(self.columns), np.asarray(self.bounds))
+        values = (np.asarray(self.values), np.asarray(self.starts), np.asarray(self.ranks))
+        others = (np.asarray(self.places), np.asarray(self.own), np.asarray(self.totals))
+        return LowRank, (*columns, *values, *others)
 
     cdef inline Vectors of(self, Py_ssize_t i) noexcept nogil:
         cdef Vectors found

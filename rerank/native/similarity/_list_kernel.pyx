@@ -41,6 +41,10 @@ cdef class Axes:
         self.values = values
         self.weights = weights
 
+    def __reduce__(self):
+        vectors = (np.asarray(self.columns), np.asarray(self.bounds), np.asarray(self.values))
+        return Axes, (*vectors, np.asarray(self.weights))
+
     cdef inline Vectors of(self, Py_ssize_t i) noexcept nogil:
         cdef Vectors found
         cdef long long start = self.bounds[i]

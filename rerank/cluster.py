@@ -1,0 +1,250 @@
+"""Tasks on a Dask cluster: the same calls as worker processes get, sent by a scheduler to other machines.
+
+Every worker runs one task of this process at a time, however many threads it has: so it is known which task
+a worker died of, the warnings of tasks stay apart, and BLAS has one thread. Tasks are bound to a worker, so
+that the scheduler does not repeat one that kills its workers. Workers that ended are found by asking the
+scheduler for those that are left.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+from rerank._version import __version__
+from rerank.errors import ConfigError, DataNote, RerankError
+from rerank.files import os_error
+from rerank.placing import scratch
+from rerank.pool import Pool, Retrying
+from rerank.sending import Sender
+from rerank.tasks import ONE_THREAD, Outcome, performed
+
+VARIABLE = "RERANK_SCRATCH"
+
+_ADDRESS = re.compile(r"(tcp|tls)://([\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
+_PATIENCE = 10.0  # seconds to wait for a scheduler to answer, and for a worker if there is none
+_LOOK = 1.0  # seconds between two questions for the workers
+
+
+class Cluster:
+    """A connection to a scheduler, with ``n`` workers at the beginning; see ``connected``."""
+
+    def __init__(self, address: str, client: Any, folder: str) -> None:
+        self.address, self._client = address, client
+        self.sender = Sender(folder)
+        self._folder = folder
+        self._checked: set[str] = set()
+        self.n = len(self.workers())
+
+    def workers(self) -> list[str]:
+        """Return the addresses of the workers, which have been checked; wait for the first one.
+
+        Raises
+        ------
+        RerankError
+            If there is none, the scheduler is gone, or a worker cannot run tasks of this process.
+        """
+        end = time.monotonic() + _PATIENCE
+        while not (found := self._ask(self._client.nthreads)):
+            if time.monotonic() > end:
+                raise RerankError(f"{self.address}: the cluster has no worker")
+            time.sleep(_LOOK / 5)
+        new = [address for address in found if address not in self._checked]
+        if new:
+            self._check(new)
+            idle = sum(found[address] - 1 for address in new)
+            if idle and not self._checked:
+                text = f"{self.address}: {idle} threads of workers stay idle: each worker runs one task at a"
+                warnings.warn(f"{text} time (dask worker --nthreads 1 --nworkers N)", DataNote, stacklevel=2)
+            self._checked.update(new)
+        return list(found)
+
+    def outcomes(
+        self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], retrying: Retrying
+    ) -> Generator[tuple[int, Outcome]]:
+        """Yield the number and the outcome of each task as it ends; see ``pool.Pool``."""
+        pool = _Workers(function, tasks, self.sender.packed, retrying)
+        pool.cluster = self
+        with self.sender.call():
+            yield from pool.outcomes()
+
+    def submitted(self, call: bytes, worker: str) -> Any:
+        """Return the future of a call on one worker."""
+        key = f"rerank-{uuid.uuid4().hex}"
+        return self._client.submit(
+            _performed, call, key=key, workers=[worker], allow_other_workers=False, retries=0
+        )
+
+    def _ask(self, question: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        try:
+            return question(*arguments, **options)
+        except (OSError, TimeoutError) as error:
+            raise RerankError(f"{self.address}: the scheduler is gone ({error})") from None
+
+    def _check(self, workers: list[str]) -> None:
+        """Raise RerankError if a worker has another version of rerank, or does not see the scratch folder."""
+        found = self._ask(self._client.run, _facts, self._folder, workers=workers, on_error="return")
+        for worker, facts in found.items():
+            if isinstance(facts, OSError):  # it ended meanwhile
+                continue
+            if isinstance(facts, ImportError):
+                raise RerankError(f"{worker}: the worker cannot import {facts.name}: {facts}")
+            if isinstance(facts, Exception):
+                raise RerankError(f"{worker}: {type(facts).__name__}: {facts}")
+            version, sees = facts
+            if version != __version__:
+                raise RerankError(
+                    f"{worker}: the worker has rerank {version}, expected {__version__} as here"
+                )
+            if not sees:
+                folder = os.path.dirname(self._folder)
+                raise RerankError(
+                    f"{worker}: the worker does not see {folder}: name a folder that all machines share"
+                    f" ({VARIABLE}=FOLDER)"
+                )
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Cluster]:
+    """Connect to a scheduler for a block.
+
+    Large values go through a hidden folder in the current directory, or in that which the environment
+    variable RERANK_SCRATCH names; it is deleted at the end. Workers must see it under the same path.
+
+    Parameters
+    ----------
+    address : such as tcp://host:8786.
+
+    Raises
+    ------
+    ConfigError
+        If it is no address, or the package ``distributed`` is not installed.
+    RerankError
+        If the scheduler does not answer, or its workers cannot run tasks of this process.
+    """
+    if not _ADDRESS.fullmatch(address):
+        raise ConfigError(f"cluster: found {address!r}, expected an address such as tcp://host:8786")
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ConfigError('--cluster needs the package distributed: pip install "rerank[dask]"') from None
+    above = os.path.realpath(os.environ.get(VARIABLE) or os.curdir)
+    try:
+        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise RerankError(f"{address}: the scheduler does not answer ({error})") from None
+    try:
+        with _scratch(above) as folder:
+            yield Cluster(address, client, folder)
+    finally:
+        client.close(timeout=_LOOK)
+
+
+@contextmanager
+def _scratch(above: str) -> Iterator[str]:
+    """The folder for large values."""
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(scratch(above))
+        except OSError as error:
+            raise os_error(above, error) from None
+        yield folder
+
+
+class _Workers(Pool["_Worker"]):
+    """Workers of a cluster."""
+
+    cluster: Cluster
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._ended: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        self._looked = -_LOOK
+
+    def grow(self, wanted: int) -> None:
+        if self.workers and time.monotonic() < self._looked + _LOOK:
+            return
+        there = self.cluster.workers()
+        self._looked = time.monotonic()
+        known = {worker.address for worker in self.workers}
+        for worker in self.workers:
+            worker.gone = worker.address not in there
+            if worker.gone:
+                self._ended.put(worker)
+        for address in there:
+            if address not in known and len(self.workers) < wanted:
+                self.workers.append(_Worker(self.cluster, address, self._ended))
+
+    def ready(self) -> list[_Worker]:
+        try:
+            found = [self._ended.get(timeout=_LOOK)]
+        except queue.Empty:
+            return []
+        while not self._ended.empty():
+            found.append(self._ended.get())
+        return [worker for worker in dict.fromkeys(found) if worker in self.workers and worker.settled()]
+
+
+class _Worker:
+    """A worker of a cluster."""
+
+    def __init__(self, cluster: Cluster, address: str, ended: queue.SimpleQueue[_Worker]) -> None:
+        self.address, self.gone, self.started = address, False, True
+        self.task: int | None = None
+        self._cluster, self._ended = cluster, ended
+        self._future: Any = None
+
+    def settled(self) -> bool:
+        """Return whether its task, or it, has ended."""
+        return self.gone or (self.task is not None and self._future.done())
+
+    def send(self, call: bytes) -> None:
+        self._future = self._cluster.submitted(call, self.address)
+        self._future.add_done_callback(lambda _: self._ended.put(self))
+
+    def received(self) -> bytes | None:
+        if self.task is None or not self._future.done():
+            return None
+        try:
+            return self._future.result(timeout=_PATIENCE)
+        except (OSError, TimeoutError, CancelledError):  # it ended with the result
+            return None
+        except Exception as error:
+            if type(error).__name__ in ("KilledWorker", "FutureCancelledError"):
+                return None
+            raise RerankError(f"{self.address}: {type(error).__name__}: {error}") from None
+        finally:
+            self._future = None
+
+    def ended(self) -> str:
+        self.kill()
+        return f"{self.address} is gone"
+
+    def kill(self) -> None:
+        if self._future is not None:
+            with suppress(Exception):  # the scheduler may be gone as well
+                self._future.cancel()
+
+
+def _facts(folder: str) -> tuple[str, bool]:
+    """The version of rerank on a worker, and whether it sees a folder."""
+    import threadpoolctl  # noqa: F401  (tasks need it)
+
+    return __version__, os.path.isdir(folder)
+
+
+def _performed(call: bytes) -> bytes:
+    """Make a call on a worker, with one thread of BLAS and OpenMP."""
+    from threadpoolctl import threadpool_limits
+
+    os.environ.update(ONE_THREAD)  # for libraries that are loaded later
+    with threadpool_limits(1):
+        return performed(call)

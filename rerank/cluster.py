@@ -16,7 +16,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, chdir, contextmanager, suppress
 from typing import Any
 
 from rerank._version import __version__
@@ -40,7 +40,7 @@ class Cluster:
     def __init__(self, address: str, client: Any, folder: str) -> None:
         self.address, self._client = address, client
         self.sender = Sender(folder)
-        self._folder = folder
+        self._folder, self._here = folder, os.getcwd()
         self._checked: set[str] = set()
         self.n = len(self.workers())
 
@@ -80,7 +80,7 @@ class Cluster:
         """Return the future of a call on one worker."""
         key = f"rerank-{uuid.uuid4().hex}"
         return self._client.submit(
-            _performed, call, key=key, workers=[worker], allow_other_workers=False, retries=0
+            _performed, call, self._here, key=key, workers=[worker], allow_other_workers=False, retries=0
         )
 
     def _ask(self, question: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -91,7 +91,9 @@ class Cluster:
 
     def _check(self, workers: list[str]) -> None:
         """Raise RerankError if a worker has another version of rerank, or does not see the scratch folder."""
-        found = self._ask(self._client.run, _facts, self._folder, workers=workers, on_error="return")
+        found = self._ask(
+            self._client.run, _facts, (self._here, self._folder), workers=workers, on_error="return"
+        )
         for worker, facts in found.items():
             if isinstance(facts, OSError):  # it ended meanwhile
                 continue
@@ -99,17 +101,16 @@ class Cluster:
                 raise RerankError(f"{worker}: the worker cannot import {facts.name}: {facts}")
             if isinstance(facts, Exception):
                 raise RerankError(f"{worker}: {type(facts).__name__}: {facts}")
-            version, sees = facts
+            version, unseen = facts
             if version != __version__:
                 raise RerankError(
                     f"{worker}: the worker has rerank {version}, expected {__version__} as here"
                 )
-            if not sees:
-                folder = os.path.dirname(self._folder)
-                raise RerankError(
-                    f"{worker}: the worker does not see {folder}: name a folder that all machines share"
-                    f" ({VARIABLE}=FOLDER)"
-                )
+            if unseen:
+                advice = "work in a folder that all machines share"
+                if unseen == self._folder:
+                    unseen, advice = os.path.dirname(unseen), f"{advice}, or name one ({VARIABLE}=FOLDER)"
+                raise RerankError(f"{worker}: the worker does not see {unseen}: {advice}")
 
 
 @contextmanager
@@ -117,7 +118,8 @@ def connected(address: str) -> Iterator[Cluster]:
     """Connect to a scheduler for a block.
 
     Large values go through a hidden folder in the current directory, or in that which the environment
-    variable RERANK_SCRATCH names; it is deleted at the end. Workers must see it under the same path.
+    variable RERANK_SCRATCH names; it is deleted at the end. Workers must see it under the same path, and the
+    current directory, in which tasks run there too.
 
     Parameters
     ----------
@@ -234,17 +236,17 @@ class _Worker:
                 self._future.cancel()
 
 
-def _facts(folder: str) -> tuple[str, bool]:
-    """The version of rerank on a worker, and whether it sees a folder."""
+def _facts(folders: tuple[str, ...]) -> tuple[str, str]:
+    """The version of rerank on a worker, and the first folder that it does not see, "" if it sees all."""
     import threadpoolctl  # noqa: F401  (tasks need it)
 
-    return __version__, os.path.isdir(folder)
+    return __version__, next((folder for folder in folders if not os.path.isdir(folder)), "")
 
 
-def _performed(call: bytes) -> bytes:
-    """Make a call on a worker, with one thread of BLAS and OpenMP."""
+def _performed(call: bytes, here: str) -> bytes:
+    """Make a call on a worker, in the current directory of the client, with one thread of BLAS and OpenMP."""
     from threadpoolctl import threadpool_limits
 
     os.environ.update(ONE_THREAD)  # for libraries that are loaded later
-    with threadpool_limits(1):
+    with threadpool_limits(1), chdir(here):
         return performed(call)

@@ -289,10 +289,24 @@ def test_workers_that_do_not_see_the_folder_are_refused(cluster, monkeypatch):
 
     monkeypatch.setattr(rerank.cluster, "scratch", elsewhere)
     with (
-        pytest.raises(RerankError, match=r"does not see .*: name a folder .* \(RERANK_SCRATCH=FOLDER\)"),
+        pytest.raises(
+            RerankError, match=r"does not see .*: work in .*, or name one \(RERANK_SCRATCH=FOLDER\)"
+        ),
         parallel.using(None, cluster),
     ):
         pass
+
+
+def test_workers_that_do_not_see_the_current_directory_are_refused(cluster, monkeypatch):
+    monkeypatch.setenv("RERANK_SCRATCH", os.getcwd())
+    monkeypatch.setattr(os, "getcwd", lambda: "/home/of/nobody")
+    with pytest.raises(RerankError, match="does not see /home/of/nobody: work in a folder that all"):
+        parallel.using(None, cluster).__enter__()
+
+
+def test_tasks_run_in_the_current_directory(cluster, here):
+    with parallel.using(None, cluster):
+        assert parallel.each(os.getcwd, [()], anywhere=True) == [str(here)]
 
 
 def test_a_note_reports_threads_that_stay_idle():

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli.common import EXIT_NO, say, verb
+from rerank.cli.common import EXIT_NO, ClusterAddress, Jobs, say, verb
 
 
 @verb
@@ -19,10 +19,8 @@ def run(
         str | None,
         typer.Option("--out", "-o", metavar="DIR", help="Folder of the results. [runs/NAME]"),
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", metavar="N", help="Worker processes; 0 = one per core. [1]"),
-    ] = None,
+    jobs: Jobs = None,
+    cluster: ClusterAddress = None,
     models: Annotated[bool, typer.Option("--models", help="Keep the model of each cell.")] = False,
     task: Annotated[
         int | None, typer.Option("--task", metavar="I", help="Only the cell with this number, from 1.")
@@ -63,8 +61,8 @@ def run(
     if len(asked) > 1:
         raise ConfigError(f"{asked[0]} and {asked[1]}: give one of both")
     if asked:
-        for name, given in (("--jobs", jobs is not None), ("--models", models)):
-            if given:
+        for name, given in (("--jobs", jobs), ("--cluster", cluster), ("--models", models or None)):
+            if given is not None:
                 raise ConfigError(f"{name}: not used with {asked[0]}, which trains nothing")
         overview = Overview(config, out, task, shard)
         for line in overview.dry_run() if dry_run else overview.listed() if list_ else overview.progress():
@@ -72,9 +70,7 @@ def run(
         if status and not overview.is_done:
             raise typer.Exit(EXIT_NO)
         return
-    summary = run_experiment(
-        config, out, jobs=1 if jobs is None else jobs, models=models, task=task, shard=shard
-    )
+    summary = run_experiment(config, out, jobs=jobs, cluster=cluster, models=models, task=task, shard=shard)
     for cell, error in summary.failed:
         say(f"cell {cell.number} failed ({cell.row}, fold {cell.fold}): {error}")
     for line in summary.lines():

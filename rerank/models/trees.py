@@ -141,6 +141,7 @@ class PackedTrees:
     """
 
     def __init__(self, trees: list[Tree]) -> None:
+        self._trees = trees
         splits = offsets_of(np.array([len(tree.feature) for tree in trees], dtype=np.int64))
         leaves = offsets_of(np.array([len(tree.leaf) for tree in trees], dtype=np.int64))
 
@@ -170,6 +171,9 @@ class PackedTrees:
             joined([tree.leaf for tree in trees], np.float64),
             np.array(root, dtype=np.int32),
         )
+
+    def __reduce__(self) -> tuple[type[PackedTrees], tuple[list[Tree]]]:
+        return PackedTrees, (self._trees,)
 
     def scores(self, features: Features) -> tuple[Floats, int]:
         """Return the sums (n_items), and a feature that is NaN but never was in training (or -1)."""

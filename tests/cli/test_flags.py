@@ -108,6 +108,7 @@ ALSO = {
     "--keep": "--metric label@1 --dev more.letor",
     "train --keep-margin": "--metric label@1 --dev more.letor --first-best input",
     "--seeds": "--metric label@1 --out m{seed}",
+    "train --cluster": "--metric label@1 --seeds 2",
     "--tag": "--as run",
     "--test-refs": "--test a.nbest --format moses",
     "--init": "--learner mert --metric label@1",

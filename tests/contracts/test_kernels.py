@@ -12,6 +12,8 @@ from rerank.errors import DataNote
 from rerank.experiment import similarity
 from rerank.similarity import gram, spectrum
 from rerank.similarity.base import KERNELS
+from rerank.similarity.matrices import filled
+from rerank.tasks import packed, performed, unpacked
 
 NAMES = KERNELS.names()
 
@@ -50,6 +52,13 @@ def test_a_value_depends_on_its_two_lists_alone(name, lists):
     np.testing.assert_allclose(gram(lists, lists.subset([4, 0]), name), K[:, [4, 0]], rtol=1e-9, atol=1e-12)
     order = np.array([8, 3, 5, 0, 1, 7, 2, 6, 4])
     np.testing.assert_allclose(gram(lists.subset(order), kernel=name), K[np.ix_(order, order)], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_prepared_lists_pass_between_processes(name, lists):
+    prepared, _ = KERNELS.get(name)().prepare(lists)
+    (again,) = unpacked(performed(packed(list, ([prepared],)))).value
+    assert np.array_equal(filled(again, again), filled(prepared, prepared))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -29,6 +29,7 @@ from rerank.report.listings import learner_lines
 from rerank.report.models import model_json, model_lines
 from rerank.report.training import seed_lines, training_lines
 from rerank.settings import describe
+from rerank.tasks import packed, performed, unpacked
 
 
 def installed(extra: str) -> bool:
@@ -176,6 +177,17 @@ def test_a_saved_model_scores_as_before(name, scaling, tmp_path):
     np.testing.assert_array_equal(again.score(lists), model.score(lists))
     assert again.training == model.training
     assert again.explain() == model.explain()
+
+
+def test_a_model_passes_between_processes(name, tmp_path):
+    lists = some_lists()
+    model = fitted(name, lists)
+    scores = model.score(lists)  # which may keep what kernels use
+    (again,) = unpacked(performed(packed(list, ([model],)))).value
+    again.save(str(tmp_path / "again"))
+    model.save(str(tmp_path / "model"))
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
+    np.testing.assert_array_equal(again.score(lists), scores)
 
 
 @pytest.mark.parametrize("with_dev", [False, True])

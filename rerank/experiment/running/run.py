@@ -63,7 +63,8 @@ def run(
     config: str | os.PathLike[str] | ExperimentConfig,
     out: str | os.PathLike[str] | None = None,
     *,
-    jobs: int = 1,
+    jobs: int | None = None,
+    cluster: str | None = None,
     models: bool = False,
     task: int | None = None,
     shard: str | None = None,
@@ -77,7 +78,8 @@ def run(
     ----------
     config : a YAML file, or what ``read_experiment`` returns.
     out : the folder of results; None = ``runs/NAME``.
-    jobs : worker processes; 0 = one per core. They change no result.
+    jobs, cluster : worker processes, or those of a cluster, which see the folder of results under the same
+        path; see ``rerank.parallel.using``. They change no result.
     models : keep the model of each cell.
     task : do only the cell with this number, from 1.
     shard : "I/N" does only every N-th cell, beginning with the I-th.
@@ -103,7 +105,7 @@ def run(
             _enter(folder, cell, Ended("there"), summary)
         else:
             todo.setdefault(cell.key, cell)
-    with parallel.using(jobs):
+    with parallel.using(jobs, cluster):
         _make_stores(plan, folder, list(todo.values()))
         _do(plan, folder, list(todo.values()), models, summary)
     return summary

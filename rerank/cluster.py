@@ -8,6 +8,7 @@ scheduler for those that are left.
 
 from __future__ import annotations
 
+import logging
 import os
 import queue
 import re
@@ -38,6 +39,9 @@ class Cluster:
     """A connection to a scheduler, with ``n`` workers at the beginning; see ``connected``."""
 
     def __init__(self, address: str, client: Any, folder: str) -> None:
+        from distributed.scheduler import KilledWorker
+
+        self.lost = KilledWorker  # what the scheduler reports if it gives up itself
         self.address, self._client = address, client
         self.sender = Sender(folder)
         self._folder, self._here = folder, os.getcwd()
@@ -139,26 +143,30 @@ def connected(address: str) -> Iterator[Cluster]:
     except ImportError:
         raise ConfigError('--cluster needs the package distributed: pip install "rerank[dask]"') from None
     above = os.path.realpath(os.environ.get(VARIABLE) or os.curdir)
-    try:
-        client = Client(address, timeout=_PATIENCE, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise RerankError(f"{address}: the scheduler does not answer ({error})") from None
-    try:
-        with _scratch(above) as folder:
-            yield Cluster(address, client, folder)
-    finally:
-        client.close(timeout=_LOOK)
-
-
-@contextmanager
-def _scratch(above: str) -> Iterator[str]:
-    """The folder for large values."""
     with ExitStack() as stack:
+        stack.enter_context(_quiet())
+        try:
+            client = Client(address, timeout=_PATIENCE, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise RerankError(f"{address}: the scheduler does not answer ({error})") from None
+        stack.callback(client.close, timeout=_LOOK)
         try:
             folder = stack.enter_context(scratch(above))
         except OSError as error:
             raise os_error(above, error) from None
-        yield folder
+        yield Cluster(address, client, folder)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Print no errors of the client's, which are raised here."""
+    logger = logging.getLogger("distributed.client")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 class _Workers(Pool["_Worker"]):
@@ -217,12 +225,11 @@ class _Worker:
             return None
         try:
             return self._future.result(timeout=_PATIENCE)
-        except (OSError, TimeoutError, CancelledError):  # it ended with the result
-            return None
         except Exception as error:
-            if type(error).__name__ in ("KilledWorker", "FutureCancelledError"):
-                return None
-            raise RerankError(f"{self.address}: {type(error).__name__}: {error}") from None
+            if not isinstance(error, (OSError, TimeoutError, CancelledError, self._cluster.lost)):
+                raise RerankError(f"{self.address}: {type(error).__name__}: {error}") from None
+            self._cluster.workers()  # an error if it is the scheduler that is gone
+            return None
         finally:
             self._future = None
 

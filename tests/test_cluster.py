@@ -14,6 +14,7 @@ import pytest
 
 import rerank.cluster
 from rerank import parallel, sending
+from rerank.cluster import connected
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError, DataNote, RerankError
 from rerank.parallel import TaskError
@@ -307,6 +308,32 @@ def test_workers_that_do_not_see_the_current_directory_are_refused(cluster, monk
 def test_tasks_run_in_the_current_directory(cluster, here):
     with parallel.using(None, cluster):
         assert parallel.each(os.getcwd, [()], anywhere=True) == [str(here)]
+
+
+def test_a_scheduler_that_ends_is_one_line(cluster, monkeypatch):
+    def gone():
+        raise OSError("no answer")
+
+    with connected(cluster) as there:
+        monkeypatch.setattr(there._client, "nthreads", gone)
+        with pytest.raises(RerankError, match=r"127.0.0.1:\d+: the scheduler is gone \(no answer\)"):
+            list(there.outcomes(power, [(1, 1)], print))
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (ModuleNotFoundError("No module named 'rerank'", name="rerank"), "cannot import rerank"),
+        (ValueError("bad"), "tcp://w:1: ValueError: bad"),
+    ],
+)
+def test_workers_that_cannot_be_asked_are_one_line(cluster, monkeypatch, error, expected):
+    with connected(cluster) as there:
+        monkeypatch.setattr(there._client, "run", lambda *_, **__: {"tcp://w:1": error})
+        with pytest.raises(RerankError, match=expected):
+            there._check(["tcp://w:1"])
+        monkeypatch.setattr(there._client, "run", lambda *_, **__: {"tcp://w:1": OSError("just ended")})
+        there._check(["tcp://w:1"])
 
 
 def test_a_note_reports_threads_that_stay_idle():

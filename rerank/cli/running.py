@@ -49,7 +49,8 @@ def run(
     from rerank.experiment.reproducing import is_reproduction
 
     if is_reproduction(yaml_values(config)):
-        others = {"--models": models, "--shard": shard, "--dry-run": dry_run, "--list": list_}
+        others = {"--models": models, "--shard": shard, "--cluster": cluster}
+        others |= {"--dry-run": dry_run, "--list": list_}
         for name, given in others.items():
             if given:
                 raise ConfigError(f"{name}: not used with numbers:, found in {config}")
@@ -61,8 +62,9 @@ def run(
     if len(asked) > 1:
         raise ConfigError(f"{asked[0]} and {asked[1]}: give one of both")
     if asked:
-        for name, given in (("--jobs", jobs), ("--cluster", cluster), ("--models", models or None)):
-            if given is not None:
+        idle = {"--jobs": jobs is not None, "--cluster": cluster is not None, "--models": models}
+        for name in idle:
+            if idle[name]:
                 raise ConfigError(f"{name}: not used with {asked[0]}, which trains nothing")
         overview = Overview(config, out, task, shard)
         for line in overview.dry_run() if dry_run else overview.listed() if list_ else overview.progress():

@@ -42,19 +42,32 @@ class Sender:
         self._written: set[str] = set()
         self._used: set[str] = set()
         self._arguments: dict[int, tuple[Any, Any]] = {}  # with the object itself: its id stays its own
+        self._sent: set[str] = set()
+        self._calls = 0
 
     @contextmanager
     def call(self) -> Iterator[None]:
-        """Pack the tasks of one call within the block; what it did not use is deleted at its end."""
-        self._used.clear()
+        """Pack the tasks of one call within the block; what it did not use is deleted at its end.
+
+        A call within the block of another ends with that.
+        """
+        if not self._calls:
+            self._used.clear()
+        self._calls += 1
         try:
             yield
         finally:
-            self._arguments.clear()
-            for path in self._written - self._used:
-                with suppress(OSError):
-                    os.unlink(path)
-            self._written &= self._used
+            self._calls -= 1
+            if not self._calls:
+                self._clear()
+
+    def _clear(self) -> None:
+        self._arguments.clear()
+        self._sent.clear()
+        for path in self._written - self._used:
+            with suppress(OSError):
+                os.unlink(path)
+        self._written &= self._used
 
     def packed(self, function: Callable[..., Any], task: tuple[Any, ...]) -> bytes:
         """Return a call as bytes, as ``tasks.packed`` does; errors are those of pickling and of writing."""
@@ -64,9 +77,16 @@ class Sender:
         """An argument, or what a worker reads it from."""
         if id(one) not in self._arguments:
             data = self._dumped(one)
-            sent = _ByPath(self._file(".part", data)) if len(data) >= _LARGE else one
-            self._arguments[id(one)] = one, sent
+            self._arguments[id(one)] = one, self._by_path(data) if len(data) >= _LARGE else one
         return self._arguments[id(one)][1]
+
+    def _by_path(self, data: bytes) -> _ByPath:
+        """An argument by path; two that are equal have two files, as workers are to get two objects."""
+        n = 0
+        while (path := self._file(f".{n}.part", data)) in self._sent:
+            n += 1
+        self._sent.add(path)
+        return _ByPath(path)
 
     def _dumped(self, value: Any) -> bytes:
         buffer = io.BytesIO()

@@ -185,6 +185,25 @@ def test_what_is_sent_is_small_and_what_is_large_is_written_once(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_equal_arguments_stay_two_objects(tmp_path):
+    """A Gram matrix of a set with itself is computed by halves, that of two equal sets is not."""
+    a, b = ([0] * 50_000 for _ in range(2))
+    sender = Sender(str(tmp_path))
+    with sender.call():
+        calls = [sender.packed(same, pair) for pair in ((a, a), (a, b), (b, a), (b, b))]
+        assert [unpacked(performed(call)).value for call in calls] == [True, False, False, True]
+
+
+def test_a_call_within_another_leaves_its_files(tmp_path):
+    large = [0] * 50_000
+    sender = Sender(str(tmp_path))
+    with sender.call():
+        first = sender.packed(len, (large,))
+        with sender.call():
+            sender.packed(len, ([1] * 50_000,))
+        assert unpacked(performed(first)).value == 50_000
+
+
 def test_the_folder_of_large_values_is_deleted_also_after_an_error(cluster, here, monkeypatch):
     monkeypatch.setattr(sending, "_LARGE", 1)
     with parallel.using(None, cluster):

@@ -17,6 +17,7 @@ from rerank.experiment import permutation_importance, similarity_files, train_fi
 from rerank.experiment.ablation import ablation_files
 from rerank.experiment.features import parse_files
 from rerank.reading import Reading
+from rerank.similarity import gram as gram_of
 
 
 @pytest.fixture
@@ -171,6 +172,15 @@ def test_one_fit_does_not_use_a_cluster(here):
     ran = CliRunner().invoke(app, ["train", "--data", "train.letor", "--out", "m", "--cluster", "tcp://a:1"])
     assert (ran.exit_code, len(ran.stderr.splitlines())) == (2, 1)
     assert "cluster: not used by one fit, which runs in this process; --seeds, --choose" in ran.stderr
+
+
+@pytest.mark.parametrize("kernel", ["list", "bhattacharyya"])
+def test_two_sets_are_compared_as_here_also_if_they_are_equal(kernel, here, cluster):
+    lists, others = (rerank.load(f"{name}.letor") for name in ("train", "dev"))
+    for second in (lists, others):
+        with parallel.using(None, cluster):
+            found = gram_of(lists, second, kernel)
+        assert found.tobytes() == gram_of(lists, second, kernel).tobytes()
 
 
 def test_learners_use_the_workers_here_alone(cluster, here):

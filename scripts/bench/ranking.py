@@ -3,8 +3,8 @@
 
     [RANKLIB_JAR=...] python scripts/bench/ranking.py [CONFIG...] [--out DIR] [--peers lightgbm ...]
 
-CONFIG is an experiment of `rerank run` with dev lists; its cells that are missing in DIR are trained. Without
-one it is configs/ohsumed.yaml with RERANK_DATA, else a few learners on lists that are drawn. Further
+CONFIG is an experiment of `rerank run` with dev lists, such as configs/ohsumed.yaml; its missing cells are
+trained in DIR. Without one it is that of a few learners on lists that are drawn. Further
 experiments on the same test lists add rows: learners that take no missing values, with `missing: zero`,
 where the first one has `missing: nan`. Tools have the grids of scripts/ranked_lists/peers.py; their best cell
 on dev by select.metric is judged on test. A tool that is not installed is named.
@@ -44,7 +44,6 @@ from rerank.parallel import each, using
 from rerank.report.summaries import summary_parts
 from rerank.report.table import show, table
 
-CONFIG = Path(__file__).resolve().parents[2] / "configs" / "ohsumed.yaml"
 DRAWN = """\
 data: {train: train.letor, dev: dev.letor, test: test.letor}
 select: {metric: nDCG-exp@10}
@@ -152,9 +151,8 @@ def main() -> None:
     try:
         with tempfile.TemporaryDirectory() as name, using(asked.jobs), warnings.catch_warnings():
             warnings.simplefilter("ignore", DataNote)
-            shared = "RERANK_DATA" in os.environ
-            default = CONFIG if shared else drawn_config(Path(name))
-            compare(asked.configs or [str(default)], asked.out or Path(name), asked.peers)
+            configs = asked.configs or [str(drawn_config(Path(name)))]
+            compare(configs, asked.out or Path(name), asked.peers)
     except RerankError as error:
         parser.error(str(error))
 

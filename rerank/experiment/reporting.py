@@ -19,7 +19,7 @@ from rerank.experiment.running.folder import EXPERIMENT, RunFolder, read_run
 from rerank.experiment.running.results import costs_of, results_of
 from rerank.files import write_lines
 from rerank.report import record
-from rerank.report.page import write_page
+from rerank.report.page import check_page, write_page
 from rerank.report.reports import PER_LIST, Report, check_form
 from rerank.report.table import show
 from rerank.text import some
@@ -104,10 +104,13 @@ def report_files(
     costs, options : as for ``report``.
     """
     check_form(form, choices=choices, costs=costs)
-    outputs = {"--out": out} | ({} if per_list is None else {"--per-list": per_list})
+    outputs = {"--out": out, "--per-list": per_list, "--html": html}
     check_outputs(
-        outputs, [file for folder in folders for file in (folder, os.path.join(folder, EXPERIMENT))]
+        {option: path for option, path in outputs.items() if path is not None},
+        [file for folder in folders for file in (folder, os.path.join(folder, EXPERIMENT))],
     )
+    if html is not None:
+        check_page(html)
     found = report(folders, costs=costs, **options)
     with all_or_none():
         if per_list is not None:

@@ -7,8 +7,9 @@ import re
 import pytest
 from small_pages import Page
 
-from rerank.experiment import compare_files, evaluate_files
+from rerank.experiment import compare_files, evaluate_files, report
 from rerank.reading import Reading
+from rerank.report.page import page_text
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
@@ -77,6 +78,38 @@ def test_faults_are_found_before_anything_is_read(rerank, work, more, message):
     assert message in error
     assert not re.search(r"no-such-lists", error)
     assert not list(work.glob("*.html"))
+
+
+def test_report_writes_the_page_of_a_run(rerank, work):
+    (work / "run.yaml").write_text(
+        "data: {train: train.letor, dev: dev.letor, test: test.letor, first_best: input}\n"
+        "select: {metric: RR, keep: best}\nmetrics: [AP, RR]\nbaseline: best-feature\nablation: [50, 100]\n"
+        "learners:\n  best-feature:\n  perceptron: {rounds: 3}\n"
+    )
+    rerank("run", "run.yaml", "--out", "r")
+    found = report("r", samples=20)
+    shown = rerank("report", "r", "--samples", 20, "--html", "page.html").out
+    assert shown == found.text()
+    text = (work / "page.html").read_text()
+    page = Page(text)
+    assert text == page_text(found.results)
+    assert [title for level, title in page.headings if level == 2] == [
+        "Results",
+        "Value by share of the training lists",
+        "Differences by list",
+        "Gain by length and difficulty",
+        "Value by number of candidates",
+        "Precision and recall",
+        "Learning curves",
+        "Weights",
+        "Lists that gained and lost most",
+    ]
+    for more in (
+        ["--html", "page.pdf"],
+        ["--html", "p.html", "--out", "p.html"],
+        ["--html", "r/experiment.json"],
+    ):
+        assert rerank("report", "r", *more, code=2).out == ""
 
 
 def test_classes_have_a_page(rerank, work):

@@ -103,13 +103,14 @@ def test_curves_end_with_the_rounds_that_every_model_has():
 
 
 def test_weights_are_means_over_the_models_that_record_them():
-    weights = [{"a": 1.0, "b": -3.0}, {"a": 2.0, "c": 0.5}]
-    (figure,) = weights_section(view(models_of([(), ()], weights))).figures
+    weights = [{"a": 1.0, "b": -3.0}, {"a": 300.0, "c": 100.0, "d": float("nan")}, {"e": 0.0}]
+    (figure,) = weights_section(view(models_of([(), (), ()], weights))).figures
     tips = re.findall(r"<title>([^<]*)</title>", figure.svg)
     assert tips == [
-        "a: +1.5000 (+1.0000 to +2.0000)",
-        "b: −3.0000 (−3.0000 to −3.0000), recorded of 1 of 2 models",
-        "c: +0.5000 (+0.5000 to +0.5000), recorded of 1 of 2 models",
+        "a: +0.5000 (+0.2500 to +0.7500), recorded of 2 of 3 models",
+        "b: −0.7500 (−0.7500 to −0.7500), recorded of 1 of 3 models",
+        "c: +0.2500 (+0.2500 to +0.2500), recorded of 1 of 3 models",
+        "e: +0.0000 (+0.0000 to +0.0000), recorded of 1 of 3 models",
     ]
 
 
@@ -173,5 +174,5 @@ def test_the_best_and_the_baseline_are_drawn():
     found = view(results)
     values = {name: shares[100].value for name, shares in summarise(results).metrics["AP"].rows.items()}
     best = sorted((name for name in values if name != "l"), key=lambda name: -values[name])
-    assert found.compared == best[:4]
+    assert found.compared == best[:3]
     assert found.drawn == [name for name in "abcdefghijkl" if name in best[:7] or name == "l"]

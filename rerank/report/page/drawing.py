@@ -101,7 +101,7 @@ class Pen:
         series : the lines, drawn in this order.
         x_label, y_label : texts, as they are.
         number : how a value is written.
-        ticks : places on the x axis and their texts.
+        ticks : places on the x axis and their texts; otherwise whole numbers.
         log_x : whether the x axis is logarithmic.
         zero : whether y = 0 is drawn.
         """
@@ -114,7 +114,9 @@ class Pen:
             tips: dict[str, Sequence[str]] = {}
             for i, one in enumerate(series):
                 tips |= _draw_line(axes, i, one, number)
-            if ticks is not None:
+            if ticks is None:
+                axes.xaxis.get_major_locator().set_params(integer=True)
+            else:
                 labels = [text for _, text in ticks]
                 axes.set_xticks([place for place, _ in ticks], labels, parse_math=False)
                 axes.minorticks_off()

@@ -13,7 +13,7 @@ from rerank.report.page.parts import Figure, Section, ends, number
 from rerank.report.page.view import View, figure, label, typed
 from rerank.text import count
 
-_BARS = 150  # lists of a figure
+_BARS = 120  # lists of a figure
 
 
 def differences_section(view: View) -> Section | None:

@@ -53,6 +53,7 @@ _NAME = re.compile(r"\{[^}]*\}")
 _NUMBER = re.compile(r"-?\d+\.\d+")
 _PLACES = ("d", "x", "y", "transform")
 _DROPPED = ("metadata", "style")
+_LONG = 500  # characters of a path
 _CURVED = re.compile("[A-KN-Ya-y]")  # a command of a path other than M, L and z
 _UNTURNED = re.compile(r"rotate\(-?0 [^)]*\)")
 
@@ -124,7 +125,7 @@ def _simplify(one: ET.Element) -> None:
     one.tag = _NAME.sub("", one.tag)
     for key in _PLACES:
         if key in one.attrib:
-            one.set(key, _NUMBER.sub(_rounded, " ".join(one.attrib[key].split())))
+            one.set(key, _rounded(" ".join(one.attrib[key].split()), fine=key == "d"))
     if "d" in one.attrib and not _CURVED.search(one.attrib["d"]):
         one.set("d", one.attrib["d"].replace("L ", ""))  # a line is what follows a point anyway
     if _UNTURNED.fullmatch(one.get("transform", "")):
@@ -136,8 +137,10 @@ def _simplify(one: ET.Element) -> None:
         one.set("style", ";".join(filter(None, kept)))
 
 
-def _rounded(found: re.Match[str]) -> str:
-    return f"{float(found[0]):.2f}".rstrip("0").rstrip(".")
+def _rounded(places: str, *, fine: bool) -> str:
+    """Places with few decimals; ``fine`` ones have one more unless they are many: markers are small."""
+    digits = 2 if fine and len(places) < _LONG else 1
+    return _NUMBER.sub(lambda found: f"{float(found[0]):z.{digits}f}".rstrip("0").rstrip("."), places)
 
 
 def _declaration(key: str, value: str) -> str:

@@ -14,6 +14,7 @@ from rerank.report.page.view import DRAWN, View, figure, only
 from rerank.text import count
 
 _WEIGHTS = 15  # of a figure
+_ROUNDS = 120
 
 
 def curves_section(view: View) -> Section | None:
@@ -36,10 +37,12 @@ def _curves(view: View, system: str) -> Figure | None:
         if values is None:
             continue
         mean = values.mean(axis=0)
+        drawn = np.unique(np.linspace(0, len(rounds) - 1, min(_ROUNDS, len(rounds))).astype(int))
         most = max(most, len(values))
         several = len(values) > 1
-        low, high = (values.min(axis=0), values.max(axis=0)) if several else (None, None)
-        lines.append(Series(part, np.array(rounds), mean, look, low, high, dashed=part == "dev"))
+        low, high = (values.min(axis=0)[drawn], values.max(axis=0)[drawn]) if several else (None, None)
+        x = np.array(rounds)[drawn]
+        lines.append(Series(part, x, mean[drawn], look, low, high, dashed=part == "dev"))
         said.append(
             f"{part} from {number(mean[0], 4)} in round {rounds[0]:g} to {number(mean[-1], 4)} in round "
             f"{rounds[-1]:g}, between {number(mean.min(), 4)} and {number(mean.max(), 4)}"
@@ -49,6 +52,7 @@ def _curves(view: View, system: str) -> Figure | None:
     models = count(most, "model")
     shorter = any(len(curve) > len(rounds) for curve in curves)
     caption = f"{models}." + (f" Shown to round {rounds[-1]:g}, which every model has." if shorter else "")
+    caption += f" {_ROUNDS} of {len(rounds)} rounds are drawn." if len(rounds) > _ROUNDS else ""
     alt = f"Learning curve of {system}, {models}: {'; '.join(said)}."
     keys = [Key(line.name, line.look, line.dashed) for line in lines]
     svg = view.pen.lines(
@@ -87,22 +91,21 @@ def weights_section(view: View) -> Section | None:
     if not figures:
         return None
     lead = (
-        "Each weight times its feature's standard deviation within lists: the mean over folds and seeds, "
-        f"and their range. The {_WEIGHTS} heaviest of each system."
+        "Each weight times its feature's standard deviation within lists, as a share of the model's sum: "
+        f"the mean over folds and seeds, and their range. The {_WEIGHTS} heaviest of each system."
     )
     return Section("weights", "Weights", lead + only(DRAWN, len(having)), (), figures)
 
 
 def _weights(view: View, system: str) -> Figure | None:
     """The heaviest features of a system, if its models have weights."""
-    models = [outcome.weights for outcome in _outcomes(view, system) if outcome.weights]
+    models = [_shares(outcome.weights) for outcome in _outcomes(view, system) if outcome.weights]
     if not models:
         return None
     values: dict[str, list[float]] = {}
     for weights in models:
         for feature, value in weights.items():
-            if np.isfinite(value):
-                values.setdefault(feature, []).append(float(value))
+            values.setdefault(feature, []).append(value)
     mass = {feature: sum(map(abs, found)) / len(models) for feature, found in values.items()}
     heaviest = sorted(mass, key=lambda feature: -mass[feature])[:_WEIGHTS]
     rows = []
@@ -120,6 +123,13 @@ def _weights(view: View, system: str) -> Figure | None:
     n = count(len(models), "model")
     caption = f"{n}, {count(len(values), 'feature')} recorded."
     said = ", ".join(f"{row.name} {number(row.value, 4, signed=True)}" for row in rows[:5])
-    alt = f"Standardised weights of {system}, mean of {n}: {said}."
-    svg = view.pen.intervals(alt, rows, x_label="weight × standard deviation", line=0.0)
+    alt = f"Shares of the standardised weights of {system}, mean of {n}: {said}."
+    svg = view.pen.intervals(alt, rows, x_label="share of the standardised weights", line=0.0)
     return figure(svg, system, caption)
+
+
+def _shares(weights: Mapping[str, float]) -> dict[str, float]:
+    """Weights divided by the sum of their magnitudes: models of different folds differ in scale."""
+    known = {feature: float(value) for feature, value in weights.items() if np.isfinite(value)}
+    total = sum(map(abs, known.values()))
+    return {feature: value / total if total > 0 else 0.0 for feature, value in known.items()}

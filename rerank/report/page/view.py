@@ -18,7 +18,7 @@ from rerank.report.page.drawing import Pen
 from rerank.report.page.parts import Figure, Key, ends, number
 
 DRAWN = 8  # systems of a figure
-COMPARED = 4  # systems whose differences from the baseline are drawn list by list
+COMPARED = 3  # systems whose differences from the baseline are drawn list by list: a row of a wide page
 
 
 @dataclass(frozen=True, eq=False)

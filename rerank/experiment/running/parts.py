@@ -21,7 +21,8 @@ from rerank.experiment.running.config import ExperimentConfig
 from rerank.experiment.running.folder import DATA
 from rerank.experiment.running.locks import locked
 from rerank.experiment.training import load_part
-from rerank.files import os_error
+from rerank.files import os_error, read_head
+from rerank.formats.base import detect
 from rerank.metrics.base import prepare_all
 from rerank.reading import DataSection, Reading, paths_of
 
@@ -193,9 +194,14 @@ def _content(data: DataSection) -> tuple[Any, tuple[str, ...]]:
     options = reading.get_params()
     paths = {name: _digests(options.pop(name)) for name in paths_of(Reading)}
     plain = {name: value for name, value in options.items() if name not in _OF_MACHINE}
+    plain["format"] = [reading.format or _format_of(path) for path in data.train]  # names may tell it
     files = _digests(data.train)
     content = {"files": files, "paths": paths, "reading": plain, "label": data.label, "code": code_digest()}
     return content, tuple(files)
+
+
+def _format_of(path: str) -> str:
+    return "store" if os.path.isdir(path) else detect(path, read_head(path))[0]
 
 
 def _digests(given: str | Sequence[str] | None) -> list[str]:

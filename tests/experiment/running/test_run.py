@@ -95,3 +95,16 @@ def test_models_are_kept_if_asked_for(folder):
     model = load_model(found.folder.file("cells", cell.key, "model"))
     np.testing.assert_array_equal(model.score(load("folda/test.letor")), found.folder.scores(cell))
     assert run("run.yaml", "out", task=5, models=True).there == [cell]
+
+
+def test_the_format_that_a_name_tells_is_part_of_the_key(folder):
+    run("run.yaml", "out", task=3)
+    for path in folder.glob("fold?/*.letor"):
+        path.rename(path.with_suffix(".txt"))
+    (folder / "run.yaml").write_text(CONFIG.replace(".letor", ".txt"))
+    assert run("run.yaml", "out", task=3).there
+    (folder / "run.yaml").write_text(CONFIG.replace(".letor", ".csv"))
+    for path in folder.glob("fold?/*.txt"):
+        path.rename(path.with_suffix(".csv"))
+    with pytest.raises(RerankError, match=r"folda/train.csv"):
+        run("run.yaml", "out", task=3)

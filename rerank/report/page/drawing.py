@@ -178,7 +178,10 @@ class Pen:
                 if not which.any():
                     continue
                 x, y = places[which], values[which]
-                axes.fill_between(x, y, step="mid", color=colour, alpha=0.25, linewidth=0)
+                # Half a list more at both ends: a single list would have no width.
+                wide = np.concatenate((x[:1] - 0.5, x, x[-1:] + 0.5))
+                high = np.concatenate((y[:1], y, y[-1:]))
+                axes.fill_between(wide, high, step="mid", color=colour, alpha=0.25, linewidth=0)
                 look = {"marker": marker, "markersize": 3.2, "linestyle": "none", "color": colour}
                 axes.plot(x, y, gid=name, **look)
                 found[name] = [text for text, shown in zip(tips, which, strict=True) if shown]

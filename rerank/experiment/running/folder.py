@@ -7,6 +7,7 @@ times and the logs has the same bytes whenever it is made, by any number of proc
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 from collections.abc import Iterable, Iterator
@@ -21,7 +22,7 @@ from rerank.data.store import read_store
 from rerank.data.types import Floats
 from rerank.errors import DataError, FormatError
 from rerank.experiment.running.locks import is_locked
-from rerank.files import read_bytes
+from rerank.files import os_error, read_bytes
 from rerank.metrics.base import parse_all
 from rerank.models.training import Value
 from rerank.records import Number, Record, read_json
@@ -121,6 +122,7 @@ class CellRecord(Record):
     curve : the learning curve, a row for each round.
     weights : the largest standardised weights by feature, see ``rerank importance weights``.
     notes : warnings about data and settings.
+    scores : SHA-256 of the scores.
     values : by metric.
     """
 
@@ -142,6 +144,7 @@ class CellRecord(Record):
     curve: tuple[dict[str, Number[float]], ...]
     weights: dict[str, float]
     notes: tuple[str, ...]
+    scores: str
     values: dict[str, ValueRecord]
 
     def has(self, metrics: Iterable[str]) -> bool:
@@ -194,9 +197,13 @@ class RunFolder:
         Raises
         ------
         RerankError
-            If the cell is not done or the file is damaged.
+            If the cell is not done, or the file is damaged or not that of its record.
         """
-        return read_scores_file(self.file(CELLS, cell.key, SCORES))
+        path = self.file(CELLS, cell.key, SCORES)
+        record = self.record(cell)
+        if record is None:
+            raise os_error(path, FileNotFoundError())
+        return read_scores_file(path, record)
 
     def test(self, fold: str) -> CandidateLists:
         """Return the test lists of a fold, memory-mapped."""
@@ -247,12 +254,19 @@ def read_record(path: str, kind: type[R]) -> R | None:
         raise FormatError(path, None, str(error), "a record of 'rerank run'") from None
 
 
-def read_scores_file(path: str) -> Floats:
-    """Return the float64 vector of an .npy file; RerankError if there is none."""
+def digest_of_scores(scores: Floats) -> str:
+    """Return the SHA-256 of scores, as a record has it."""
+    return hashlib.sha256(np.ascontiguousarray(scores, dtype="<f8").tobytes()).hexdigest()
+
+
+def read_scores_file(path: str, record: CellRecord) -> Floats:
+    """Return the float64 vector of an .npy file; RerankError if there is none, or another than recorded."""
     try:
         scores = np.load(io.BytesIO(read_bytes(path)), allow_pickle=False)
     except ValueError as error:
         raise FormatError(path, None, str(error), "a whole .npy file") from None
     if scores.dtype != np.float64 or scores.ndim != 1:
         raise FormatError(path, None, f"{scores.dtype} of shape {scores.shape}", "a vector of float64")
+    if digest_of_scores(scores) != record.scores:
+        raise DataError(f"{path}: found other scores than the record has; remove the cell and run again")
     return np.asarray(scores)

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rerank.data.judge import corpus_value
-from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.evaluation.resampling import judged_by_any
@@ -20,11 +18,8 @@ from rerank.experiment.notes import note_systems
 from rerank.experiment.running.config import SPELLING
 from rerank.experiment.running.folder import Cell, CellRecord, RunFolder, TimingRecord, read_run
 from rerank.metrics.base import parse_all
-from rerank.metrics.judges import checked_scores, statistics
 from rerank.registry import did_you_mean
 from rerank.text import count, some
-
-_ROUNDING = 1e-9  # sums in another order differ by less
 
 
 def results_of(
@@ -172,26 +167,8 @@ def _of_fold(
             dev=None if record.choice is None else record.choice.value,
             rounds=record.rounds,
         )
-        _check_values(run, cell, record, part, outcome.scores)
         found.append(outcome)
     return tuple(sorted(found, key=lambda outcome: -1 if outcome.seed is None else outcome.seed))
-
-
-def _check_values(run: RunFolder, cell: Cell, record: CellRecord, part: TestPart, scores: Floats) -> None:
-    """Raise DataError if scores do not give the value of the record by the same measure."""
-    try:
-        ranked = part.lists.from_input_order(checked_scores(scores, part.lists.n_items))
-    except DataError as error:
-        raise DataError(f"{_place(run, cell)}: {error}") from None
-    judges = list(part.judges.values())
-    for judge, per_list in zip(judges, statistics(judges, ranked), strict=True):
-        known = record.values.get(judge.name)
-        if known is None or known.signature != judge.signature:
-            continue
-        value = corpus_value(judge, per_list)
-        if not np.isclose(value, known.value, rtol=_ROUNDING, atol=_ROUNDING, equal_nan=True):
-            found = f"its scores have {judge.name} {value:.6g}, its record {known.value:.6g}"
-            raise DataError(f"{_place(run, cell)}: {found}; remove the cell and run again")
 
 
 def _baseline(

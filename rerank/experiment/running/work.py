@@ -39,6 +39,7 @@ from rerank.experiment.running.folder import (
     PartRecord,
     TimingRecord,
     ValueRecord,
+    digest_of_scores,
     read_record,
     read_scores_file,
 )
@@ -170,7 +171,7 @@ def _train_and_judge(work: Work) -> list[str]:
         test = work.test.open()
         scores, values = judge(trained.model, trained.inputs, test, work.test)
     notes = _renamed(_notes_of(heard), work.names)
-    record = _record(work, trained, test, values, notes)
+    record = _record(work, trained, test, notes, scores, values)
     timing = TimingRecord(
         seconds=round(time.perf_counter() - started, 4),
         fit=round(trained.seconds, 4),
@@ -216,7 +217,7 @@ def values_of(test: CandidateLists, scores: Floats, metrics: Sequence[str]) -> d
 
 def _judge_again(work: Work, record: CellRecord) -> None:
     """Add metrics to a record, from the scores that are there."""
-    scores = read_scores_file(work.file(CELLS, work.key, SCORES))
+    scores = read_scores_file(work.file(CELLS, work.key, SCORES), record)
     values = record.values | values_of(work.test.open(), scores, work.test.metrics)
     changed = record.model_copy(update={"values": dict(sorted(values.items()))})
     write_record(work.file(CELLS, work.key, RECORD), changed)
@@ -229,7 +230,12 @@ def write_record(path: str, record: Record) -> None:
 
 
 def _record(
-    work: Work, trained: Trained, test: CandidateLists, values: dict[str, ValueRecord], notes: Sequence[str]
+    work: Work,
+    trained: Trained,
+    test: CandidateLists,
+    notes: Sequence[str],
+    scores: Floats,
+    values: dict[str, ValueRecord],
 ) -> CellRecord:
     config, model, inputs = work.config, trained.model, trained.inputs
     training = model.training
@@ -264,6 +270,7 @@ def _record(
         curve=tuple(model.curve),
         weights=_weights(model, inputs.lists),
         notes=tuple(notes),
+        scores=digest_of_scores(scores),
         values=values,
     )
 

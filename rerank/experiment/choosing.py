@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -86,6 +86,9 @@ class Choosing:
             raise ConfigError(f"grid: {taken[0]} is also given as a setting: give one of both")
         if np.prod([float(len(values)) for values in self.grid.values()]) > _MOST_CELLS:
             raise ConfigError(f"grid: more than {_MOST_CELLS:,} cells")
+        for settings in self.cells():
+            _learner_of(learner, settings)
+            _setup_of(setup, settings)
 
     def _check_key(self, key: str, values: Sequence[Value], learner: Learner) -> None:
         known = [*type(learner).model_fields, *OF_SETUP]
@@ -182,24 +185,39 @@ def _trial(
     choosing: Choosing, learner: Learner, setup: Setup, settings: dict[str, Value], lists: CandidateLists
 ) -> Trial:
     """The learner and the setup of one cell."""
-    own = {name: getattr(learner, name) for name in learner.model_fields_set}
-    own |= {key: value for key, value in settings.items() if key not in OF_SETUP}
-    made = type(learner).checked(own, f"grid: learner {learner.name}")
-    if (made.reads_classes, made.ranks_classes) != (learner.reads_classes, learner.ranks_classes):
-        raise ConfigError(f"grid: learner {learner.name}: these settings need other data, or another metric")
+    made, changed = _learner_of(learner, settings), _setup_of(setup, settings)
     if choosing.on == "folds":
         made = with_rounds(made, None)
-    elif made.in_rounds and "keep" in type(made).model_fields and "keep" not in own:
-        made = type(made).checked(own | {"keep": "best"}, learner.name)
-    scaling = str(settings.get("scaling", setup.scaling))
-    if scaling == AUTO:
-        scaling = made.scaling_of(lists)
-    elif scaling not in SCALINGS:
-        raise ConfigError(f"grid: unknown scaling {scaling!r}; {did_you_mean(scaling, SCALINGS)}")
+    elif made.in_rounds and "keep" in type(made).model_fields and "keep" not in made.model_fields_set:
+        made = _with(made, {"keep": "best"}, learner.name)
+    scaling = made.scaling_of(lists) if changed.scaling == AUTO else changed.scaling
     check_scaling(made, scaling, lists)
-    scale = checked_scale(settings.get("base_scale", setup.base_scale))
-    changed = replace(setup, scaling=scaling, base_scale=scale)
-    return Trial(made, changed, choosing.on == "folds" and chooses_rounds(made))
+    return Trial(made, replace(changed, scaling=scaling), choosing.on == "folds" and chooses_rounds(made))
+
+
+def _learner_of(learner: Learner, settings: Mapping[str, Value]) -> Learner:
+    """The learner of one cell."""
+    own = {key: value for key, value in settings.items() if key not in OF_SETUP}
+    made = _with(learner, own, f"grid: learner {learner.name}")
+    if (made.reads_classes, made.ranks_classes) != (learner.reads_classes, learner.ranks_classes):
+        raise ConfigError(f"grid: learner {learner.name}: these settings need other data, or another metric")
+    return made
+
+
+def _with(learner: Learner, settings: Mapping[str, Any], where: str) -> Learner:
+    """The learner with other values of some settings."""
+    given = {name: getattr(learner, name) for name in learner.model_fields_set}
+    return type(learner).checked(given | dict(settings), where)
+
+
+def _setup_of(setup: Setup, settings: Mapping[str, Value]) -> Setup:
+    """The setup of one cell; its scaling may be auto."""
+    scaling = str(settings.get("scaling", setup.scaling))
+    if scaling != AUTO and scaling not in SCALINGS:
+        raise ConfigError(f"grid: unknown scaling {scaling!r}; {did_you_mean(scaling, SCALINGS)}")
+    return replace(
+        setup, scaling=scaling, base_scale=checked_scale(settings.get("base_scale", setup.base_scale))
+    )
 
 
 @dataclass(frozen=True)

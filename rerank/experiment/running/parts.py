@@ -15,8 +15,8 @@ from rerank import _version
 from rerank.data.folds import folds
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import copy_groups
-from rerank.data.store import write_store
-from rerank.errors import ConfigError, RerankError
+from rerank.data.store import read_store, write_store
+from rerank.errors import ConfigError, DataError, RerankError
 from rerank.experiment.running.config import ExperimentConfig
 from rerank.experiment.running.folder import DATA
 from rerank.experiment.running.locks import locked
@@ -235,6 +235,14 @@ def make_stores(folder: str, making: Making, metrics: Sequence[str]) -> None:
             place = os.path.join(folder, DATA, name)
             if not os.path.isdir(place):
                 _write(part, place)
+
+
+def check_judged(store: str, name: str, metrics: Sequence[str]) -> None:
+    """Raise DataError, about test lists of this name, if metrics cannot judge the lists of a store."""
+    try:
+        prepare_all(read_store(store), metrics)
+    except DataError as error:
+        raise DataError(str(error).replace(store, name)) from None
 
 
 def _write(lists: CandidateLists, place: str) -> None:

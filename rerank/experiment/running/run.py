@@ -25,7 +25,7 @@ from rerank.experiment.running.folder import (
     RunFolder,
     read_record,
 )
-from rerank.experiment.running.parts import make_stores
+from rerank.experiment.running.parts import check_judged, make_stores
 from rerank.experiment.running.planning import Plan, chosen, planned
 from rerank.experiment.running.work import Ended, do, write_record
 from rerank.files import os_error, write_lines
@@ -152,12 +152,21 @@ def _is_there(folder: RunFolder, cell: Cell, models: bool) -> bool:
 
 
 def _make_stores(plan: Plan, folder: RunFolder, cells: Sequence[Cell]) -> None:
-    """Make the stores of the folds of these cells."""
+    """Make the stores of the folds of these cells; metrics must be able to judge their test lists."""
     makings = dict.fromkeys(making for cell in cells for making in plan.parts.of(cell.fold))
     tasks = [
         (folder.path, making, plan.config.metrics) for making in makings if not making.is_made(folder.path)
     ]
     parallel.each(make_stores, tasks)
+    made = [name for _, making, _ in tasks for name in making.names]
+    known = [plan.record.tests[cell.fold] for cell in folder.cells if _is_there(folder, cell, models=False)]
+    tests = {cell.fold: plan.record.tests[cell.fold] for cell in cells}
+    checks = [
+        (folder.file(DATA, name), f"{plan.config.path}: test lists of fold {fold}", plan.config.metrics)
+        for fold, name in tests.items()
+        if name not in (*made, *known)
+    ]
+    parallel.each(check_judged, checks)
 
 
 def _do(plan: Plan, folder: RunFolder, cells: Sequence[Cell], models: bool, summary: RunSummary) -> None:

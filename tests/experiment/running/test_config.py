@@ -103,6 +103,14 @@ MISTAKES = {
         changed("[0.1, 10]", "0.1"),
         "learners.ridge: grid: penalty: found 0.1, expected a list",
     ),
+    "a grid of a value that cannot be": (
+        changed("[0.1, 10]", "[0.1, x]"),
+        "learners.ridge: grid: learner ridge: penalty: found 'x', expected a number",
+    ),
+    "a grid of an unknown scaling": (
+        changed("{penalty: [0.1, 10]}", "{scaling: [zscore, z-score]}"),
+        "learners.ridge: grid: unknown scaling 'z-score'; did you mean 'zscore'",
+    ),
     "a grid that is no section": (
         changed("{penalty: [0.1, 10]}", "[0.1, 10]"),
         "learners.ridge: grid: found",

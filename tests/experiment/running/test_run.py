@@ -48,6 +48,18 @@ def test_what_is_there_is_not_done_again_and_new_metrics_are_only_judged(folder)
     assert list(values) == ["AP", "RR", "nDCG@3"]
 
 
+def test_a_metric_that_cannot_judge_is_refused_before_training_although_the_lists_are_stored(folder):
+    run("run.yaml", "out")
+    cells = folder / "out" / "cells"
+    before = sorted(cells.iterdir())
+    (folder / "run.yaml").write_text(CONFIG.replace("nDCG@3", "BLEU").replace("rounds: 3", "rounds: 4"))
+    with pytest.raises(
+        RerankError, match=r"run.yaml: test lists of fold a: BLEU needs the candidates' texts"
+    ):
+        run("run.yaml", "out")
+    assert sorted(cells.iterdir()) == before
+
+
 def test_the_number_of_jobs_changes_no_byte(folder, processes):
     run("run.yaml", "one", jobs=1)
     run("run.yaml", "two", jobs=2)

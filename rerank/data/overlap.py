@@ -40,6 +40,22 @@ def overlap(known: str, names: Sequence[str], lists: CandidateLists) -> float:
     return share if share >= _CHANCE else 0.0
 
 
+def shared_lists(known: CandidateLists, lists: CandidateLists) -> int:
+    """Return the number of lists that have the id and the features of a known list; without ids 0.
+
+    Parameters
+    ----------
+    known, lists : CandidateLists
+        Columns are matched by name.
+    """
+    if known.list_ids is None or lists.list_ids is None:
+        return 0
+    names = known.names()
+    rows = dict(zip(known.list_ids, _projections(known, names), strict=True))
+    found = zip(lists.list_ids, _projections(lists, names), strict=True)
+    return sum(row is not None and rows.get(name) == row for name, row in found)
+
+
 def _hashes(lists: CandidateLists, names: Sequence[str]) -> Iterator[str]:
     """A hash of each list's projected items, without lists that are too poor to recognise."""
     for row in _projections(lists, names):

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rerank.data.lists import CandidateLists
-from rerank.data.overlap import overlap
+from rerank.data.overlap import overlap, shared_lists, sketch
 from rerank.data.types import Floats
 from rerank.errors import DataNote
 from rerank.evaluation.evaluate import Evaluation
@@ -102,11 +102,21 @@ def _ranking(lists: CandidateLists, values: Floats) -> bytes:
     return hashlib.blake2b(order.tobytes() + np.packbits(tied).tobytes()).digest()
 
 
-def note_trained_on(known: str, names: Sequence[str], lists: CandidateLists, what: str) -> None:
-    """Warn if many lists have the features of training lists; parameters are those of ``overlap``.
+def note_trained_on(known: str, names: Sequence[str], lists: CandidateLists, what: str) -> bool:
+    """Warn if many lists have the features of training lists, and return whether they have.
 
-    ``what`` is what the note calls the training lists.
+    Parameters are those of ``overlap``; ``what`` is what the note calls the training lists.
     """
     share = overlap(known, names, lists)
     if share:
         note(f"{lists.source}: {share:.0%} of the lists have the features of {what}")
+    return share > 0
+
+
+def note_shared(known: CandidateLists, lists: CandidateLists, what: str) -> None:
+    """Warn if lists are in another part too: many by their features, or some by id and features.
+
+    ``what`` is what the note calls the other part.
+    """
+    if not note_trained_on(sketch(known), known.names(), lists, what) and (n := shared_lists(known, lists)):
+        note(f"{lists.source}: {count(n, 'list')} with the id and the features of one of the {what}")

@@ -14,7 +14,6 @@ from rerank.data.base_scale import BaseScale
 from rerank.data.joining import joined
 from rerank.data.labels import Quantiser, parse_quantiser
 from rerank.data.lists import CandidateLists
-from rerank.data.overlap import sketch
 from rerank.data.scaling import AUTO
 from rerank.data.selection import selected
 from rerank.errors import ConfigError, DataNote
@@ -22,7 +21,7 @@ from rerank.experiment.base_tuning import TuneOn
 from rerank.experiment.choosing import ChooseOn
 from rerank.experiment.derive import labelled, with_quantised
 from rerank.experiment.fitting import Margin
-from rerank.experiment.notes import note_trained_on
+from rerank.experiment.notes import note_shared
 from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
 from rerank.experiment.plans import Fitted, Plan, fit_by, refuse_with_classes
 from rerank.experiment.seeds import Runs
@@ -221,7 +220,7 @@ def inputs_of_training(
     if data.dev:
         dev = selected(load_part(data, "dev"), data.features, lenient=True)
     if not _note_same_file(data) and dev is not None:
-        note_trained_on(sketch(lists), lists.names(), dev, "training lists")
+        note_shared(lists, dev, "training lists")
     initial = None if data.initial_file is None else load_weights(data.initial_file)
     return TrainInputs(learner, plan_of(config, initial), lists, dev, quantiser)
 

@@ -21,13 +21,12 @@ from rerank.config import TrainConfig
 from rerank.data.folds import split
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.data.overlap import sketch
 from rerank.data.selection import selected
 from rerank.data.store import read_store
 from rerank.data.types import Floats
 from rerank.errors import DataNote, RerankError
 from rerank.experiment.importance import LINEAR, standardised_weights
-from rerank.experiment.notes import note_trained_on
+from rerank.experiment.notes import note_shared
 from rerank.experiment.running.folder import (
     CELLS,
     MODEL,
@@ -195,10 +194,9 @@ def judge(
     model: Model, inputs: TrainInputs, test: CandidateLists, asked: TestLists
 ) -> tuple[Floats, dict[str, ValueRecord]]:
     """Return the scores of the test lists in the order of their rows, and the metrics."""
-    training = "the training lists"
-    note_trained_on(model.training.data.sketch or "", model.feature_names, test, training)
+    note_shared(inputs.lists, test, "training lists")
     if inputs.dev is not None:
-        note_trained_on(sketch(inputs.dev), inputs.dev.names(), test, "the development lists")
+        note_shared(inputs.dev, test, "development lists")
     scores = np.asarray(model.score(selected(test, asked.features, lenient=True)), dtype=np.float64)
     return scores, values_of(test, scores, asked.metrics)
 

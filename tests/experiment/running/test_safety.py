@@ -118,11 +118,23 @@ def test_lists_that_are_in_two_parts_are_reported(folder):
     train, test = load("folda/train.letor"), load("folda/test.letor")
     some = train.subset(np.arange(2)).regrouped([f"again-{i}" for i in train.subset(np.arange(2)).list_index])
     save(joined([test, some]), "folda/test.letor", "svmlight")
-    expected = r"^test: 20% of the lists have the features of the training lists \(5 cells\)$"
+    expected = r"^test: 20% of the lists have the features of training lists \(5 cells\)$"
     with pytest.warns(DataNote, match=expected):
         found = run("run.yaml", "out")
     notes = [found.folder.record(cell).notes for cell in found.folder.cells]
     assert [cell.fold for cell, own in zip(found.folder.cells, notes, strict=True) if own] == ["a"] * 5
+
+
+def test_a_single_list_of_another_part_is_reported(folder):
+    parts = {name: load(f"folda/{name}.letor") for name in ("train", "dev", "test")}
+    others = [lists_of(100 + k) for k in range(3)]
+    for known, part in (("train", "test"), ("dev", "test"), ("train", "dev")):
+        save(joined([parts[part], *others, parts[known].subset([0])]), f"folda/{part}.letor", "svmlight")
+        expected = f"{part}: 1 list with the id and the features of one of the "
+        expected += "training lists" if known == "train" else "development lists"
+        with pytest.warns(DataNote, match=expected):
+            run("run.yaml", "out")
+        save(parts[part], f"folda/{part}.letor", "svmlight")
 
 
 def test_a_share_is_part_of_a_larger_one_and_folds_are_chosen_on_what_it_has(folder):

@@ -309,7 +309,8 @@ def test_workers_end_with_their_parent_whatever_ends_it(sent, tmp_path):
     folder = tmp_path / "workers"
     folder.mkdir()
     program.write_text(
-        "import pathlib, sys\nfrom rerank import parallel\nfrom test_parallel import announce\n"
+        "import pathlib, signal, sys\nfrom rerank import parallel\nfrom test_parallel import announce\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it\n"
         "with parallel.using(2):\n"
         "    list(parallel.as_completed(announce, [(pathlib.Path(sys.argv[1]), 600)] * 4))\n"
     )

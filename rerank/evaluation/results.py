@@ -72,6 +72,11 @@ class TestPart:
 
     __test__ = False  # not a test case of pytest, despite its name
 
+    @property
+    def has_first_best(self) -> bool:
+        """Whether the first stage ranked the lists."""
+        return all(judge.first_best() is not None for judge in self.judges.values())
+
     @classmethod
     def of(
         cls,
@@ -184,12 +189,11 @@ class Results:
             system: {100: ((Outcome(_checked(system, scores, lists.n_items)),),)}
             for system, scores in systems.items()
         }
-        own_order = all(judge.first_best() is not None for judge in part.judges.values())
         return cls(
             lists.source if name is None else name,
             (part,),
             outcomes,
-            baseline=FIRST_BEST if baseline is None and own_order else baseline,
+            baseline=FIRST_BEST if baseline is None and part.has_first_best else baseline,
             samples=samples,
             level=level,
             seed=seed,
@@ -216,7 +220,7 @@ class Results:
     @property
     def has_first_best(self) -> bool:
         """Whether the first stage ranked the lists of every part."""
-        return all(judge.first_best() is not None for part in self.parts for judge in part.judges.values())
+        return all(part.has_first_best for part in self.parts)
 
     def list_keys(self) -> list[tuple[str, str]]:
         """Return the fold and the id of each list, in the order of ``per_list``."""

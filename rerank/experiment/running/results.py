@@ -185,8 +185,7 @@ def _baseline(
     known = run.config.baseline
     if known is not None and known != FIRST_BEST and known not in records:
         return None, [f"no tests: the baseline {known} is not complete"]
-    ordered = all(judge.first_best() is not None for part in parts for judge in part.judges.values())
-    return known or (FIRST_BEST if ordered else None), []
+    return known or (FIRST_BEST if all(part.has_first_best for part in parts) else None), []
 
 
 def _tuned(records: Records, metrics: Sequence[str]) -> list[str]:

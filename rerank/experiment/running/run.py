@@ -159,14 +159,18 @@ def _make_stores(plan: Plan, folder: RunFolder, cells: Sequence[Cell]) -> None:
     ]
     parallel.each(make_stores, tasks)
     made = [name for _, making, _ in tasks for name in making.names]
-    known = [plan.record.tests[cell.fold] for cell in folder.cells if _is_there(folder, cell, models=False)]
     tests = {cell.fold: plan.record.tests[cell.fold] for cell in cells}
     checks = [
         (folder.file(DATA, name), f"{plan.config.path}: test lists of fold {fold}", plan.config.metrics)
         for fold, name in tests.items()
-        if name not in (*made, *known)
+        if name not in made and not _is_judged(folder, fold)
     ]
     parallel.each(check_judged, checks)
+
+
+def _is_judged(folder: RunFolder, fold: str) -> bool:
+    """Whether a cell of a fold has the value of every metric; records are read until one has."""
+    return any(_is_there(folder, cell, models=False) for cell in folder.cells if cell.fold == fold)
 
 
 def _do(plan: Plan, folder: RunFolder, cells: Sequence[Cell], models: bool, summary: RunSummary) -> None:

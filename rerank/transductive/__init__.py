@@ -1,0 +1,1 @@
+"""Transductive ranking: one ranker per test list, from its own unlabelled items."""

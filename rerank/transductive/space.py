@@ -1,0 +1,152 @@
+"""Items as points: inner products and squared distances of their features in any layout."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rerank import memory
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense, Sparse
+from rerank.data.types import AnyArray, Floats, Index
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class Points:
+    """The items of lists as points: a missing feature counts as its mean over the item's list.
+
+    Dense features become one float64 array, without a copy if they are one; sparse and mixed features stay
+    sparse. Products with the points of one list are what every kernel needs, and so are distances.
+
+    Parameters
+    ----------
+    lists
+        Dense, sparse or mixed features. A feature that a whole list lacks (NaN) counts as 0.
+
+    Attributes
+    ----------
+    n : int
+        The number of points.
+    n_features : int
+        The number of their coordinates.
+    norms : float64 (n)
+        Squared lengths; infinite if they overflow.
+    """
+
+    def __init__(self, lists: CandidateLists) -> None:
+        self.n, self.n_features = lists.n_items, lists.n_features
+        features = lists.features
+        if isinstance(features, Dense):
+            memory.require(8 * features.n_values, f"{self.n:,} points of {self.n_features:,} coordinates")
+            self._values: Any = _filled_dense(features.values, lists)
+        else:
+            self._values = _filled_rows(features.compressed(), lists)
+        with np.errstate(over="ignore", under="ignore"):
+            self.norms = self._own_products()
+
+    def _own_products(self) -> Floats:
+        """The inner product of each point with itself, float64 (n)."""
+        if isinstance(self._values, np.ndarray):
+            found: Floats = np.einsum("ij,ij->i", self._values, self._values)
+            return found
+        squares = self._values.copy()
+        squares.data **= 2
+        return np.asarray(squares.sum(axis=1), dtype=np.float64).reshape(-1)
+
+    def products(self, other: Points, rows: slice = slice(None)) -> Floats:
+        """Return the inner products of these points, or of some ``rows``, with all others.
+
+        Parameters
+        ----------
+        other
+            Points with the same coordinates.
+        rows
+            A range of these points, so that a block of a large matrix can be computed.
+
+        Returns
+        -------
+        float64 (rows, other.n)
+            Infinite or NaN if a product overflows.
+        """
+        mine = self._values[rows]
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            found = mine @ other._transposed
+        if isinstance(found, np.ndarray):
+            return found
+        return np.asarray(found.todense(), dtype=np.float64)
+
+    def squared_distances(self, other: Points, rows: slice = slice(None)) -> Floats:
+        """Return the squared distances of these points, or of some ``rows``, to all others.
+
+        They are |x|^2 + |y|^2 - 2 x·y. A distance that is within the rounding of this sum is exactly 0, so
+        that equal points are equal. Parameters are those of ``products``.
+
+        Returns
+        -------
+        float64 (rows, other.n)
+            Infinite or NaN if a product overflows.
+        """
+        return distances_of(self.products(other, rows), self.norms[rows], other.norms, self.n_features)
+
+    @cached_property
+    def _transposed(self) -> Any:
+        """The coordinates of all points, one column each."""
+        if isinstance(self._values, np.ndarray):
+            return self._values.T
+        return self._values.T.tocsr()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_transposed"}
+
+
+def distances_of(products: Floats, mine: Floats, others: Floats, n_features: int) -> Floats:
+    """Return squared distances from products (n, m) and squared lengths (n) and (m); see ``Points``."""
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        sums = mine[:, None] + others
+        found: Floats = sums - 2.0 * products
+        sums *= 2.0 * _EPS * (n_features + 2)
+        found[found <= sums] = 0.0
+    return found
+
+
+def _filled_dense(values: AnyArray, lists: CandidateLists) -> Floats:
+    """Dense values as float64, a list's mean in place of missing ones."""
+    out: Floats = values.astype(np.float64, copy=False)
+    if not lists.has_missing:
+        return out
+    known = ~np.isnan(out)
+    starts = lists.offsets[:-1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = np.add.reduceat(np.where(known, out, 0.0), starts, axis=0)
+        means = sums / np.maximum(np.add.reduceat(known, starts, axis=0, dtype=np.int64), 1)
+    return np.where(known, out, np.repeat(means, lists.lengths, axis=0))
+
+
+def _filled_rows(rows: Sparse, lists: CandidateLists) -> Any:
+    """Compressed rows as a matrix of scipy, a list's mean in place of missing values."""
+    from scipy.sparse import csr_array
+
+    data = np.ones(rows.n_values) if rows.data is None else rows.data
+    if lists.has_missing:
+        data = _filled_values(data, rows, lists)
+    return csr_array((data, rows.indices, rows.indptr), shape=(rows.n_items, rows.n_features))
+
+
+def _filled_values(data: Floats, rows: Sparse, lists: CandidateLists) -> Floats:
+    """The values of compressed rows with means in place of missing ones; what is not stored is 0."""
+    of: Index = np.repeat(lists.list_index, np.diff(rows.indptr))
+    key = of * rows.n_features + rows.indices  # a list and a feature
+    missing = np.isnan(data)
+    wanted = np.unique(key[missing])
+    place = np.minimum(np.searchsorted(wanted, key), len(wanted) - 1)
+    known = (wanted[place] == key) & ~missing
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = np.bincount(place[known], data[known], len(wanted))
+    absent = np.bincount(place[missing], minlength=len(wanted))
+    means = sums / np.maximum(lists.lengths[wanted // rows.n_features] - absent, 1)
+    out = data.copy()
+    out[missing] = means[place[missing]]
+    return out

@@ -11,12 +11,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.concordance import Concordance
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.metrics.base import Metric, Preparation, register
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores, labels_of, signed, untied
-from rerank.native.metrics import _concordance
 from rerank.settings import setting
 
 
@@ -25,19 +25,17 @@ class Pairs(Stage):
 
     def __init__(self, lists: CandidateLists) -> None:
         super().__init__(lists)
-        labels = np.ascontiguousarray(labels_of(lists), dtype=np.float64)
-        self._ranks = np.empty(lists.n_items, dtype=np.int32)
-        self._n_ranks = np.empty(lists.n_lists, dtype=np.int32)
-        self.n_pairs: Index = np.empty(lists.n_lists, dtype=np.int64)
-        _concordance.label_ranks(labels, lists.offsets, self._ranks, self._n_ranks, self.n_pairs)
+        self._concordance = Concordance(labels_of(lists), lists.offsets)
+
+    @property
+    def n_pairs(self) -> Index:
+        """The pairs of each list, int64 (n_lists)."""
+        return self._concordance.n_pairs
 
     def place(self, scores: npt.ArrayLike) -> Floats:
         """Return the pairs in the right order, a tie counting one half: float64 (n_lists)."""
         values = checked_scores(scores, self.lists.n_items).astype(np.float64, copy=False)
-        right = np.empty(self.lists.n_lists, dtype=np.int64)
-        wrong = np.empty_like(right)
-        _concordance.concordance(values, self.lists.offsets, self._ranks, self._n_ranks, right, wrong)
-        return (self.n_pairs + right - wrong) / 2.0
+        return self._concordance.right(values)
 
     @property
     def first_best(self) -> Floats | None:

@@ -132,6 +132,8 @@ _OF_OTHER_VERBS = {
 }
 # Keys of the section select that --set accepts without it; its keep is a setting of learners too.
 _OF_SELECT = ("metric", "keep_margin", "tune_base", "choose", "folds")
+# Settings of learners that have settings of their own: base=NAME or base.KEY=VALUE.
+_WITH_SETTINGS = ("base",)
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -162,17 +164,18 @@ def read_config(
         raise ConfigError(f"{path}: learners: a comparison of several learners is for 'rerank run'")
     _drop_settings_of_another(values, (base or {}).get("learner.name"), path)
     for key, value in (base or {}).items():
-        _put(values, key.split("."), value, "option")
+        _put(values, _parts(key), value, "option")
     given: dict[tuple[str, ...], str] = {}
-    for text in overrides:
+    for text in sorted(overrides, key=_depth):  # base=NAME before base.rounds=N
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise ConfigError(
                 f"--set {text}: found no KEY=VALUE, expected for example tau=0.5 or learner.tau=0.5"
             )
-        parts = key.strip().split(".")
-        if len(parts) == 1 and parts[0] not in TrainConfig.model_fields:
+        parts = _parts(key.strip())
+        if parts[0] not in TrainConfig.model_fields and (len(parts) == 1 or parts[0] in _WITH_SETTINGS):
             parts = ["select" if parts[0] in _OF_SELECT else "learner", *parts]
+        _open_section(values, parts)
         if given.setdefault(tuple(parts), text) != text:
             raise ConfigError(f"--set {text}: the key is given twice, also by --set {given[tuple(parts)]}")
         _put(values, parts, _parse_value(value, text), f"--set {text}")
@@ -185,6 +188,25 @@ def read_config(
     config = TrainConfig.checked(values, path or "settings")
     config._path = path
     return config
+
+
+def _parts(key: str) -> list[str]:
+    """The sections of a dotted key; a key of the grid may have dots itself."""
+    return key.split(".", 1) if key.startswith("grid.") else key.split(".")
+
+
+def _depth(override: str) -> int:
+    """How many sections the key of ``KEY=VALUE`` has."""
+    return override.partition("=")[0].count(".")
+
+
+def _open_section(values: dict[str, Any], parts: Sequence[str]) -> None:
+    """Make ``learner: {base: NAME}`` a section with that name if a setting in it is to be put."""
+    learner = values.get("learner")
+    if parts[0] == "learner" and len(parts) == 3 and parts[1] in _WITH_SETTINGS and isinstance(learner, dict):
+        found = learner.get(parts[1])
+        if isinstance(found, str):
+            learner[parts[1]] = {"name": found}
 
 
 def settings_of(texts: Sequence[str]) -> dict[str, Any]:

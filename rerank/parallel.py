@@ -123,11 +123,17 @@ def each(
     return _in_threads(function, todo, workers) if threads else list(in_order(function, todo))
 
 
-def in_order(function: Callable[..., T], tasks: Iterable[tuple[Any, ...]]) -> Generator[T]:
-    """Yield what ``each`` returns, from processes or a cluster, as soon as all tasks before have ended."""
+def in_order(
+    function: Callable[..., T], tasks: Iterable[tuple[Any, ...]], *, shared: bool = False
+) -> Generator[T]:
+    """Yield what ``each`` returns, from processes or a cluster, as soon as all tasks before have ended.
+
+    With ``shared``, large arguments, also arrays, reach workers through files: each is written once, however
+    many tasks have it, and a worker has the same object in all tasks. A cluster's workers always do so.
+    """
     done: dict[int, Outcome] = {}
     at = 0
-    with closing(_outcomes(function, list(tasks), _note_retry)) as outcomes:
+    with closing(_outcomes(function, list(tasks), _note_retry, shared)) as outcomes:
         for number, outcome in outcomes:
             done[number] = outcome
             while at in done:
@@ -171,6 +177,7 @@ def _outcomes(
     function: Callable[..., Any],
     todo: Sequence[tuple[Any, ...]],
     retrying: Callable[[int, str], None],
+    shared: bool = False,
 ) -> Generator[tuple[int, Outcome]]:
     """The outcomes of tasks in other processes as they end."""
     there = _cluster.get()
@@ -178,7 +185,24 @@ def _outcomes(
         return there.outcomes(function, todo, retrying)
     from rerank.workers import completed  # here, so that the command line starts without it
 
+    if shared:
+        return _by_files(function, todo, retrying)
     return completed(function, todo, _jobs.get(), retrying)
+
+
+def _by_files(
+    function: Callable[..., Any], todo: Sequence[tuple[Any, ...]], retrying: Callable[[int, str], None]
+) -> Generator[tuple[int, Outcome]]:
+    """The outcomes of tasks whose large arguments are files of a temporary folder."""
+    import tempfile
+
+    from rerank.sending import Sender
+    from rerank.workers import completed
+
+    with tempfile.TemporaryDirectory(prefix="rerank-") as folder:
+        sender = Sender(folder)
+        with sender.call(), closing(completed(function, todo, _jobs.get(), retrying, sender.packed)) as found:
+            yield from found
 
 
 def _note_retry(number: int, end: str) -> None:

@@ -23,21 +23,21 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 class Registry(Generic[T]):
-    """Classes of one kind by name, found by importing every module of one package and its sub-packages.
+    """Classes of one kind by name, found by importing every module of some packages and their sub-packages.
 
-    A new entry is a new file in that package; no list needs editing.
+    A new entry is a new file in one of them; no list needs editing.
 
     Parameters
     ----------
     kind : str
         What the entries are, for messages, such as "learner".
-    package : str
-        The package to search.
+    *packages : str
+        The packages to search.
     """
 
-    def __init__(self, kind: str, package: str) -> None:
+    def __init__(self, kind: str, *packages: str) -> None:
         self.kind = kind
-        self.package = package
+        self.packages = packages
         self._entries: dict[str, T] = {}
         self._aliases: dict[str, str] = {}
         self._imported = False
@@ -63,9 +63,10 @@ class Registry(Generic[T]):
 
     def _import_all(self) -> None:
         if not self._imported:
-            package = importlib.import_module(self.package)
-            for module in pkgutil.walk_packages(package.__path__, f"{self.package}."):
-                importlib.import_module(module.name)
+            for name in self.packages:
+                package = importlib.import_module(name)
+                for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+                    importlib.import_module(module.name)
             self._imported = True
 
     def names(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Calls on their way to other machines: large values go by path, through a folder that all machines see.
+"""Calls on their way to other processes: large values go by path, through a folder that all of them see.
 
 An array of 64 kB or more is written as .npy, once for all tasks, and mapped into memory by workers. Another
 argument that is that large is written once as well; a worker keeps the last few that it has read. What passes

@@ -23,7 +23,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from rerank.pool import Pool, Retrying
+from rerank.pool import Packed, Pool, Retrying
 from rerank.tasks import ONE_THREAD, Outcome, packed, performed
 
 _LOOK = 1.0  # seconds after which a worker is looked for whose pipe another process keeps open
@@ -31,7 +31,11 @@ _START = "import sys; sys.path[:] = sys.argv[2:]; from rerank.workers import ser
 
 
 def completed(
-    function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], n: int, retrying: Retrying
+    function: Callable[..., Any],
+    tasks: Sequence[tuple[Any, ...]],
+    n: int,
+    retrying: Retrying,
+    packing: Packed = packed,
 ) -> Generator[tuple[int, Outcome]]:
     """Return an iterator of the number and the outcome of each task as it ends, with ``n`` workers at most.
 
@@ -45,13 +49,15 @@ def completed(
         The number of workers.
     retrying
         Called when a worker ended whose task will be tried again.
+    packing
+        Makes a call bytes.
 
     Raises
     ------
     RerankError
         If workers end before they are ready.
     """
-    pool = _Processes(function, tasks, packed, retrying)
+    pool = _Processes(function, tasks, packing, retrying)
     pool.most = n
     return pool.outcomes()
 

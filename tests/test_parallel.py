@@ -48,6 +48,19 @@ def test_of_several_errors_the_first_in_order_is_raised(threads):
         parallel.each(fail_after, [(0.3,), (0.0,)], threads=threads)
 
 
+def value_at(arrays, number):
+    return id(arrays), arrays[0].flags.writeable, float(arrays[0][number])
+
+
+def test_shared_arguments_are_read_once_by_each_worker():
+    arrays = [np.arange(20_000.0), "x" * (1 << 17)]
+    with parallel.using(1):
+        found = list(parallel.in_order(value_at, [(arrays, n) for n in range(5)], shared=True))
+    assert [value for _, _, value in found] == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert len({place for place, _, _ in found}) == 1
+    assert not any(writeable for _, writeable, _ in found)
+
+
 def test_an_error_of_a_process_has_the_traceback_of_the_worker():
     with parallel.using(2), pytest.raises(ZeroDivisionError) as caught:
         parallel.each(divmod, [(1, 1), (1, 0)])

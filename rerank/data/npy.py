@@ -20,10 +20,14 @@ _HEADER = re.compile(
 
 @dataclass(frozen=True)
 class ArrayForm:
-    """What an array must be: a dtype as in numpy's ``str``, and a shape in which None is any length."""
+    """What an array must be: a dtype as in numpy's ``str``, and a shape in which None is any length.
+
+    ``packed`` arrays are bytes of an archive, which no compression makes much smaller.
+    """
 
     dtype: str
     shape: tuple[int | None, ...]
+    packed: bool = False
 
     def fits(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> bool:
         """Return whether an array of this dtype and shape has the form."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -80,7 +80,7 @@ class Choosing:
             raise ConfigError("choose=folds chooses the number of rounds on folds: leave keep at last")
         for key, values in self.grid.items():
             self._check_key(key, values, learner)
-        taken = [key for key in self.grid if key in given]
+        taken = [key for key in self.grid if key in learner.given_names]
         taken += [key for key in OF_SETUP if key in self.grid and getattr(setup, key) not in ("auto", 1)]
         if taken:
             raise ConfigError(f"grid: {taken[0]} is also given as a setting: give one of both")
@@ -91,10 +91,10 @@ class Choosing:
             _setup_of(setup, settings)
 
     def _check_key(self, key: str, values: Sequence[Value], learner: Learner) -> None:
-        known = [*type(learner).model_fields, *OF_SETUP]
+        known = [*learner.setting_names(self.grid), *OF_SETUP]
         if key not in known:
             raise ConfigError(f"grid: unknown setting {key!r}; {did_you_mean(key, known)}")
-        if key == "seed":
+        if key.rpartition(".")[2] == "seed":  # also of a base learner
             raise ConfigError("grid: seeds are varied by --seeds, on equal folds")
         if self.on == "folds" and key in ("keep", "rounds") and chooses_rounds(learner):
             raise ConfigError(f"grid: {key}: choose=folds tries every number of rounds, up to rounds")
@@ -189,7 +189,7 @@ def _trial(
     if choosing.on == "folds":
         made = with_rounds(made, None)
     elif made.in_rounds and "keep" in type(made).model_fields and "keep" not in made.model_fields_set:
-        made = _with(made, {"keep": "best"}, learner.name)
+        made = made.with_settings({"keep": "best"}, learner.name)
     scaling = made.scaling_of(lists) if changed.scaling == AUTO else changed.scaling
     check_scaling(made, scaling, lists)
     return Trial(made, replace(changed, scaling=scaling), choosing.on == "folds" and chooses_rounds(made))
@@ -198,16 +198,10 @@ def _trial(
 def _learner_of(learner: Learner, settings: Mapping[str, Value]) -> Learner:
     """The learner of one cell."""
     own = {key: value for key, value in settings.items() if key not in OF_SETUP}
-    made = _with(learner, own, f"grid: learner {learner.name}")
+    made = learner.with_settings(own, f"grid: learner {learner.name}")
     if (made.reads_classes, made.ranks_classes) != (learner.reads_classes, learner.ranks_classes):
         raise ConfigError(f"grid: learner {learner.name}: these settings need other data, or another metric")
     return made
-
-
-def _with(learner: Learner, settings: Mapping[str, Any], where: str) -> Learner:
-    """The learner with other values of some settings."""
-    given = {name: getattr(learner, name) for name in learner.model_fields_set}
-    return type(learner).checked(given | dict(settings), where)
 
 
 def _setup_of(setup: Setup, settings: Mapping[str, Value]) -> Setup:

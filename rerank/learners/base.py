@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -150,6 +150,26 @@ class Learner(Settings):
         """Whether these settings, which read classes, predict rankings of them, otherwise sets."""
         return False
 
+    def setting_names(self, grid: Mapping[str, Any]) -> list[str]:
+        """Return the settings that a grid can have; ``grid`` are the values of those that it has."""
+        return list(type(self).model_fields)
+
+    @property
+    def given_names(self) -> set[str]:
+        """The settings that were given, of those that a grid can vary."""
+        return set(self.model_fields_set)
+
+    def with_settings(self, settings: Mapping[str, Any], where: str) -> Self:
+        """Return the learner with other values of some settings; errors begin with ``where``.
+
+        Raises
+        ------
+        ConfigError
+            If the settings do not fit together.
+        """
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return type(self).checked(given | dict(settings), where)
+
     @property
     def chooses_on_dev(self) -> bool:
         """Whether these settings choose a model by its value on the dev lists."""
@@ -225,4 +245,4 @@ def checked_list_weights(weights: Floats | None, lists: CandidateLists) -> Float
     return weights
 
 
-LEARNERS: Registry[type[Learner]] = Registry("learner", "rerank.learners")
+LEARNERS: Registry[type[Learner]] = Registry("learner", "rerank.learners", "rerank.transductive")

@@ -31,6 +31,8 @@ _BLOCK = 1 << 20
 _FREE = 1 << 26
 _META_RATIO = 100  # names of features differ, so that text never gets that much smaller
 _ARRAY_RATIO = 256  # our level of compression makes zeros 229 times smaller
+_FREE_PACKED = 1 << 16  # of an archive within an archive, which would inflate a second time
+_PACKED_RATIO = 4
 _OBJECTS = 12  # bytes of Python objects for each byte of JSON, at most
 
 
@@ -138,7 +140,8 @@ class ModelArchive:
                 raise self.fault(name, f"{header}, but the model's other parts need {wanted}")
             if info.file_size != stream.tell() + header.n_bytes:
                 raise self.fault(name, f"{info.file_size} bytes, but its header says {header}")
-            if None in wanted.shape and header.n_bytes > _FREE + _ARRAY_RATIO * info.compress_size:
+            free, ratio = (_FREE_PACKED, _PACKED_RATIO) if wanted.packed else (_FREE, _ARRAY_RATIO)
+            if None in wanted.shape and header.n_bytes > free + ratio * info.compress_size:
                 raise self.fault(name, f"{info.compress_size} bytes that inflate to {info.file_size}")
             require(header.n_bytes, f"{name} of {self.path}")
             array = np.empty(header.shape, dtype=header.dtype)

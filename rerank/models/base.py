@@ -7,6 +7,7 @@ the same bytes.
 
 from __future__ import annotations
 
+import io
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -64,7 +65,7 @@ class Model(ABC):
     """
 
     kind: ClassVar[str]
-    absent: ClassVar[float] = 0.0  # what a feature is taken as that dense lists have no column of
+    absent: float = 0.0  # what a feature is taken as that dense lists have no column of
 
     def __init__(self, feature_names: list[str]) -> None:
         self.feature_names = feature_names
@@ -95,7 +96,10 @@ class Model(ABC):
         DataError
             If it has one and the lists lack a base score.
         """
-        scores = self.score_aligned(lists)
+        return self.with_base(lists, self.score_aligned(lists))
+
+    def with_base(self, lists: CandidateLists, scores: Floats) -> Floats:
+        """Return scores as ``score_aligned`` returns them, plus the weighted base scores; see above."""
         if self.base_weight is None:
             return scores
         what = f"the model, which weights them by {self.base_weight:g},"
@@ -210,12 +214,15 @@ class Model(ABC):
     def _raw(self, lists: CandidateLists, strict: bool) -> Floats:
         """The scores in the order of the items, without the keep margin."""
         ready = self.prepared(lists, strict=strict)
-        scores = self.score_prepared(ready)
+        return self._finite(ready, self.score_prepared(ready))
+
+    def _finite(self, ready: CandidateLists, scores: Floats) -> Floats:
+        """The scores of prepared lists; raises DataError, with its cause, if one is not finite."""
         if not np.all(np.isfinite(scores)):
             item = int(np.argmin(np.isfinite(scores)))
             cause = self._cause(ready, item)
-            found = f"the score of {lists.place_of(item)} is {scores[item]}"
-            raise DataError(f"{lists.source}: {found}: {cause}")
+            found = f"the score of {ready.place_of(item)} is {scores[item]}"
+            raise DataError(f"{ready.source}: {found}: {cause}")
         return scores
 
     def _cause(self, lists: CandidateLists, item: int) -> str:
@@ -232,8 +239,8 @@ class Model(ABC):
             j = int(np.argmax(np.abs(row * weights)))
         return f"its feature {self.feature_names[j]!r} is {row[j]:g} and has the weight {weights[j]:g}"
 
-    def save(self, path: str) -> None:
-        """Write the model file at ``path``, whole or not at all."""
+    def as_file(self) -> io.BytesIO:
+        """Return the content of the model file; the same model gives the same bytes."""
         arrays = self.arrays()
         meta: dict[str, Any] = {
             "format": FORMAT_VERSION if self.base_weight is None else _WITH_BASE,
@@ -249,7 +256,11 @@ class Model(ABC):
         if self.scaling is not None:
             meta["scaling"] = self.scaling.to_meta()
             arrays |= {f"{_SCALING}{name}": array for name, array in self.scaling.arrays().items()}
-        whole = archive_of(meta, arrays)
+        return archive_of(meta, arrays)
+
+    def save(self, path: str) -> None:
+        """Write the model file at ``path``, whole or not at all."""
+        whole = self.as_file()
         with atomic_write(path) as out:
             out.write(whole.getbuffer())
 
@@ -293,7 +304,12 @@ def load_model(path: str) -> Model:
         If the file is not a model of this package, is damaged, or has a format version that this
         release cannot read.
     """
-    archive = ModelArchive(bytes(read_bytes(path)), shown(path))
+    return model_of_file(bytes(read_bytes(path)), shown(path))
+
+
+def model_of_file(content: bytes, path: str) -> Model:
+    """Return the model of a file's ``content``; ``path`` is its name in errors, those of ``load_model``."""
+    archive = ModelArchive(content, path)
     try:
         return _rebuild(_metadata(archive), archive)
     except (DataError, ConfigError) as error:
@@ -365,4 +381,4 @@ def _rebuild(meta: _Metadata, archive: ModelArchive) -> Model:
     return model
 
 
-MODELS = Registry("model", "rerank.models")
+MODELS = Registry("model", "rerank.models", "rerank.transductive")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class FusionModel(Weighted):
     A system that dense lists have no column of retrieved nothing: its feature is taken as missing.
     """
 
-    absent: ClassVar[float] = np.nan
+    absent = np.nan
 
     @abstractmethod
     def score_aligned(self, lists: CandidateLists) -> Floats:

@@ -1,0 +1,125 @@
+"""Lists as transductive methods see them, and labelled lists as arrays of a model file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import numpy as np
+
+from rerank.data.columns.strings import StringColumn
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense, Features, Mixed, Sparse
+from rerank.data.npy import ArrayForm
+from rerank.data.types import AnyArray
+from rerank.errors import DataError
+
+_SOURCE = "labelled lists"
+
+
+def stripped(lists: CandidateLists, *, labels: bool) -> CandidateLists:
+    """Return lists with their features, base scores and ids alone, and if asked for with their labels."""
+    return CandidateLists(
+        lists.offsets,
+        lists.features,
+        labels=lists.labels if labels else None,
+        base_scores=lists.base_scores,
+        list_ids=lists.list_ids,
+        feature_names=lists.names(),
+        source=lists.source,
+    )
+
+
+def single(lists: CandidateLists, i: int, *, labels: bool) -> CandidateLists:
+    """Return list ``i`` alone, as ``stripped`` returns lists."""
+    items = slice(int(lists.offsets[i]), int(lists.offsets[i + 1]))
+
+    def part(values: AnyArray | None) -> AnyArray | None:
+        return None if values is None else np.ascontiguousarray(values[items])
+
+    ids = lists.list_ids
+    return CandidateLists(
+        np.array([0, items.stop - items.start]),
+        lists.features.take(items),
+        labels=part(lists.labels) if labels else None,
+        base_scores=part(lists.base_scores),
+        list_ids=StringColumn.from_strings([str(i + 1)]) if ids is None else ids.take(np.array([i])),
+        feature_names=lists.feature_names,
+        source=lists.source,
+    )
+
+
+def generator(one: CandidateLists, seed: int) -> np.random.Generator:
+    """Return the random numbers of a list: by the seed and its features, whatever their layout."""
+    rows = one.features.compressed()
+    data = np.ones(rows.n_values) if rows.data is None else rows.data
+    kept = data != 0  # zeros that are stored count as those that are not
+    digest = hashlib.blake2b(digest_size=16)
+    of = np.repeat(np.arange(rows.n_items, dtype=np.int64), np.diff(rows.indptr))
+    for array in (of[kept], rows.indices[kept], data[kept]):
+        digest.update(np.ascontiguousarray(array).data)
+    return np.random.default_rng([seed, *np.frombuffer(digest.digest(), dtype="<u4").tolist()])
+
+
+def labelled_arrays(lists: CandidateLists) -> dict[str, AnyArray]:
+    """Return labelled lists as arrays, which ``labelled_members`` describes."""
+    assert lists.labels is not None  # Learner._check
+    arrays: dict[str, AnyArray] = {"offsets": lists.offsets, "labels": lists.labels}
+    if lists.base_scores is not None:
+        arrays["base_scores"] = lists.base_scores
+    match lists.features:
+        case Dense(values):
+            arrays["features" if values.dtype == np.float64 else "features.f4"] = values
+        case Mixed(values, places, rows):
+            arrays |= {"mixed": values, "places": places, **_rows(rows)}
+        case Sparse() as rows:
+            arrays |= _rows(rows)
+    return arrays
+
+
+def _rows(rows: Sparse) -> dict[str, AnyArray]:
+    """Compressed rows as arrays; indicators have no data."""
+    arrays: dict[str, AnyArray] = {"indptr": rows.indptr, "indices": rows.indices}
+    return arrays if rows.data is None else {**arrays, "data": rows.data}
+
+
+def labelled_members(n_features: int) -> tuple[dict[str, ArrayForm], dict[str, ArrayForm]]:
+    """Return the arrays that all labelled lists of so many features have, and those that some have."""
+    numbers, positions = ArrayForm("<f8", (None,)), ArrayForm("<i8", (None,))
+    indices = ArrayForm("<i4", (None,))
+    some = {
+        "base_scores": numbers,
+        "features": ArrayForm("<f8", (None, n_features)),
+        "features.f4": ArrayForm("<f4", (None, n_features)),
+        "mixed": ArrayForm("<f8", (None, None)),
+        "places": indices,
+        "indptr": positions,
+        "indices": indices,
+        "data": numbers,
+    }
+    return {"offsets": positions, "labels": numbers}, some
+
+
+def labelled_of(arrays: Mapping[str, AnyArray], feature_names: list[str]) -> CandidateLists:
+    """Return the lists of ``labelled_arrays``; raise DataError if the arrays do not fit each other."""
+    return CandidateLists(
+        arrays["offsets"],
+        _features_of(arrays, len(feature_names)),
+        labels=arrays["labels"],
+        base_scores=arrays.get("base_scores"),
+        feature_names=feature_names,
+        source=_SOURCE,
+    )
+
+
+def _features_of(arrays: Mapping[str, AnyArray], n_features: int) -> Features:
+    """The features of ``labelled_arrays`` in their layout."""
+    names = {"features", "features.f4", "mixed", "places", "indptr", "indices", "data"} & arrays.keys()
+    if names == {"features"} or names == {"features.f4"}:
+        return Dense(arrays[names.pop()])
+    if names - {"data", "mixed", "places"} != {"indptr", "indices"} or ("mixed" in names) != (
+        "places" in names
+    ):
+        raise DataError(f"{_SOURCE}: the arrays {', '.join(sorted(names))} are not one layout of features")
+    rows = Sparse(arrays["indptr"], arrays["indices"], arrays.get("data"), n_features)
+    return Mixed(arrays["mixed"], arrays["places"], rows) if "mixed" in names else rows

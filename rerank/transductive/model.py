@@ -1,0 +1,279 @@
+"""The model of a transductive method: it adapts to each list that it scores."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Protocol, Self, cast
+
+import numpy as np
+from pydantic import Field
+
+from rerank import parallel
+from rerank.data.lists import CandidateLists
+from rerank.data.npy import ArrayForm
+from rerank.data.types import AnyArray, Floats
+from rerank.errors import DataError
+from rerank.learners.base import LEARNERS
+from rerank.models.base import MODELS, Arrays, Model, multiplied
+from rerank.models.classes import ClassesModel
+from rerank.models.nested import PACKED, packed_model, unpacked_model
+from rerank.records import Record, read_json
+from rerank.transductive.adaptation import Adaptation, ListRow, tau_b
+from rerank.transductive.adapter import Adapted, Adapter
+from rerank.transductive.labelled import (
+    generator,
+    labelled_arrays,
+    labelled_members,
+    labelled_of,
+    single,
+)
+
+_CHUNKS = 8  # of lists for each worker, so that none waits long for the last one
+_OWN = {"method", "unadapted", "factors"}
+
+Advance = Callable[[int], None]
+
+
+class Method(Protocol):
+    """What the model needs of ``Transductive``."""
+
+    name: ClassVar[str]
+    seed: int
+
+    @property
+    def cheats(self) -> bool: ...
+
+    def adapter(self, lists: CandidateLists) -> Adapter: ...
+
+    def get_params(self) -> dict[str, Any]: ...
+
+
+class _MethodRecord(Record):
+    """The method in a model file, and below which tau the unadapted ranking is kept."""
+
+    name: str = Field(max_length=100)
+    settings: dict[str, Any]
+    threshold: float | None = Field(None, ge=-1)
+
+
+@MODELS.register("transductive")
+class TransductiveModel(Model):
+    """Scores each list by a ranker made for it alone, from labelled lists and from its unlabelled items.
+
+    The score of an item depends on the other items of its list, never on other lists, their order or the
+    number of workers (``rerank.parallel.using``). Worker processes use one thread of BLAS. A single job runs
+    in this process with as many threads as the environment gives BLAS; sums over many rows may then have
+    other last bits than with one thread (OPENBLAS_NUM_THREADS=1 makes them equal).
+
+    Parameters
+    ----------
+    labelled
+        The labelled lists as ``labelled.stripped`` returns them, scaled.
+    method
+        What makes rankers, with its settings.
+    unadapted
+        The base learner's model of the labelled lists.
+    threshold
+        Below this tau-b of both rankings the unadapted one is kept; None = never.
+
+    Attributes
+    ----------
+    factors
+        What each column is multiplied by before it is adapted to, float64 (n_features); None = nothing. The
+        labelled lists are so multiplied already.
+
+    References
+    ----------
+    Duh: Learning to rank with partially-labeled data. PhD thesis, University of Washington, 2009, chapter 4.
+    """
+
+    kind = "transductive"
+
+    def __init__(
+        self,
+        labelled: CandidateLists,
+        method: Method,
+        unadapted: Model,
+        threshold: float | None = None,
+    ) -> None:
+        super().__init__(labelled.names())
+        if len(unadapted.feature_names) != labelled.n_features:
+            found = f"{len(unadapted.feature_names)} features of the unadapted model"
+            raise DataError(f"{found} for {labelled.n_features} of the labelled lists")
+        self.labelled, self.method, self.unadapted, self.threshold = labelled, method, unadapted, threshold
+        self.absent = unadapted.absent
+        self.factors: Floats | None = None
+        self._adapter: Adapter | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what goes to other processes: an adapter is made there."""
+        return self.__dict__ | {"_adapter": None}
+
+    @property
+    def adapter(self) -> Adapter:
+        """The method prepared for the labelled lists, made when it is first used."""
+        if self._adapter is None:
+            self._adapter = self.method.adapter(self.labelled)
+        return self._adapter
+
+    def adapt(
+        self, lists: CandidateLists, *, strict: bool = False, advance: Advance | None = None
+    ) -> Adaptation:
+        """Return the scores of lists, in the order of the caller's rows, and what happened to each list.
+
+        Parameters
+        ----------
+        lists, strict
+            As for ``score``, whose scores these are.
+        advance
+            Called with the number of lists that have just been done.
+
+        Raises
+        ------
+        DataError
+            As for ``score``.
+        """
+        ready = self.prepared(lists, strict=strict)
+        found = self.adapt_prepared(ready, advance)
+        scores = self.with_keep_margin(lists, self._finite(ready, self.with_base(ready, found.scores)))
+        return Adaptation(lists.input_order(scores), found.rows)
+
+    def ranker(self, lists: CandidateLists, i: int) -> Adapted:
+        """Return the ranker that the method makes for list ``i``, also if the model would abstain from it.
+
+        The ranker scores lists as ``prepared`` returns them.
+        """
+        return self._adapted(single(self._columns(self.prepared(lists)), i, labels=self.method.cheats))
+
+    def adapt_prepared(self, lists: CandidateLists, advance: Advance | None = None) -> Adaptation:
+        """Return the scores of lists with the model's columns, scaled, in the order of their items.
+
+        Base scores are not added. Lists are spread over the workers of ``rerank.parallel``.
+        """
+        ready = self._columns(lists)
+        n, jobs = ready.n_lists, parallel.jobs()
+        if jobs == 1 and not parallel.remote():
+            parts = [self._part(ready, 0, n, advance)]
+        else:
+            size = max(-(-n // (_CHUNKS * jobs)), 1)
+            tasks = [(self, ready, first, min(first + size, n)) for first in range(0, n, size)]
+            parts = []
+            for part in parallel.in_order(_adapted_part, tasks, shared=True):
+                parts.append(part)
+                if advance is not None:
+                    advance(len(part.rows))
+        rows = tuple(row for part in parts for row in part.rows)
+        return Adaptation(np.concatenate([part.scores for part in parts]), rows)
+
+    def _columns(self, lists: CandidateLists) -> CandidateLists:
+        """Prepared lists with the columns multiplied that the labelled lists have multiplied."""
+        if self.factors is None:
+            return lists
+        features = lists.features
+        for column in np.flatnonzero(self.factors != 1).tolist():
+            features = features.multiplied(column, float(self.factors[column]))
+        return lists.with_values(features, "multiplying the base score")
+
+    def _part(
+        self, lists: CandidateLists, first: int, last: int, advance: Advance | None = None
+    ) -> Adaptation:
+        """The adaptation to lists ``first`` to ``last``, one after the other."""
+        scores, rows = [], []
+        for i in range(first, last):
+            own, row = self._ranked(lists, i)
+            scores.append(own)
+            rows.append(row)
+            if advance is not None:
+                advance(1)
+        return Adaptation(np.concatenate(scores), tuple(rows))
+
+    def _ranked(self, lists: CandidateLists, i: int) -> tuple[Floats, ListRow]:
+        """The scores of list ``i`` and its row."""
+        started = time.perf_counter()
+        one = single(lists, i, labels=self.method.cheats)
+        before = self.unadapted.score_prepared(one)
+        found = self._adapted(one)
+        scores, tau, reason = before, 1.0, found.reason or "no ranker"
+        if found.model is not None:
+            own = found.model.score_prepared(one)
+            tau = tau_b(own, before) if np.isfinite(own).all() and np.isfinite(before).all() else np.nan
+            if self.threshold is not None and tau < self.threshold:
+                reason = f"tau below {self.threshold:.6g}"
+            else:
+                scores, reason = own, ""
+        seconds = time.perf_counter() - started
+        return scores, ListRow(
+            lists.list_id(i), one.n_items, not reason, reason, tau, seconds, found.diagnostics
+        )
+
+    def _adapted(self, one: CandidateLists) -> Adapted:
+        """The ranker of a single list."""
+        return self.adapter.adapt(one, generator(one, self.method.seed))
+
+    def score_aligned(self, lists: CandidateLists) -> Floats:
+        return self.adapt_prepared(lists).scores
+
+    def multiply_weight(self, column: int, factor: float) -> None:
+        factors = np.ones(len(self.feature_names)) if self.factors is None else self.factors
+        self.factors = multiplied(factors, column, factor)
+
+    def arrays(self) -> Arrays:
+        method = {"name": self.method.name, "settings": self.method.get_params(), "threshold": self.threshold}
+        text = json.dumps(method, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogateescape")
+        own = {"method": np.frombuffer(text, dtype=np.uint8), "unadapted": packed_model(self.unadapted)}
+        if self.factors is not None:
+            own["factors"] = self.factors  # type: ignore[assignment]
+        return {**own, **labelled_arrays(self.labelled)}
+
+    @classmethod
+    def members(cls, n_features: int) -> dict[str, ArrayForm]:
+        return {"method": ArrayForm("|u1", (None,)), "unadapted": PACKED, **labelled_members(n_features)[0]}
+
+    @classmethod
+    def optional_members(cls, n_features: int) -> dict[str, ArrayForm]:
+        return {"factors": ArrayForm("<f8", (n_features,)), **labelled_members(n_features)[1]}
+
+    @classmethod
+    def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
+        try:
+            known = _MethodRecord.from_json(read_json(arrays["method"].tobytes()))
+        except ValueError as error:
+            raise DataError(f"method: {error}") from None
+        if known.name not in LEARNERS.names():
+            raise DataError(f"method: unknown learner {known.name!r}")
+        method = LEARNERS.get(known.name).checked(known.settings, f"method {known.name}")
+        if not hasattr(method, "adapter"):
+            raise DataError(f"method: learner {known.name} is not transductive")
+        of_lists = {name: array for name, array in arrays.items() if name not in _OWN}
+        unadapted = unpacked_model(arrays["unadapted"], "unadapted")
+        if isinstance(unadapted, TransductiveModel | ClassesModel):
+            raise DataError(f"a model of kind {unadapted.kind} as the unadapted one")
+        model = cls(labelled_of(of_lists, feature_names), cast(Method, method), unadapted, known.threshold)
+        factors = arrays.get("factors")
+        if factors is not None and not np.isfinite(factors).all():
+            raise DataError("a factor that is not finite")
+        model.factors = factors
+        return model
+
+    def explain(self) -> list[tuple[str, float]]:
+        """Return the weights of the unadapted model."""
+        return self.unadapted.explain()
+
+    def remarks(self) -> dict[str, str]:
+        """Return the remarks of the unadapted model."""
+        return self.unadapted.remarks()
+
+    def step_shares(self) -> list[tuple[str, float]]:
+        """Return the shares of the unadapted model."""
+        return self.unadapted.step_shares()
+
+    def n_weighted(self) -> int:
+        """Return how many features have a weight in the unadapted model."""
+        return self.unadapted.n_weighted()
+
+
+def _adapted_part(model: TransductiveModel, lists: CandidateLists, first: int, last: int) -> Adaptation:
+    """What a worker does: the adaptation to some lists."""
+    return model._part(lists, first, last)

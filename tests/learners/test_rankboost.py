@@ -17,7 +17,7 @@ from reference.make import LAYOUTS, features
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.errors import ConfigError, DataNote, FitError
-from rerank.learners.rankboost.building import weak_rankers
+from rerank.learners.rankboost.building import Grouping, weak_rankers
 from rerank.learners.rankboost.cuts import cuts
 from rerank.learners.rankboost.explicit import ExplicitPairs
 from rerank.learners.rankboost.ranges import PairRanges
@@ -356,7 +356,7 @@ def test_a_feature_itself_gains_no_more_than_the_best_of_its_thresholds():
         gains = []
         for weak in ("stumps", "raw"):
             features = lists.features.take(pairs.items)
-            best = weak_rankers(features, len(pairs.items), None, "quantile", weak).best(potential, True)
+            best = weak_rankers(features, len(pairs.items), Grouping(weak=weak)).best(potential, True)
             gains.append(abs(best.gain))
         assert gains[0] >= gains[1] - 1e-12
 

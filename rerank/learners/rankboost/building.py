@@ -13,11 +13,29 @@ from rerank.data.matrix import Features
 from rerank.data.types import Floats, Index, Ints
 from rerank.learners.rankboost.cuts import LOWEST, Spacing, cuts
 from rerank.learners.rankboost.rankers import RawRankers, WeakRankers
+from rerank.native.learners import _rankboost_groups
 
 Weak = Literal["stumps", "raw", "both"]
 
 
-def weak_rankers(features: Features, n: int, number: int | None, spacing: Spacing, weak: Weak) -> WeakRankers:
+@dataclass(frozen=True)
+class Grouping:
+    """How weak rankers are made from features.
+
+    Attributes
+    ----------
+    number, spacing
+        Of thresholds; see ``cuts``.
+    weak
+        Thresholds, features themselves, or both.
+    """
+
+    number: int | None = None
+    spacing: Spacing = "quantile"
+    weak: Weak = "stumps"
+
+
+def weak_rankers(features: Features, n: int, grouping: Grouping) -> WeakRankers:
     """Return the weak rankers of features.
 
     Parameters
@@ -27,12 +45,10 @@ def weak_rankers(features: Features, n: int, number: int | None, spacing: Spacin
         only.
     n
         The number of items in pairs.
-    number, spacing
-        Of thresholds; see ``cuts``.
-    weak
-        Thresholds, features themselves, or both.
+    grouping
+        How they are made.
     """
-    columns = list(_columns(features, n, number, spacing, weak))
+    columns = list(_columns(features, n, grouping))
     groups = offsets_of([len(column.sizes) for column in columns])
     rest = np.array([column.rest for column in columns], dtype=np.int64)
     return WeakRankers(
@@ -43,7 +59,7 @@ def weak_rankers(features: Features, n: int, number: int | None, spacing: Spacin
         bounds=offsets_of(_joined([column.sizes for column in columns], np.int64)),
         items=_joined([column.items for column in columns], np.int32),
         at=_joined([column.at for column in columns], np.float64),
-        raw=None if weak == "stumps" else _raw_rankers([column.raw for column in columns]),
+        raw=None if grouping.weak == "stumps" else _raw_rankers([column.raw for column in columns]),
         n=n,
     )
 
@@ -90,39 +106,48 @@ def _joined(parts: list[Any], dtype: Any) -> Any:
     return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(0, dtype=dtype)
 
 
-def _columns(
-    features: Features, n: int, number: int | None, spacing: Spacing, weak: Weak
-) -> Iterator[_Column]:
+def _columns(features: Features, n: int, grouping: Grouping) -> Iterator[_Column]:
     """The features that have a weak ranker."""
+    weak = grouping.weak
     for j, (rows, values) in enumerate(features.by_column()):
         items = np.arange(len(values), dtype=np.int32) if rows is None else rows
-        rising = np.sort(values)
-        rising = rising[: np.searchsorted(rising, np.nan)]  # NaN is sorted last
+        order = np.argsort(values)  # NaN is last
+        rising = values[order]
+        rising = rising[: np.searchsorted(rising, np.nan)]
         zeros = features.n_items - len(values)
-        at = np.empty(0) if weak == "raw" else cuts(rising, zeros, number, spacing)
-        inside = slice(int(np.searchsorted(items, n)))
-        items, values = items[inside], values[inside]
-        missing = bool(np.isnan(values).any())
-        raw = _NOT_RAW if weak == "stumps" else _raw(items, values, rising, zeros)
+        at = (
+            np.empty(0) if weak == "raw" else cuts(rising, zeros, grouping.number, grouping.spacing) + 0.0
+        )  # -0 is 0
+        inside = int(np.searchsorted(items, n))
+        missing = bool(np.isnan(values[:inside]).any())
+        raw = _NOT_RAW if weak == "stumps" else _raw(items[:inside], values[:inside], rising, zeros)
         if len(at) or missing or len(raw.items):
-            yield _grouped(j, items, values, n, at, missing and weak != "raw", missing, raw)
+            yield _grouped(j, items[:inside], values, order, n, at, weak != "raw", missing, raw)
 
 
 def _grouped(
-    j: int, items: Ints, values: Floats, n: int, at: Floats, present: bool, missing: bool, raw: _Raw
+    j: int,
+    items: Ints,
+    values: Floats,
+    order: Index,
+    n: int,
+    at: Floats,
+    present: bool,
+    missing: bool,
+    raw: _Raw,
 ) -> _Column:
     """The items of a feature, in groups by its thresholds."""
     m = len(at)
-    group = m - np.searchsorted(at, values, side="right")
-    group[np.isnan(values)] = m + 1
-    sizes = np.bincount(group, minlength=m + 2)
+    group, sizes = np.empty(len(items), dtype=np.int32), np.zeros(m + 2, dtype=np.int64)
+    _rankboost_groups.groups_of(values, order, at, group, sizes)
     of_zero = m - int(np.searchsorted(at, 0.0, side="right"))
     rest = int(np.argmax(sizes)) if len(items) == n else of_zero
-    kept = np.flatnonzero(group != rest)
     sizes[rest] = 0
-    order = kept[np.argsort(group[kept], kind="stable")]
-    limits = np.concatenate([at[::-1], [LOWEST if present else np.nan, np.nan]])
-    return _Column(j, missing, rest, sizes, items[order], limits, raw)
+    bounds = offsets_of(sizes)
+    entries = np.empty(bounds[-1], dtype=np.int32)
+    _rankboost_groups.gather(items, group, rest, bounds[:-1], entries)
+    limits = np.concatenate([at[::-1], [LOWEST if present and missing else np.nan, np.nan]])
+    return _Column(j, missing, rest, sizes, entries, limits, raw)
 
 
 def _raw(items: Ints, values: Floats, rising: Floats, zeros: int) -> _Raw:

@@ -10,16 +10,16 @@ from pydantic import model_validator
 
 from rerank import memory
 from rerank.data.lists import CandidateLists
-from rerank.data.pairs import PairRelation, Pairs, make_pairs
+from rerank.data.pairs import PairRelation, Pairs
 from rerank.data.types import Floats
 from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
-from rerank.learners.rankboost.building import Weak, weak_rankers
+from rerank.learners.rankboost.building import Grouping, Weak
 from rerank.learners.rankboost.curve import RoundScores
 from rerank.learners.rankboost.cuts import Spacing
 from rerank.learners.rankboost.explicit import ExplicitPairs
+from rerank.learners.rankboost.presorted import Presorted
 from rerank.learners.rankboost.ranges import PairRanges
-from rerank.learners.rankboost.rankers import WeakRankers
 from rerank.learners.rankboost.rounds import Distribution, Rule, Run, Step, boost
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds
 from rerank.models.base import Model
@@ -121,42 +121,73 @@ class RankBoost(Learner):
             raise ValueError(f"label_gap is for pairs=all: found pairs={self.pairs}")
         return self
 
+    def presorted(self, lists: CandidateLists) -> Presorted:
+        """Return what fits of these lists share: their pairs and weak rankers; see ``fit_presorted``.
+
+        Raises
+        ------
+        FitError
+            If the learner cannot be fitted to this data, or needs more inputs.
+        """
+        self._check(lists, FitInputs())
+        return self._presorted(lists)
+
+    def fit_presorted(
+        self, presorted: Presorted, *, pair_weights: Floats | None = None, costs: Floats | None = None
+    ) -> StumpModel:
+        """Return the model that ``fit`` returns of the lists, with any further columns.
+
+        Parameters
+        ----------
+        presorted
+            Made by ``presorted`` of this learner.
+        pair_weights : float64 (n_pairs), optional
+            The initial distribution, in the order of ``Pairs.explicit``.
+        costs : float64 (2, n_pairs), optional
+            What multiplies the change of a pair's weight in a round that puts it right, and in one that puts
+            it wrong; see ``ExplicitPairs``. None = 1.
+
+        Raises
+        ------
+        FitError
+            If weights or costs do not fit the pairs.
+        """
+        return self._boosted(presorted, FitInputs(pair_weights=pair_weights), costs)
+
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        pairs = make_pairs(lists, PairRelation(self.pairs, label_gap=self.label_gap))
-        if pairs.n_lists == 0:
-            raise FitError(f"{lists.source}: no list has a pair under pairs={self.pairs}")
-        rankers = self._rankers(lists, pairs)
+        if inputs.pair_weights is not None and self.engine == "fast":
+            raise FitError("learner rankboost: pair weights need engine=reference")
+        return self._boosted(self._presorted(lists), inputs)
+
+    def _presorted(self, lists: CandidateLists) -> Presorted:
+        number = None if self.thresholds == "all" else self.thresholds
+        relation = PairRelation(self.pairs, label_gap=self.label_gap)
+        return Presorted.of(lists, relation, Grouping(number, self.spacing, self.weak))
+
+    def _boosted(self, presorted: Presorted, inputs: FitInputs, costs: Floats | None = None) -> StumpModel:
+        lists, pairs, rankers = presorted.lists, presorted.pairs, presorted.rankers
         epsilon = _EPSILON if self.epsilon is None else self.epsilon
         rule = Rule(self.step, epsilon, self.directions == "both", self.learning_rate)
-        run = boost(self._distribution(lists, pairs, inputs), rankers, rule, self.rounds)
+        run = boost(self._distribution(lists, pairs, inputs, costs), rankers, rule, self.rounds)
         if not run.steps:
             text = f"{lists.source}: rankboost learnt nothing: no feature tells better items from worse ones"
-            warnings.warn(text, DataNote, stacklevel=2)
-        model = self._kept(lists, inputs, _model(lists, rankers, run), run)
+            warnings.warn(text, DataNote, stacklevel=3)
+        model = self._kept(lists, inputs, _model(presorted, run), run)
         model.training.data = DataRecord(pairs=pairs.n_pairs, lists_without_pair=pairs.n_skipped)
         model.training.notes = {"weak_rankers": len(rankers)}
         if model.n_rounds:
             model.training.notes["loss"] = float(np.exp(run.log_loss[model.n_rounds - 1]))
         return model
 
-    def _rankers(self, lists: CandidateLists, pairs: Pairs) -> WeakRankers:
-        """The weak rankers; items outside pairs count for thresholds and ranges if they are judged."""
-        assert lists.labels is not None  # Learner._check
-        others = ~np.isnan(lists.labels)
-        others[pairs.items] = False
-        features = lists.features.take(np.concatenate([pairs.items, np.flatnonzero(others)]))
-        number = None if self.thresholds == "all" else self.thresholds
-        return weak_rankers(features, len(pairs.items), number, self.spacing, self.weak)
-
-    def _distribution(self, lists: CandidateLists, pairs: Pairs, inputs: FitInputs) -> Distribution:
+    def _distribution(
+        self, lists: CandidateLists, pairs: Pairs, inputs: FitInputs, costs: Floats | None
+    ) -> Distribution:
         """The initial distribution over the pairs."""
         of_lists = checked_list_weights(inputs.list_weights, lists)[pairs.lists]
         if not of_lists.any():
             raise FitError(f"{lists.source}: the weight of every list with a pair is 0")
         of_pairs = inputs.pair_weights
-        if self.engine == "fast":
-            if of_pairs is not None:
-                raise FitError("learner rankboost: pair weights need engine=reference")
+        if self.engine == "fast" and of_pairs is None and costs is None:
             return PairRanges(pairs, of_lists / pairs.counts if self.list_balance else of_lists)
         memory.require(_PAIR_BYTES * pairs.n_pairs, f"{pairs.n_pairs:,} pairs", "engine=fast stores none")
         weights = _checked_pair_weights(of_pairs, pairs.n_pairs)
@@ -164,7 +195,9 @@ class RankBoost(Learner):
         if self.list_balance:
             sums = np.bincount(of, weights, pairs.n_lists)
             weights /= np.where(sums > 0, sums, 1.0)[of]
-        return ExplicitPairs(*pairs.explicit(), len(pairs.items), weights * of_lists[of])
+        if costs is not None:
+            costs = _checked_costs(costs, pairs.n_pairs)
+        return ExplicitPairs(*pairs.explicit(), len(pairs.items), weights * of_lists[of], costs)
 
     def _kept(self, lists: CandidateLists, inputs: FitInputs, whole: StumpModel, run: Run) -> StumpModel:
         """The rounds that ``keep`` chooses, with the learning curve of all."""
@@ -190,9 +223,16 @@ def _checked_pair_weights(weights: Floats | None, n: int) -> Floats:
     return weights.astype(np.float64)
 
 
-def _model(lists: CandidateLists, rankers: WeakRankers, run: Run) -> StumpModel:
+def _checked_costs(costs: Floats, n: int) -> Floats:
+    """The costs of n pairs; raises FitError if they are not finite numbers of 0 or more."""
+    if costs.shape != (2, n) or not (np.isfinite(costs).all() and (costs >= 0).all()):
+        raise FitError(f"costs of pairs must be 2 x {n} finite numbers that are not negative")
+    return costs
+
+
+def _model(presorted: Presorted, run: Run) -> StumpModel:
     """The model of all rounds."""
-    n = len(run.steps)
+    n, rankers = len(run.steps), presorted.rankers
     columns = np.array([choice.column for choice in run.choices], dtype=np.int64)
     raw = np.array([choice.raw for choice in run.choices], dtype=np.uint8)
     threshold, missing, step = np.zeros(n), np.zeros(n), np.array(run.steps)
@@ -210,11 +250,11 @@ def _model(lists: CandidateLists, rankers: WeakRankers, run: Run) -> StumpModel:
         if not rankers.missing[c]:
             missing[r] = np.nan
     return StumpModel(
-        lists.names(),
-        np.zeros(lists.n_features),
+        presorted.names,
+        np.zeros(len(presorted.names)),
         rankers.feature[columns],
         threshold,
         step,
         raw if raw.any() else None,
-        missing if lists.has_missing else None,
+        missing if presorted.has_missing else None,
     )

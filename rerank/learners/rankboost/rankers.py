@@ -65,6 +65,17 @@ class RawRankers:
     low: Floats
     high: Floats
 
+    def followed_by(self, other: RawRankers) -> RawRankers:
+        """Return these columns, then those of ``other``."""
+        names = ("items", "values", "others", "low", "high")
+        joined = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names}
+        return RawRankers(bounds=_joined_bounds(self.bounds, other.bounds), **joined)
+
+
+def _joined_bounds(first: Index, second: Index) -> Index:
+    """The bounds of runs, then of further ones."""
+    return np.concatenate([first, second[1:] + first[-1]])
+
 
 @dataclass(frozen=True, eq=False)
 class WeakRankers:
@@ -112,10 +123,33 @@ class WeakRankers:
         raw = 0 if self.raw is None else np.count_nonzero(np.diff(self.raw.bounds))
         return int(np.count_nonzero(~np.isnan(self.at)) + raw)
 
+    def followed_by(self, other: WeakRankers, n_features: int) -> WeakRankers:
+        """Return these weak rankers, then those that ``other`` has of the same items.
+
+        Parameters
+        ----------
+        other
+            Weak rankers of further features.
+        n_features
+            How many features come before them, with or without weak rankers.
+        """
+        assert (self.raw is None) == (other.raw is None)
+        return WeakRankers(
+            feature=np.concatenate([self.feature, (other.feature + n_features).astype(np.int32)]),
+            missing=np.concatenate([self.missing, other.missing]),
+            groups=_joined_bounds(self.groups, other.groups),
+            rest=np.concatenate([self.rest, other.rest + self.groups[-1]]),
+            bounds=_joined_bounds(self.bounds, other.bounds),
+            items=np.concatenate([self.items, other.items]),
+            at=np.concatenate([self.at, other.at]),
+            raw=None if self.raw is None or other.raw is None else self.raw.followed_by(other.raw),
+            n=self.n,
+        )
+
     @cached_property
     def _search(self) -> Search:
         raw = None if self.raw is None else (self.raw.bounds, self.raw.items, self.raw.values)
-        return Search(self.groups, self.rest, self.bounds, self.items, self.at, self.missing, raw)
+        return Search(self.groups, self.rest, self.bounds, self.items, self.at, self.missing, self.n, raw)
 
     def best(self, potential: Floats, both: bool) -> Choice | None:
         """Return the weak ranker of the largest gain, or with ``both`` of the largest magnitude.

@@ -18,6 +18,9 @@ from libc.math cimport log1p
 cdef enum:
     NARROW = 500
 
+# The rounding error of a sum is at most 2^-53 for each number that is added, times the sum of magnitudes.
+cdef double ROUNDING = 2.0**-51
+
 
 # One list of k items, and scratch for it.
 cdef struct List:
@@ -335,17 +338,49 @@ cdef Column column_at(
     return column
 
 
+cdef void extremes(
+    const double* sums, const long long* ends, long long begin, long long n, double* high, double* low
+) noexcept nogil:
+    """INOUT high, low: of sums[ends[k] - begin], k < n; four at a time, as each waits for the one before."""
+    cdef double[4] most
+    cdef double[4] least
+    cdef double total
+    cdef long long at = 0
+    cdef int k
+    for k in range(4):
+        most[k] = -INFINITY
+        least[k] = INFINITY
+    while at + 4 <= n:
+        for k in range(4):
+            total = sums[ends[at + k] - begin]
+            most[k] = total if total > most[k] else most[k]
+            least[k] = total if total < least[k] else least[k]
+        at += 4
+    while at < n:
+        most[0] = max(most[0], sums[ends[at] - begin])
+        least[0] = min(least[0], sums[ends[at] - begin])
+        at += 1
+    for k in range(4):
+        high[0] = max(high[0], most[k])
+        low[0] = min(low[0], least[k])
+
+
 cdef double largest(const Groups* rankers, const Column* column, bint both) noexcept nogil:
     """Return the largest gain of the weak rankers of a feature."""
-    cdef double total
     cdef double high = -INFINITY
     cdef double low = INFINITY
-    cdef long long g
-    for g in range(column.first, column.last):
-        if rankers.at[g] == rankers.at[g]:
-            total = passed(rankers, column, g)
-            high = max(high, total)
-            low = min(low, total)
+    cdef double top = -INFINITY  # of the groups from the one without entries on, to whose sums it is added
+    cdef double bottom = INFINITY
+    cdef const long long* ends = rankers.bounds + 1
+    cdef long long stop = column.last
+    cdef long long middle
+    if stop > column.first and rankers.at[stop - 1] != rankers.at[stop - 1]:
+        stop -= 1  # only the last group before the missing values may have no threshold
+    middle = min(max(rankers.rest[column.number], column.first), stop)
+    extremes(column.sums, ends + column.first, column.begin, middle - column.first, &high, &low)
+    extremes(column.sums, ends + middle, column.begin, stop - middle, &top, &bottom)
+    high = max(high, top - column.whole)
+    low = min(low, bottom - column.whole)
     if column.is_raw:
         high = max(high, column.raw)
         low = min(low, column.raw)
@@ -386,24 +421,34 @@ cdef void offer_column(
 
 
 cdef class Search:
-    """Finds the best of the weak rankers, given as the arrays of ``WeakRankers`` and ``RawRankers``."""
+    """Finds the best of the weak rankers, given as the arrays of ``WeakRankers`` and ``RawRankers``.
+
+    A gain is the sum of h times the potentials, with h in [0, 1]. So from one search to the next no gain
+    rises by more than the sum of what potentials rose by, or with negative steps of what they fell by. A
+    feature is left out while its last gain and these sums stay below the best gain.
+    """
 
     cdef Groups rankers
     cdef Py_ssize_t n_columns
     cdef tuple held
     cdef double[::1] sums
-    cdef double[::1] gains  # the largest of each feature
+    cdef double[::1] gains  # the largest of each feature, or a bound of it
+    cdef double[::1] last  # the potentials of the search before
+    cdef readonly long long n_searched  # features, in all searches
 
     def __init__(
         self, const long long[::1] groups, const long long[::1] rest, const long long[::1] bounds,
-        const int[::1] items, const double[::1] at, const unsigned char[::1] missing, raw=None,
+        const int[::1] items, const double[::1] at, const unsigned char[::1] missing,
+        Py_ssize_t n, raw=None,
     ):
         cdef const long long[::1] raw_bounds
         cdef const int[::1] raw_items
         cdef const double[::1] raw_values
         self.n_columns = rest.shape[0]
         self.sums = np.empty(1 + np.diff(np.asarray(bounds)[groups]).max(initial=0))
-        self.gains = np.empty(self.n_columns)
+        self.gains = np.full(self.n_columns, INFINITY)
+        self.last = np.zeros(n)
+        self.n_searched = 0
         self.held = (groups, rest, bounds, items, at, missing, raw)
         self.rankers.groups = &groups[0]
         self.rankers.rest = &rest[0] if self.n_columns else NULL
@@ -418,15 +463,38 @@ cdef class Search:
             self.rankers.raw_items = &raw_items[0] if raw_items.shape[0] else NULL
             self.rankers.raw_values = &raw_values[0] if raw_values.shape[0] else NULL
 
+    cdef void raise_bounds(self, const double[::1] potential, bint both) noexcept nogil:
+        """INOUT gains, last: what the gains are at most with these potentials."""
+        cdef Py_ssize_t n = self.last.shape[0]
+        cdef Py_ssize_t i
+        cdef double change
+        cdef double rise = 0.0
+        cdef double fall = 0.0
+        for i in range(n):
+            change = potential[i] - self.last[i]
+            rise += max(change, 0.0)
+            fall -= min(change, 0.0)
+            self.last[i] = potential[i]
+        rise = (max(rise, fall) if both else rise) + ROUNDING * n
+        for i in range(self.n_columns):
+            self.gains[i] += rise
+
+    cdef void search(self, Py_ssize_t c, const double[::1] potential, bint both) noexcept nogil:
+        """OUT gains[c]: the largest gain of a feature."""
+        cdef Column column = column_at(&self.rankers, c, &potential[0], &self.sums[0])
+        self.gains[c] = largest(&self.rankers, &column, both)
+        self.n_searched += 1
+
     def best(self, const double[::1] potential, bint both, double tie):
         """Return (column, group, h of missing values, gain) of the best weak ranker; column -1 = none.
 
-        IN potential (n_items), whose sum is 0. Gains within ``tie`` of the best are tied.
+        IN potential (n_items), whose sum is 0 and whose magnitudes add up to 2 at most. Gains within ``tie``
+        of the best are tied.
         """
-        cdef const Groups* rankers = &self.rankers
         cdef Best best
         cdef Column column
         cdef Py_ssize_t c
+        cdef Py_ssize_t first = 0
         best.gain = -INFINITY
         best.tie = tie
         best.value = 0.0
@@ -434,12 +502,19 @@ cdef class Search:
         best.group = 0
         best.missing = 0
         with nogil:
+            self.raise_bounds(potential, both)
+            for c in range(1, self.n_columns):
+                if self.gains[c] > self.gains[first]:
+                    first = c
+            if self.n_columns:
+                self.search(first, potential, both)
+                best.gain = self.gains[first]
             for c in range(self.n_columns):
-                column = column_at(rankers, c, &potential[0], &self.sums[0])
-                self.gains[c] = largest(rankers, &column, both)
-                best.gain = max(best.gain, self.gains[c])
+                if c != first and self.gains[c] >= best.gain - tie:
+                    self.search(c, potential, both)
+                    best.gain = max(best.gain, self.gains[c])
             for c in range(self.n_columns):
                 if self.gains[c] >= best.gain - tie and best.column < 0:
-                    column = column_at(rankers, c, &potential[0], &self.sums[0])
-                    offer_column(rankers, &column, both, &best)
+                    column = column_at(&self.rankers, c, &potential[0], &self.sums[0])
+                    offer_column(&self.rankers, &column, both, &best)
         return best.column, best.group, best.missing, best.value

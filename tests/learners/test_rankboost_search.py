@@ -1,0 +1,51 @@
+"""Searches that leave features out find what searches of all features find."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference.make import features
+
+from rerank.learners.rankboost.building import Grouping, weak_rankers
+
+GROUPINGS = [Grouping(), Grouping(number=2), Grouping(weak="raw"), Grouping(number=3, weak="both")]
+
+
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(GROUPINGS),
+    st.sampled_from(["dense", "sparse"]),
+    st.sampled_from([0.0, 0.3]),
+    st.booleans(),
+)
+def test_a_search_after_others_finds_the_same(seed, grouping, layout, missing, both):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 30))
+    X = np.round(rng.normal(0, 1.5, (n, 12))) * (rng.random((n, 12)) < 0.6)
+    X[rng.random(X.shape) < missing] = np.nan
+    rankers = weak_rankers(features(layout, X), n, grouping)
+    potential = rng.normal(0, 1, n)
+    for size in (1.0, 0.5, 0.1, 0.01, 0.0, 1.0, 0.1):
+        potential = potential + size * rng.normal(0, 1, n)
+        potential -= potential.mean()
+        potential /= np.abs(potential).sum()
+        fresh = weak_rankers(features(layout, X), n, grouping)
+        assert rankers.best(potential, both) == fresh.best(potential, both)
+
+
+def test_features_that_cannot_win_are_left_out():
+    rng = np.random.default_rng(0)
+    X = rng.normal(0, 1, (400, 50))
+    rankers = weak_rankers(features("dense", X), 400, Grouping())
+    potential = np.sign(X[:, 7] - np.median(X[:, 7])) / 400
+    for _ in range(100):
+        potential += rng.normal(0, 1e-6, 400)
+        potential -= potential.mean()
+        assert rankers.best(potential, True).column == 7
+    assert rankers._search.n_searched == 50 + 99
+
+
+@pytest.mark.parametrize("weak", ["stumps", "raw"])
+def test_no_weak_ranker_is_none(weak):
+    rankers = weak_rankers(features("dense", np.ones((4, 3))), 4, Grouping(weak=weak))
+    assert rankers.best(np.array([0.5, -0.5, 0.5, -0.5]), True) is None

@@ -92,6 +92,16 @@ class Points:
         return distances_of(self.products(other, rows), self.norms[rows], other.norms, self.n_features)
 
     @cached_property
+    def sums(self) -> Floats:
+        """The sum of the coordinates of each point, float64 (n)."""
+        return np.asarray(self._values.sum(axis=1), dtype=np.float64).reshape(-1)
+
+    def transposed_product(self, c: Floats) -> Floats:
+        """Return the sum of c times the point over all points, float64 (n_features, k), for c (n, k)."""
+        found: Floats = self._transposed @ c
+        return found
+
+    @cached_property
     def _transposed(self) -> Any:
         """The coordinates of all points, one column each."""
         if isinstance(self._values, np.ndarray):

@@ -1,0 +1,192 @@
+"""Features that kernel PCA generates from the items of one list, for these and for all other items."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+import pydantic
+
+from rerank import memory
+from rerank.data.types import Floats, Index
+from rerank.errors import DataError
+from rerank.settings import Settings, setting
+from rerank.transductive.generation.components import components_of
+from rerank.transductive.generation.kernels import Form, ItemKernel, kernel_of
+from rerank.transductive.generation.walks import extended, lazy_walk, walked
+from rerank.transductive.space import Points, distances_of
+
+_KERNELS = ("poly2", "gaussian:1", "diffusion:1", "diffusion:10", "linear")
+_BLOCK = 1 << 17  # values of a kernel that are computed at once: they stay in the cache
+_GRID = -30  # columns are multiples of 2^_GRID times the size of their component
+
+
+class KernelFeatures(Settings):
+    """Settings of the features that kernel PCA generates.
+
+    References
+    ----------
+    Duh: Learning to rank with partially-labeled data. PhD thesis, University of Washington, 2009, section
+    5.1.1. Schölkopf, Smola & Müller: Nonlinear component analysis as a kernel eigenvalue problem. Neural
+    Computation 10, 1998.
+    """
+
+    kernels: tuple[str, ...] = setting(
+        _KERNELS,
+        "kernels: linear, polyP of order P, gaussian:S of bandwidth S, diffusion:T of T steps of a walk",
+    )
+    components: int = setting(5, "most components of each kernel", ge=1, le=1000)
+    neighbours: int = setting(10, "diffusion: nearest items that an item has an edge to", ge=1)
+    gaussian: Form = setting(
+        "squared", "gaussian: exp(-d^2 / 2 S^2) (squared), or as the thesis prints it exp(-d / 2 S) (printed)"
+    )
+
+    @pydantic.field_validator("kernels", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(value.split(",")) if isinstance(value, str) else value
+
+    @pydantic.model_validator(mode="after")
+    def _kernels_fit(self) -> Self:
+        kernels = [(kernel.kind, kernel.number) for kernel in self.item_kernels]
+        kinds = {kind for kind, _ in kernels}
+        if not kinds:
+            raise ValueError("kernels: found none, expected one at least")
+        for i, name in enumerate(self.kernels):
+            if kernels[i] in kernels[:i]:
+                raise ValueError(f"kernels: found {name} twice")
+        for key, kind in (("neighbours", "diffusion"), ("gaussian", "gaussian")):
+            if key in self.model_fields_set and kind not in kinds:
+                raise ValueError(f"{key} is for {kind} kernels: found kernels {', '.join(self.kernels)}")
+        return self
+
+    @property
+    def item_kernels(self) -> list[ItemKernel]:
+        """The kernels; raises ConfigError if a name is unknown."""
+        return [kernel_of(name) for name in self.kernels]
+
+    def generated_names(self) -> list[str]:
+        """Return the names of the columns, such as "gaussian:1#3" for the third component of that kernel."""
+        return [f"{kernel}#{c + 1}" for kernel in self.kernels for c in range(self.components)]
+
+
+class Projection:
+    """Kernel PCA of one list's items: maps any items to the list's components.
+
+    A kernel's columns are contiguous, ``components`` for each; those of components that the list does not
+    have are 0. Values are rounded to multiples of 2^-30 of the size of their component, so that rounding
+    separates no equal items.
+
+    Parameters
+    ----------
+    settings
+        Kernels and their numbers.
+    test
+        The list's items.
+    dual, shift
+        float64 (m, n_columns) and (n_columns); None = they are computed. For diffusion kernels ``dual`` has
+        the components of the list's items themselves, and ``shift`` is 0.
+    sizes
+        float64 (n_columns), the largest magnitude of each component over the list's items, 0 = none.
+
+    Raises
+    ------
+    DataError
+        If a kernel of the items overflows.
+    """
+
+    def __init__(
+        self,
+        settings: KernelFeatures,
+        test: Points,
+        dual: Floats | None = None,
+        shift: Floats | None = None,
+        sizes: Floats | None = None,
+    ) -> None:
+        self.settings, self.test = settings, test
+        self._kernels = settings.item_kernels
+        if dual is None or shift is None or sizes is None:
+            dual, shift, sizes = self._discovered()
+        self.dual, self.shift, self.sizes = dual, shift, sizes
+        columns = np.arange(len(shift)).reshape(len(self._kernels), settings.components)
+        held = sizes.reshape(columns.shape) > 0
+        self._parts = [(kernel, columns[i][held[i]]) for i, kernel in enumerate(self._kernels)]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of components of each kernel."""
+        return {kernel.name: len(columns) for kernel, columns in self._parts}
+
+    def _discovered(self) -> tuple[Floats, Floats, Floats]:
+        """``dual``, ``shift`` and ``sizes`` of the list's items."""
+        c, m = self.settings.components, self.test.n
+        memory.require(8 * 6 * m * m, f"the kernels of a list of {m:,} items")
+        dual = np.zeros((m, c * len(self._kernels)))
+        shift, sizes = np.zeros(dual.shape[1]), np.zeros(dual.shape[1])
+        products = self.test.products(self.test)
+        distances = distances_of(products, self.test.norms, self.test.norms, self.test.n_features)
+        walk = None
+        for i, kernel in enumerate(self._kernels):
+            _check_finite(distances if kernel.needs_distances else products, kernel)
+            if kernel.walks:
+                walk = lazy_walk(distances, self.settings.neighbours) if walk is None else walk
+                gram = walked(walk, int(kernel.number), distances)
+            else:
+                gram = kernel.of(products, distances, self.settings.gaussian)
+                _check_finite(gram, kernel)
+            found = components_of(gram, self.test, c)
+            own = slice(i * c, i * c + len(found.eigenvalues))
+            dual[:, own] = found.values if kernel.walks else found.dual
+            shift[own] = 0.0 if kernel.walks else found.shift
+            sizes[own] = np.abs(found.values).max(axis=0)
+        return dual, shift, sizes
+
+    def columns(self, points: Points) -> Floats:
+        """Return the components of items, float64 (points.n, n_columns).
+
+        Items of the list itself have their components, whatever other items there are.
+
+        Raises
+        ------
+        DataError
+            If a kernel of these items with the list's overflows.
+        """
+        memory.require(8 * points.n * len(self.shift), f"{len(self.shift)} features of {points.n:,} items")
+        out = np.zeros((points.n, len(self.shift)))
+        step = max(_BLOCK // self.test.n, 1)
+        for first in range(0, points.n, step):
+            rows = slice(first, min(first + step, points.n))
+            self._fill(points, rows, out[rows])
+        for kernel, columns in self._parts:
+            _check_finite(out[:, columns], kernel)
+        steps = np.exp2(np.ceil(np.log2(np.where(self.sizes > 0, self.sizes, 1.0))) + _GRID)
+        out /= steps
+        np.rint(out, out=out)
+        out *= steps
+        return out
+
+    def _fill(self, points: Points, rows: slice, out: Floats) -> None:
+        """Compute the columns of some rows."""
+        products = points.products(self.test, rows)
+        distances = products
+        if any(kernel.needs_distances for kernel, _ in self._parts):
+            distances = distances_of(products, points.norms[rows], self.test.norms, points.n_features)
+        walks: list[Index] = []
+        for kernel, columns in self._parts:
+            if kernel.walks:
+                walks.append(columns)
+            elif len(columns):
+                values = kernel.of(products, distances, self.settings.gaussian)
+                with np.errstate(over="ignore", invalid="ignore"):  # columns() reports what is not finite
+                    out[:, columns] = values @ self.dual[:, columns] - self.shift[columns]
+        some: Index = np.concatenate(walks) if walks else np.zeros(0, dtype=np.int64)
+        if len(some):
+            values = np.empty((len(out), len(some)))
+            extended(distances, self.settings.neighbours, np.ascontiguousarray(self.dual[:, some]), values)
+            out[:, some] = values
+
+
+def _check_finite(values: Floats, kernel: ItemKernel) -> None:
+    """Raise DataError if a kernel, or what it is made of, overflowed."""
+    if not np.isfinite(values).all():
+        raise DataError(f"kernel {kernel.name} of items overflows: features that large need a scaling")

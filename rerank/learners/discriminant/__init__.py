@@ -1,0 +1,1 @@
+"""Linear discriminants of labels: Fisher's, and RankLDA, which respects their order."""

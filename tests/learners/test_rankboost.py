@@ -143,6 +143,29 @@ def test_pairs_are_weighted_in_the_order_of_explicit():
             RankBoost(engine="reference").fit(lists, pair_weights=wrong)
 
 
+@pytest.mark.parametrize("more", [{}, {"step": "exact"}, {"weak": "raw"}, {"list_balance": True}])
+def test_adacost_is_rankboost_but_for_the_change_of_weights(more):
+    for seed in range(3):
+        lists = random_lists(seed, missing=0.1)
+        learner = RankBoost(rounds=15, **more)
+        presorted = learner.presorted(lists)
+        better, worse = (presorted.pairs.items[at] for at in presorted.pairs.explicit())
+        w = np.random.default_rng(seed).choice(np.array([0.0, 1.0, 0.2, 0.7]), len(better))
+        costs = np.array([0.5 - 0.5 * w, 0.5 + 0.5 * w])
+        model = learner.fit_presorted(presorted, costs=costs)
+        of_pairs = dict(zip(zip(better.tolist(), worse.tolist(), strict=True), costs.T, strict=True))
+        found, _ = slow.rounds(lists, relation_of(learner), learner, costs=of_pairs)
+        np.testing.assert_allclose(found_rounds(model), expected_rounds(lists, found), rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(
+            [row["loss"] for row in model.curve], [loss for *_, loss in found], rtol=1e-8
+        )
+        same = learner.fit_presorted(presorted, costs=np.ones_like(costs))
+        np.testing.assert_array_equal(found_rounds(same), found_rounds(learner.fit(lists)))
+        for wrong in (costs[:, 1:], costs[0], -costs, costs + np.inf):
+            with pytest.raises(FitError, match=rf"costs of pairs must be 2 x {len(w)} finite numbers"):
+                learner.fit_presorted(presorted, costs=wrong)
+
+
 def test_costs_multiply_the_change_of_right_and_of_wrong_pairs():
     better, worse = np.array([0, 0, 1]), np.array([1, 2, 2])
     costs = np.array([[0.5, 1.0, 2.0], [3.0, 4.0, 5.0]])

@@ -75,8 +75,11 @@ def h_of(X, judged, ranker):
     return [h(v) for v in X[:, f].tolist()]
 
 
-def rounds(lists, relation, learner, list_weights=None, pair_weights=None):
-    """The rounds (ranker, step, loss) of a learner's settings, and the scores of all items at the end."""
+def rounds(lists, relation, learner, list_weights=None, pair_weights=None, costs=None):
+    """The rounds (ranker, step, loss) of a learner's settings, and the scores of all items at the end.
+
+    costs: those of a pair (better, worse) that a round puts right, and puts wrong.
+    """
     X = lists.features.to_dense().astype(float)
     pairs = pairs_of(lists, relation)
     paired = {i for _, a, b in pairs for i in (a, b)}
@@ -92,9 +95,9 @@ def rounds(lists, relation, learner, list_weights=None, pair_weights=None):
         weights = [w * list_weights[i] for w, (i, *_) in zip(weights, pairs, strict=True)]
     start = math.fsum(weights)
     scores = np.zeros(lists.n_items)
+    now = list(weights)
     out = []
     for _ in range(learner.rounds):
-        now = [w * math.exp(scores[b] - scores[a]) for w, (_, a, b) in zip(weights, pairs, strict=True)]
         total = math.fsum(now)
         D = [w / total for w in now]
         gains = [math.fsum(d * (h[a] - h[b]) for d, (_, a, b) in zip(D, pairs, strict=True)) for h in values]
@@ -113,8 +116,9 @@ def rounds(lists, relation, learner, list_weights=None, pair_weights=None):
         if step == 0:
             break
         scores += step * np.array(h)
-        loss = math.fsum(
-            w * math.exp(scores[b] - scores[a]) for w, (_, a, b) in zip(weights, pairs, strict=True)
-        )
-        out.append((rankers[k], step, loss / start))
+        for p, (_, a, b) in enumerate(pairs):
+            change = step * (h[a] - h[b])
+            right, wrong = (1.0, 1.0) if costs is None else costs[a, b]
+            now[p] *= math.exp(-change * (right if change > 0 else wrong))
+        out.append((rankers[k], step, math.fsum(now) / start))
     return out, scores

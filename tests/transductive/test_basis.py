@@ -81,6 +81,17 @@ def test_other_learners_see_lists_with_further_columns(name):
         basis.fit(costs=np.ones((2, basis.pairs.n_pairs)))
 
 
+def test_pairs_are_weighted_whatever_the_engine():
+    lists = random_lists(4)
+    columns, names = further(lists)
+    whole = lists.with_added(dict(zip(names, columns.T, strict=True)))
+    weights = np.random.default_rng(0).random(Basis(RankBoost(), lists).pairs.n_pairs)
+    model = RankBoost(engine="reference", rounds=20).fit(whole, pair_weights=weights)
+    for engine in ("fast", "reference"):
+        basis = Basis(RankBoost(engine=engine, rounds=20), lists)
+        same_models(basis.fit(columns, names, pair_weights=weights), model)
+
+
 def test_a_copy_of_a_feature_is_never_chosen():
     lists = random_lists(3)
     copies = lists.features.to_dense() * 2.0

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli.common import say, verb
+from rerank.cli.common import ClusterAddress, Jobs, say, verb
 from rerank.cli.options import reads
 from rerank.reading import Reading
 
@@ -40,6 +40,22 @@ def predict(
             help="In place of the model's: the first-best stays unless another item leads by more than M.",
         ),
     ] = None,
+    transductive_report: Annotated[
+        str | None,
+        typer.Option(
+            "--transductive-report",
+            metavar="FILE",
+            help="Write what a transductive model did to each list (TSV).",
+        ),
+    ] = None,
+    cheating: Annotated[
+        bool,
+        typer.Option(
+            "--cheating", help="Accept a control model that uses the labels of the lists that it ranks."
+        ),
+    ] = False,
+    jobs: Jobs = None,
+    cluster: ClusterAddress = None,
     *,
     reading: Reading,
 ) -> None:
@@ -49,9 +65,27 @@ def predict(
     rerank predict model test.txt > scores.txt
     """
     from rerank.experiment import predict_file
+    from rerank.report.adaptation import adaptation_line
+    from rerank.report.training import CHEATS
     from rerank.text import count
 
-    found = predict_file(model, data, out, as_=as_, tag=tag, keep_margin=keep_margin, reading=reading)
+    found = predict_file(
+        model,
+        data,
+        out,
+        as_=as_,
+        tag=tag,
+        keep_margin=keep_margin,
+        transductive_report=transductive_report,
+        cheating=cheating,
+        jobs=jobs,
+        cluster=cluster,
+        reading=reading,
+    )
+    if cheating:
+        say(CHEATS)
+    if found.adaptation is not None:
+        say(adaptation_line(found.adaptation.rows))
     if found.switched is not None:
         lists = count(found.lists.n_lists, "list")
         say(f"keep margin {found.model.keep_margin:.6g}: {found.switched} of {lists} switch")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rerank.data.labels import parse_quantiser
@@ -14,16 +14,21 @@ from rerank.data.types import Floats
 from rerank.errors import ConfigError
 from rerank.experiment.derive import with_quantised
 from rerank.experiment.notes import note_trained_on
-from rerank.experiment.outputs import check_outputs
+from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.sources import Data, inputs_of, read_lists
 from rerank.files import write_lines
 from rerank.formats import format_of
 from rerank.models.base import Model, load_model
 from rerank.models.classes import ClassesModel
+from rerank.parallel import using
 from rerank.reading import Reading
 from rerank.report import predictions
+from rerank.report.adaptation import adaptation_tsv
 from rerank.report.contents import Contents, describe
 from rerank.report.pair_counts import Scheme, parse_relation, standard_quantisers, standard_relations
+from rerank.report.progress import progress
+from rerank.transductive.adaptation import Adaptation
+from rerank.transductive.model import CHEATING, TransductiveModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +42,7 @@ class Predicted:
     model: Model
     scores: Floats  # of a model of classes: (n_items, n_outputs)
     switched: int | None  # lists in which the keep margin lets another item than the first-best win
+    adaptation: Adaptation | None = None  # of a transductive model
 
 
 def predict_file(
@@ -47,6 +53,10 @@ def predict_file(
     as_: str | None = None,
     tag: str | None = None,
     keep_margin: str | None = None,
+    transductive_report: str | None = None,
+    cheating: bool = False,
+    jobs: int | None = None,
+    cluster: str | None = None,
     reading: Reading | None = None,
 ) -> Predicted:
     """Score lists with a model and write the scores, or a ranking.
@@ -59,8 +69,11 @@ def predict_file(
     as_ : "scores" or "grades", one per input line; "table"; "run", a TREC run; "nbest", the lists in their
         own format, best first; "best", the best candidate of each list. Models of classes: "classes", one
         prediction per example; "scores", those of all outputs; "table". None = classes or scores.
-    tag : name of a TREC run; None = rerank.
+    tag : name of a TREC run; None = rerank, or rerank-CHEATING for such a model.
     keep_margin : in place of the model's: a number, inf, or none.
+    transductive_report : file for what a transductive model did to each list (TSV).
+    cheating : accept a model that uses the labels of the lists that it ranks.
+    jobs, cluster : workers of a transductive model; see ``rerank.parallel.using``.
     reading : how the file is read; ``strict`` refuses features that the model does not know.
 
     Raises
@@ -80,8 +93,17 @@ def predict_file(
         if isinstance(data, CandidateLists):
             raise ConfigError("--as nbest: found lists without a file, expected reading.format")
         format = format_of(os.fspath(data))
-    check_outputs({"--out": out}, inputs_of(data, reading, model if isinstance(model, str) else None))
+    outputs = {"--out": out, "--transductive-report": transductive_report}
+    check_outputs(
+        {option: path for option, path in outputs.items() if path is not None},
+        inputs_of(data, reading, model if isinstance(model, str) else None),
+    )
     scorer = load_model(model) if isinstance(model, str) else model
+    _check_transductive(
+        scorer,
+        cheating,
+        {"--jobs": jobs, "--cluster": cluster, "--transductive-report": transductive_report},
+    )
     if isinstance(scorer, ClassesModel):
         return _predict_classes(scorer, data, out, as_, keep_margin, reading)
     if as_ == "classes":
@@ -93,16 +115,38 @@ def predict_file(
     lists = read_lists(data, reading)
     known = scorer.training.data.sketch or ""
     note_trained_on(known, scorer.feature_names, lists, "lists that the model was trained on")
-    answer = grader(scorer) if grades else scorer.score
-    scores = answer(lists, strict=reading.strict)
+    adaptation = None
+    if isinstance(scorer, TransductiveModel):
+        with using(jobs, cluster), progress("lists", lists.n_lists) as advance:
+            adaptation = scorer.adapt(lists, strict=reading.strict, advance=advance)
+        scores = adaptation.scores
+    else:
+        answer = grader(scorer) if grades else scorer.score
+        scores = answer(lists, strict=reading.strict)
     decides = scorer.keep_margin is not None and not grades
     items = lists.from_input_order(scores)
-    found = Predicted(lists, scorer, scores, int(switched(lists, items).sum()) if decides else None)
-    if format is not None and as_ == "nbest":
-        predictions.write_reordered(lists, items, format, out)
-    else:
-        write_lines(out, writer(lists, items, tag or "rerank"))
-    return found
+    with all_or_none():
+        if transductive_report is not None and adaptation is not None:
+            write_lines(transductive_report, adaptation_tsv(adaptation.rows))
+        if format is not None and as_ == "nbest":
+            predictions.write_reordered(lists, items, format, out)
+        else:
+            write_lines(out, writer(lists, items, tag or f"rerank-{CHEATING}" * cheating or "rerank"))
+    switching = int(switched(lists, items).sum()) if decides else None
+    return Predicted(lists, scorer, scores, switching, adaptation)
+
+
+def _check_transductive(model: Model, cheating: bool, options: Mapping[str, object]) -> None:
+    """Raise ConfigError if a model does not use an option, or cheats unasked."""
+    cheats = isinstance(model, TransductiveModel) and model.cheats
+    if cheats and not cheating:
+        text = f"{CHEATING}: this model uses the labels of the lists that it ranks"
+        raise ConfigError(f"{text}; --cheating allows it, for a control experiment")
+    if cheating and not cheats:
+        raise ConfigError("--cheating: not used by this model, which ranks lists without their labels")
+    given = next((option for option, value in options.items() if value is not None), None)
+    if given is not None and not isinstance(model, TransductiveModel):
+        raise ConfigError(f"{given}: not used by a model of kind {model.kind}, expected a transductive one")
 
 
 def _predict_classes(

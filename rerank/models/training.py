@@ -265,6 +265,35 @@ class MarginRecord(Record):
     unvalued: int
 
 
+class AbstainRecord(Record):
+    """What abstaining does on the dev lists: lists whose rankings differ too much stay unadapted.
+
+    Attributes
+    ----------
+    tuned
+        Whether the threshold was chosen on them.
+    threshold
+        The unadapted ranking of a list is kept if Kendall's tau-b of the two is below this; 1 keeps all.
+    metric, value, adapted, unadapted
+        The metric's name, and its value with the threshold, of all adapted and of all unadapted rankings.
+    lists, kept
+        Lists, and those of which the threshold keeps the unadapted ranking.
+    improved, harmed
+        Of the others, how many are better or worse than unadapted, by the metric of the list alone.
+    """
+
+    tuned: bool
+    threshold: float
+    metric: str
+    value: Number[float]
+    adapted: Number[float]
+    unadapted: Number[float]
+    lists: int
+    kept: int
+    improved: int
+    harmed: int
+
+
 class Choice(Record):
     """The run chosen from several seeds: the best one on dev, or the median one on train."""
 
@@ -298,7 +327,7 @@ AnyFit: TypeAlias = Annotated[
     Discriminator(_shape),
 ]
 # Fields that files have only if they are used.
-LATER = ("notes", "base_scale", "tune_base", "choice")
+LATER = ("notes", "base_scale", "tune_base", "choice", "abstain")
 _NoneIfEmpty = BeforeValidator(lambda value: None if value == {} else value)
 
 
@@ -309,9 +338,10 @@ class Training(Record):
     ----------
     learner, settings
         The learner's name and all its settings.
-    data, rounds, keep, gains, seeds, base_scale, tune_base, choice
+    data, rounds, keep, gains, seeds, base_scale, tune_base, choice, abstain
         See the records; ``keep`` is None without a keep margin that was judged on dev, ``seeds`` without
-        runs over seeds, ``base_scale`` if it was 1, the last two if nothing was tuned or chosen.
+        runs over seeds, ``base_scale`` if it was 1, ``tune_base`` and ``choice`` if nothing was tuned or
+        chosen, ``abstain`` unless a transductive method abstains and had dev lists.
     dev
         Always empty; files of version 0.1 have it.
     notes
@@ -332,6 +362,7 @@ class Training(Record):
     base_scale: BaseScaleRecord | None = None
     tune_base: TunedBaseRecord | None = None
     choice: ChoiceRecord | None = None
+    abstain: AbstainRecord | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON; what is None is an empty object there."""

@@ -10,7 +10,7 @@ from rerank.models.training import LATER, RestartsRecord
 from rerank.report.choice import choice_lines
 from rerank.report.runs import spread_lines
 from rerank.report.table import facts, pairs
-from rerank.report.training import base_lines, gain_line, margin_line
+from rerank.report.training import abstain_lines, base_lines, gain_line, margin_line
 
 
 def _parts(model: Model) -> dict[str, Any]:
@@ -57,6 +57,7 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     rows += [(name, _flat(parts[name])) for name in shown if parts.get(name)]
     rows += [("choice", line.strip()) for line in choice_lines(training)[:2]]
     rows += [("base", line) for line in base_lines(training)]
+    rows += [("dev", line) for line in abstain_lines(training)]
     if model.base_weight is not None:
         rows.append(("base score", f"{model.base_weight:.6g} times the first stage's score is added"))
     if model.keep_margin is not None:
@@ -108,6 +109,8 @@ def _plain(value: Any) -> str:
         return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, dict):
+        return f"({_flat(value)})"
     if isinstance(value, list | tuple):
         return " ".join(map(_plain, value))
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -19,7 +19,9 @@ from rerank.models.training import (
 from rerank.report.contents import feature_names
 from rerank.report.runs import restart_lines, sparkline, variance_lines
 from rerank.text import count
+from rerank.transductive.model import CHEATING, TransductiveModel
 
+CHEATS = f"{CHEATING}: the model uses the labels of the lists that it ranks; it is a control"
 _MOST_NAMES = 3
 _USES = {"fit": " (fitted to them)", "choice": " (chosen on them)", "none": ""}
 
@@ -44,8 +46,11 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
             if rounds.train is not None:
                 lines.append(f"train {metric} {rounds.train:.4f}")
     lines += base_lines(model.training)
+    lines += abstain_lines(model.training)
     if model.keep_margin is not None:
         lines.append(margin_line(model))
+    if isinstance(model, TransductiveModel) and model.cheats:
+        lines.append(CHEATS)
     return [*lines, *map(gain_line, model.training.gains)]
 
 
@@ -63,6 +68,20 @@ def base_lines(training: Training) -> list[str]:
         values = f"{tuned.metric} {before}, now {after} on {on}"
         lines.append(f"weight of the base score {change} (tuned): {values}")
     return lines
+
+
+def abstain_lines(training: Training) -> list[str]:
+    """Return what abstaining does on the dev lists, if a transductive model abstains and there were some."""
+    record = training.abstain
+    if record is None:
+        return []
+    values = (record.value, record.adapted, record.unadapted)
+    value, adapted, unadapted = (number(one, *values) for one in values)
+    how = " (tuned)" if record.tuned else ""
+    line = f"abstain below tau {record.threshold:.6g}{how}: {record.kept} of "
+    line += f"{count(record.lists, 'dev list')} {'stays' if record.kept == 1 else 'stay'} unadapted"
+    line += f", {record.improved} improve and {record.harmed} get worse"
+    return [f"{line}; dev {record.metric} {value}, all adapted {adapted}, unadapted {unadapted}"]
 
 
 def margin_line(model: Model) -> str:

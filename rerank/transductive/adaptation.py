@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from rerank.data.concordance import Concordance
 from rerank.data.types import Floats
-from rerank.native.metrics import _concordance
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +44,28 @@ class ListRow:
 
 @dataclass(frozen=True, eq=False)
 class Adaptation:
-    """The scores of lists, float64 (n_items), and a row for each list, in their order."""
+    """Rankings of lists.
+
+    Attributes
+    ----------
+    scores, unadapted
+        Of the model and of its unadapted model, float64 (n_items), both in the same order.
+    rows
+        A row for each list, in the order of the lists.
+    """
 
     scores: Floats
+    unadapted: Floats
     rows: tuple[ListRow, ...]
+
+
+def joined(parts: Sequence[Adaptation]) -> Adaptation:
+    """Return the adaptation to all lists from those to some, in their order."""
+    return Adaptation(
+        np.concatenate([part.scores for part in parts]),
+        np.concatenate([part.unadapted for part in parts]),
+        tuple(row for part in parts for row in part.rows),
+    )
 
 
 def tau_b(a: Floats, b: Floats) -> float:
@@ -57,13 +76,9 @@ def tau_b(a: Floats, b: Floats) -> float:
     rankings are the same: 1. If one alone orders none, they share nothing: 0.
     """
     offsets = np.array([0, len(a)])
-    ranks, n_ranks = np.empty(len(a), dtype=np.int32), np.empty(1, dtype=np.int32)
-    ordered, right, wrong = (np.zeros(1, dtype=np.int64) for _ in range(3))
-    _concordance.label_ranks(a, offsets, ranks, n_ranks, ordered)
-    of_a = int(ordered[0])
-    _concordance.label_ranks(b, offsets, ranks, n_ranks, ordered)
-    of_b = int(ordered[0])
-    if of_a == 0 or of_b == 0:
-        return float(of_a == of_b)
-    _concordance.concordance(a, offsets, ranks, n_ranks, right, wrong)
-    return float((right[0] - wrong[0]) / (np.sqrt(float(of_a)) * np.sqrt(float(of_b))))
+    of_a, of_b = Concordance(a, offsets), Concordance(b, offsets)
+    n_a, n_b = int(of_a.n_pairs[0]), int(of_b.n_pairs[0])
+    if n_a == 0 or n_b == 0:
+        return float(n_a == n_b)
+    surplus = 2 * float(of_b.right(a)[0]) - n_b
+    return surplus / (n_a if n_a == n_b else math.sqrt(n_a) * math.sqrt(n_b))  # 1 for equal rankings

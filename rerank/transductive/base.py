@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Literal, Self
 import pydantic
 
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError
-from rerank.learners.base import LEARNERS, FitInputs, Learner
+from rerank.errors import ConfigError, FitError
+from rerank.learners.base import LEARNERS, FitInputs, Learner, Watched
 from rerank.models.base import Model
 from rerank.settings import setting
+from rerank.transductive.abstain import abstained, tuned_threshold
 from rerank.transductive.adapter import Adapted, Adapter
 from rerank.transductive.labelled import stripped
 from rerank.transductive.model import TransductiveModel
@@ -100,15 +101,34 @@ class Transductive(Learner):
     def adapter(self, lists: CandidateLists) -> Adapter:
         """Return the method prepared for labelled lists, which are scaled."""
 
+    def _check(self, lists: CandidateLists, inputs: FitInputs) -> None:
+        super()._check(lists, inputs)
+        if self.abstain == "auto" and inputs.dev is None:
+            text = "abstain=auto is chosen on development lists by a metric: give both (--dev, --metric)"
+            raise FitError(f"learner {self.name}: {text}")
+
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         labelled = stripped(lists, labels=True)
         base = self.base_learner
         unadapted = base.fit(labelled)
         unadapted.training.learner, unadapted.training.settings = base.name, base.get_params()
-        threshold = self.abstain if isinstance(self.abstain, float) else None
-        model = TransductiveModel(labelled, self, unadapted, threshold)
+        model = TransductiveModel(labelled, self, unadapted)
         model.training.data = unadapted.training.data
+        if self.abstain != "none":
+            self._set_threshold(model, inputs.dev)
         return model
+
+    def _set_threshold(self, model: TransductiveModel, dev: Watched | None) -> None:
+        """Set below which tau the model abstains, and record what that does on the dev lists."""
+        tuned = self.abstain == "auto"
+        threshold = None if tuned else float(self.abstain)
+        if dev is not None:
+            lists, judge = dev
+            found = model.adapt_prepared(lists)
+            if threshold is None:
+                threshold = tuned_threshold(found, judge)
+            model.training.abstain = abstained(found, judge, threshold, tuned=tuned)
+        model.threshold = threshold
 
 
 def check_base(base: Learner) -> None:

@@ -20,7 +20,7 @@ from rerank.models.base import MODELS, Arrays, Model, multiplied
 from rerank.models.classes import ClassesModel
 from rerank.models.nested import PACKED, packed_model, unpacked_model
 from rerank.records import Record, read_json
-from rerank.transductive.adaptation import Adaptation, ListRow, tau_b
+from rerank.transductive.adaptation import Adaptation, ListRow, joined, tau_b
 from rerank.transductive.adapter import Adapted, Adapter
 from rerank.transductive.labelled import (
     generator,
@@ -30,6 +30,7 @@ from rerank.transductive.labelled import (
     single,
 )
 
+CHEATING = "CHEATING"  # the mark of what reads the labels of the lists to be ranked
 _CHUNKS = 8  # of lists for each worker, so that none waits long for the last one
 _OWN = {"method", "unadapted", "factors"}
 
@@ -112,6 +113,11 @@ class TransductiveModel(Model):
         return self.__dict__ | {"_adapter": None}
 
     @property
+    def cheats(self) -> bool:
+        """Whether it uses the labels of the lists that it ranks: a control, marked CHEATING everywhere."""
+        return self.method.cheats
+
+    @property
     def adapter(self) -> Adapter:
         """The method prepared for the labelled lists, made when it is first used."""
         if self._adapter is None:
@@ -138,7 +144,8 @@ class TransductiveModel(Model):
         ready = self.prepared(lists, strict=strict)
         found = self.adapt_prepared(ready, advance)
         scores = self.with_keep_margin(lists, self._finite(ready, self.with_base(ready, found.scores)))
-        return Adaptation(lists.input_order(scores), found.rows)
+        unadapted = self.with_base(ready, found.unadapted)
+        return Adaptation(lists.input_order(scores), lists.input_order(unadapted), found.rows)
 
     def ranker(self, lists: CandidateLists, i: int) -> Adapted:
         """Return the ranker that the method makes for list ``i``, also if the model would abstain from it.
@@ -150,7 +157,8 @@ class TransductiveModel(Model):
     def adapt_prepared(self, lists: CandidateLists, advance: Advance | None = None) -> Adaptation:
         """Return the scores of lists with the model's columns, scaled, in the order of their items.
 
-        Base scores are not added. Lists are spread over the workers of ``rerank.parallel``.
+        Base scores are not added. Lists are spread over the workers of ``rerank.parallel``. Raises DataError
+        if a score is not finite.
         """
         ready = self._columns(lists)
         n, jobs = ready.n_lists, parallel.jobs()
@@ -164,8 +172,9 @@ class TransductiveModel(Model):
                 parts.append(part)
                 if advance is not None:
                     advance(len(part.rows))
-        rows = tuple(row for part in parts for row in part.rows)
-        return Adaptation(np.concatenate([part.scores for part in parts]), rows)
+        found = joined(parts)
+        self._finite(ready, found.scores)
+        return found
 
     def _columns(self, lists: CandidateLists) -> CandidateLists:
         """Prepared lists with the columns multiplied that the labelled lists have multiplied."""
@@ -180,17 +189,15 @@ class TransductiveModel(Model):
         self, lists: CandidateLists, first: int, last: int, advance: Advance | None = None
     ) -> Adaptation:
         """The adaptation to lists ``first`` to ``last``, one after the other."""
-        scores, rows = [], []
+        found = []
         for i in range(first, last):
-            own, row = self._ranked(lists, i)
-            scores.append(own)
-            rows.append(row)
+            found.append(self._ranked(lists, i))
             if advance is not None:
                 advance(1)
-        return Adaptation(np.concatenate(scores), tuple(rows))
+        return joined(found)
 
-    def _ranked(self, lists: CandidateLists, i: int) -> tuple[Floats, ListRow]:
-        """The scores of list ``i`` and its row."""
+    def _ranked(self, lists: CandidateLists, i: int) -> Adaptation:
+        """The adaptation to list ``i``."""
         started = time.perf_counter()
         one = single(lists, i, labels=self.method.cheats)
         before = self.unadapted.score_prepared(one)
@@ -204,9 +211,9 @@ class TransductiveModel(Model):
             else:
                 scores, reason = own, ""
         seconds = time.perf_counter() - started
-        return scores, ListRow(
-            lists.list_id(i), one.n_items, not reason, reason, tau, seconds, found.diagnostics
-        )
+        name, size = lists.list_id(i), one.n_items
+        row = ListRow(name, size, not reason, reason, tau, seconds, found.diagnostics)
+        return Adaptation(scores, before, (row,))
 
     def _adapted(self, one: CandidateLists) -> Adapted:
         """The ranker of a single list."""
@@ -256,6 +263,17 @@ class TransductiveModel(Model):
             raise DataError("a factor that is not finite")
         model.factors = factors
         return model
+
+    def described(self) -> dict[str, Any]:
+        lists, training = self.labelled, self.unadapted.training
+        sizes = {"lists": lists.n_lists, "items": lists.n_items, "features": lists.features.describe()}
+        facts = {
+            "labelled": sizes,
+            "unadapted": {"learner": training.learner, **training.settings},
+            **({} if self.threshold is None else {"abstains": {"below tau": self.threshold}}),
+            "weights of": "the unadapted model",
+        }
+        return {CHEATING: "uses the labels of the lists that it ranks", **facts} if self.cheats else facts
 
     def explain(self) -> list[tuple[str, float]]:
         """Return the weights of the unadapted model."""

@@ -1,0 +1,47 @@
+"""What transductive models did to each list, as a table for programs and as lines for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from rerank.report.record import tsv
+from rerank.text import count
+from rerank.transductive.adaptation import ListRow
+
+_HEADS = ("list", "items", "adapted", "reason", "tau")
+
+
+def adaptation_tsv(rows: Sequence[ListRow]) -> Iterator[str]:
+    """Yield a table of lists, header first; the method's diagnostics and then the seconds come last.
+
+    All columns but the seconds are the same for any number of workers.
+    """
+    names = diagnostic_names(rows)
+    cells = (
+        (
+            *(row.list_id, row.items, "yes" if row.adapted else "no", row.reason, float(row.tau)),
+            *(float(row.diagnostics.get(name, np.nan)) for name in names),
+            round(row.seconds, 6),
+        )
+        for row in rows
+    )
+    return tsv([*_HEADS, *names, "seconds"], cells)
+
+
+def diagnostic_names(rows: Sequence[ListRow]) -> list[str]:
+    """Return the names of the diagnostics that any list has, in the order in which they come."""
+    return list(dict.fromkeys(name for row in rows for name in row.diagnostics))
+
+
+def adaptation_line(rows: Sequence[ListRow]) -> str:
+    """Return how many lists were adapted to, why others were not, and how far rankings moved."""
+    adapted = sum(row.adapted for row in rows)
+    line = f"adapted to {adapted} of {count(len(rows), 'list')}"
+    reasons = Counter(row.reason for row in rows if not row.adapted)
+    if reasons:
+        line += f" ({', '.join(f'{n}: {reason}' for reason, n in reasons.most_common())})"
+    taus = np.array([row.tau for row in rows])
+    return f"{line}; mean tau with the unadapted rankings {np.nanmean(taus):.4f}" if len(taus) else line

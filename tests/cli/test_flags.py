@@ -6,10 +6,14 @@ import re
 
 import pytest
 import typer
+from reference.nearest_lists import NearestLists
 
+from rerank import CandidateLists
 from rerank.cli.app import app
 from rerank.cli.options import options_of
+from rerank.experiment import fit
 from rerank.formats import FORMATS
+from rerank.learners.base import LEARNERS
 from rerank.reading import Reading
 
 TREE = "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))"
@@ -117,6 +121,10 @@ ALSO = {
     "--nearest": "--out o",
     "--repair": "--out o",
 }
+# Models that use an option of predict, in place of a linear one.
+MODELS = dict.fromkeys(("--jobs", "--cluster", "--transductive-report"), "adapting") | {
+    "--cheating": "oracle"
+}
 REFUSED = re.compile(
     "unknown setting|cannot honour|No such option|not used|do not use|not a valid|unknown output"
 )
@@ -130,6 +138,11 @@ def files(tmp_path, monkeypatch, rerank):
     (tmp_path / "w.tsv").write_text("1\t0.5\n")
     (tmp_path / "a.ini").write_text("[weight]\nlm= 1\n")
     rerank("weights", "import", "w.tsv", "--out", "model")
+    LEARNERS.names()
+    monkeypatch.setitem(LEARNERS._entries, "nearest-lists", NearestLists)
+    lists = CandidateLists.from_arrays([[1.0], [2.0]], [0, 1])
+    for name in dict.fromkeys(MODELS.values()):
+        fit(NearestLists(oracle=name == "oracle"), lists).save(name)
     return tmp_path
 
 
@@ -193,6 +206,8 @@ def test_flags_of_a_verb_are_accepted_with_every_value_that_help_names(verb, rer
         values = ["0.5" if value == "M" else value for value in values]
         for value in [None] if parameter.is_flag else values:
             base = [*verb.split(), *VERBS[verb].format(data=SETS[format][0]).split()]
+            if verb == "predict":
+                base[1] = MODELS.get(flag, base[1])
             also = ALSO.get(f"{verb} {flag}", ALSO.get(flag, ""))
             if (flag, value) == ("--as", "grades"):
                 also = ""

@@ -67,14 +67,19 @@ def labelled_arrays(lists: CandidateLists) -> dict[str, AnyArray]:
     arrays: dict[str, AnyArray] = {"offsets": lists.offsets, "labels": lists.labels}
     if lists.base_scores is not None:
         arrays["base_scores"] = lists.base_scores
-    match lists.features:
+    return arrays | feature_arrays(lists.features)
+
+
+def feature_arrays(features: Features) -> dict[str, AnyArray]:
+    """Return features in their layout as arrays, which ``feature_members`` describes."""
+    match features:
         case Dense(values):
-            arrays["features" if values.dtype == np.float64 else "features.f4"] = values
+            return {"features" if values.dtype == np.float64 else "features.f4": values}
         case Mixed(values, places, rows):
-            arrays |= {"mixed": values, "places": places, **_rows(rows)}
+            return {"mixed": values, "places": places, **_rows(rows)}
         case Sparse() as rows:
-            arrays |= _rows(rows)
-    return arrays
+            return _rows(rows)
+    raise AssertionError(features.layout)
 
 
 def _rows(rows: Sparse) -> dict[str, AnyArray]:
@@ -86,9 +91,14 @@ def _rows(rows: Sparse) -> dict[str, AnyArray]:
 def labelled_members(n_features: int) -> tuple[dict[str, ArrayForm], dict[str, ArrayForm]]:
     """Return the arrays that all labelled lists of so many features have, and those that some have."""
     numbers, positions = ArrayForm("<f8", (None,)), ArrayForm("<i8", (None,))
+    return {"offsets": positions, "labels": numbers}, {"base_scores": numbers, **feature_members(n_features)}
+
+
+def feature_members(n_features: int) -> dict[str, ArrayForm]:
+    """Return the arrays that features with so many columns have in some layout."""
+    numbers, positions = ArrayForm("<f8", (None,)), ArrayForm("<i8", (None,))
     indices = ArrayForm("<i4", (None,))
-    some = {
-        "base_scores": numbers,
+    return {
         "features": ArrayForm("<f8", (None, n_features)),
         "features.f4": ArrayForm("<f4", (None, n_features)),
         "mixed": ArrayForm("<f8", (None, None)),
@@ -97,14 +107,13 @@ def labelled_members(n_features: int) -> tuple[dict[str, ArrayForm], dict[str, A
         "indices": indices,
         "data": numbers,
     }
-    return {"offsets": positions, "labels": numbers}, some
 
 
 def labelled_of(arrays: Mapping[str, AnyArray], feature_names: list[str]) -> CandidateLists:
     """Return the lists of ``labelled_arrays``; raise DataError if the arrays do not fit each other."""
     return CandidateLists(
         arrays["offsets"],
-        _features_of(arrays, len(feature_names)),
+        features_of(arrays, len(feature_names)),
         labels=arrays["labels"],
         base_scores=arrays.get("base_scores"),
         feature_names=feature_names,
@@ -112,9 +121,9 @@ def labelled_of(arrays: Mapping[str, AnyArray], feature_names: list[str]) -> Can
     )
 
 
-def _features_of(arrays: Mapping[str, AnyArray], n_features: int) -> Features:
-    """The features of ``labelled_arrays`` in their layout."""
-    names = {"features", "features.f4", "mixed", "places", "indptr", "indices", "data"} & arrays.keys()
+def features_of(arrays: Mapping[str, AnyArray], n_features: int) -> Features:
+    """Return the features of ``feature_arrays``, unchecked; raise DataError if they are not one layout."""
+    names = feature_members(n_features).keys() & arrays.keys()
     if names == {"features"} or names == {"features.f4"}:
         return Dense(arrays[names.pop()])
     if names - {"data", "mixed", "places"} != {"indptr", "indices"} or ("mixed" in names) != (

@@ -69,8 +69,8 @@ class ItemKernel:
                 return products ** int(self.number)
             d = distances if form == "squared" else np.sqrt(distances)
             scale = 2.0 * self.number**2 if form == "squared" else 2.0 * self.number
-            found: Floats = np.exp(d / -scale)
-            return found
+            found: Floats = d * (-1.0 / scale)
+            return np.exp(found, out=found)
 
 
 def kernel_of(name: str) -> ItemKernel:

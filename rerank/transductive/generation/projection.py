@@ -16,8 +16,8 @@ from rerank.transductive.generation.kernels import Form, ItemKernel, kernel_of
 from rerank.transductive.generation.walks import extended, lazy_walk, walked
 from rerank.transductive.space import Points, distances_of
 
-_KERNELS = ("poly2", "gaussian:1", "diffusion:1", "diffusion:10", "linear")
-_BLOCK = 1 << 17  # values of a kernel that are computed at once: they stay in the cache
+_NEIGHBOURS = 10
+_BLOCK = 1 << 16  # values of a kernel that are computed at once: they stay in the cache
 _GRID = -30  # columns are multiples of 2^_GRID times the size of their component
 
 
@@ -31,43 +31,40 @@ class KernelFeatures(Settings):
     Computation 10, 1998.
     """
 
-    kernels: tuple[str, ...] = setting(
-        _KERNELS,
-        "kernels: linear, polyP of order P, gaussian:S of bandwidth S, diffusion:T of T steps of a walk",
+    kernels: str = setting(
+        "poly2,gaussian:1,diffusion:1,diffusion:10,linear",
+        "kernels, separated by commas: linear, polyP of order P, gaussian:S of bandwidth S, diffusion:T of a "
+        "random walk of T steps",
     )
     components: int = setting(5, "most components of each kernel", ge=1, le=1000)
-    neighbours: int = setting(10, "diffusion: nearest items that an item has an edge to", ge=1)
+    neighbours: int = setting(_NEIGHBOURS, "diffusion: nearest items that an item has an edge to", ge=1)
     gaussian: Form = setting(
         "squared", "gaussian: exp(-d^2 / 2 S^2) (squared), or as the thesis prints it exp(-d / 2 S) (printed)"
     )
-
-    @pydantic.field_validator("kernels", mode="before")
-    @classmethod
-    def _split(cls, value: object) -> object:
-        return tuple(value.split(",")) if isinstance(value, str) else value
 
     @pydantic.model_validator(mode="after")
     def _kernels_fit(self) -> Self:
         kernels = [(kernel.kind, kernel.number) for kernel in self.item_kernels]
         kinds = {kind for kind, _ in kernels}
-        if not kinds:
-            raise ValueError("kernels: found none, expected one at least")
-        for i, name in enumerate(self.kernels):
-            if kernels[i] in kernels[:i]:
-                raise ValueError(f"kernels: found {name} twice")
-        for key, kind in (("neighbours", "diffusion"), ("gaussian", "gaussian")):
-            if key in self.model_fields_set and kind not in kinds:
-                raise ValueError(f"{key} is for {kind} kernels: found kernels {', '.join(self.kernels)}")
+        for i, kernel in enumerate(kernels):
+            if kernel in kernels[:i]:
+                raise ValueError(f"kernels: found {self.item_kernels[i].name} twice")
+        for what, kind in (
+            (self.neighbours != _NEIGHBOURS and "neighbours", "diffusion"),
+            (self.gaussian != "squared" and "gaussian", "gaussian"),
+        ):
+            if what and kind not in kinds:
+                raise ValueError(f"{what} is for {kind} kernels: found kernels {self.kernels}")
         return self
 
     @property
     def item_kernels(self) -> list[ItemKernel]:
         """The kernels; raises ConfigError if a name is unknown."""
-        return [kernel_of(name) for name in self.kernels]
+        return [kernel_of(name.strip()) for name in self.kernels.split(",")]
 
     def generated_names(self) -> list[str]:
         """Return the names of the columns, such as "gaussian:1#3" for the third component of that kernel."""
-        return [f"{kernel}#{c + 1}" for kernel in self.kernels for c in range(self.components)]
+        return [f"{kernel.name}#{c + 1}" for kernel in self.item_kernels for c in range(self.components)]
 
 
 class Projection:

@@ -11,7 +11,7 @@ from rerank.transductive.generation.projection import KernelFeatures, Projection
 from rerank.transductive.space import Points
 
 KERNELS = ("poly2", "poly3", "gaussian:1", "gaussian:0.5", "diffusion:1", "diffusion:10", "linear")
-SETTINGS = KernelFeatures(kernels=KERNELS)
+SETTINGS = KernelFeatures(kernels=",".join(KERNELS))
 
 
 def points(X, layout="dense"):
@@ -23,7 +23,7 @@ def points(X, layout="dense"):
 def by_kernel(columns, settings=SETTINGS):
     """The columns of each kernel."""
     c = settings.components
-    return {name: columns[:, i * c : (i + 1) * c] for i, name in enumerate(settings.kernels)}
+    return {name: columns[:, i * c : (i + 1) * c] for i, name in enumerate(settings.kernels.split(","))}
 
 
 def items(seed, n, d):
@@ -37,7 +37,7 @@ def items(seed, n, d):
 def test_columns_are_those_of_plain_loops(m, d, repeated, form, layout):
     X, Y = items(m, m, d), items(99 + d, 9, d)
     X, Y = np.vstack([X, X[:repeated]]), np.vstack([Y, X[:2]])
-    settings = KernelFeatures(kernels=KERNELS, neighbours=3, gaussian=form)
+    settings = KernelFeatures(kernels=",".join(KERNELS), neighbours=3, gaussian=form)
     projection = Projection(settings, points(X, layout))
     for some in (X, Y):
         found = by_kernel(projection.columns(points(some, layout)), settings)
@@ -56,7 +56,7 @@ def feature_map(X, kernel):
 @pytest.mark.parametrize(("m", "d"), [(40, 4), (10, 15)])
 def test_components_are_principal_components_of_the_explicit_feature_map(kernel, m, d):
     X, Y = items(3, m, d), items(4, 20, d)
-    settings = KernelFeatures(kernels=(kernel,), components=4)
+    settings = KernelFeatures(kernels=kernel, components=4)
     found = Projection(settings, points(X)).columns(points(Y))
     mapped = feature_map(X, kernel)
     axes = np.linalg.svd(mapped - mapped.mean(axis=0), full_matrices=False)[2][:4]
@@ -88,7 +88,7 @@ def test_the_order_of_items_does_not_matter(layout):
 
 def test_equal_eigenvalues_are_separated_by_features_whatever_the_order_of_items():
     X = np.eye(8)
-    settings = KernelFeatures(kernels=("linear", "poly2", "gaussian:1"), components=3)
+    settings = KernelFeatures(kernels="linear,poly2,gaussian:1", components=3)
     order = np.random.default_rng(1).permutation(8)
     one, other = Projection(settings, points(X)), Projection(settings, points(X[order]))
     columns = one.columns(points(X))
@@ -144,16 +144,16 @@ def test_blocks_of_items_do_not_matter(monkeypatch):
     np.testing.assert_allclose(projection.columns(points(Y)), whole, atol=1e-8)
 
 
-@pytest.mark.parametrize("kernels", [("poly2",), ("linear",), ("gaussian:1",), ("diffusion:1",)])
+@pytest.mark.parametrize("kernels", ["poly2", "linear", "gaussian:1", "diffusion:1"])
 def test_features_that_overflow_are_an_error_of_one_line(kernels):
     settings = KernelFeatures(kernels=kernels)
-    with pytest.raises(DataError, match=f"kernel {kernels[0]} of items overflows"):
+    with pytest.raises(DataError, match=f"kernel {kernels} of items overflows"):
         Projection(settings, points([[1e200, 0.0], [0.0, 1e200]]))
 
 
 @pytest.mark.parametrize("kernel", ["poly2", "linear", "diffusion:1"])
 def test_other_items_that_overflow_are_an_error_of_one_line(kernel):
-    projection = Projection(KernelFeatures(kernels=(kernel,)), points([[2.0, 0.0], [0.0, 2.0], [9.0, 1.0]]))
+    projection = Projection(KernelFeatures(kernels=kernel), points([[2.0, 0.0], [0.0, 2.0], [9.0, 1.0]]))
     with pytest.raises(DataError, match=f"kernel {kernel} of items overflows"):
         projection.columns(points([[1e308, 1e308]]))
 
@@ -161,18 +161,18 @@ def test_other_items_that_overflow_are_an_error_of_one_line(kernel):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"kernels": ("quadratic",)}, "found 'quadratic', expected linear"),
-        ({"kernels": ("linear2",)}, "found 'linear2'"),
-        ({"kernels": ("poly",)}, "found 'poly'"),
-        ({"kernels": ("poly1",)}, "a whole number from 2 to 20"),
-        ({"kernels": ("poly2.5",)}, "a whole number"),
-        ({"kernels": ("gaussian:0",)}, "a number above 0"),
-        ({"kernels": ("gaussian:1e999",)}, "a number above 0"),
-        ({"kernels": ("gaussian:1.1.1",)}, "expected linear"),
-        ({"kernels": ("diffusion:0.5",)}, "a whole number"),
-        ({"kernels": ("linear", "linear")}, "found linear twice"),
-        ({"kernels": ("linear", "gaussian:1", "gaussian:1.0")}, "found gaussian:1.0 twice"),
-        ({"kernels": ()}, "found none"),
+        ({"kernels": "quadratic"}, "found 'quadratic', expected linear"),
+        ({"kernels": "linear2"}, "found 'linear2'"),
+        ({"kernels": "poly"}, "found 'poly'"),
+        ({"kernels": "poly1"}, "a whole number from 2 to 20"),
+        ({"kernels": "poly2.5"}, "a whole number"),
+        ({"kernels": "gaussian:0"}, "a number above 0"),
+        ({"kernels": "gaussian:1e999"}, "a number above 0"),
+        ({"kernels": "gaussian:1.1.1"}, "expected linear"),
+        ({"kernels": "diffusion:0.5"}, "a whole number"),
+        ({"kernels": "linear,linear"}, "found linear twice"),
+        ({"kernels": "linear,gaussian:1,gaussian:1.0"}, "found gaussian:1.0 twice"),
+        ({"kernels": ""}, "found '', expected"),
         ({"kernels": "linear", "neighbours": 3}, "neighbours is for diffusion kernels"),
         ({"kernels": "linear", "gaussian": "printed"}, "gaussian is for gaussian kernels"),
         ({"components": 0}, "components"),

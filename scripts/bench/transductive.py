@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Transductive ranking: CPU seconds per test list, and kernel PCA beside scikit-learn's.
+
+    python scripts/bench/transductive.py [--quick] [FOLDER ...]
+
+A FOLDER has train.txt.gz and test.txt.gz in svmlight's form, such as a fold of OHSUMED; without one, lists
+of that size are made. Kernel PCA: 5 components of a test list, and all training items projected onto them.
+scikit-learn's KernelPCA has the linear, the polynomial and the Gaussian kernel; its components must be equal
+up to signs. Then whole adaptations with RankBoost of 150 rounds. --quick uses 4 test lists.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from common import arguments, cpu_seconds
+
+from rerank import load
+from rerank.data.lists import CandidateLists
+from rerank.data.scaling import Scaling
+from rerank.data.types import Floats
+from rerank.experiment import fit
+from rerank.learners.base import LEARNERS
+from rerank.transductive.generation.projection import KernelFeatures, Projection
+from rerank.transductive.space import Points
+
+COMPONENTS = 5
+ROUNDS = 150
+PEERS: dict[str, dict[str, Any]] = {
+    "linear": {"kernel": "linear"},
+    "poly2": {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 0.0},
+    "gaussian:1": {"kernel": "rbf", "gamma": 0.5},
+}
+KERNELS = (*PEERS, "diffusion:1", "diffusion:10", KernelFeatures().kernels)
+METHODS: tuple[tuple[str, dict[str, Any]], ...] = (("fg", {}), ("fg", {"project": "own"}))
+
+
+def made_lists(n_lists: int, seed: int) -> CandidateLists:
+    """Return lists of 146 items with 25 features and three labels."""
+    rng = np.random.default_rng(seed)
+    X = rng.gamma(0.5, size=(146 * n_lists, 25)) * rng.random(25)
+    y = np.digitize(X[:, :8].sum(axis=1) + rng.normal(0, 1, len(X)), [3.5, 4.5])
+    return CandidateLists.from_arrays(X, y.astype(float), group=[146] * n_lists)
+
+
+def ours(settings: KernelFeatures, test: list[Points], train: Points) -> list[Floats]:
+    """Return the components of the training items for each test list."""
+    return [Projection(settings, points).columns(train) for points in test]
+
+
+def theirs(settings: dict[str, Any], test: list[Floats], train: Floats) -> list[Floats]:
+    """Return the same by scikit-learn."""
+    from sklearn.decomposition import KernelPCA
+
+    found = []
+    for X in test:
+        pca = KernelPCA(COMPONENTS, eigen_solver="dense", **settings).fit(X)
+        found.append(pca.transform(train))
+    return found
+
+
+def kernel_pca(train: CandidateLists, test: CandidateLists) -> None:
+    """Print a row for each kernel, and one for all of them."""
+    train, test = (Scaling("list-minmax", lists.n_features).apply(lists) for lists in (train, test))
+    ones = [test.subset([i]) for i in range(test.n_lists)]
+    points, arrays = [Points(one) for one in ones], [one.features.to_dense() for one in ones]
+    labelled = Points(train)
+    for kernels in KERNELS:
+        settings = KernelFeatures(kernels=kernels, components=COMPONENTS)
+        taken = cpu_seconds(partial(ours, settings, points, labelled), 3) / len(ones)
+        ratio = ""
+        if kernels in PEERS:
+            peer = partial(theirs, PEERS[kernels], arrays, train.features.to_dense())
+            for one, other in zip(ours(settings, points, labelled), peer(), strict=True):
+                assert np.allclose(np.abs(one), np.abs(other), atol=1e-6), "other components"
+            ratio = f"{cpu_seconds(peer, 3) / len(ones) / taken:.1f} x scikit-learn"
+        name = kernels if "," not in kernels else "all five"
+        print(f"  kernel PCA, {name:24} {taken:8.4f} s a list  {ratio}", flush=True)
+
+
+def adaptations(train: CandidateLists, test: CandidateLists) -> None:
+    """Print a row for each method."""
+    for name, settings in METHODS:
+        learner = LEARNERS.get(name)(base={"name": "rankboost", "rounds": ROUNDS}, **settings)
+        model = fit(learner, train)
+        model.score(test.subset([0]))  # an adapter is made once
+        taken = cpu_seconds(partial(model.score, test), 1) / test.n_lists
+        shown = " ".join([name, *(f"{key}={value}" for key, value in settings.items())])
+        print(f"  {shown:36} {taken:8.4f} s a list", flush=True)
+
+
+def main() -> None:
+    """Print the tables of each folder."""
+    parser = arguments(__doc__ or "", quick="4 test lists", folders=True)
+    given = parser.parse_args()
+    sets = [
+        (str(folder), load(str(folder / "train.txt.gz")), load(str(folder / "test.txt.gz")))
+        for folder in given.folders
+    ]
+    for name, train, test in sets or [("made lists", made_lists(63, 1), made_lists(20, 2))]:
+        test = test.subset(np.arange(min(4, test.n_lists))) if given.quick else test
+        items = test.n_items / test.n_lists
+        print(
+            f"{name}: {train.n_items:,} training items, {test.n_lists} test lists of {items:.0f} items, "
+            f"{train.n_features} features"
+        )
+        kernel_pca(train, test)
+        adaptations(train, test)
+
+
+if __name__ == "__main__":
+    main()

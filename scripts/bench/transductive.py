@@ -83,7 +83,7 @@ def kernel_pca(train: CandidateLists, test: CandidateLists) -> None:
 def adaptations(train: CandidateLists, test: CandidateLists) -> None:
     """Print a row for each method."""
     for name, settings in METHODS:
-        learner = LEARNERS.get(name)(base={"name": "rankboost", "rounds": ROUNDS}, **settings)
+        learner = LEARNERS.get(name)(**{"base": {"name": "rankboost", "rounds": ROUNDS}, **settings})
         model = fit(learner, train)
         model.score(test.subset([0]))  # an adapter is made once
         taken = cpu_seconds(partial(model.score, test), 1) / test.n_lists

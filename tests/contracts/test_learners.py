@@ -7,6 +7,7 @@ import dataclasses
 import importlib.util
 import json
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,9 +87,9 @@ def note_of(model, pattern):
     return contextlib.nullcontext() if model.kind == "random" else pytest.warns(DataNote, match=pattern)
 
 
-def settings_of(name: str) -> dict[str, int]:
+def settings_of(name: str) -> dict[str, Any]:
     """Settings that keep a learner quick here, and let trees grow on so few items."""
-    small = {"rounds": 3, "min_leaf": 2}
+    small = {"rounds": 3, "min_leaf": 2, "base": {"name": "rankboost", "rounds": 3}}
     return {key: value for key, value in small.items() if key in LEARNERS.get(name).model_fields}
 
 

@@ -164,6 +164,12 @@ def _models(place: Path) -> Iterator[tuple[str, Files]]:
     made.append(("voted", fitted("perceptron", lists, average="voted")))
     made.append(("dual", fitted("predtron", lists, kernel="gaussian")))
     made.append(("dual-classes", fit(make_learner("predtron", CLASS_SETS), EXAMPLES)))
+    made.append(("generated", fitted("fg", lists, project="own")))
+    for layout in LAYOUTS:
+        some = some_lists(layout=layout)
+        adapted = fitted("fg", some, components=2).ranker(some, 2).model
+        assert adapted is not None
+        made.append(("generated", adapted))
     made[0][1].keep_margin = np.inf
     made[1][1].keep_margin = 0.5
     for _, model in made:

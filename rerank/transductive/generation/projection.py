@@ -18,6 +18,7 @@ from rerank.transductive.space import Points, distances_of
 
 _NEIGHBOURS = 10
 _BLOCK = 1 << 16  # values of a kernel that are computed at once: they stay in the cache
+_TINY = 1e-290  # sizes up to this count as none
 _GRID = -30  # columns are multiples of 2^_GRID times the size of their component
 
 
@@ -106,7 +107,7 @@ class Projection:
             dual, shift, sizes = self._discovered()
         self.dual, self.shift, self.sizes = dual, shift, sizes
         columns = np.arange(len(shift)).reshape(len(self._kernels), settings.components)
-        held = sizes.reshape(columns.shape) > 0
+        held = sizes.reshape(columns.shape) > _TINY
         self._parts = [(kernel, columns[i][held[i]]) for i, kernel in enumerate(self._kernels)]
 
     @property
@@ -156,10 +157,11 @@ class Projection:
             self._fill(points, rows, out[rows])
         for kernel, columns in self._parts:
             _check_finite(out[:, columns], kernel)
-        steps = np.exp2(np.ceil(np.log2(np.where(self.sizes > 0, self.sizes, 1.0))) + _GRID)
-        out /= steps
-        np.rint(out, out=out)
-        out *= steps
+        steps = np.exp2(np.ceil(np.log2(np.where(self.sizes > _TINY, self.sizes, 1.0))) + _GRID)
+        with np.errstate(over="ignore"):
+            out /= steps
+            np.rint(out, out=out)
+            out *= steps
         return out
 
     def _fill(self, points: Points, rows: slice, out: Floats) -> None:

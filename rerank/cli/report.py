@@ -35,6 +35,14 @@ def report(
         str | None,
         typer.Option("--html", metavar="PAGE", help="Write a page with tables, figures and lists as well."),
     ] = None,
+    adaptation: Annotated[
+        str | None,
+        typer.Option(
+            "--adaptation",
+            metavar="FILE",
+            help="Write what transductive rows did to the test lists of each cell (TSV).",
+        ),
+    ] = None,
     choices: Annotated[
         bool, typer.Option("--choices", help="Show the settings that each cell chose from its grid.")
     ] = False,
@@ -57,6 +65,7 @@ def report(
         out=out,
         per_list=per_list,
         html=html,
+        adaptation=adaptation,
         choices=choices,
         costs=costs,
         metrics=metric,

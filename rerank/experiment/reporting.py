@@ -16,7 +16,7 @@ from rerank.evaluation.significance import SEED
 from rerank.evaluation.summary import Summary, summarise
 from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.running.folder import EXPERIMENT, RunFolder, read_run
-from rerank.experiment.running.results import costs_of, results_of
+from rerank.experiment.running.results import ADAPTATION, adaptation_of, costs_of, results_of
 from rerank.files import write_lines
 from rerank.report import record
 from rerank.report.page import check_page, write_page
@@ -87,6 +87,7 @@ def report_files(
     out: str = "-",
     per_list: str | None = None,
     html: str | None = None,
+    adaptation: str | None = None,
     choices: bool = False,
     costs: bool = False,
     **options: Any,
@@ -100,11 +101,12 @@ def report_files(
     out : the file; "-" = standard output.
     per_list : file for the values of each list (TSV).
     html : file for the page.
+    adaptation : file for what transductive rows did to the test lists of each cell (TSV).
     choices : text has the settings that were chosen as well.
     costs, options : as for ``report``.
     """
     check_form(form, choices=choices, costs=costs)
-    outputs = {"--out": out, "--per-list": per_list, "--html": html}
+    outputs = {"--out": out, "--per-list": per_list, "--html": html, "--adaptation": adaptation}
     check_outputs(
         {option: path for option, path in outputs.items() if path is not None},
         [file for folder in folders for file in (folder, os.path.join(folder, EXPERIMENT))],
@@ -112,7 +114,10 @@ def report_files(
     if html is not None:
         check_page(html)
     found = report(folders, costs=costs, **options)
+    adapted = None if adaptation is None else _adaptation(folders, found.results)
     with all_or_none():
+        if adaptation is not None and adapted is not None:
+            write_lines(adaptation, record.tsv(ADAPTATION, adapted))
         if per_list is not None:
             write_lines(per_list, record.tsv(PER_LIST, found.per_list()))
         if html is not None:
@@ -124,6 +129,15 @@ def report_files(
     elif out == "-":
         sys.stdout.write(found.text(form, choices=choices))
     return found
+
+
+def _adaptation(folders: Sequence[str], results: Sequence[Results]) -> list[tuple[Any, ...]]:
+    """The rows of ``--adaptation``; ConfigError if there is none."""
+    pairs = zip(folders, results, strict=True)
+    rows = [row for folder, one in pairs for row in adaptation_of(folder, one.name)]
+    if not rows:
+        raise ConfigError("--adaptation: no row has a transductive learner")
+    return rows
 
 
 def _check_apart(runs: Sequence[RunFolder]) -> None:

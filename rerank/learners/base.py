@@ -146,6 +146,11 @@ class Learner(Settings):
         return False
 
     @property
+    def cheats(self) -> bool:
+        """Whether these settings use the labels of the lists to be ranked: a control, not a method."""
+        return False
+
+    @property
     def ranks_classes(self) -> bool:
         """Whether these settings, which read classes, predict rankings of them, otherwise sets."""
         return False

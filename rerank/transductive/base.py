@@ -89,11 +89,6 @@ class Transductive(Learner):
         return super().with_settings(own, where)
 
     @property
-    def cheats(self) -> bool:
-        """Whether these settings use the labels of the lists to be ranked: controls, not methods."""
-        return False
-
-    @property
     def chooses_on_dev(self) -> bool:
         return self.abstain == "auto"
 

@@ -144,7 +144,7 @@ class TransductiveModel(Model):
         ready = self.prepared(lists, strict=strict)
         found = self.adapt_prepared(ready, advance)
         scores = self.with_keep_margin(lists, self._finite(ready, self.with_base(ready, found.scores)))
-        unadapted = self.with_base(ready, found.unadapted)
+        unadapted = self.with_keep_margin(lists, self.with_base(ready, found.unadapted))
         return Adaptation(lists.input_order(scores), lists.input_order(unadapted), found.rows)
 
     def ranker(self, lists: CandidateLists, i: int) -> Adapted:

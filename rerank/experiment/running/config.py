@@ -18,6 +18,7 @@ from rerank.metrics.base import parse_all
 from rerank.reading import DataSection, OptionalPath, Paths, Reading, paths_of
 from rerank.registry import did_you_mean
 from rerank.settings import Settings, setting
+from rerank.transductive.model import CHEATING
 
 PLACE = "{fold}"
 SINGLE = "1"  # the name of the only fold if there are none
@@ -245,6 +246,9 @@ class ExperimentConfig(Settings):
             learner = learner_of(config)
             check_config(config, learner)
             self._check_choice(config, learner)
+            if learner.cheats and CHEATING not in row:
+                text = "these settings use the labels of the test lists"
+                raise ConfigError(f"{text}: expected {CHEATING} in the name of the row")
         except ConfigError as error:
             raise ConfigError(f"{where}: {error}") from None
         return config
@@ -261,6 +265,8 @@ class ExperimentConfig(Settings):
             "tune_base: dev": select.tune_base == "dev",
             "keep_margin: auto": select.keep_margin == "auto",
         }
+        if getattr(learner, "abstain", "none") == "auto" and not self.has_dev:
+            raise ConfigError("abstain: auto needs development lists: data.dev names none")
         wanting = [key for key, given in asked.items() if given]
         if wanting and not self.has_dev:
             raise ConfigError(f"select.{wanting[0]} needs development lists: data.dev names none")

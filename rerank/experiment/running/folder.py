@@ -21,6 +21,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.store import read_store
 from rerank.data.types import Floats
 from rerank.errors import DataError, FormatError
+from rerank.experiment.running.adaptation import AdaptationRecord
 from rerank.experiment.running.locks import is_locked
 from rerank.files import os_error, read_bytes
 from rerank.metrics.base import parse_all
@@ -124,6 +125,7 @@ class CellRecord(Record):
     notes : warnings about data and settings.
     scores : SHA-256 of the scores.
     values : by metric.
+    adaptation : of a transductive model, None of others and in records of earlier versions.
     """
 
     key: str
@@ -146,6 +148,7 @@ class CellRecord(Record):
     notes: tuple[str, ...]
     scores: str
     values: dict[str, ValueRecord]
+    adaptation: AdaptationRecord | None = None
 
     def has(self, metrics: Iterable[str]) -> bool:
         """Return whether it has the value of each metric."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from rerank.experiment.running.folder import Cell, CellRecord, RunFolder, Timing
 from rerank.metrics.base import parse_all
 from rerank.registry import did_you_mean
 from rerank.text import count, some
+
+ADAPTATION = ("set", "row", "fold", "seed", "share", "diagnostic", "value")
 
 
 def results_of(
@@ -97,6 +100,23 @@ def costs_of(folder: RunFolder | str | os.PathLike[str], rows: Sequence[str], sh
             cpu, fit, seconds = (sum(getattr(one, key) for one in known) for key in ("cpu", "fit", "seconds"))
             found.append(Cost(row, len(known), cpu, fit, seconds, max(one.peak_mb for one in known)))
     return found
+
+
+def adaptation_of(folder: RunFolder | str | os.PathLike[str], name: str) -> Iterator[tuple[Any, ...]]:
+    """Yield a row for each number of how each cell adapted to its test lists: those of ``ADAPTATION``.
+
+    Parameters
+    ----------
+    folder : RunFolder or path
+    name : str
+        What the rows call the set.
+    """
+    run = folder if isinstance(folder, RunFolder) else read_run(folder)
+    for cell in run.cells:
+        record = run.record(cell)
+        if record is not None and record.adaptation is not None:
+            for fact, value in record.adaptation.facts():
+                yield name, cell.row, cell.fold, cell.seed, cell.share, fact, value
 
 
 def _parts(run: RunFolder, metrics: Sequence[str]) -> tuple[TestPart, ...]:

@@ -27,6 +27,7 @@ from rerank.data.types import Floats
 from rerank.errors import DataNote, RerankError
 from rerank.experiment.importance import LINEAR, standardised_weights
 from rerank.experiment.notes import note_shared
+from rerank.experiment.running.adaptation import AdaptationRecord, adaptation_record
 from rerank.experiment.running.folder import (
     CELLS,
     MODEL,
@@ -54,6 +55,7 @@ from rerank.records import Record
 from rerank.renaming import sync
 from rerank.report.record import to_json
 from rerank.tasks import Note, hearing
+from rerank.transductive.model import TransductiveModel
 
 _MOST_WEIGHTS = 50
 
@@ -168,9 +170,9 @@ def _train_and_judge(work: Work) -> list[str]:
     with hearing() as heard:
         trained = train(work.config, work.share)
         test = work.test.open()
-        scores, values = judge(trained.model, trained.inputs, test, work.test)
+        judged = judge(trained.model, trained.inputs, test, work.test)
     notes = _renamed(_notes_of(heard), work.names)
-    record = _record(work, trained, test, notes, scores, values)
+    record = _record(work, trained, test, notes, judged)
     timing = TimingRecord(
         seconds=round(time.perf_counter() - started, 4),
         fit=round(trained.seconds, 4),
@@ -178,7 +180,7 @@ def _train_and_judge(work: Work) -> list[str]:
         peak_mb=round(_peak(), 1),
     )
     write_record(work.file(TIMINGS, f"{work.key}.json"), timing)  # before the cell is there, and so done
-    _write_cell(work, record, scores, trained.model)
+    _write_cell(work, record, judged.scores, trained.model)
     return notes
 
 
@@ -190,15 +192,27 @@ def train(config: TrainConfig, share: Share) -> Trained:
     return Trained(model, inputs, time.perf_counter() - started)
 
 
-def judge(
-    model: Model, inputs: TrainInputs, test: CandidateLists, asked: TestLists
-) -> tuple[Floats, dict[str, ValueRecord]]:
-    """Return the scores of the test lists in the order of their rows, and the metrics."""
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The scores of the test lists in the order of their rows, the metrics, and how a model adapted."""
+
+    scores: Floats
+    values: dict[str, ValueRecord]
+    adaptation: AdaptationRecord | None
+
+
+def judge(model: Model, inputs: TrainInputs, test: CandidateLists, asked: TestLists) -> Judged:
+    """Return what a model gives for the test lists."""
     note_shared(inputs.lists, test, "training lists")
     if inputs.dev is not None:
         note_shared(inputs.dev, test, "development lists")
-    scores = np.asarray(model.score(selected(test, asked.features, lenient=True)), dtype=np.float64)
-    return scores, values_of(test, scores, asked.metrics)
+    given, adaptation = selected(test, asked.features, lenient=True), None
+    if isinstance(model, TransductiveModel):
+        found = model.adapt(given)
+        scores, adaptation = found.scores, adaptation_record(found, test, asked.metrics)
+    else:
+        scores = np.asarray(model.score(given), dtype=np.float64)
+    return Judged(scores, values_of(test, scores, asked.metrics), adaptation)
 
 
 def values_of(test: CandidateLists, scores: Floats, metrics: Sequence[str]) -> dict[str, ValueRecord]:
@@ -232,8 +246,7 @@ def _record(
     trained: Trained,
     test: CandidateLists,
     notes: Sequence[str],
-    scores: Floats,
-    values: dict[str, ValueRecord],
+    judged: Judged,
 ) -> CellRecord:
     config, model, inputs = work.config, trained.model, trained.inputs
     training = model.training
@@ -268,8 +281,9 @@ def _record(
         curve=tuple(model.curve),
         weights=_weights(model, inputs.lists),
         notes=tuple(notes),
-        scores=digest_of_scores(scores),
-        values=values,
+        scores=digest_of_scores(judged.scores),
+        values=judged.values,
+        adaptation=judged.adaptation,
     )
 
 

@@ -54,6 +54,33 @@ def predict(
             "--cheating", help="Accept a control model that uses the labels of the lists that it ranks."
         ),
     ] = False,
+    cache: Annotated[
+        str | None,
+        typer.Option(
+            "--cache",
+            metavar="DIR",
+            help="Store the ranker that a transductive model makes for each list, and use it again for the "
+            "same list.",
+        ),
+    ] = None,
+    cache_nearest: Annotated[
+        int | None,
+        typer.Option(
+            "--cache-nearest",
+            metavar="K",
+            min=1,
+            help="Make no ranker: rank new lists by those of the K stored lists that are most like them.",
+        ),
+    ] = None,
+    cache_by: Annotated[
+        str | None,
+        typer.Option(
+            "--cache-by",
+            metavar="list-kernel|histogram",
+            help="How lists are compared: by their principal axes, or by their features' distributions "
+            "[list-kernel].",
+        ),
+    ] = None,
     jobs: Jobs = None,
     cluster: ClusterAddress = None,
     *,
@@ -78,6 +105,9 @@ def predict(
         keep_margin=keep_margin,
         transductive_report=transductive_report,
         cheating=cheating,
+        cache=cache,
+        cache_nearest=cache_nearest,
+        cache_by=cache_by,
         jobs=jobs,
         cluster=cluster,
         reading=reading,

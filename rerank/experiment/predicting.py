@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from rerank.data.labels import parse_quantiser
 from rerank.data.leads import margin_of, switched
@@ -22,12 +23,14 @@ from rerank.models.base import Model, load_model
 from rerank.models.classes import ClassesModel
 from rerank.parallel import using
 from rerank.reading import Reading
+from rerank.registry import did_you_mean
 from rerank.report import predictions
 from rerank.report.adaptation import adaptation_tsv
 from rerank.report.contents import Contents, describe
 from rerank.report.pair_counts import Scheme, parse_relation, standard_quantisers, standard_relations
 from rerank.report.progress import progress
 from rerank.transductive.adaptation import Adaptation
+from rerank.transductive.cache.descriptors import By
 from rerank.transductive.model import CHEATING, TransductiveModel
 
 
@@ -55,6 +58,9 @@ def predict_file(
     keep_margin: str | None = None,
     transductive_report: str | None = None,
     cheating: bool = False,
+    cache: str | None = None,
+    cache_nearest: int | None = None,
+    cache_by: str | None = None,
     jobs: int | None = None,
     cluster: str | None = None,
     reading: Reading | None = None,
@@ -73,6 +79,9 @@ def predict_file(
     keep_margin : in place of the model's: a number, inf, or none.
     transductive_report : file for what a transductive model did to each list (TSV).
     cheating : accept a model that uses the labels of the lists that it ranks.
+    cache : folder in which a transductive model stores the rankers of lists, and finds those of earlier ones.
+    cache_nearest, cache_by : rank new lists by the rankers of so many stored lists, which are compared by
+        "list-kernel" (None) or "histogram"; see ``TransductiveModel.open_cache``.
     jobs, cluster : workers of a transductive model; see ``rerank.parallel.using``.
     reading : how the file is read; ``strict`` refuses features that the model does not know.
 
@@ -102,8 +111,14 @@ def predict_file(
     _check_transductive(
         scorer,
         cheating,
-        {"--jobs": jobs, "--cluster": cluster, "--transductive-report": transductive_report},
+        {
+            "--jobs": jobs,
+            "--cluster": cluster,
+            "--cache": cache,
+            "--transductive-report": transductive_report,
+        },
     )
+    _check_cache(cache, cache_nearest, cache_by)
     if isinstance(scorer, ClassesModel):
         return _predict_classes(scorer, data, out, as_, keep_margin, reading)
     if as_ == "classes":
@@ -117,8 +132,10 @@ def predict_file(
     note_trained_on(known, scorer.feature_names, lists, "lists that the model was trained on")
     adaptation = None
     if isinstance(scorer, TransductiveModel):
+        by: By = "histogram" if cache_by == "histogram" else "list-kernel"
+        rankers = None if cache is None else scorer.open_cache(cache, cache_nearest, by)
         with using(jobs, cluster), progress("lists", lists.n_lists) as advance:
-            adaptation = scorer.adapt(lists, strict=reading.strict, advance=advance)
+            adaptation = scorer.adapt(lists, strict=reading.strict, advance=advance, cache=rankers)
         scores = adaptation.scores
     else:
         answer = grader(scorer) if grades else scorer.score
@@ -147,6 +164,20 @@ def _check_transductive(model: Model, cheating: bool, options: Mapping[str, obje
     given = next((option for option, value in options.items() if value is not None), None)
     if given is not None and not isinstance(model, TransductiveModel):
         raise ConfigError(f"{given}: not used by a model of kind {model.kind}, expected a transductive one")
+
+
+def _check_cache(cache: str | None, nearest: int | None, by: str | None) -> None:
+    """Raise ConfigError for an option of the cache that would not be used, or is unknown."""
+    if by is not None and by not in get_args(By):
+        raise ConfigError(f"--cache-by: found {by!r}; {did_you_mean(by, get_args(By))}")
+    if nearest is not None and nearest < 1:
+        raise ConfigError(f"--cache-nearest: found {nearest}, expected 1 or more")
+    for option, value, needed, there in (
+        ("--cache-nearest", nearest, "--cache", cache),
+        ("--cache-by", by, "--cache-nearest", nearest),
+    ):
+        if value is not None and there is None:
+            raise ConfigError(f"{option}: not used without {needed}")
 
 
 def _predict_classes(

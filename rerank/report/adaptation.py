@@ -17,18 +17,22 @@ _HEADS = ("list", "items", "adapted", "reason", "tau")
 def adaptation_tsv(rows: Sequence[ListRow]) -> Iterator[str]:
     """Yield a table of lists, header first; the method's diagnostics and then the seconds come last.
 
+    With a cache of rankers there is a column that says where each one comes from.
+
     All columns but the seconds are the same for any number of workers.
     """
     names = diagnostic_names(rows)
+    cached = any(row.origin for row in rows)
     cells = (
         (
             *(row.list_id, row.items, "yes" if row.adapted else "no", row.reason, float(row.tau)),
+            *([row.origin] if cached else []),
             *(float(row.diagnostics.get(name, np.nan)) for name in names),
             round(row.seconds, 6),
         )
         for row in rows
     )
-    return tsv([*_HEADS, *names, "seconds"], cells)
+    return tsv([*_HEADS, *(["ranker"] if cached else []), *names, "seconds"], cells)
 
 
 def diagnostic_names(rows: Sequence[ListRow]) -> list[str]:
@@ -43,5 +47,8 @@ def adaptation_line(rows: Sequence[ListRow]) -> str:
     reasons = Counter(row.reason for row in rows if not row.adapted)
     if reasons:
         line += f" ({', '.join(f'{n}: {reason}' for reason, n in reasons.most_common())})"
+    origins = Counter(row.origin.partition(" ")[0] for row in rows if row.origin)
+    if origins:
+        line += f"; rankers {', '.join(f'{name} {n}' for name, n in sorted(origins.items()))}"
     taus = np.array([row.tau for row in rows])
     return f"{line}; mean tau with the unadapted rankings {np.nanmean(taus):.4f}" if len(taus) else line

@@ -31,6 +31,8 @@ class ListRow:
         For adapting and scoring, on the clock.
     diagnostics
         Figures of the method by name.
+    origin
+        Where its ranker comes from if there is a cache, see ``Adapted``.
     """
 
     list_id: str
@@ -40,6 +42,7 @@ class ListRow:
     tau: float
     seconds: float
     diagnostics: Mapping[str, float] = field(default_factory=dict)
+    origin: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
 from rerank.models.base import Model
 
 
@@ -24,11 +25,23 @@ class Adapted:
         Why there is none, such as "one item".
     diagnostics
         Figures of the method by name, the same names for every list; NaN = unknown for this one.
+    scores
+        float64 (n_items): the scores of the list itself by other lists' rankers, in place of a ranker.
+    origin
+        With a cache of rankers: made, reused, or whose rankers are used.
     """
 
     model: Model | None
     reason: str = ""
     diagnostics: Mapping[str, float] = field(default_factory=dict)
+    scores: Floats | None = None
+    origin: str = ""
+
+    def scored(self, one: CandidateLists) -> Floats | None:
+        """Return the scores of the list, float64 (n_items); None if the unadapted model ranks it."""
+        if self.scores is not None or self.model is None:
+            return self.scores
+        return self.model.score_prepared(one)
 
 
 class Adapter(ABC):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
@@ -14,7 +15,7 @@ from rerank import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats
-from rerank.errors import DataError
+from rerank.errors import ConfigError, DataError
 from rerank.learners.base import LEARNERS
 from rerank.models.base import MODELS, Arrays, Model, multiplied
 from rerank.models.classes import ClassesModel
@@ -22,6 +23,9 @@ from rerank.models.nested import PACKED, packed_model, unpacked_model
 from rerank.records import Record, read_json
 from rerank.transductive.adaptation import Adaptation, ListRow, joined, tau_b
 from rerank.transductive.adapter import Adapted, Adapter
+from rerank.transductive.cache.descriptors import By
+from rerank.transductive.cache.entries import digest_of_model
+from rerank.transductive.cache.store import RankerCache
 from rerank.transductive.labelled import (
     generator,
     labelled_arrays,
@@ -125,7 +129,12 @@ class TransductiveModel(Model):
         return self._adapter
 
     def adapt(
-        self, lists: CandidateLists, *, strict: bool = False, advance: Advance | None = None
+        self,
+        lists: CandidateLists,
+        *,
+        strict: bool = False,
+        advance: Advance | None = None,
+        cache: RankerCache | None = None,
     ) -> Adaptation:
         """Return the scores of lists, in the order of the caller's rows, and what happened to each list.
 
@@ -135,6 +144,8 @@ class TransductiveModel(Model):
             As for ``score``, whose scores these are.
         advance
             Called with the number of lists that have just been done.
+        cache
+            Rankers of earlier lists, as ``open_cache`` returns them.
 
         Raises
         ------
@@ -142,7 +153,7 @@ class TransductiveModel(Model):
             As for ``score``.
         """
         ready = self.prepared(lists, strict=strict)
-        found = self.adapt_prepared(ready, advance)
+        found = self.adapt_prepared(ready, advance, cache)
         scores = self.with_keep_margin(lists, self._finite(ready, self.with_base(ready, found.scores)))
         unadapted = self.with_keep_margin(lists, self.with_base(ready, found.unadapted))
         return Adaptation(lists.input_order(scores), lists.input_order(unadapted), found.rows)
@@ -154,7 +165,36 @@ class TransductiveModel(Model):
         """
         return self._adapted(single(self._columns(self.prepared(lists)), i, labels=self.method.cheats))
 
-    def adapt_prepared(self, lists: CandidateLists, advance: Advance | None = None) -> Adaptation:
+    def open_cache(self, folder: str, nearest: int | None = None, by: By = "list-kernel") -> RankerCache:
+        """Return this model's cache of rankers; see ``RankerCache``.
+
+        Parameters
+        ----------
+        folder
+            Where the rankers are, or will be.
+        nearest
+            Rank new lists by the rankers of so many stored lists; None = make their rankers.
+        by
+            How near lists are: by the list kernel, or by the histograms of their features.
+
+        Raises
+        ------
+        ConfigError
+            If the method cheats: its rankers depend on labels, not only on the features of a list.
+        DataError, RerankError
+            If the folder cannot be used, holds the rankers of another model, or fewer than ``nearest``.
+        """
+        if self.cheats:
+            found = "a model whose rankers depend on the labels of a list"
+            raise ConfigError(f"--cache: found {found} ({CHEATING}), expected one that does not cheat")
+        settings = {name: value for name, value in self.method.get_params().items() if name != "abstain"}
+        text = json.dumps([self.method.name, settings], sort_keys=True)
+        digest = digest_of_model(self, text)
+        return RankerCache.open(folder, digest, len(self.feature_names), nearest, by)
+
+    def adapt_prepared(
+        self, lists: CandidateLists, advance: Advance | None = None, cache: RankerCache | None = None
+    ) -> Adaptation:
         """Return the scores of lists with the model's columns, scaled, in the order of their items.
 
         Base scores are not added. Lists are spread over the workers of ``rerank.parallel``. Raises DataError
@@ -163,15 +203,17 @@ class TransductiveModel(Model):
         ready = self._columns(lists)
         n, jobs = ready.n_lists, parallel.jobs()
         if jobs == 1 and not parallel.remote():
-            parts = [self._part(ready, 0, n, advance)]
+            parts = [self._part(ready, 0, n, advance, cache)]
         else:
             size = max(-(-n // (_CHUNKS * jobs)), 1)
-            tasks = [(self, ready, first, min(first + size, n)) for first in range(0, n, size)]
+            tasks = [(self, ready, first, min(first + size, n), cache) for first in range(0, n, size)]
             parts = []
             for part in parallel.in_order(_adapted_part, tasks, shared=True):
                 parts.append(part)
                 if advance is not None:
                     advance(len(part.rows))
+        if cache is not None:
+            cache.finish()
         found = joined(parts)
         self._finite(ready, found.scores)
         return found
@@ -186,25 +228,30 @@ class TransductiveModel(Model):
         return lists.with_values(features, "multiplying the base score")
 
     def _part(
-        self, lists: CandidateLists, first: int, last: int, advance: Advance | None = None
+        self,
+        lists: CandidateLists,
+        first: int,
+        last: int,
+        advance: Advance | None = None,
+        cache: RankerCache | None = None,
     ) -> Adaptation:
         """The adaptation to lists ``first`` to ``last``, one after the other."""
         found = []
         for i in range(first, last):
-            found.append(self._ranked(lists, i))
+            found.append(self._ranked(lists, i, cache))
             if advance is not None:
                 advance(1)
         return joined(found)
 
-    def _ranked(self, lists: CandidateLists, i: int) -> Adaptation:
+    def _ranked(self, lists: CandidateLists, i: int, cache: RankerCache | None) -> Adaptation:
         """The adaptation to list ``i``."""
         started = time.perf_counter()
         one = single(lists, i, labels=self.method.cheats)
         before = self.unadapted.score_prepared(one)
-        found = self._adapted(one)
+        found = self._adapted(one) if cache is None else cache.adapted(one, partial(self._adapted, one))
         scores, tau, reason = before, 1.0, found.reason or "no ranker"
-        if found.model is not None:
-            own = found.model.score_prepared(one)
+        own = found.scored(one)
+        if own is not None:
             tau = tau_b(own, before) if np.isfinite(own).all() and np.isfinite(before).all() else np.nan
             if self.threshold is not None and tau < self.threshold:
                 reason = f"tau below {self.threshold:.6g}"
@@ -212,7 +259,7 @@ class TransductiveModel(Model):
                 scores, reason = own, ""
         seconds = time.perf_counter() - started
         name, size = lists.list_id(i), one.n_items
-        row = ListRow(name, size, not reason, reason, tau, seconds, found.diagnostics)
+        row = ListRow(name, size, not reason, reason, tau, seconds, found.diagnostics, found.origin)
         return Adaptation(scores, before, (row,))
 
     def _adapted(self, one: CandidateLists) -> Adapted:
@@ -292,6 +339,8 @@ class TransductiveModel(Model):
         return self.unadapted.n_weighted()
 
 
-def _adapted_part(model: TransductiveModel, lists: CandidateLists, first: int, last: int) -> Adaptation:
+def _adapted_part(
+    model: TransductiveModel, lists: CandidateLists, first: int, last: int, cache: RankerCache | None
+) -> Adaptation:
     """What a worker does: the adaptation to some lists."""
-    return model._part(lists, first, last)
+    return model._part(lists, first, last, None, cache)

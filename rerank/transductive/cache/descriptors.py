@@ -1,0 +1,182 @@
+"""By what a list is found that is like another one: its axes, and the distributions of its features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from rerank.data.columns.offsets import are_bounds, offsets_of
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
+from rerank.data.npy import ArrayForm
+from rerank.data.types import AnyArray, Floats, Index, Ints
+from rerank.errors import DataError
+from rerank.similarity.axes import PrincipalAxes, axes_of, values_of
+from rerank.similarity.shape import PreparedAxes
+
+By = Literal["list-kernel", "histogram"]
+_COMPONENTS = 5  # axes of a list, as many as the list kernel compares
+_LEVELS = (np.arange(16) + 0.5) / 16
+
+_LIST_KERNEL = 0  # the kind of rerank.similarity.shape.ListKernel
+FORMS = {
+    "columns": ArrayForm("<i4", (None,)),
+    "axes": ArrayForm("<f8", (None, _COMPONENTS)),
+    "above": ArrayForm("<f8", (None, len(_LEVELS))),
+    "eigenvalues": ArrayForm("<f8", (None, _COMPONENTS)),
+    "bounds": ArrayForm("<i8", (None,)),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Descriptors:
+    """Descriptions of lists, one after the other.
+
+    Attributes
+    ----------
+    bounds : int64 (n_lists + 1)
+        The rows of each list in the next three.
+    columns : int32 (n), rising within a list
+        The features that vary within it.
+    axes : float64 (n, 5)
+        Its first principal axes, unit vectors of these columns; 0 for those that it does not have.
+    above : float64 (n, 16)
+        The share of its items above 1/32, 3/32, ..., 31/32, when the feature is scaled to [0, 1] in the list.
+        It is 0 for features that are constant.
+    eigenvalues : float64 (n_lists, 5)
+        Of the axes, as shares of the variance.
+    """
+
+    bounds: Index
+    columns: Ints
+    axes: Floats
+    above: Floats
+    eigenvalues: Floats
+
+    @property
+    def n(self) -> int:
+        """The number of lists."""
+        return len(self.bounds) - 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what goes to other processes: a kernel's form of the axes is made there."""
+        return {name: getattr(self, name) for name in FORMS}
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Return the arrays to save."""
+        return self.__getstate__()
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, AnyArray], n_features: int) -> Descriptors:
+        """Return what ``arrays`` returned, each as in ``FORMS``; raise DataError if they do not fit."""
+        found = cls(**{name: arrays[name] for name in FORMS})
+        n = len(found.columns)
+        if not are_bounds(found.bounds, n) or len(found.eigenvalues) != found.n:
+            raise DataError("bounds of lists that do not fit the other arrays")
+        if len(found.axes) != n or len(found.above) != n:
+            raise DataError(f"{len(found.axes)} and {len(found.above)} rows for {n} columns")
+        starts = np.zeros(n + 1, dtype=bool)
+        starts[found.bounds] = True
+        rising = (np.diff(found.columns, prepend=-1) > 0) | starts[:n]
+        if not rising.all() or (n and (found.columns.min() < 0 or found.columns.max() >= n_features)):
+            raise DataError("columns that are not rising, or that the model does not have")
+        for name in ("axes", "above", "eigenvalues"):
+            values = arrays[name]
+            if not (np.abs(values) <= 1 + 1e-6).all() or (name != "axes" and (values < 0).any()):
+                raise DataError(f"{name} outside their range")
+        return found
+
+    def part(self, i: int) -> Descriptors:
+        """Return the description of list ``i`` alone."""
+        rows = slice(int(self.bounds[i]), int(self.bounds[i + 1]))
+        bounds = np.array([0, rows.stop - rows.start], dtype=np.int64)
+        values = (self.columns[rows], self.axes[rows], self.above[rows], self.eigenvalues[i : i + 1])
+        return Descriptors(bounds, *values)
+
+    def distances(self, one: Descriptors, by: By, n_features: int) -> Floats:
+        """Return how far each list is from that of ``one``, float64 (n_lists), from 0 to 1.
+
+        Parameters
+        ----------
+        one
+            The description of a single list.
+        by
+            "list-kernel": 1 minus the list kernel. "histogram": the mean over features of the mean
+            difference between two cumulative distributions.
+        n_features
+            How many features lists have.
+        """
+        if by == "list-kernel":
+            out = np.zeros((1, self.n))
+            one._prepared(n_features).fill(self._prepared(n_features), 0, 1, out)
+            return _tidy(1.0 - out[0])
+        mine = np.zeros((n_features, len(_LEVELS)))
+        mine[one.columns] = one.above
+        # Features that are constant in a stored list add what the one list has of them.
+        rows = mine[self.columns]
+        more = (np.abs(self.above - rows) - rows).sum(axis=1)
+        total = one.above.sum() + np.bincount(self._of, more, minlength=self.n)
+        return _tidy(total / (len(_LEVELS) * n_features))
+
+    @cached_property
+    def _of(self) -> Index:
+        """The list of each row."""
+        return np.repeat(np.arange(self.n), np.diff(self.bounds))
+
+    def _prepared(self, n_features: int) -> PreparedAxes:
+        """The axes as the list kernel takes them."""
+        if "_axes" not in self.__dict__:
+            counts = np.count_nonzero(self.eigenvalues, axis=1).astype(np.int64)
+            tied = np.zeros(self.n, dtype=bool)
+            found = PrincipalAxes(self.bounds, self.columns, self.axes, self.eigenvalues, counts, tied)
+            self.__dict__["_axes"] = PreparedAxes(found, _LIST_KERNEL, n_features)
+        prepared: PreparedAxes = self.__dict__["_axes"]
+        return prepared
+
+
+def _tidy(distances: Floats) -> Floats:
+    """Distances without rounding, so that those of equal lists are 0 and ties are ties."""
+    tidy: Floats = np.abs(np.round(distances, 12))
+    return tidy
+
+
+def described(one: CandidateLists) -> Descriptors:
+    """Return the description of a single list; a missing feature counts as its mean in the list."""
+    columns, X = values_of(one, 0)
+    if one.has_missing:
+        known = ~np.isnan(X)
+        means = np.where(known, X, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        X = np.where(known, X, means)
+    values = np.ascontiguousarray(X, dtype=one.features.dtype)
+    found = axes_of(CandidateLists(np.array([0, len(X)]), Dense(values)), 0, _COMPONENTS)
+    kept, m = X[:, found.columns], len(found.eigenvalues)
+    axes, eigenvalues = np.zeros((len(found.columns), _COMPONENTS)), np.zeros((1, _COMPONENTS))
+    if m:
+        axes[:, :m] = found.vectors.T
+        eigenvalues[0, :m] = found.eigenvalues / found.total
+    low, high = 0.5 * kept.min(axis=0), 0.5 * kept.max(axis=0)  # a difference of halves never overflows
+    share = (0.5 * kept - low) / (high - low)
+    above = (share[:, :, None] > _LEVELS).mean(axis=0)
+    bounds = np.array([0, len(found.columns)], dtype=np.int64)
+    return Descriptors(bounds, columns[found.columns], axes, above, eigenvalues)
+
+
+def joined(parts: Sequence[Descriptors]) -> Descriptors:
+    """Return the descriptions of all lists of ``parts``."""
+    lengths = [np.diff(part.bounds) for part in parts]
+    empty = np.empty(0, dtype=np.int64)
+
+    def all_of(name: str, width: int) -> AnyArray:
+        return np.concatenate([np.empty((0, width)), *(getattr(part, name) for part in parts)])
+
+    return Descriptors(
+        offsets_of(np.concatenate([empty, *lengths])),
+        np.concatenate([empty, *(part.columns for part in parts)]).astype(np.int32),
+        all_of("axes", _COMPONENTS),
+        all_of("above", len(_LEVELS)),
+        all_of("eigenvalues", _COMPONENTS),
+    )

@@ -90,6 +90,7 @@ VALUES = {
     "--dev-ids": "ids",
     "--format": "svmlight",
     "--ini": "a.ini",
+    "--cache": "new",
 }
 READING_VALUES = {
     "refs": "refs",
@@ -120,11 +121,12 @@ ALSO = {
     "--ini": "--as moses-ini",
     "--nearest": "--out o",
     "--repair": "--out o",
+    "--cache-nearest": "--cache filled",
+    "--cache-by": "--cache filled --cache-nearest 1",
 }
 # Models that use an option of predict, in place of a linear one.
-MODELS = dict.fromkeys(("--jobs", "--cluster", "--transductive-report"), "adapting") | {
-    "--cheating": "oracle"
-}
+_ADAPTING = ("--jobs", "--cluster", "--transductive-report", "--cache", "--cache-nearest", "--cache-by")
+MODELS = dict.fromkeys(_ADAPTING, "adapting") | {"--cheating": "oracle"}
 REFUSED = re.compile(
     "unknown setting|cannot honour|No such option|not used|do not use|not a valid|unknown output"
 )
@@ -142,7 +144,10 @@ def files(tmp_path, monkeypatch, rerank):
     monkeypatch.setitem(LEARNERS._entries, "nearest-lists", NearestLists)
     lists = CandidateLists.from_arrays([[1.0], [2.0]], [0, 1])
     for name in dict.fromkeys(MODELS.values()):
-        fit(NearestLists(oracle=name == "oracle"), lists).save(name)
+        fitted = fit(NearestLists(oracle=name == "oracle"), lists)
+        fitted.save(name)
+        if name == "adapting":
+            fitted.adapt(lists, cache=fitted.open_cache("filled"))
     return tmp_path
 
 

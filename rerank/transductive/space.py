@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import Any
 
@@ -91,6 +92,13 @@ class Points:
         """
         return distances_of(self.products(other, rows), self.norms[rows], other.norms, self.n_features)
 
+    def take(self, rows: Index) -> Points:
+        """Return the points at ``rows``, in that order."""
+        found = copy(self)
+        found.__dict__.pop("_transposed", None)
+        found.n, found._values, found.norms = len(rows), self._values[rows], self.norms[rows]
+        return found
+
     @cached_property
     def sums(self) -> Floats:
         """The sum of the coordinates of each point, float64 (n)."""
@@ -118,7 +126,7 @@ def distances_of(products: Floats, mine: Floats, others: Floats, n_features: int
         sums = mine[:, None] + others
         found: Floats = sums - 2.0 * products
         sums *= 2.0 * _EPS * (n_features + 2)
-        found[found <= sums] = 0.0
+        found[(found <= sums) & (sums < np.inf)] = 0.0
     return found
 
 

@@ -1,0 +1,1 @@
+"""Importance weighting: training samples count more the more they look like those of one test list."""

@@ -30,6 +30,12 @@ def test_every_module_of_the_package_is_found(package):
     assert package.get("kitty") is package.get("cat")
 
 
+def test_several_packages_are_searched(package):
+    both = Registry("thing", "zoo_of_tests", "rerank.models")
+    both._import_all()
+    assert {"zoo_of_tests.cat", "rerank.models.trees"} <= sys.modules.keys()
+
+
 def test_aliases_are_known_before_any_other_query(package):
     assert package.aliases("cat") == ["Felis", "kitty"]
     assert package.aliases("dog") == []

@@ -26,6 +26,7 @@ from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel, ThresholdModel
 from rerank.reading import Reading
 from rerank.report.progress import progress
+from rerank.transductive.model import CHEATING, TransductiveModel
 
 LINEAR = (LinearModel, ThresholdModel)
 SEED = 1
@@ -192,11 +193,17 @@ class _Permuting:
 
 
 def _loaded(model: str | os.PathLike[str] | Model) -> Model:
-    """The model of a file; raises ConfigError for one of examples, whose lists have nothing to permute."""
+    """The model of a file; raises ConfigError for one of examples, whose lists have nothing to permute.
+
+    One that uses the labels of the lists that it ranks is refused as well.
+    """
     loaded = model if isinstance(model, Model) else load_model(os.fspath(model))
     if isinstance(loaded, ClassesModel):
         advice = "'rerank show' prints its weights"
         raise ConfigError(
             f"a model of kind {loaded.kind} has no importance of features within lists; {advice}"
         )
+    if isinstance(loaded, TransductiveModel) and loaded.cheats:
+        text = "this model uses the labels of the lists that it ranks"
+        raise ConfigError(f"{CHEATING}: {text}, so that importances would say nothing")
     return loaded

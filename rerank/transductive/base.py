@@ -12,7 +12,7 @@ from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner, Watched
 from rerank.models.base import Model
-from rerank.settings import setting
+from rerank.settings import setting, value_text
 from rerank.transductive.abstain import abstained, tuned_threshold
 from rerank.transductive.adapter import Adapted, Adapter
 from rerank.transductive.labelled import stripped
@@ -47,6 +47,15 @@ class Transductive(Learner):
         "auto = chosen on the dev lists by the metric",
     )
     seed: int = setting(1, "seed of all that is drawn, also by the base learner unless it has its own", ge=0)
+
+    @pydantic.field_validator("abstain", mode="before")
+    @classmethod
+    def _no_truth_value(cls, value: Any) -> Any:
+        if isinstance(value, bool):  # which pydantic takes for 0 or 1
+            raise ValueError(
+                f"abstain: found {value_text(value)}, expected none, auto or a number from -1 to 1"
+            )
+        return value
 
     @pydantic.model_validator(mode="after")
     def _base_fits(self) -> Self:

@@ -125,6 +125,8 @@ def test_a_model_that_cheats_is_marked_and_refused(rerank, train, work):
     found = rerank("predict", "model", "test.jsonl", "--cheating", "--as", "run")
     assert "CHEATING" in found.err
     assert all(line.endswith(" rerank-CHEATING") for line in found.out.splitlines())
+    found = rerank("importance", "permute", "model", "test.jsonl", "--metric", "RR", code=2)
+    assert "CHEATING: this model uses the labels" in found.err
 
 
 def test_options_that_a_model_does_not_use_are_refused(rerank, train, work):

@@ -16,6 +16,7 @@ from rerank.data.lists import CandidateLists
 from rerank.experiment import permutation_importance, similarity_files, train_files
 from rerank.experiment.ablation import ablation_files
 from rerank.experiment.features import parse_files
+from rerank.experiment.predicting import predict_file
 from rerank.reading import Reading
 from rerank.similarity import gram as gram_of
 
@@ -94,6 +95,15 @@ def permute(out, workers):
     write(os.path.join(out, "found.json"), found.as_json())
 
 
+def adapt(out, workers):
+    base = {"name": "rankboost", "rounds": 5}
+    rerank.train(rerank.load("train.letor"), learner="fg", base=base).save("adapting")
+    report = os.path.join(out, "timing.tsv")
+    predict_file("adapting", "test.letor", os.path.join(out, "scores"), transductive_report=report, **workers)
+    with open(report) as file:
+        write(os.path.join(out, "lists.json"), [line.split("\t")[:-1] for line in file])
+
+
 def ablate(out, workers):
     base = {"data.train": ["train.letor"], "data.dev": ["dev.letor"], "select.metric": "AP", **workers}
     found = ablation_files(read_config(None, ["rounds=3"], base), samples=50)
@@ -122,6 +132,7 @@ VERBS = {
     **{name: lambda *given, name=name: gram(*given, name) for name in ("list", "bhattacharyya")},
     **{values: lambda *given, values=values: parses(*given, values) for values in ("indicators", "counts")},
     "permute": permute,
+    "predict": adapt,
     "ablation": ablate,
     "run": experiment,
 }
@@ -151,6 +162,7 @@ def test_every_verb_gives_the_same_bytes(name, here, cluster, monkeypatch):
     [
         ["train", "--data", "train.letor", "--out", "m", "--seeds", "2", "--metric", "AP"],
         ["similarity", "train.letor"],
+        ["predict", "adapting", "test.letor"],
         ["features", "parse", "train.letor", "--out", "m"],
         ["importance", "permute", "m", "train.letor", "--metric", "AP"],
         ["importance", "ablate", "--data", "train.letor", "--dev", "dev.letor", "--metric", "AP"],
@@ -158,6 +170,7 @@ def test_every_verb_gives_the_same_bytes(name, here, cluster, monkeypatch):
 )
 def test_wrong_addresses_and_both_options_are_one_line(arguments, here):
     rerank.train(rerank.load("train.letor"), rounds=2).save("m")
+    rerank.train(rerank.load("train.letor"), learner="fg", base={"rounds": 2}).save("adapting")
     for more, expected in (
         (["--cluster", "here"], "cluster: found 'here', expected an address such as tcp://host:8786"),
         (["--cluster", "tcp://a:1", "--jobs", "2"], "jobs=2: not used with a cluster"),

@@ -45,6 +45,6 @@ class _Nearest(Adapter):
         weights = np.exp(-self.method.width * distance) + 1e-3
         weights += self.method.noise * rng.random(len(weights))
         if self.method.oracle:
-            weights[1] *= 1 + float(np.nan_to_num(one.labels) @ np.arange(one.n_items))
+            weights[1:2] *= 1 + float(np.nan_to_num(one.labels) @ np.arange(one.n_items))
         model = self.base.fit(self.lists, list_weights=weights)
         return Adapted(model, "", {"largest": float(weights.max())})

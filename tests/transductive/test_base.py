@@ -35,6 +35,7 @@ def test_the_seed_of_the_base_learner_is_that_of_the_method_unless_given():
         ({"base": "mert"}, "it optimises a metric"),
         ({"base": {"name": "rankboost", "keep": "best"}}, "keep=best needs a metric"),
         ({"abstain": 1.5}, "abstain: found 1.5, expected none, auto or a number from -1 to 1"),
+        ({"abstain": True}, "abstain: found true, expected none, auto or a number from -1 to 1"),
         ({"abstain": "always"}, "abstain"),
     ],
 )

@@ -95,9 +95,20 @@ class Points:
     def take(self, rows: Index) -> Points:
         """Return the points at ``rows``, in that order."""
         found = copy(self)
-        found.__dict__.pop("_transposed", None)
+        for name in ("_transposed", "sums"):  # of all points
+            found.__dict__.pop(name, None)
         found.n, found._values, found.norms = len(rows), self._values[rows], self.norms[rows]
         return found
+
+    def scores(self, directions: Floats) -> Floats:
+        """Return the inner products with directions (n_features, k), float64 (n, k).
+
+        The same point has the same bits whatever other points there are.
+        """
+        if isinstance(self._values, np.ndarray):
+            columns = [np.einsum("ij,j->i", self._values, w) for w in np.ascontiguousarray(directions.T)]
+            return np.stack(columns, axis=1) if columns else np.empty((self.n, 0))
+        return np.asarray(self._values @ directions, dtype=np.float64)
 
     @cached_property
     def sums(self) -> Floats:

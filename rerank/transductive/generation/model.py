@@ -37,24 +37,6 @@ def own_columns(settings: KernelFeatures, lists: CandidateLists) -> Floats:
     return np.concatenate(parts)
 
 
-def shares_of(model: Model, sizes: Floats | None = None) -> list[tuple[str, float]]:
-    """Return each feature's share in the scores of a model, empty if that is unknown for its kind.
-
-    Parameters
-    ----------
-    model
-        A sum of steps has the shares of their magnitudes; a linear model those of |weight * size|.
-    sizes
-        The standard deviation of each feature, float64 (n_features); None = linear models have no shares.
-    """
-    shares = model.step_shares()
-    weights = getattr(model, "weights", None)
-    if shares or sizes is None or weights is None or weights.shape != sizes.shape:
-        return shares
-    parts = np.abs(weights * sizes)
-    return list(zip(model.feature_names, (parts / (parts.sum() or 1.0)).tolist(), strict=True))
-
-
 @MODELS.register("generated")
 class GeneratedModel(Model):
     """Scores items by their features and by generated ones.
@@ -66,10 +48,18 @@ class GeneratedModel(Model):
     settings
         The kernels.
     inner
-        A model of the original columns and those of ``settings.generated_names()``.
+        A model of the original columns and those of ``settings.generated_names(k)``.
     test, projection
         The list whose kernel PCA generates features of all items, and that; None = kernel PCA of each
         list generates the features of its items.
+    directions
+        Linear discriminants, whose products with items are further features, float64 (n_features, k); None =
+        there are none.
+
+    Attributes
+    ----------
+    names : list of str
+        Those of the generated features.
 
     Raises
     ------
@@ -86,9 +76,12 @@ class GeneratedModel(Model):
         inner: Model,
         test: CandidateLists | None = None,
         projection: Projection | None = None,
+        directions: Floats | None = None,
     ) -> None:
         super().__init__(feature_names)
-        if inner.feature_names != [*feature_names, *settings.generated_names()]:
+        self.directions = np.empty((len(feature_names), 0)) if directions is None else directions
+        self.names = settings.generated_names(self.directions.shape[1])
+        if inner.feature_names != [*feature_names, *self.names]:
             found = f"{len(inner.feature_names)} features of the inner model"
             raise DataError(f"{found} are not {len(feature_names)} features and those that kernels generate")
         self.settings, self.inner, self.test, self.projection = settings, inner, test, projection
@@ -96,17 +89,21 @@ class GeneratedModel(Model):
 
     def columns(self, lists: CandidateLists) -> Floats:
         """Return the generated features of lists with the model's columns, float64 (n_items, n_columns)."""
+        points = Points(lists)
         if self.projection is None:
-            return own_columns(self.settings, lists)
-        return self.projection.columns(Points(lists))
+            found = own_columns(self.settings, lists)
+        else:
+            found = self.projection.columns(points)
+        return np.hstack([found, points.scores(self.directions)])
 
     def score_aligned(self, lists: CandidateLists) -> Floats:
-        columns = dict(zip(self.settings.generated_names(), self.columns(lists).T, strict=True))
+        columns = dict(zip(self.names, self.columns(lists).T, strict=True))
         return self.inner.score_aligned(lists.with_added(columns))
 
     def arrays(self) -> Arrays:
         text = json.dumps(self.settings.get_params(), ensure_ascii=False).encode("utf-8")
         own = {"generation": np.frombuffer(text, dtype=np.uint8), "inner": packed_model(self.inner)}
+        own["directions"] = self.directions  # type: ignore[assignment]
         if self.projection is None or self.test is None:
             return {**own}
         duals = {name: getattr(self.projection, name) for name in _DUALS}
@@ -114,7 +111,8 @@ class GeneratedModel(Model):
 
     @classmethod
     def members(cls, n_features: int) -> dict[str, ArrayForm]:
-        return {"generation": ArrayForm("|u1", (None,)), "inner": PACKED}
+        directions = ArrayForm("<f8", (n_features, None))
+        return {"generation": ArrayForm("|u1", (None,)), "inner": PACKED, "directions": directions}
 
     @classmethod
     def optional_members(cls, n_features: int) -> dict[str, ArrayForm]:
@@ -132,10 +130,14 @@ class GeneratedModel(Model):
         inner = unpacked_model(arrays["inner"], "inner")
         if isinstance(inner, TransductiveModel | GeneratedModel | ClassesModel):
             raise DataError(f"a model of kind {inner.kind} as the inner one")
+        directions = arrays["directions"]
+        if not np.isfinite(directions).all():
+            raise DataError("a direction that is not finite")
         if arrays.keys() <= cls.members(0).keys():
-            return cls(feature_names, settings, inner)
+            return cls(feature_names, settings, inner, directions=directions)
         test = _test_of(arrays, feature_names)
-        return cls(feature_names, settings, inner, test, _projection_of(settings, test, arrays))
+        projection = _projection_of(settings, test, arrays)
+        return cls(feature_names, settings, inner, test, projection, directions)
 
     def explain(self) -> list[tuple[str, float]]:
         """Return the rows of the inner model."""
@@ -155,15 +157,15 @@ class GeneratedModel(Model):
         return len(names & set(self.feature_names))
 
     def described(self) -> dict[str, Any]:
-        """Return the kernels, whose list's components they are, and the share of each in the steps."""
+        """Return what generates features, and its shares of the steps."""
         of_one = "each list" if self.projection is None else "one list"
         facts: dict[str, Any] = {"generated": f"kernel PCA of {of_one}: {self.settings.kernels}"}
         shares: dict[str, float] = {}
-        generated = set(self.settings.generated_names())
+        generated = set(self.names)
         for name, share in self.step_shares():
             kernel = name.partition("#")[0] if name in generated else "original"
             shares[kernel] = shares.get(kernel, 0.0) + share
-        return facts | ({"kernel shares": shares} if shares else {})
+        return facts | ({"shares of steps": shares} if shares else {})
 
 
 def _test_of(arrays: Mapping[str, AnyArray], feature_names: list[str]) -> CandidateLists:

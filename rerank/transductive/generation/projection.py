@@ -63,9 +63,13 @@ class KernelFeatures(Settings):
         """The kernels; raises ConfigError if a name is unknown."""
         return [kernel_of(name.strip()) for name in self.kernels.split(",")]
 
-    def generated_names(self) -> list[str]:
-        """Return the names of the columns, such as "gaussian:1#3" for the third component of that kernel."""
-        return [f"{kernel.name}#{c + 1}" for kernel in self.item_kernels for c in range(self.components)]
+    def generated_names(self, n_discriminants: int = 0) -> list[str]:
+        """Return the names of the columns, such as "gaussian:1#3" for the third component of that kernel.
+
+        Those of discriminants follow: "ranklda#1".
+        """
+        names = [f"{kernel.name}#{c + 1}" for kernel in self.item_kernels for c in range(self.components)]
+        return names + [f"ranklda#{c + 1}" for c in range(n_discriminants)]
 
 
 class Projection:

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
+from rerank.data.scaling import Scaling
+from rerank.errors import ConfigError, DataError, FitError
 from rerank.experiment import fit
 from rerank.learners.base import LEARNERS
+from rerank.learners.discriminant.discriminants import discriminant_vectors
 from rerank.models.base import load_model
 from rerank.report.models import model_json, model_lines
 from rerank.transductive.generation.model import GeneratedModel
@@ -144,7 +146,7 @@ def test_show_explains_shares_by_kernel(make_lists):
     model = fit(fg(project="own"), make_lists(1))
     lines = "\n".join(model_lines(model))
     assert "kernel PCA of each list: poly2,gaussian:1" in lines
-    shares = model.described()["kernel shares"]
+    shares = model.described()["shares of steps"]
     np.testing.assert_allclose(sum(shares.values()), 1)
     assert shares.keys() <= {"original", "poly2", "gaussian:1", "diffusion:1", "diffusion:10", "linear"}
     assert 0 < model.n_weighted() <= 6
@@ -190,7 +192,30 @@ def test_wrong_settings_are_refused(settings, message):
 def test_a_feature_with_the_name_of_a_generated_one_is_an_error(make_lists):
     lists = make_lists(1)
     lists = lists.with_features(lists.features, ["linear#1", *lists.names()[1:]])
-    with pytest.raises(DataError, match="linear#1"):
-        fit(fg(project="own"), lists)
-    with pytest.raises(DataError, match="linear#1"):
-        fit(fg(), lists).score(lists)
+    for project in ("test", "own"):
+        with pytest.raises(FitError, match="lists 1: feature 'linear#1' has the name of a generated one"):
+            fit(fg(project=project), lists)
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@pytest.mark.parametrize("project", ["test", "own"])
+def test_discriminants_of_the_labelled_lists_are_further_features(project, layout, make_lists, tmp_path):
+    lists, test = make_lists(1, layout), make_lists(2, layout)
+    model = fit(fg(project=project, lda=1), lists)
+    labelled = Scaling("list-minmax" if layout == "dense" else "none", 6).apply(lists)
+    w = discriminant_vectors(labelled, 1)
+    one = model.prepared(test).subset([3])
+    ranker = model if project == "own" else model.ranker(test, 3).model
+    assert ranker.inner.feature_names[-2:] == ["linear#2", "ranklda#1"]
+    np.testing.assert_allclose(ranker.columns(one)[:, -1], one.features.to_dense() @ w[:, 0], atol=1e-12)
+    model.save(str(tmp_path / "model"))
+    np.testing.assert_array_equal(load_model(str(tmp_path / "model")).score(test), model.score(test))
+    ranker.save(str(tmp_path / "ranker"))
+    again = load_model(str(tmp_path / "ranker"))
+    np.testing.assert_array_equal(again.score_aligned(one), ranker.score_aligned(one))
+
+
+def test_more_discriminants_than_there_are_is_an_error(make_lists):
+    for project in ("test", "own"):
+        with pytest.raises(FitError, match="so there are no 7 discriminants"):
+            fit(fg(project=project, lda=7), make_lists(1))

@@ -107,6 +107,7 @@ def test_values_that_overflow_are_not_finite_and_do_not_warn(layout):
 def test_sums_scores_and_products_with_directions_of_some_points(layout):
     X = random_points(8, [9], 4, False)
     points, directions = Points(in_layout(X, layout)), np.random.default_rng(0).normal(size=(4, 2))
+    _ = points.sums, points.products(points)  # which are kept, but not for others
     for some, rows in ((points, X), (points.take(np.array([4, 0, 7])), X[[4, 0, 7]])):
         np.testing.assert_allclose(some.sums, rows.sum(axis=1), atol=1e-14)
         np.testing.assert_allclose(some.scores(directions), rows @ directions, atol=1e-14)

@@ -135,11 +135,11 @@ def _features(parts: Sequence[CandidateLists]) -> tuple[list[str] | None, Featur
     indices = _indices(named)
     if indices is not None:
         names = [str(j + 1) for j in indices.tolist()]
-        return names, _stacked([part.with_columns(names).features for part in parts])
+        return names, stacked([part.with_columns(names).features for part in parts])
     _check_present("feature_names", named, [part.feature_names for part in named])
     if not named or named[0].feature_names is None:
         width = max(part.n_features for part in parts)
-        return None, _stacked([_widened(part.features, width) for part in parts])
+        return None, stacked([_widened(part.features, width) for part in parts])
     names = list(dict.fromkeys(name for part in named for name in part.names()))
     for part in named:
         lacking = sorted(set(names).difference(part.names()), key=names.index)
@@ -147,7 +147,7 @@ def _features(parts: Sequence[CandidateLists]) -> tuple[list[str] | None, Featur
             some = ", ".join(lacking[:_SHOWN]) + ", ..." * (len(lacking) > _SHOWN)
             text = f"{part.source}: no feature {some}, which other files have; read as 0"
             warnings.warn(text, DataNote, stacklevel=4)
-    return names, _stacked([part.with_columns(names).features for part in parts])
+    return names, stacked([part.with_columns(names).features for part in parts])
 
 
 def _indices(parts: Sequence[CandidateLists]) -> Index | None:
@@ -164,8 +164,8 @@ def _widened(features: Features, width: int) -> Features:
     return features if n == width else features.select(np.arange(n), width)
 
 
-def _stacked(parts: Sequence[Features]) -> Features:
-    """All rows in one layout: that of the parts if they agree; otherwise CSR, or dense if a value is NaN."""
+def stacked(parts: Sequence[Features]) -> Features:
+    """Return all rows in one layout: that of the parts if they agree, else CSR, or dense if one is NaN."""
     layouts = {part.layout for part in parts}
     n_items, width = sum(part.n_items for part in parts), parts[0].n_features
     if layouts == {"dense"} or any(part.check(nan_allowed=True) for part in parts if part.layout != "sparse"):

@@ -146,6 +146,30 @@ class StumpModel(Weighted):
         other.training = self.training
         return other
 
+    def followed_by(self, other: StumpModel) -> StumpModel:
+        """Return the model of these rounds, then those of ``other``, which has the same features."""
+
+        def joined(name: str, fill: float = 0.0) -> Any:
+            a, b = getattr(self, name), getattr(other, name)
+            if a is None and b is None:
+                return None
+            dtype = (b if a is None else a).dtype
+            parts = [np.full(m.n_rounds, fill) if x is None else x for m, x in ((self, a), (other, b))]
+            return np.concatenate(parts, dtype=dtype, casting="unsafe")
+
+        names, weights = self.feature_names, self.weights
+        rounds = (joined("feature"), joined("threshold"), joined("step"))
+        return type(self)(names, weights, *rounds, joined("raw"), joined("missing", np.nan))
+
+    def with_missing_as_zero(self) -> StumpModel:
+        """Return the same model; a missing value counts as 0 in rounds that know of none from training."""
+        missing = self._of_zero()
+        if self.missing is not None:
+            missing = np.where(np.isnan(self.missing), missing, self.missing)
+        return type(self)(
+            self.feature_names, self.weights, self.feature, self.threshold, self.step, self.raw, missing
+        )
+
     def added(self, r: int, values: Floats) -> Floats:
         """Return what round ``r`` adds to the score of items whose values of its feature these are."""
         step, raw = self.step[r], self.raw is not None and self.raw[r] == 1
@@ -178,17 +202,21 @@ class StumpModel(Weighted):
         np.add.at(weights, self.feature[raw], self.step[raw])
         return weights
 
+    def _of_zero(self) -> Floats:
+        """h of the value 0 in each round."""
+        out: Floats = (self.threshold <= 0).astype(np.float64)
+        if self.raw is not None:
+            out[self.raw == 1] = 0.0
+        return out
+
     def of_missing(self) -> Floats:
         """Return what a missing value of each feature adds to a score (n_features), without its weight in w.
 
         NaN if the model has rounds of the feature, but training had no missing value of it.
         """
         assert self.missing is not None
-        of_zero = (self.threshold <= 0).astype(float)
-        if self.raw is not None:
-            of_zero[self.raw == 1] = 0.0
         out = np.zeros(len(self.feature_names))
-        np.add.at(out, self.feature, self.step * (self.missing - of_zero))
+        np.add.at(out, self.feature, self.step * (self.missing - self._of_zero()))
         return out
 
     def score_aligned(self, lists: CandidateLists) -> Floats:

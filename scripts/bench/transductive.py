@@ -6,7 +6,8 @@
 A FOLDER has train.txt.gz and test.txt.gz in svmlight's form, such as a fold of OHSUMED; without one, lists
 of that size are made. Kernel PCA: 5 components of a test list, and all training items projected onto them.
 scikit-learn's KernelPCA has the linear, the polynomial and the Gaussian kernel; its components must be equal
-up to signs. Then whole adaptations with RankBoost of 150 rounds. --quick uses 4 test lists.
+up to signs. Then whole adaptations with RankBoost of 150 rounds, and their growth with the length of the test
+list and with the number of training lists. --quick uses 4 test lists.
 """
 
 from __future__ import annotations
@@ -34,15 +35,22 @@ PEERS: dict[str, dict[str, Any]] = {
     "gaussian:1": {"kernel": "rbf", "gamma": 0.5},
 }
 KERNELS = (*PEERS, "diffusion:1", "diffusion:10", KernelFeatures().kernels)
-METHODS: tuple[tuple[str, dict[str, Any]], ...] = (("fg", {}), ("fg", {"project": "own"}))
+METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("fg", {}),
+    ("fg", {"project": "own"}),
+    ("pm", {}),
+    ("pm", {"pairs": "halves"}),
+    ("pm", {"direction": "minimise"}),
+)
+GROWTH = ("pm",)
 
 
-def made_lists(n_lists: int, seed: int) -> CandidateLists:
-    """Return lists of 146 items with 25 features and three labels."""
+def made_lists(n_lists: int, seed: int, length: int = 146) -> CandidateLists:
+    """Return lists with 25 features and three labels."""
     rng = np.random.default_rng(seed)
-    X = rng.gamma(0.5, size=(146 * n_lists, 25)) * rng.random(25)
+    X = rng.gamma(0.5, size=(length * n_lists, 25)) * rng.random(25)
     y = np.digitize(X[:, :8].sum(axis=1) + rng.normal(0, 1, len(X)), [3.5, 4.5])
-    return CandidateLists.from_arrays(X, y.astype(float), group=[146] * n_lists)
+    return CandidateLists.from_arrays(X, y.astype(float), group=[length] * n_lists)
 
 
 def ours(settings: KernelFeatures, test: list[Points], train: Points) -> list[Floats]:
@@ -80,15 +88,32 @@ def kernel_pca(train: CandidateLists, test: CandidateLists) -> None:
         print(f"  kernel PCA, {name:24} {taken:8.4f} s a list  {ratio}", flush=True)
 
 
+def seconds(name: str, settings: dict[str, Any], train: CandidateLists, test: CandidateLists) -> Floats:
+    """Return the CPU seconds of each test list; what lists share is made before."""
+    learner = LEARNERS.get(name)(**{"base": {"name": "rankboost", "rounds": ROUNDS}, **settings})
+    model = fit(learner, train)
+    ones = [test.subset([i]) for i in range(test.n_lists)]
+    model.score(ones[0])
+    return np.array([cpu_seconds(partial(model.score, one)) for one in ones])
+
+
 def adaptations(train: CandidateLists, test: CandidateLists) -> None:
     """Print a row for each method."""
     for name, settings in METHODS:
-        learner = LEARNERS.get(name)(**{"base": {"name": "rankboost", "rounds": ROUNDS}, **settings})
-        model = fit(learner, train)
-        model.score(test.subset([0]))  # an adapter is made once
-        taken = cpu_seconds(partial(model.score, test), 1) / test.n_lists
+        taken = seconds(name, settings, train, test)
         shown = " ".join([name, *(f"{key}={value}" for key, value in settings.items())])
-        print(f"  {shown:36} {taken:8.4f} s a list", flush=True)
+        print(f"  {shown:24} median {np.median(taken):.4f} s a list, most {taken.max():.4f} s", flush=True)
+
+
+def growth() -> None:
+    """Print the seconds of longer test lists, and of more training lists."""
+    print("made lists, s a list: test lists of 150 items to 15,000; 63 training lists of 146 items to 630")
+    train = made_lists(63, 1)
+    for name in GROWTH:
+        lengths = [seconds(name, {}, train, made_lists(1, 2, n))[0] for n in (150, 1500, 15_000)]
+        sizes = [seconds(name, {}, made_lists(n, 1), made_lists(1, 2))[0] for n in (63, 200, 630)]
+        shown = "; ".join(", ".join(f"{s:.4f}" for s in some) for some in (lengths, sizes))
+        print(f"  {name:24} {shown}", flush=True)
 
 
 def main() -> None:
@@ -108,6 +133,7 @@ def main() -> None:
         )
         kernel_pca(train, test)
         adaptations(train, test)
+    growth()
 
 
 if __name__ == "__main__":

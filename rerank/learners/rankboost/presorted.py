@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rerank.data.joining import stacked
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense
+from rerank.data.matrix import Dense, Features
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.data.types import Floats, Index
 from rerank.errors import DataError, FitError
 from rerank.learners.rankboost.building import Grouping, weak_rankers
 from rerank.learners.rankboost.rankers import WeakRankers
+from rerank.learners.rankboost.rounds import Run
+from rerank.models.stumps import StumpModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +95,57 @@ class Presorted:
             names=[*self.names, *names],
             has_missing=self.has_missing or has_missing,
             rankers=self.rankers.followed_by(more, len(self.names)),
+        )
+
+    def with_items(self, features: Features, n: int) -> Presorted:
+        """Return these with the weak rankers of the items of the pairs and of further items.
+
+        They are those of all items together: thresholds are at the values of the further items as well.
+
+        Parameters
+        ----------
+        features
+            Of the further items, with the columns of the lists.
+        n
+            How many of them, the first ones, follow the items of the pairs in ``rankers``; the others count
+            for thresholds and ranges only.
+        """
+        own, first = self.lists.features.take(self.items), len(self.pairs.items)
+        parts = [own.take(slice(first)), features.take(slice(n))]
+        whole = stacked([*parts, own.take(slice(first, None)), features.take(slice(n, None))])
+        return replace(
+            self,
+            has_missing=self.has_missing or features.check(nan_allowed=True),
+            rankers=weak_rankers(whole, first + n, self.grouping),
+        )
+
+    def model(self, run: Run) -> StumpModel:
+        """Return the model of rounds that chose among ``rankers``."""
+        n, rankers = len(run.steps), self.rankers
+        columns = np.array([choice.column for choice in run.choices], dtype=np.int64)
+        raw = np.array([choice.raw for choice in run.choices], dtype=np.uint8)
+        threshold, missing, step = np.zeros(n), np.zeros(n), np.array(run.steps)
+        for r, choice in enumerate(run.choices):
+            c = choice.column
+            missing[r] = choice.missing
+            if choice.raw:
+                assert rankers.raw is not None
+                low, high = rankers.raw.low[c], rankers.raw.high[c]
+                threshold[r] = high - low
+                step[r] /= high - low
+                missing[r] = high if choice.missing else low
+            else:
+                threshold[r] = rankers.at[rankers.groups[c] + choice.group]
+            if not rankers.missing[c]:
+                missing[r] = np.nan
+        return StumpModel(
+            self.names,
+            np.zeros(len(self.names)),
+            rankers.feature[columns],
+            threshold,
+            step,
+            raw if raw.any() else None,
+            missing if self.has_missing else None,
         )
 
 

@@ -22,12 +22,17 @@ class PairRanges:
         Which items must beat which.
     weights : float64 (n_lists)
         The initial weight of each pair of a list, times any constant; not negative and not all 0.
+    reverse
+        The worse item of each pair must beat the better one.
     """
 
-    def __init__(self, pairs: Pairs, weights: Floats) -> None:
+    def __init__(self, pairs: Pairs, weights: Floats, *, reverse: bool = False) -> None:
         with np.errstate(divide="ignore"):
             logs = np.log(weights)
-        self._native = RangePairs(pairs.offsets, _ranges(pairs), logs)
+        ranges = ranges_of(pairs)
+        if reverse:
+            ranges = np.ascontiguousarray(ranges[[2, 3, 0, 1]])
+        self._native = RangePairs(pairs.offsets, ranges, logs)
         self._scores: Floats = self._native.scores
 
     def potentials(self) -> tuple[Floats, float]:
@@ -46,8 +51,11 @@ class PairRanges:
         self._scores += step * h
 
 
-def _ranges(pairs: Pairs) -> Ints:
-    """The positions that each item must beat, and those that must beat it: two bounds each, int32 (4, n)."""
+def ranges_of(pairs: Pairs) -> Ints:
+    """Return the positions in its list that each item must beat, and those that must beat it.
+
+    Rows are the first position and that after the last one, of either kind: int32 (4, n_items).
+    """
     sizes = np.diff(pairs.offsets)
     position = np.arange(len(pairs.items)) - np.repeat(pairs.offsets[:-1], sizes).astype(np.float64)
     out = np.empty((4, len(pairs.items)), dtype=np.int32)

@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from rerank import memory
 from rerank.data.lists import CandidateLists
-from rerank.data.pairs import PairRelation, Pairs
+from rerank.data.pairs import PairRelation
 from rerank.data.types import Floats
 from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
@@ -154,6 +154,12 @@ class RankBoost(Learner):
         """
         return self._boosted(presorted, FitInputs(pair_weights=pair_weights), costs)
 
+    @property
+    def rule(self) -> Rule:
+        """How a round chooses and steps."""
+        epsilon = _EPSILON if self.epsilon is None else self.epsilon
+        return Rule(self.step, epsilon, self.directions == "both", self.learning_rate)
+
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         if inputs.pair_weights is not None and self.engine == "fast":
             raise FitError("learner rankboost: pair weights need engine=reference")
@@ -166,23 +172,23 @@ class RankBoost(Learner):
 
     def _boosted(self, presorted: Presorted, inputs: FitInputs, costs: Floats | None = None) -> StumpModel:
         lists, pairs, rankers = presorted.lists, presorted.pairs, presorted.rankers
-        epsilon = _EPSILON if self.epsilon is None else self.epsilon
-        rule = Rule(self.step, epsilon, self.directions == "both", self.learning_rate)
-        run = boost(self._distribution(lists, pairs, inputs, costs), rankers, rule, self.rounds)
+        run = boost(self._distribution(presorted, inputs, costs), rankers, self.rule, self.rounds)
         if not run.steps:
             text = f"{lists.source}: rankboost learnt nothing: no feature tells better items from worse ones"
             warnings.warn(text, DataNote, stacklevel=3)
-        model = self._kept(lists, inputs, _model(presorted, run), run)
+        model = self._kept(lists, inputs, presorted.model(run), run)
         model.training.data = DataRecord(pairs=pairs.n_pairs, lists_without_pair=pairs.n_skipped)
         model.training.notes = {"weak_rankers": len(rankers)}
         if model.n_rounds:
             model.training.notes["loss"] = float(np.exp(run.log_loss[model.n_rounds - 1]))
         return model
 
-    def _distribution(
-        self, lists: CandidateLists, pairs: Pairs, inputs: FitInputs, costs: Floats | None
-    ) -> Distribution:
-        """The initial distribution over the pairs."""
+    def distribution(self, presorted: Presorted) -> Distribution:
+        """Return the initial distribution over the pairs of lists."""
+        return self._distribution(presorted, FitInputs(), None)
+
+    def _distribution(self, presorted: Presorted, inputs: FitInputs, costs: Floats | None) -> Distribution:
+        lists, pairs = presorted.lists, presorted.pairs
         of_lists = checked_list_weights(inputs.list_weights, lists)[pairs.lists]
         if not of_lists.any():
             raise FitError(f"{lists.source}: the weight of every list with a pair is 0")
@@ -228,33 +234,3 @@ def _checked_costs(costs: Floats, n: int) -> Floats:
     if costs.shape != (2, n) or not (np.isfinite(costs).all() and (costs >= 0).all()):
         raise FitError(f"costs of pairs must be 2 x {n} finite numbers that are not negative")
     return costs
-
-
-def _model(presorted: Presorted, run: Run) -> StumpModel:
-    """The model of all rounds."""
-    n, rankers = len(run.steps), presorted.rankers
-    columns = np.array([choice.column for choice in run.choices], dtype=np.int64)
-    raw = np.array([choice.raw for choice in run.choices], dtype=np.uint8)
-    threshold, missing, step = np.zeros(n), np.zeros(n), np.array(run.steps)
-    for r, choice in enumerate(run.choices):
-        c = choice.column
-        missing[r] = choice.missing
-        if choice.raw:
-            assert rankers.raw is not None
-            low, high = rankers.raw.low[c], rankers.raw.high[c]
-            threshold[r] = high - low
-            step[r] /= high - low
-            missing[r] = high if choice.missing else low
-        else:
-            threshold[r] = rankers.at[rankers.groups[c] + choice.group]
-        if not rankers.missing[c]:
-            missing[r] = np.nan
-    return StumpModel(
-        presorted.names,
-        np.zeros(len(presorted.names)),
-        rankers.feature[columns],
-        threshold,
-        step,
-        raw if raw.any() else None,
-        missing if presorted.has_missing else None,
-    )

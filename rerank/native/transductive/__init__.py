@@ -1,1 +1,1 @@
-"""Kernels of transductive ranking."""
+"""Kernels of transductive methods."""

@@ -117,8 +117,9 @@ class Descriptors:
         mine = np.zeros((n_features, len(_LEVELS)))
         mine[one.columns] = one.above
         # Features that are constant in a stored list add what the one list has of them.
-        rows = mine[self.columns]
-        more = (np.abs(self.above - rows) - rows).sum(axis=1)
+        apart = mine[self.columns]
+        np.abs(np.subtract(apart, self.above, out=apart), out=apart)
+        more = apart.sum(axis=1) - mine.sum(axis=1)[self.columns]
         total = one.above.sum() + np.bincount(self._of, more, minlength=self.n)
         return _tidy(total / (len(_LEVELS) * n_features))
 

@@ -29,7 +29,7 @@ from rerank.transductive.cache.entries import (
 
 _OWNER, _INDEX, _RANKERS = "cache.json", "index", "rankers"
 _DIGEST = re.compile(r"[0-9a-f]{32}")
-_MOST_MODELS = 256  # rankers of neighbours that stay in memory
+_MOST_MODELS = 1024  # rankers of neighbours that stay in memory
 
 
 @dataclass(eq=False)
@@ -118,6 +118,7 @@ class RankerCache:
         if self.nearest is not None:
             return self._of_neighbours(one, self.nearest)
         new = make()
+        _check_plain(self._path(digest))
         write_entry(self._path(digest), self.owner, digest, new, described(one))
         return replace(new, origin=origin)
 
@@ -192,11 +193,13 @@ class RankerCache:
         return Index(tuple(found), ranked, joined([of for _, of in found.values()]))
 
     def _stored(self) -> list[str]:
-        """The digests of the lists that have a file, rising."""
+        """The digests of the lists that have a file, rising; links, which may lead anywhere, are none."""
         try:
-            return sorted(filter(_DIGEST.fullmatch, os.listdir(os.path.join(self.folder, _RANKERS))))
+            with os.scandir(os.path.join(self.folder, _RANKERS)) as found:
+                files = [one.name for one in found if one.is_file(follow_symlinks=False)]
         except OSError as error:
             raise os_error(self.folder, error) from None
+        return sorted(filter(_DIGEST.fullmatch, files))
 
     def _path(self, digest: str) -> str:
         return os.path.join(self.folder, _RANKERS, digest)
@@ -221,6 +224,8 @@ class RankerCache:
     def _check_owner(self) -> None:
         """Raise DataError if the cache is not that of the model."""
         path = os.path.join(self.folder, _OWNER)
+        for name in (_OWNER, _INDEX, _RANKERS):
+            _check_plain(os.path.join(self.folder, name))
         if not os.path.isfile(path):
             raise DataError(f"{self.folder}: found no {_OWNER}, expected a folder that predict --cache made")
         try:
@@ -232,6 +237,14 @@ class RankerCache:
         if found != self.owner:
             text = f"found rankers made by rerank {found.rerank}, expected {self.owner.rerank}"
             raise DataError(f"{self.folder}: {text}; use another folder")
+
+
+def _check_plain(path: str) -> None:
+    """Raise DataError if a path in a cache, which a stranger may have made, is a link, a device or a pipe."""
+    if os.path.islink(path) or (os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))):
+        raise DataError(
+            f"{shown(path)}: found a link or a special file, expected a file of a cache of rankers"
+        )
 
 
 def standardised(scores: Floats) -> Floats:

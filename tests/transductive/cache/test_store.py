@@ -212,3 +212,20 @@ def test_two_processes_may_fill_one_folder(model, make_lists, tmp_path):
     whole = content(folder)
     model.adapt(test, cache=model.open_cache(folder))
     assert content(folder) == whole
+
+
+def test_links_are_not_followed(model, make_lists, tmp_path):
+    folder, secret = tmp_path / "cache", tmp_path / "secret"
+    model.adapt(make_lists(2), cache=model.open_cache(str(folder)))
+    names = model.open_cache(str(folder), 5).index.lists
+    secret.write_text("mine")
+    (folder / "rankers" / names[0]).unlink()
+    (folder / "rankers" / names[0]).symlink_to(secret)
+    with pytest.raises(DataError, match="found a link or a special file"):
+        model.adapt(make_lists(2), cache=model.open_cache(str(folder)))
+    assert len(model.open_cache(str(folder), 1).index.lists) == 4
+    (folder / "index").unlink()
+    (folder / "index").symlink_to(secret)
+    with pytest.raises(DataError, match="found a link or a special file"):
+        model.open_cache(str(folder))
+    assert secret.read_text() == "mine"

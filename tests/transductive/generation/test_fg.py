@@ -219,3 +219,10 @@ def test_more_discriminants_than_there_are_is_an_error(make_lists):
     for project in ("test", "own"):
         with pytest.raises(FitError, match="so there are no 7 discriminants"):
             fit(fg(project=project, lda=7), make_lists(1))
+
+
+def test_a_list_without_components_says_so(make_lists):
+    # one step between two items is as likely as none, so the walk forgets where it began
+    model = fit(fg(kernels="diffusion:1"), make_lists(1))
+    (row,) = model.adapt(make_lists(2, sizes=(2,))).rows
+    assert (row.adapted, row.reason) == (False, "no component")

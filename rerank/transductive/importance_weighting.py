@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
 import pydantic
 
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
 from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, Learner
 from rerank.learners.rankboost.rankboost import RankBoost
+from rerank.models.base import Model
 from rerank.transductive.base import Adapted, Adapter, Transductive
 from rerank.transductive.basis import Basis
 from rerank.transductive.space import Points
@@ -73,12 +76,22 @@ class _Weighting(Adapter):
         found = self.settings.weigh(self.training, [(self.points, Points(one))], one.labels, rng)
         if found.weights is None:
             return Adapted(None, found.reason, found.figures)
-        if self.settings.use == "cost":
-            model = self.basis.fit(costs=costs_of(found.weights))
-        else:
-            model = self.basis.fit(pair_weights=found.weights)
+        model = weighted_fit(self.settings, self.basis, found.weights)
         accuracy = self.basis.accuracy(model.score_prepared(self.basis.lists))
-        return Adapted(model, "", found.figures | {"accuracy": accuracy})
+        return Adapted(model, "", found.figures | {"train_accuracy": accuracy})
+
+
+def weighted_fit(
+    settings: PairWeights,
+    basis: Basis,
+    weights: Floats,
+    columns: Floats | None = None,
+    names: Sequence[str] = (),
+) -> Model:
+    """Return the model of ``basis``, with any further columns, whose pairs are weighted."""
+    if settings.use == "cost":
+        return basis.fit(columns, names, costs=costs_of(weights))
+    return basis.fit(columns, names, pair_weights=weights)
 
 
 def training_pairs(basis: Basis, points: Points) -> TrainingPairs:

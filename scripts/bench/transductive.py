@@ -41,6 +41,9 @@ METHODS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("pm", {}),
     ("pm", {"pairs": "halves"}),
     ("pm", {"direction": "minimise"}),
+    ("iw", {}),
+    ("iw", {"use": "initial"}),
+    ("fg-iw", {}),
 )
 GROWTH = ("pm",)
 

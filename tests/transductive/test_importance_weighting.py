@@ -70,7 +70,7 @@ def test_rankers_are_those_of_weights_by_definition(directions, pairs, use, make
         assert figures["sd"] == pytest.approx(np.std(weights), abs=1e-3)
         assert figures["violation"] <= 1e-8
         accuracy = basis.accuracy(found.model.score_aligned(model.labelled))
-        assert figures["accuracy"] == accuracy
+        assert figures["train_accuracy"] == accuracy
 
 
 def test_weights_without_a_direction_are_those_of_any_direction(make_lists):

@@ -21,7 +21,7 @@ Space = tuple[Points, Points]  # the items of the labelled lists, and those of t
 _FIGURES = (
     *("differences", "width", "held_out", "likelihood", "active", "violation"),
     *statistics_of(np.ones(1)),
-    "accuracy",
+    "train_accuracy",
 )
 
 
@@ -144,7 +144,7 @@ class PairWeights(Settings):
             "active": float(ratio.active),
             "violation": ratio.violation,
             **statistics_of(weights),
-            "accuracy": np.nan,
+            "train_accuracy": np.nan,
         }
         return Weighed(weights, "", figures)
 

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar, Protocol, Self, cast
+from typing import Any, Self
 
 import numpy as np
-from pydantic import Field
 
-from rerank import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats
-from rerank.errors import ConfigError, DataError
-from rerank.learners.base import LEARNERS
+from rerank.errors import ConfigError, DataError, FitError
 from rerank.models.base import MODELS, Arrays, Model, multiplied
 from rerank.models.classes import ClassesModel
 from rerank.models.nested import PACKED, packed_model, unpacked_model
-from rerank.records import Record, read_json
 from rerank.transductive.adaptation import Adaptation, ListRow, joined, tau_b
 from rerank.transductive.adapter import Adapted, Adapter
 from rerank.transductive.cache.descriptors import By
@@ -32,36 +28,12 @@ from rerank.transductive.labelled import (
     labelled_members,
     labelled_of,
     single,
-    stripped,
 )
+from rerank.transductive.method import METHOD, Method, packed_method, unpacked_method
+from rerank.transductive.spreading import Advance, spread
 
 CHEATING = "CHEATING"  # the mark of what reads the labels of the lists to be ranked
-_CHUNKS = 8  # of lists for each worker, so that none waits long for the last one
 _OWN = {"method", "unadapted", "factors"}
-
-Advance = Callable[[int], None]
-
-
-class Method(Protocol):
-    """What the model needs of ``Transductive``."""
-
-    name: ClassVar[str]
-    seed: int
-
-    @property
-    def cheats(self) -> bool: ...
-
-    def adapter(self, lists: CandidateLists) -> Adapter: ...
-
-    def get_params(self) -> dict[str, Any]: ...
-
-
-class _MethodRecord(Record):
-    """The method in a model file, and below which tau the unadapted ranking is kept."""
-
-    name: str = Field(max_length=100)
-    settings: dict[str, Any]
-    threshold: float | None = Field(None, ge=-1)
 
 
 @MODELS.register("transductive")
@@ -202,21 +174,9 @@ class TransductiveModel(Model):
         if a score is not finite.
         """
         ready = self._columns(lists)
-        n, jobs = ready.n_lists, parallel.jobs()
-        if jobs == 1 and not parallel.remote():
-            parts = [self._part(ready, 0, n, advance, cache)]
-        else:
-            size = max(-(-n // (_CHUNKS * jobs)), 1)
-            sent = stripped(ready, labels=self.method.cheats)  # workers see no more than the method does
-            tasks = [(self, sent, first, min(first + size, n), cache) for first in range(0, n, size)]
-            parts = []
-            for part in parallel.in_order(_adapted_part, tasks, shared=True):
-                parts.append(part)
-                if advance is not None:
-                    advance(len(part.rows))
+        found = spread(self, ready, advance, cache)
         if cache is not None:
             cache.finish()
-        found = joined(parts)
         self._finite(ready, found.scores)
         return found
 
@@ -229,7 +189,7 @@ class TransductiveModel(Model):
             features = features.multiplied(column, float(self.factors[column]))
         return lists.with_values(features, "multiplying the base score")
 
-    def _part(
+    def adapt_part(
         self,
         lists: CandidateLists,
         first: int,
@@ -237,10 +197,18 @@ class TransductiveModel(Model):
         advance: Advance | None = None,
         cache: RankerCache | None = None,
     ) -> Adaptation:
-        """The adaptation to lists ``first`` to ``last``, one after the other."""
+        """Return the adaptation to lists ``first`` to ``last`` - 1, one after the other, in this process.
+
+        The lists are as for ``adapt_prepared``, with columns multiplied. Raises DataError or FitError with
+        the list that cannot be adapted to.
+        """
         found = []
         for i in range(first, last):
-            found.append(self._ranked(lists, i, cache))
+            try:
+                found.append(self._ranked(lists, i, cache))
+            except (DataError, FitError) as error:
+                kind = FitError if isinstance(error, FitError) else DataError
+                raise kind(f"{lists.source}: list {lists.list_id(i)!r}: {error}") from None
             if advance is not None:
                 advance(1)
         return joined(found)
@@ -268,6 +236,11 @@ class TransductiveModel(Model):
         """The ranker of a single list."""
         return self.adapter.adapt(one, generator(one, self.method.seed))
 
+    def _cause(self, lists: CandidateLists, item: int) -> str:
+        if np.isfinite(self.unadapted.score_prepared(lists)[item]):
+            return "the ranker that was made for its list gives no number"
+        return self.unadapted._cause(lists, item)
+
     def score_aligned(self, lists: CandidateLists) -> Floats:
         return self.adapt_prepared(lists).scores
 
@@ -276,16 +249,17 @@ class TransductiveModel(Model):
         self.factors = multiplied(factors, column, factor)
 
     def arrays(self) -> Arrays:
-        method = {"name": self.method.name, "settings": self.method.get_params(), "threshold": self.threshold}
-        text = json.dumps(method, ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogateescape")
-        own = {"method": np.frombuffer(text, dtype=np.uint8), "unadapted": packed_model(self.unadapted)}
+        own = {
+            "method": packed_method(self.method, self.threshold),
+            "unadapted": packed_model(self.unadapted),
+        }
         if self.factors is not None:
             own["factors"] = self.factors  # type: ignore[assignment]
         return {**own, **labelled_arrays(self.labelled)}
 
     @classmethod
     def members(cls, n_features: int) -> dict[str, ArrayForm]:
-        return {"method": ArrayForm("|u1", (None,)), "unadapted": PACKED, **labelled_members(n_features)[0]}
+        return {"method": METHOD, "unadapted": PACKED, **labelled_members(n_features)[0]}
 
     @classmethod
     def optional_members(cls, n_features: int) -> dict[str, ArrayForm]:
@@ -293,20 +267,12 @@ class TransductiveModel(Model):
 
     @classmethod
     def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
-        try:
-            known = _MethodRecord.from_json(read_json(arrays["method"].tobytes()))
-        except ValueError as error:
-            raise DataError(f"method: {error}") from None
-        if known.name not in LEARNERS.names():
-            raise DataError(f"method: unknown learner {known.name!r}")
-        method = LEARNERS.get(known.name).checked(known.settings, f"method {known.name}")
-        if not hasattr(method, "adapter"):
-            raise DataError(f"method: learner {known.name} is not transductive")
+        method, threshold = unpacked_method(arrays["method"])
         of_lists = {name: array for name, array in arrays.items() if name not in _OWN}
         unadapted = unpacked_model(arrays["unadapted"], "unadapted")
         if isinstance(unadapted, TransductiveModel | ClassesModel):
             raise DataError(f"a model of kind {unadapted.kind} as the unadapted one")
-        model = cls(labelled_of(of_lists, feature_names), cast(Method, method), unadapted, known.threshold)
+        model = cls(labelled_of(of_lists, feature_names), method, unadapted, threshold)
         factors = arrays.get("factors")
         if factors is not None and not np.isfinite(factors).all():
             raise DataError("a factor that is not finite")
@@ -339,10 +305,3 @@ class TransductiveModel(Model):
     def n_weighted(self) -> int:
         """Return how many features have a weight in the unadapted model."""
         return self.unadapted.n_weighted()
-
-
-def _adapted_part(
-    model: TransductiveModel, lists: CandidateLists, first: int, last: int, cache: RankerCache | None
-) -> Adaptation:
-    """What a worker does: the adaptation to some lists."""
-    return model._part(lists, first, last, None, cache)

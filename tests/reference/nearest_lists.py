@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+from typing import Literal
+
 import numpy as np
 
+from rerank.errors import DataNote, FitError
 from rerank.settings import setting
 from rerank.transductive.base import Adapted, Adapter, Transductive
 
@@ -22,6 +26,7 @@ class NearestLists(Transductive):
 
     width: float = setting(1.0, "how fast weights fall", ge=0)
     noise: float = setting(0.0, "random part of weights", ge=0)
+    does: Literal["adapts", "warns", "fails", "overflows"] = setting("adapts", "what goes wrong")
     oracle: bool = setting(False, "weigh items by their labels")
 
     @property
@@ -46,5 +51,11 @@ class _Nearest(Adapter):
         weights += self.method.noise * rng.random(len(weights))
         if self.method.oracle:
             weights[1:2] *= 1 + float(np.nan_to_num(one.labels) @ np.arange(one.n_items))
+        if self.method.does == "warns":
+            warnings.warn("a note", DataNote, stacklevel=1)
+        if self.method.does == "fails":
+            raise FitError("no pair")
         model = self.base.fit(self.lists, list_weights=weights)
+        if self.method.does == "overflows":
+            model.weights = np.full(one.n_features, 1e308)
         return Adapted(model, "", {"largest": float(weights.max())})

@@ -12,7 +12,7 @@ from reference.nearest_lists import NearestLists
 
 from rerank import parallel
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, FormatError
+from rerank.errors import DataError, DataNote, FitError, FormatError
 from rerank.experiment import fit
 from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model
@@ -79,6 +79,27 @@ def test_labels_of_test_lists_are_not_seen_unless_the_method_cheats(labels, make
     np.testing.assert_array_equal(honest.score(test), honest.score(test.replace_labels(other)))
     if other is not None:
         assert not np.array_equal(oracle.score(test), oracle.score(test.replace_labels(other)))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_note_about_many_lists_is_issued_once(jobs, make_lists):
+    model = fit(method(does="warns"), make_lists(1))
+    with parallel.using(jobs), pytest.warns(DataNote) as notes:
+        model.score(make_lists(2))
+    assert [str(note.message) for note in notes] == ["a note"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_names_the_list(jobs, make_lists):
+    with parallel.using(jobs):
+        model = fit(method(does="fails"), make_lists(1))
+        with pytest.raises(FitError, match=r"^lists 2: list '2': no pair$"):
+            model.score(make_lists(2))
+        model = fit(method(does="overflows"), make_lists(1))
+        with pytest.raises(
+            DataError, match=r"list '2', item .* the ranker that was made for its list gives no"
+        ):
+            model.score(make_lists(2))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -158,6 +179,7 @@ def text(**changes):
     ("changes", "message"),
     [
         ({"method": np.zeros(3, dtype=np.uint8)}, "a damaged model .method: "),
+        ({"method": np.full(1 << 21, 32, dtype=np.uint8)}, "method: found 2,097,152 bytes"),
         ({"method": text(name="rankboost")}, "learner rankboost is not transductive"),
         ({"method": text(name="no-such")}, "unknown learner 'no-such'"),
         ({"method": text(settings={"base": {"name": "nearest-lists"}})}, "transductive itself"),

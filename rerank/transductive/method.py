@@ -1,0 +1,71 @@
+"""The method in the file of a transductive model: its name and settings as JSON, checked when it is read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar, Protocol, cast
+
+import numpy as np
+from pydantic import Field
+
+from rerank.data.lists import CandidateLists
+from rerank.data.npy import ArrayForm
+from rerank.data.types import Bytes
+from rerank.errors import DataError
+from rerank.learners.base import LEARNERS
+from rerank.records import Record, read_json
+from rerank.transductive.adapter import Adapter
+
+METHOD = ArrayForm("|u1", (None,))  # what ``packed_method`` returns, for ``Model.members``
+_LONGEST = 1 << 20
+
+
+class Method(Protocol):
+    """What a model needs of ``Transductive``."""
+
+    name: ClassVar[str]
+    seed: int
+
+    @property
+    def cheats(self) -> bool: ...
+
+    def adapter(self, lists: CandidateLists) -> Adapter: ...
+
+    def get_params(self) -> dict[str, Any]: ...
+
+
+class _MethodRecord(Record):
+    """The method, and below which tau the unadapted ranking is kept."""
+
+    name: str = Field(max_length=100)
+    settings: dict[str, Any]
+    threshold: float | None = Field(None, ge=-1)
+
+
+def packed_method(method: Method, threshold: float | None) -> Bytes:
+    """Return a method and the threshold of its model as bytes, uint8 (n_bytes)."""
+    known = {"name": method.name, "settings": method.get_params(), "threshold": threshold}
+    text = json.dumps(known, ensure_ascii=False, allow_nan=False)
+    return np.frombuffer(text.encode("utf-8", "surrogateescape"), dtype=np.uint8)
+
+
+def unpacked_method(content: Bytes) -> tuple[Method, float | None]:
+    """Return what ``packed_method`` was given, from a file of a stranger.
+
+    Raises
+    ------
+    ConfigError, DataError
+        If it is damaged, names no transductive learner, or a setting is wrong.
+    """
+    if len(content) > _LONGEST:
+        raise DataError(f"method: found {len(content):,} bytes, expected {_LONGEST:,} at most")
+    try:
+        known = _MethodRecord.from_json(read_json(content.tobytes()))
+    except ValueError as error:
+        raise DataError(f"method: {error}") from None
+    if known.name not in LEARNERS.names():
+        raise DataError(f"method: unknown learner {known.name!r}")
+    method = LEARNERS.get(known.name).checked(known.settings, f"method {known.name}")
+    if not hasattr(method, "adapter"):
+        raise DataError(f"method: learner {known.name} is not transductive")
+    return cast(Method, method), known.threshold

@@ -24,7 +24,7 @@ from rerank.transductive.unlabelled import Mixture, PseudoPairs
 
 _FIGURES = (
     "unlabelled_pairs",
-    "gamma",
+    "unlabelled_weight",
     "labelled_loss",
     "unlabelled_loss",
     "tied_share",
@@ -118,6 +118,8 @@ class _PseudoMargins(Adapter):
         assert isinstance(unadapted, StumpModel)
         self.unadapted = unadapted
         self.begun = unadapted.prefix(min(method.warm_up, unadapted.n_rounds))
+        begun = self.begun.with_missing_as_zero().score_aligned(lists)
+        self.begun_scores: Floats = begun[self.presorted.pairs.items]
         self.log_weight = learner.distribution(self.presorted).potentials()[1]
 
     def adapt(self, one: CandidateLists, rng: np.random.Generator) -> Adapted:
@@ -131,7 +133,7 @@ class _PseudoMargins(Adapter):
         presorted = self.presorted.with_items(one.features.take(items), m)
         begun = self.begun.with_missing_as_zero() if presorted.has_missing else self.begun
         labelled = self.learner.distribution(self.presorted)
-        labelled.advance(begun.score_aligned(self.basis.lists)[self.presorted.pairs.items], 1.0)
+        labelled.advance(self.begun_scores, 1.0)
         factor = math.log(self.method.gamma) - math.log(pairs.n_pairs)
         parts: list[tuple[Distribution, slice, float]] = [(labelled, slice(n), -self.log_weight)]
         for part in self._unlabelled(pairs, begun.score_aligned(one)[pairs.items]):

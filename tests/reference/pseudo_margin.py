@@ -6,7 +6,7 @@ import itertools
 import math
 
 import numpy as np
-from reference.rankboost import UNIT, h_of, pairs_of, weak_rankers
+from reference.rankboost import chosen, h_of, pairs_of, weak_rankers
 
 TIE = 1e-10
 
@@ -72,21 +72,10 @@ def rounds(method, lists, relation, X_list, unlabelled):
         now = [(a, b, w * math.exp(F[b] - F[a])) for a, b, w in labelled]
         now += [(n + a, n + b, w) for a, b, w in signed(method, factor, unlabelled, F[n:])]
         total = math.fsum(w for *_, w in now)
-        D = [(a, b, w / total) for a, b, w in now]
-        gains = [math.fsum(d * (h[a] - h[b]) for a, b, d in D) for h in values]
-        worth = [abs(r) for r in gains] if learner.directions == "both" else gains
-        if not worth or max(worth) <= 2.0**-26:
+        found = chosen(learner, rankers, values, [(a, b, w / total) for a, b, w in now])
+        if found is None:
             break
-        k = next(k for k, gain in enumerate(worth) if gain >= max(worth) - 1e-10)
-        h, r = values[k], max(-1 + 2.0**-20, min(1 - 2.0**-20, gains[k]))
-        step = 0.5 * math.log((1 + r) / (1 - r))
-        if learner.step == "exact" and rankers[k][1] is not None:
-            right = math.fsum(d for a, b, d in D if h[a] > h[b])
-            wrong = math.fsum(d for a, b, d in D if h[a] < h[b])
-            step = 0.5 * math.log((right + 0.0025) / (wrong + 0.0025))
-        step = round(learner.learning_rate * step * UNIT) / UNIT
-        if step == 0:
-            break
-        F = F + step * h
+        k, step = found
+        F = F + step * values[k]
         out.append((rankers[k], step, sum(losses(method, labelled, unlabelled, F[:n], F[n:]))))
     return out, F

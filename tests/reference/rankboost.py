@@ -75,6 +75,27 @@ def h_of(X, judged, ranker):
     return [h(v) for v in X[:, f].tolist()]
 
 
+def chosen(learner, rankers, values, D):
+    """The number of the weak ranker of a round and its step, None if there is no further round.
+
+    D: the pairs (better, worse, share).
+    """
+    gains = [math.fsum(d * (h[a] - h[b]) for a, b, d in D) for h in values]
+    worth = [abs(r) for r in gains] if learner.directions == "both" else gains
+    if not worth or max(worth) <= 2.0**-26:
+        return None
+    k = next(k for k, gain in enumerate(worth) if gain >= max(worth) - 1e-10)
+    h, r = values[k], max(-1 + 2.0**-20, min(1 - 2.0**-20, gains[k]))
+    step = 0.5 * math.log((1 + r) / (1 - r))
+    if learner.step == "exact" and rankers[k][1] is not None:
+        epsilon = 0.0025 if learner.epsilon is None else learner.epsilon
+        right = math.fsum(d for a, b, d in D if h[a] > h[b])
+        wrong = math.fsum(d for a, b, d in D if h[a] < h[b])
+        step = 0.5 * math.log((right + epsilon) / (wrong + epsilon))
+    step = round(learner.learning_rate * step * UNIT) / UNIT
+    return None if step == 0 else (k, step)
+
+
 def rounds(lists, relation, learner, list_weights=None, pair_weights=None, costs=None):
     """The rounds (ranker, step, loss) of a learner's settings, and the scores of all items at the end.
 
@@ -99,22 +120,13 @@ def rounds(lists, relation, learner, list_weights=None, pair_weights=None, costs
     out = []
     for _ in range(learner.rounds):
         total = math.fsum(now)
-        D = [w / total for w in now]
-        gains = [math.fsum(d * (h[a] - h[b]) for d, (_, a, b) in zip(D, pairs, strict=True)) for h in values]
-        worth = [abs(r) for r in gains] if learner.directions == "both" else gains
-        if not worth or max(worth) <= 2.0**-26:
+        found = chosen(
+            learner, rankers, values, [(a, b, w / total) for w, (_, a, b) in zip(now, pairs, strict=True)]
+        )
+        if found is None:
             break
-        k = next(k for k, gain in enumerate(worth) if gain >= max(worth) - 1e-10)
-        h, r = values[k], max(-1 + 2.0**-20, min(1 - 2.0**-20, gains[k]))
-        step = 0.5 * math.log((1 + r) / (1 - r))
-        if learner.step == "exact" and rankers[k][1] is not None:
-            epsilon = 0.0025 if learner.epsilon is None else learner.epsilon
-            right = math.fsum(d for d, (_, a, b) in zip(D, pairs, strict=True) if h[a] > h[b])
-            wrong = math.fsum(d for d, (_, a, b) in zip(D, pairs, strict=True) if h[a] < h[b])
-            step = 0.5 * math.log((right + epsilon) / (wrong + epsilon))
-        step = round(learner.learning_rate * step * UNIT) / UNIT
-        if step == 0:
-            break
+        k, step = found
+        h = values[k]
         scores += step * np.array(h)
         for p, (_, a, b) in enumerate(pairs):
             change = step * (h[a] - h[b])

@@ -104,7 +104,7 @@ def check_figures(method, lists, found, loss, pairs, own):
     figures = found.diagnostics
     tied = sum(abs(own[i] - own[j]) <= slow.TIE for i, j in pairs)
     assert figures["tied_share"] == pytest.approx(tied / len(pairs))
-    weight = figures["gamma"] * len(pairs) / method.gamma  # of the labelled pairs
+    weight = figures["unlabelled_weight"] * len(pairs) / method.gamma  # of the labelled pairs
     total = weight * (figures["labelled_loss"] + method.gamma * figures["unlabelled_loss"])
     assert total == pytest.approx(loss, rel=1e-7)
     assert 0 <= figures["train_accuracy"] <= 1
@@ -178,7 +178,14 @@ def test_degenerate_lists_keep_the_unadapted_ranker_or_get_one(more):
         one = CandidateLists.from_arrays(np.array(rows), np.arange(float(n)))
         found = adapter.adapt(single(one, 0, labels=method.cheats), np.random.default_rng(0))
         assert list(found.diagnostics) == [
-            *("unlabelled_pairs", "gamma", "labelled_loss", "unlabelled_loss", "tied_share", "train_accuracy")
+            *(
+                "unlabelled_pairs",
+                "unlabelled_weight",
+                "labelled_loss",
+                "unlabelled_loss",
+                "tied_share",
+                "train_accuracy",
+            )
         ]
         if n == 1:
             assert (found.model, found.reason) == (None, "one item")

@@ -237,3 +237,14 @@ def test_too_many_features_are_refused_before_a_matrix_is_made():
         make_learner("lda", {}).fit(lists)
     few = CandidateLists.from_arrays(X[:, :150_000:50], [1, 0, 1, 0], group=[2, 2])
     assert np.isfinite(make_learner("lda", {}).fit(few).score(few)).all()
+
+
+@pytest.mark.parametrize("name", ["lda", "ranklda"])
+@pytest.mark.parametrize("weights", [[1e-320, 1, 1], [1e-300] * 3, [0, 0, 1]])
+def test_odd_list_weights_give_a_model(name, weights):
+    labels = [0, 0, 1, 1, 1, 1, 2, 2, 0, 0, 2, 2]
+    X = np.random.default_rng(0).standard_normal((12, 4))
+    lists = CandidateLists.from_arrays(X, labels, group=[4, 4, 4])
+    model = make_learner(name, {}).fit(lists, list_weights=np.array(weights, dtype=float))
+    assert np.isfinite(model.weights).all()
+    assert model.weights.any()

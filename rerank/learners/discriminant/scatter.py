@@ -38,7 +38,7 @@ class Scatter:
     between : float64 (k, k)
         B.
     pairs : list of (int, int)
-        The pairs i < j of labels that some list has, numbered from the smallest label up.
+        The pairs i < j of labels that some list of notable weight has, numbered from the smallest label up.
     of_pairs : float64 (n_pairs, k, k)
         B_ij of each.
     n_lists : float64 (n_pairs)
@@ -95,7 +95,7 @@ class Scatter:
         out[blocks.columns[kept]] = unscaled
         if not np.isfinite(out).all():
             raise FitError(f"{lists.source}: a weight overflows; scale the features (--scaling)")
-        used = np.flatnonzero(sums.n_lists > 0)
+        used = np.flatnonzero(sums.n_lists > _NOISE * sums.n_lists.max(initial=0.0))
         return cls(
             out,
             _turned(sums.between, whitener),

@@ -115,6 +115,13 @@ class Points:
         """The sum of the coordinates of each point, float64 (n)."""
         return np.asarray(self._values.sum(axis=1), dtype=np.float64).reshape(-1)
 
+    def all_equal(self) -> bool:
+        """Return whether all points have the same coordinates, exactly."""
+        least, largest = self._values.min(axis=0), self._values.max(axis=0)
+        if isinstance(self._values, np.ndarray):
+            return bool((least == largest).all())
+        return (largest - least).nnz == 0
+
     def transposed_product(self, c: Floats) -> Floats:
         """Return the sum of c times the point over all points, float64 (n_features, k), for c (n, k)."""
         found: Floats = self._transposed @ c
@@ -136,9 +143,14 @@ def distances_of(products: Floats, mine: Floats, others: Floats, n_features: int
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         sums = mine[:, None] + others
         found: Floats = sums - 2.0 * products
-        sums *= 2.0 * _EPS * (n_features + 2)
+        sums *= rounding_of(n_features)
         found[(found <= sums) & (sums < np.inf)] = 0.0
     return found
+
+
+def rounding_of(n_features: int) -> float:
+    """Return a bound on the rounding of a squared distance, relative to the sum of squared lengths."""
+    return 2.0 * _EPS * (n_features + 2)
 
 
 def _filled_dense(values: AnyArray, lists: CandidateLists) -> Floats:

@@ -114,3 +114,11 @@ def test_sums_scores_and_products_with_directions_of_some_points(layout):
         assert some.scores(np.empty((4, 0))).shape == (len(rows), 0)
         coefficients = np.arange(2.0 * len(rows)).reshape(-1, 2)
         np.testing.assert_allclose(some.transposed_product(coefficients), rows.T @ coefficients, atol=1e-13)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_whether_all_points_are_equal(layout):
+    X = random_points(9, [5], 4, False)
+    assert not Points(in_layout(X, layout)).all_equal()
+    assert Points(in_layout(X[:1].repeat(3, axis=0), layout)).all_equal()
+    assert not Points(in_layout([[1.0, 0.0], [1.0, -1.0]], layout)).all_equal()

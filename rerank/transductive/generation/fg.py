@@ -96,8 +96,7 @@ class Generation(Adapter):
             return Generated(one, projection, columns)
         if one.n_items == 1:
             return "one item"
-        first = points.squared_distances(points, slice(0, 1))
-        return "no component" if first.any() else "equal items"
+        return "equal items" if points.all_equal() else "no component"
 
     def own(self) -> GeneratedModel:
         """Return the ranker whose features of each list come from kernel PCA of its own items."""

@@ -14,10 +14,11 @@ from rerank.settings import Settings, setting
 from rerank.transductive.generation.components import components_of
 from rerank.transductive.generation.kernels import Form, ItemKernel, kernel_of
 from rerank.transductive.generation.walks import extended, lazy_walk, walked
-from rerank.transductive.space import Points, distances_of
+from rerank.transductive.space import Points, distances_of, rounding_of
 
 _NEIGHBOURS = 10
 _BLOCK = 1 << 16  # values of a kernel that are computed at once: they stay in the cache
+_STEADY = 100.0  # how much larger than its rounding the largest distance must be
 _TINY = 1e-290  # sizes up to this count as none
 _GRID = -30  # columns are multiples of 2^_GRID times the size of their component
 
@@ -94,7 +95,7 @@ class Projection:
     Raises
     ------
     DataError
-        If a kernel of the items overflows.
+        If a kernel of the items overflows, or rounding decides their distances.
     """
 
     def __init__(
@@ -127,6 +128,8 @@ class Projection:
         shift, sizes = np.zeros(dual.shape[1]), np.zeros(dual.shape[1])
         products = self.test.products(self.test)
         distances = distances_of(products, self.test.norms, self.test.norms, self.test.n_features)
+        if any(kernel.needs_distances for kernel in self._kernels):
+            self._check_steady(distances)
         walk = None
         for i, kernel in enumerate(self._kernels):
             _check_finite(distances if kernel.needs_distances else products, kernel)
@@ -142,6 +145,13 @@ class Projection:
             shift[own] = 0.0 if kernel.walks else found.shift
             sizes[own] = np.abs(found.values).max(axis=0)
         return dual, shift, sizes
+
+    def _check_steady(self, distances: Floats) -> None:
+        """Raise DataError if rounding decides the distances of items, as it does far from the origin."""
+        rounding = 2.0 * rounding_of(self.test.n_features) * float(self.test.norms.max())
+        if distances.max() <= _STEADY * rounding < np.inf and not self.test.all_equal():
+            text = "their features differ by too little beside their size, and need a scaling"
+            raise DataError(f"the distances of a list's items are lost in rounding: {text}")
 
     def columns(self, points: Points) -> Floats:
         """Return the components of items, float64 (points.n, n_columns).

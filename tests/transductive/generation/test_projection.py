@@ -186,3 +186,18 @@ def test_wrong_settings_are_refused(settings, message):
 def test_names_of_columns():
     settings = KernelFeatures(kernels="linear,diffusion:10", components=2)
     assert settings.generated_names() == ["linear#1", "linear#2", "diffusion:10#1", "diffusion:10#2"]
+
+
+@pytest.mark.parametrize("layout", ["dense", "sparse"])
+@pytest.mark.parametrize("kernels", ["gaussian:1", "diffusion:1"])
+def test_distances_that_are_lost_in_rounding_are_an_error_of_one_line(kernels, layout):
+    X = items(14, 6, 3)
+    settings = KernelFeatures(kernels=kernels)
+    expected = Projection(settings, points(X, layout)).columns(points(X, layout))
+    far = X + 1e3
+    found = Projection(settings, points(far, layout)).columns(points(far, layout))
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-4)
+    with pytest.raises(DataError, match=r"lost in rounding: their features .* need a scaling"):
+        Projection(settings, points(X + 1e9, layout))
+    same = points(X[:1].repeat(4, axis=0) + 1e9, layout)
+    assert not any(Projection(settings, same).counts.values())

@@ -7,8 +7,9 @@ A FOLDER has train.txt.gz and test.txt.gz in svmlight's form, such as a fold of 
 same widths by the same number of folds, for the same labelled differences (better minus worse) and the same
 differences of the list. Then both get the same centres and the same width: the objective is the mean log
 weight of the list's differences, of which the largest possible value is at most log(1 + violation) above
-ours. Last, what drawn differences lose: the objective over all differences of the list, by weights from some
-of them. --quick uses 1 list, otherwise 3.
+ours. Then what drawn differences lose: the objective over all differences of the list, by weights from some
+of them. Last, statistics of both packages' weights of 30,000 labelled differences for 3000 of the list;
+densratio searches its width as Sugiyama's programme does. --quick uses 1 list, otherwise 3.
 """
 
 from __future__ import annotations
@@ -23,10 +24,13 @@ from rerank.data.pairs import PairRelation, make_pairs
 from rerank.data.scaling import Scaling
 from rerank.data.types import Floats
 from rerank.transductive.space import Points
+from rerank.transductive.weighting.arrays import importance_weights
 from rerank.transductive.weighting.differences import ListDifferences, PairGaussians, TrainingPairs
 from rerank.transductive.weighting.kliep import CENTRES, FOLDS, WIDTHS, Ratio, fit_ratio, typical_distance
+from rerank.transductive.weighting.statistics import statistics_of
 
 SAMPLES = 5000
+LABELLED, OF_LIST = 30_000, 3000
 FEWER = (500, 1000, 2000, 5000)
 
 
@@ -97,6 +101,25 @@ def drawn(training: TrainingPairs, labelled: Points, own: Points) -> None:
     print(f"  objective over all differences, {'; '.join(reached)}", flush=True)
 
 
+def statistics(differences: Floats, items: Floats) -> None:
+    """Print the statistics of Table 6.3 of Duh's thesis for the weights of both packages."""
+    from densratio.KLIEP import KLIEP
+
+    rng = np.random.default_rng(0)
+    np.random.seed(0)  # densratio draws from it
+    training = differences[rng.choice(len(differences), min(LABELLED, len(differences)), replace=False)]
+    mine, others = np.nonzero(~np.eye(len(items), dtype=bool))
+    chosen = rng.choice(len(mine), min(OF_LIST, len(mine)), replace=False)
+    test = items[mine[chosen]] - items[others[chosen]]
+    theirs = KLIEP(test, training, "auto", CENTRES, FOLDS, verbose=False).compute_density_ratio(training)
+    for name, weights in (
+        ("ours", importance_weights(training, test).weights),
+        ("densratio", theirs / theirs.mean()),
+    ):
+        figures = " ".join(f"{key} {value:.3f}" for key, value in statistics_of(weights).items())
+        print(f"  weights, {name:9} {figures}", flush=True)
+
+
 def main() -> None:
     """Print the rows of each folder."""
     parser = arguments(__doc__ or "", quick="1 list", folders=True)
@@ -117,6 +140,7 @@ def main() -> None:
             items = np.asarray(one.features.to_dense(), dtype=np.float64)
             beside_densratio(Problem(training, labelled, Points(one), SAMPLES), differences, items)
             drawn(training, labelled, Points(one))
+            statistics(differences, items)
 
 
 if __name__ == "__main__":

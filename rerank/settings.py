@@ -186,6 +186,7 @@ def describe(owner: type[Settings]) -> list[tuple[str, str, str, str]]:
 def _type_text(field: pydantic.fields.FieldInfo) -> str:
     text = str(field.annotation) if not isinstance(field.annotation, type) else field.annotation.__name__
     text = text.replace("dict[str, float]", "{name: number}").replace("dict[str, typing.Any]", "{key: value}")
+    text = text.replace("tuple[float, ...]", "numbers")
     for noise in ("typing.", "Union[", "Literal[", "]", "'"):
         text = text.replace(noise, "")
     text = text.replace(" | ", ", ").replace(", ", " | ").replace("NoneType", "none").replace("None", "none")

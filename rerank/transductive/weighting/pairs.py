@@ -72,7 +72,8 @@ class PairWeights(Settings):
     )
     centres: int = setting(CENTRES, "differences of the list that Gaussians are centred at, at most", ge=1)
     widths: tuple[float, ...] = setting(
-        WIDTHS, "widths of Gaussians to choose from, in units of the median distance of differences"
+        WIDTHS,
+        "widths of Gaussians to choose from, with commas, in units of the median distance of differences",
     )
     folds: int = setting(FOLDS, "parts of the differences; each is left out once to choose the width", ge=2)
     samples: Literal["all"] | int = setting(

@@ -115,7 +115,7 @@ def predict(
     if cheating:
         say(CHEATS)
     if found.adaptation is not None:
-        say(adaptation_line(found.adaptation.rows))
+        say(adaptation_line(found.adaptation))
     if found.switched is not None:
         lists = count(found.lists.n_lists, "list")
         say(f"keep margin {found.model.keep_margin:.6g}: {found.switched} of {lists} switch")

@@ -17,7 +17,7 @@ from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
 from rerank.models.keep_margin import margin_effect, tune_margin
 from rerank.models.training import Training
-from rerank.transductive.model import TransductiveModel
+from rerank.transductive.adapting import AdaptingModel
 
 Margin = float | Literal["auto"] | None
 
@@ -51,7 +51,7 @@ def fit_prepared(
     tune_base.tune(model, prepared, learner)
     if keep_margin is not None:
         _set_margin(model, keep_margin, dev)
-    if not isinstance(model, TransductiveModel):  # it would adapt to its own labelled lists
+    if not isinstance(model, AdaptingModel):  # it would adapt to its own labelled lists
         _note_gains(model, train, "fit")
     if dev is not None:
         by_dev = learner.chooses_on_dev or keep_margin == "auto" or tune_base.on == "dev"

@@ -26,7 +26,7 @@ from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel, ThresholdModel
 from rerank.reading import Reading
 from rerank.report.progress import progress
-from rerank.transductive.model import CHEATING, TransductiveModel
+from rerank.transductive.adapting import CHEATING, AdaptingModel
 
 LINEAR = (LinearModel, ThresholdModel)
 SEED = 1
@@ -203,7 +203,7 @@ def _loaded(model: str | os.PathLike[str] | Model) -> Model:
         raise ConfigError(
             f"a model of kind {loaded.kind} has no importance of features within lists; {advice}"
         )
-    if isinstance(loaded, TransductiveModel) and loaded.cheats:
+    if isinstance(loaded, AdaptingModel) and loaded.cheats:
         text = "this model uses the labels of the lists that it ranks"
         raise ConfigError(f"{CHEATING}: {text}, so that importances would say nothing")
     return loaded

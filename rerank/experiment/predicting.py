@@ -30,8 +30,8 @@ from rerank.report.contents import Contents, describe
 from rerank.report.pair_counts import Scheme, parse_relation, standard_quantisers, standard_relations
 from rerank.report.progress import progress
 from rerank.transductive.adaptation import Adaptation
+from rerank.transductive.adapting import CHEATING, AdaptingModel
 from rerank.transductive.cache.descriptors import By
-from rerank.transductive.model import CHEATING, TransductiveModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ def predict_file(
     known = scorer.training.data.sketch or ""
     note_trained_on(known, scorer.feature_names, lists, "lists that the model was trained on")
     adaptation = None
-    if isinstance(scorer, TransductiveModel):
+    if isinstance(scorer, AdaptingModel):
         by: By = "histogram" if cache_by == "histogram" else "list-kernel"
         rankers = None if cache is None else scorer.open_cache(cache, cache_nearest, by)
         with using(jobs, cluster), progress("lists", lists.n_lists) as advance:
@@ -155,14 +155,14 @@ def predict_file(
 
 def _check_transductive(model: Model, cheating: bool, options: Mapping[str, object]) -> None:
     """Raise ConfigError if a model does not use an option, or cheats unasked."""
-    cheats = isinstance(model, TransductiveModel) and model.cheats
+    cheats = isinstance(model, AdaptingModel) and model.cheats
     if cheats and not cheating:
         text = f"{CHEATING}: this model uses the labels of the lists that it ranks"
         raise ConfigError(f"{text}; --cheating allows it, for a control experiment")
     if cheating and not cheats:
         raise ConfigError("--cheating: not used by this model, which ranks lists without their labels")
     given = next((option for option, value in options.items() if value is not None), None)
-    if given is not None and not isinstance(model, TransductiveModel):
+    if given is not None and not isinstance(model, AdaptingModel):
         raise ConfigError(f"{given}: not used by a model of kind {model.kind}, expected a transductive one")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rerank.report.record import tsv
 from rerank.text import count
-from rerank.transductive.adaptation import ListRow
+from rerank.transductive.adaptation import Adaptation, ListRow
 
 _HEADS = ("list", "items", "adapted", "reason", "tau")
 
@@ -40,8 +40,9 @@ def diagnostic_names(rows: Sequence[ListRow]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row.diagnostics))
 
 
-def adaptation_line(rows: Sequence[ListRow]) -> str:
-    """Return how many lists were adapted to, why others were not, and how far rankings moved."""
+def adaptation_line(found: Adaptation) -> str:
+    """Return how many lists were adapted to, why others were not, how far rankings moved, and the facts."""
+    rows = found.rows
     adapted = sum(row.adapted for row in rows)
     line = f"adapted to {adapted} of {count(len(rows), 'list')}"
     reasons = Counter(row.reason for row in rows if not row.adapted)
@@ -51,4 +52,6 @@ def adaptation_line(rows: Sequence[ListRow]) -> str:
     if origins:
         line += f"; rankers {', '.join(f'{name} {n}' for name, n in sorted(origins.items()))}"
     taus = np.array([row.tau for row in rows])
-    return f"{line}; mean tau with the unadapted rankings {np.nanmean(taus):.4f}" if len(taus) else line
+    if len(taus):
+        line += f"; mean tau with the unadapted rankings {np.nanmean(taus):.4f}"
+    return "; ".join([line, *(f"{name} {value:.6g}" for name, value in found.facts.items())])

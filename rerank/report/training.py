@@ -19,7 +19,7 @@ from rerank.models.training import (
 from rerank.report.contents import feature_names
 from rerank.report.runs import restart_lines, sparkline, variance_lines
 from rerank.text import count
-from rerank.transductive.model import CHEATING, TransductiveModel
+from rerank.transductive.adapting import CHEATING, AdaptingModel
 
 CHEATS = f"{CHEATING}: the model uses the labels of the lists that it ranks; it is a control"
 _MOST_NAMES = 3
@@ -49,7 +49,7 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
     lines += abstain_lines(model.training)
     if model.keep_margin is not None:
         lines.append(margin_line(model))
-    if isinstance(model, TransductiveModel) and model.cheats:
+    if isinstance(model, AdaptingModel) and model.cheats:
         lines.append(CHEATS)
     return [*lines, *map(gain_line, model.training.gains)]
 

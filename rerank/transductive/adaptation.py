@@ -55,11 +55,14 @@ class Adaptation:
         Of the model and of its unadapted model, float64 (n_items), both in the same order.
     rows
         A row for each list, in the order of the lists.
+    facts
+        Figures of all lists together, by name.
     """
 
     scores: Floats
     unadapted: Floats
     rows: tuple[ListRow, ...]
+    facts: Mapping[str, float] = field(default_factory=dict)
 
 
 def joined(parts: Sequence[Adaptation]) -> Adaptation:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import pydantic
 
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, FitError
-from rerank.learners.base import LEARNERS, FitInputs, Learner, Watched
+from rerank.errors import FitError
+from rerank.learners.base import FitInputs, Learner, Watched
+from rerank.learners.nesting import WithBase, needs_dev
 from rerank.models.base import Model
 from rerank.settings import setting, value_text
 from rerank.transductive.abstain import abstained, tuned_threshold
@@ -18,13 +18,10 @@ from rerank.transductive.adapter import Adapted, Adapter
 from rerank.transductive.labelled import stripped
 from rerank.transductive.model import TransductiveModel
 
-__all__ = ["Adapted", "Adapter", "Base", "Transductive"]
-
-Base = str | dict[str, Any]  # the name of a learner, or its name and settings
-_BASE = "base"
+__all__ = ["Adapted", "Adapter", "Transductive"]
 
 
-class Transductive(Learner):
+class Transductive(WithBase):
     """Base of the methods that learn a ranker for each list, from labelled lists and from its own items.
 
     The model holds the labelled lists, scaled, and the base learner's model of them: the unadapted one. A
@@ -38,9 +35,6 @@ class Transductive(Learner):
     default_scaling: ClassVar[str] = "list-minmax"
     accepts_nan: ClassVar[bool] = True
 
-    base: Base = setting(
-        "rankboost", "learner of the rankers: a name, or its name and settings; base.rounds is one of them"
-    )
     abstain: Literal["none", "auto"] | float = setting(
         "none",
         "keep the unadapted ranking of a list if Kendall's tau of the two is below this, from -1 to 1; "
@@ -58,48 +52,19 @@ class Transductive(Learner):
         return value
 
     @pydantic.model_validator(mode="after")
-    def _base_fits(self) -> Self:
-        check_base(self.base_learner)
+    def _is_tau(self) -> Self:
         if isinstance(self.abstain, float) and not -1 <= self.abstain <= 1:
             raise ValueError(f"abstain: found {self.abstain:g}, expected none, auto or a number from -1 to 1")
         return self
 
     @property
-    def base_learner(self) -> Learner:
-        """The learner that ``base`` names; its seed is that of the method unless it is given."""
-        given = _parts(self.base)
-        name = given.pop("name")
-        if not isinstance(name, str):
-            raise ConfigError(f"base.name: found {name!r}, expected text")
-        kind = LEARNERS.get(name)
-        if "seed" in kind.model_fields:
-            given.setdefault("seed", self.seed)
-        return kind.checked(given, f"base learner {name}")
-
-    def setting_names(self, grid: Mapping[str, Any]) -> list[str]:
-        bases = [
-            self.with_settings({_BASE: base}, "grid").base_learner for base in grid.get(_BASE, [self.base])
-        ]
-        of_bases = {name: None for base in bases for name in type(base).model_fields}
-        return [*super().setting_names(grid), *(f"{_BASE}.{name}" for name in of_bases)]
-
-    @property
-    def given_names(self) -> set[str]:
-        own = self.base if isinstance(self.base, dict) else {}
-        return super().given_names | {f"{_BASE}.{name}" for name in own}
-
-    def with_settings(self, settings: Mapping[str, Any], where: str) -> Self:
-        prefix = f"{_BASE}."
-        of_base = {key: value for key, value in settings.items() if key.startswith(prefix)}
-        own = {key: value for key, value in settings.items() if key not in of_base}
-        if of_base:
-            parts = _parts(own.get(_BASE, self.base))
-            own[_BASE] = parts | {key.removeprefix(prefix): value for key, value in of_base.items()}
-        return super().with_settings(own, where)
-
-    @property
     def chooses_on_dev(self) -> bool:
         return self.abstain == "auto"
+
+    def _why_no_base(self, base: Learner) -> str:
+        if base.needs_judge:
+            return "it optimises a metric, which a model file does not hold"
+        return super()._why_no_base(base) or needs_dev(base)
 
     @abstractmethod
     def adapter(self, lists: CandidateLists) -> Adapter:
@@ -133,25 +98,3 @@ class Transductive(Learner):
                 threshold = tuned_threshold(found, judge)
             model.training.abstain = abstained(found, judge, threshold, tuned=tuned)
         model.threshold = threshold
-
-
-def check_base(base: Learner) -> None:
-    """Raise ConfigError if a learner cannot be the base of a transductive method."""
-    why = ""
-    if isinstance(base, Transductive):
-        why = "it is transductive itself"
-    elif base.reads_classes:
-        why = "it learns from classes with these settings"
-    elif not base.needs_features:
-        why = "it reads no features"
-    elif base.needs_judge:
-        why = "it optimises a metric, which a model file does not hold"
-    elif getattr(base, "keep", "last") != "last":
-        why = f"keep={getattr(base, 'keep', '')} needs a metric, expected keep=last"
-    if why:
-        raise ConfigError(f"learner {base.name} is no base of a transductive method: {why}")
-
-
-def _parts(base: Base) -> dict[str, Any]:
-    """The name and the settings of a base learner."""
-    return {"name": base} if isinstance(base, str) else {"name": "rankboost", **base}

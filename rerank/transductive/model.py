@@ -19,6 +19,7 @@ from rerank.models.classes import ClassesModel
 from rerank.models.nested import PACKED, packed_model, unpacked_model
 from rerank.transductive.adaptation import Adaptation, ListRow, joined, tau_b
 from rerank.transductive.adapter import Adapted, Adapter
+from rerank.transductive.adapting import CHEATING, AdaptingModel, Advance
 from rerank.transductive.cache.descriptors import By
 from rerank.transductive.cache.entries import digest_of_model
 from rerank.transductive.cache.store import RankerCache
@@ -30,14 +31,13 @@ from rerank.transductive.labelled import (
     single,
 )
 from rerank.transductive.method import METHOD, Method, packed_method, unpacked_method
-from rerank.transductive.spreading import Advance, spread
+from rerank.transductive.spreading import spread
 
-CHEATING = "CHEATING"  # the mark of what reads the labels of the lists to be ranked
 _OWN = {"method", "unadapted", "factors"}
 
 
 @MODELS.register("transductive")
-class TransductiveModel(Model):
+class TransductiveModel(AdaptingModel):
     """Scores each list by a ranker made for it alone, from labelled lists and from its unlabelled items.
 
     The score of an item depends on the other items of its list, never on other lists, their order or the
@@ -91,7 +91,6 @@ class TransductiveModel(Model):
 
     @property
     def cheats(self) -> bool:
-        """Whether it uses the labels of the lists that it ranks: a control, marked CHEATING everywhere."""
         return self.method.cheats
 
     @property
@@ -101,36 +100,6 @@ class TransductiveModel(Model):
             self._adapter = self.method.adapter(self.labelled)
         return self._adapter
 
-    def adapt(
-        self,
-        lists: CandidateLists,
-        *,
-        strict: bool = False,
-        advance: Advance | None = None,
-        cache: RankerCache | None = None,
-    ) -> Adaptation:
-        """Return the scores of lists, in the order of the caller's rows, and what happened to each list.
-
-        Parameters
-        ----------
-        lists, strict
-            As for ``score``, whose scores these are.
-        advance
-            Called with the number of lists that have just been done.
-        cache
-            Rankers of earlier lists, as ``open_cache`` returns them.
-
-        Raises
-        ------
-        DataError
-            As for ``score``.
-        """
-        ready = self.prepared(lists, strict=strict)
-        found = self.adapt_prepared(ready, advance, cache)
-        scores = self.with_keep_margin(lists, self._finite(ready, self.with_base(ready, found.scores)))
-        unadapted = self.with_keep_margin(lists, self.with_base(ready, found.unadapted))
-        return Adaptation(lists.input_order(scores), lists.input_order(unadapted), found.rows)
-
     def ranker(self, lists: CandidateLists, i: int) -> Adapted:
         """Return the ranker that the method makes for list ``i``, also if the model would abstain from it.
 
@@ -139,24 +108,6 @@ class TransductiveModel(Model):
         return self._adapted(single(self._columns(self.prepared(lists)), i, labels=self.method.cheats))
 
     def open_cache(self, folder: str, nearest: int | None = None, by: By = "list-kernel") -> RankerCache:
-        """Return this model's cache of rankers; see ``RankerCache``.
-
-        Parameters
-        ----------
-        folder
-            Where the rankers are, or will be.
-        nearest
-            Rank new lists by the rankers of so many stored lists; None = make their rankers.
-        by
-            How near lists are: by the list kernel, or by the histograms of their features.
-
-        Raises
-        ------
-        ConfigError
-            If the method cheats: its rankers depend on labels, not only on the features of a list.
-        DataError, RerankError
-            If the folder cannot be used, holds the rankers of another model, or fewer than ``nearest``.
-        """
         if self.cheats:
             found = "a model whose rankers depend on the labels of a list"
             raise ConfigError(f"--cache: found {found} ({CHEATING}), expected one that does not cheat")
@@ -168,11 +119,6 @@ class TransductiveModel(Model):
     def adapt_prepared(
         self, lists: CandidateLists, advance: Advance | None = None, cache: RankerCache | None = None
     ) -> Adaptation:
-        """Return the scores of lists with the model's columns, scaled, in the order of their items.
-
-        Base scores are not added. Lists are spread over the workers of ``rerank.parallel``. Raises DataError
-        if a score is not finite.
-        """
         ready = self._columns(lists)
         found = spread(self, ready, advance, cache)
         if cache is not None:
@@ -240,9 +186,6 @@ class TransductiveModel(Model):
         if np.isfinite(self.unadapted.score_prepared(lists)[item]):
             return "the ranker that was made for its list gives no number"
         return self.unadapted._cause(lists, item)
-
-    def score_aligned(self, lists: CandidateLists) -> Floats:
-        return self.adapt_prepared(lists).scores
 
     def multiply_weight(self, column: int, factor: float) -> None:
         factors = np.ones(len(self.feature_names)) if self.factors is None else self.factors

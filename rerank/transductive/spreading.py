@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -11,12 +11,11 @@ from rerank import parallel
 from rerank.data.lists import CandidateLists
 from rerank.tasks import Note, hearing
 from rerank.transductive.adaptation import Adaptation, joined
+from rerank.transductive.adapting import Advance
 from rerank.transductive.cache.store import RankerCache
 from rerank.transductive.labelled import stripped
 
 _CHUNKS = 8  # of lists for each worker, so that none waits long for the last one
-
-Advance = Callable[[int], None]
 
 
 class Adapting(Protocol):

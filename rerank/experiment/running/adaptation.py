@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
@@ -39,6 +40,8 @@ class AdaptationRecord(Record):
         The mean of each diagnostic of the method over the lists that have it.
     changes
         By metric, of the test lists as they were judged when the cell was trained.
+    together
+        Figures of all test lists together.
     """
 
     lists: int
@@ -46,10 +49,12 @@ class AdaptationRecord(Record):
     tau: Number[float]
     diagnostics: dict[str, Number[float]]
     changes: dict[str, ChangeRecord]
+    together: dict[str, Number[float]] = Field(default_factory=dict)
 
     def facts(self) -> Iterator[tuple[str, float]]:
         """Yield every number with its name, for tables."""
         yield from (("lists", self.lists), ("adapted", self.adapted), ("tau", self.tau))
+        yield from self.together.items()
         yield from self.diagnostics.items()
         for metric, change in self.changes.items():
             yield f"unadapted {metric}", change.unadapted
@@ -77,6 +82,7 @@ def adaptation_record(found: Adaptation, test: CandidateLists, metrics: Sequence
         tau=_mean([row.tau for row in rows]),
         diagnostics={name: _mean([row.diagnostics.get(name, np.nan) for row in rows]) for name in names},
         changes=_changes(found, test, metrics),
+        together=dict(found.facts),
     )
 
 

@@ -18,7 +18,7 @@ from rerank.metrics.base import parse_all
 from rerank.reading import DataSection, OptionalPath, Paths, Reading, paths_of
 from rerank.registry import did_you_mean
 from rerank.settings import Settings, setting
-from rerank.transductive.model import CHEATING
+from rerank.transductive.adapting import CHEATING
 
 PLACE = "{fold}"
 SINGLE = "1"  # the name of the only fold if there are none

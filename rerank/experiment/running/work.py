@@ -55,7 +55,7 @@ from rerank.records import Record
 from rerank.renaming import sync
 from rerank.report.record import to_json
 from rerank.tasks import Note, hearing
-from rerank.transductive.model import TransductiveModel
+from rerank.transductive.adapting import AdaptingModel
 
 _MOST_WEIGHTS = 50
 
@@ -207,7 +207,7 @@ def judge(model: Model, inputs: TrainInputs, test: CandidateLists, asked: TestLi
     if inputs.dev is not None:
         note_shared(inputs.dev, test, "development lists")
     given, adaptation = selected(test, asked.features, lenient=True), None
-    if isinstance(model, TransductiveModel):
+    if isinstance(model, AdaptingModel):
         found = model.adapt(given)
         scores, adaptation = found.scores, adaptation_record(found, test, asked.metrics)
     else:

@@ -17,7 +17,7 @@ from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.records import read_json
 from rerank.report.adaptation import adaptation_line, adaptation_tsv
-from rerank.transductive.adaptation import ListRow
+from rerank.transductive.adaptation import Adaptation, ListRow
 
 from .conftest import tree
 
@@ -160,4 +160,6 @@ def test_tables_and_lines_of_lists():
         "c\t1\tno\tone item\t1.0\tnan\t1.0\t0.0",
     ]
     expected = "adapted to 1 of 2 lists (1: one item); mean tau with the unadapted rankings 0.7500"
-    assert adaptation_line(rows) == expected
+    scores = np.zeros(4)
+    assert adaptation_line(Adaptation(scores, scores, tuple(rows))) == expected
+    assert adaptation_line(Adaptation(scores, scores, tuple(rows), {"edges": 3})) == f"{expected}; edges 3"

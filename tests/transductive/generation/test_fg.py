@@ -180,7 +180,7 @@ def test_damaged_models_are_refused(change, message, make_lists):
         ({"project": "own", "abstain": 0.5}, "abstain is for project=test"),
         ({"kernels": "linear", "neighbours": 4}, "neighbours is for diffusion kernels"),
         ({"base": {"name": "rankboost", "keep": "best"}}, "keep=best"),
-        ({"base": "fg"}, "transductive itself"),
+        ({"base": "fg"}, "has a base itself"),
         ({"project": "train"}, "project"),
     ],
 )

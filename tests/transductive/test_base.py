@@ -29,7 +29,7 @@ def test_the_seed_of_the_base_learner_is_that_of_the_method_unless_given():
         ({"base": {"name": "rankboost", "round": 3}}, "unknown setting 'round'; did you mean 'rounds'"),
         ({"base": {"name": "rankboost", "rounds": 0}}, "base learner rankboost: rounds: found 0"),
         ({"base": {"name": 3}}, "base.name: found 3, expected text"),
-        ({"base": "nearest-lists"}, "it is transductive itself"),
+        ({"base": "nearest-lists"}, "it has a base itself"),
         ({"base": {"name": "predtron", "task": "multilabel"}}, "classes"),
         ({"base": "random"}, "it reads no features"),
         ({"base": "mert"}, "it optimises a metric"),

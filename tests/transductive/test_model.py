@@ -182,7 +182,7 @@ def text(**changes):
         ({"method": np.full(1 << 21, 32, dtype=np.uint8)}, "method: found 2,097,152 bytes"),
         ({"method": text(name="rankboost")}, "learner rankboost is not transductive"),
         ({"method": text(name="no-such")}, "unknown learner 'no-such'"),
-        ({"method": text(settings={"base": {"name": "nearest-lists"}})}, "transductive itself"),
+        ({"method": text(settings={"base": {"name": "nearest-lists"}})}, "has a base itself"),
         ({"method": text(settings={"widht": 1})}, "unknown setting 'widht'"),
         ({"method": text(threshold=-2.0)}, "threshold: found -2.0"),
         ({"method": text(more=1)}, "more is unknown"),

@@ -54,4 +54,5 @@ def adaptation_line(found: Adaptation) -> str:
     taus = np.array([row.tau for row in rows])
     if len(taus):
         line += f"; mean tau with the unadapted rankings {np.nanmean(taus):.4f}"
-    return "; ".join([line, *(f"{name} {value:.6g}" for name, value in found.facts.items())])
+    facts = [f"{name} {value:.6g}" for name, value in found.facts.items()]
+    return "; ".join([line, *facts, *(["scores depend on the other lists"] if found.together else [])])

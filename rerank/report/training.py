@@ -49,8 +49,8 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
     lines += abstain_lines(model.training)
     if model.keep_margin is not None:
         lines.append(margin_line(model))
-    if isinstance(model, AdaptingModel) and model.cheats:
-        lines.append(CHEATS)
+    if isinstance(model, AdaptingModel):
+        lines += [*model.training_lines(), *([CHEATS] if model.cheats else [])]
     return [*lines, *map(gain_line, model.training.gains)]
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from rerank.data.concordance import Concordance
-from rerank.data.types import Floats
+from rerank.data.types import Floats, Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +56,15 @@ class Adaptation:
         A row for each list, in the order of the lists.
     facts
         Figures of all lists together, by name.
+    together
+        Whether the scores of a list depend on the other lists.
     """
 
     scores: Floats
     unadapted: Floats
     rows: tuple[ListRow, ...]
     facts: Mapping[str, float] = field(default_factory=dict)
+    together: bool = False
 
 
 def joined(parts: Sequence[Adaptation]) -> Adaptation:
@@ -79,12 +81,19 @@ def tau_b(a: Floats, b: Floats) -> float:
 
     That is (right - wrong) / sqrt(A * B): pairs that both put in the same order, minus those in opposite
     orders; A and B are the pairs that each of them orders. If neither orders any pair, as for one item, the
-    rankings are the same: 1. If one alone orders none, they share nothing: 0.
+    rankings are the same: 1. If one alone orders none, they share nothing: 0. NaN if a score is not finite.
     """
-    offsets = np.array([0, len(a)])
+    return float(taus(a, b, np.array([0, len(a)]))[0])
+
+
+def taus(a: Floats, b: Floats, offsets: Index) -> Floats:
+    """Return ``tau_b`` of each list, float64 (n_lists), for scores (n_items)."""
+    finite = np.isfinite(a) & np.isfinite(b)
+    a, b = np.where(finite, a, 0.0), np.where(finite, b, 0.0)
     of_a, of_b = Concordance(a, offsets), Concordance(b, offsets)
-    n_a, n_b = int(of_a.n_pairs[0]), int(of_b.n_pairs[0])
-    if n_a == 0 or n_b == 0:
-        return float(n_a == n_b)
-    surplus = 2 * float(of_b.right(a)[0]) - n_b
-    return surplus / (n_a if n_a == n_b else math.sqrt(n_a) * math.sqrt(n_b))  # 1 for equal rankings
+    n_a, n_b = of_a.n_pairs.astype(np.float64), of_b.n_pairs.astype(np.float64)
+    surplus = 2.0 * of_b.right(a) - n_b
+    size = np.where(n_a == n_b, n_a, np.sqrt(n_a) * np.sqrt(n_b))  # 1 for equal rankings
+    tau = np.where(size > 0, surplus / np.maximum(size, 1.0), n_a == n_b)
+    found: Floats = np.where(np.logical_and.reduceat(finite, offsets[:-1]), tau, np.nan)
+    return found

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
 
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import ConfigError
-from rerank.models.base import Model
+from rerank.errors import ConfigError, DataError
+from rerank.models.base import Model, multiplied
 from rerank.transductive.adaptation import Adaptation
 from rerank.transductive.cache.descriptors import By
 from rerank.transductive.cache.store import RankerCache
@@ -19,12 +22,30 @@ Advance = Callable[[int], None]
 
 
 class AdaptingModel(Model):
-    """Base of models that make rankers for the lists that they score, without the labels of these lists."""
+    """Base of models that make rankers for the lists that they score, without the labels of these lists.
+
+    Attributes
+    ----------
+    factors
+        What each column is multiplied by before it is adapted to, float64 (n_features); None = nothing. The
+        training lists that the model holds are so multiplied already.
+    """
+
+    factors: Floats | None = None
 
     @property
     @abstractmethod
     def cheats(self) -> bool:
         """Whether it uses the labels of the lists that it ranks: a control, marked CHEATING everywhere."""
+
+    @property
+    def together(self) -> bool:
+        """Whether the scores of a list depend on the other lists that are scored with it."""
+        return False
+
+    def training_lines(self) -> list[str]:
+        """Return what ``rerank train`` prints of this kind of model, besides what it prints of all."""
+        return []
 
     @abstractmethod
     def adapt_prepared(
@@ -64,10 +85,29 @@ class AdaptingModel(Model):
         found = self.adapt_prepared(ready, advance, cache)
         scores = self.with_keep_margin(lists, self._finite(ready, self.with_base(ready, found.scores)))
         unadapted = self.with_keep_margin(lists, self.with_base(ready, found.unadapted))
-        return Adaptation(lists.input_order(scores), lists.input_order(unadapted), found.rows, found.facts)
+        return replace(found, scores=lists.input_order(scores), unadapted=lists.input_order(unadapted))
 
     def score_aligned(self, lists: CandidateLists) -> Floats:
         return self.adapt_prepared(lists).scores
+
+    def multiply_weight(self, column: int, factor: float) -> None:
+        factors = np.ones(len(self.feature_names)) if self.factors is None else self.factors
+        self.factors = multiplied(factors, column, factor)
+
+    def set_factors(self, factors: Floats | None) -> None:
+        """Set the factors of a model file, float64 (n_features) or None; DataError if one is not finite."""
+        if factors is not None and not np.isfinite(factors).all():
+            raise DataError("a factor that is not finite")
+        self.factors = factors
+
+    def with_factors(self, lists: CandidateLists) -> CandidateLists:
+        """Return prepared lists with the columns multiplied that the training lists have multiplied."""
+        if self.factors is None:
+            return lists
+        features = lists.features
+        for column in np.flatnonzero(self.factors != 1).tolist():
+            features = features.multiplied(column, float(self.factors[column]))
+        return lists.with_values(features, "multiplying the base score")
 
     def open_cache(self, folder: str, nearest: int | None = None, by: By = "list-kernel") -> RankerCache:
         """Return this model's cache of rankers; see ``RankerCache``.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar, Protocol, cast
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 import numpy as np
 from pydantic import Field
@@ -18,6 +19,8 @@ from rerank.transductive.adapter import Adapter
 
 METHOD = ArrayForm("|u1", (None,))  # what ``packed_method`` returns, for ``Model.members``
 _LONGEST = 1 << 20
+
+R = TypeVar("R", bound=Record)
 
 
 class Method(Protocol):
@@ -44,9 +47,7 @@ class _MethodRecord(Record):
 
 def packed_method(method: Method, threshold: float | None) -> Bytes:
     """Return a method and the threshold of its model as bytes, uint8 (n_bytes)."""
-    known = {"name": method.name, "settings": method.get_params(), "threshold": threshold}
-    text = json.dumps(known, ensure_ascii=False, allow_nan=False)
-    return np.frombuffer(text.encode("utf-8", "surrogateescape"), dtype=np.uint8)
+    return packed_json({"name": method.name, "settings": method.get_params(), "threshold": threshold})
 
 
 def unpacked_method(content: Bytes) -> tuple[Method, float | None]:
@@ -57,15 +58,32 @@ def unpacked_method(content: Bytes) -> tuple[Method, float | None]:
     ConfigError, DataError
         If it is damaged, names no transductive learner, or a setting is wrong.
     """
-    if len(content) > _LONGEST:
-        raise DataError(f"method: found {len(content):,} bytes, expected {_LONGEST:,} at most")
-    try:
-        known = _MethodRecord.from_json(read_json(content.tobytes()))
-    except ValueError as error:
-        raise DataError(f"method: {error}") from None
+    known = unpacked_json(content, _MethodRecord)
     if known.name not in LEARNERS.names():
         raise DataError(f"method: unknown learner {known.name!r}")
     method = LEARNERS.get(known.name).checked(known.settings, f"method {known.name}")
     if not hasattr(method, "adapter"):
         raise DataError(f"method: learner {known.name} is not transductive")
     return cast(Method, method), known.threshold
+
+
+def packed_json(known: Mapping[str, Any]) -> Bytes:
+    """Return the settings of a method and other facts as bytes, uint8 (n_bytes)."""
+    text = json.dumps(known, ensure_ascii=False, allow_nan=False)
+    return np.frombuffer(text.encode("utf-8", "surrogateescape"), dtype=np.uint8)
+
+
+def unpacked_json(content: Bytes, kind: type[R]) -> R:
+    """Return the record of what ``packed_json`` was given, from a file of a stranger.
+
+    Raises
+    ------
+    DataError
+        If it is too long, no JSON, or does not fit the record.
+    """
+    if len(content) > _LONGEST:
+        raise DataError(f"method: found {len(content):,} bytes, expected {_LONGEST:,} at most")
+    try:
+        return kind.from_json(read_json(content.tobytes()))
+    except ValueError as error:
+        raise DataError(f"method: {error}") from None

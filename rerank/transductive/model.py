@@ -12,9 +12,9 @@ import numpy as np
 
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
-from rerank.data.types import AnyArray, Floats
+from rerank.data.types import AnyArray
 from rerank.errors import ConfigError, DataError, FitError
-from rerank.models.base import MODELS, Arrays, Model, multiplied
+from rerank.models.base import MODELS, Arrays, Model
 from rerank.models.classes import ClassesModel
 from rerank.models.nested import PACKED, packed_model, unpacked_model
 from rerank.transductive.adaptation import Adaptation, ListRow, joined, tau_b
@@ -56,12 +56,6 @@ class TransductiveModel(AdaptingModel):
     threshold
         Below this tau-b of both rankings the unadapted one is kept; None = never.
 
-    Attributes
-    ----------
-    factors
-        What each column is multiplied by before it is adapted to, float64 (n_features); None = nothing. The
-        labelled lists are so multiplied already.
-
     References
     ----------
     Duh: Learning to rank with partially-labeled data. PhD thesis, University of Washington, 2009, chapter 4.
@@ -82,7 +76,6 @@ class TransductiveModel(AdaptingModel):
             raise DataError(f"{found} for {labelled.n_features} of the labelled lists")
         self.labelled, self.method, self.unadapted, self.threshold = labelled, method, unadapted, threshold
         self.absent = unadapted.absent
-        self.factors: Floats | None = None
         self._adapter: Adapter | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -105,7 +98,7 @@ class TransductiveModel(AdaptingModel):
 
         The ranker scores lists as ``prepared`` returns them.
         """
-        return self._adapted(single(self._columns(self.prepared(lists)), i, labels=self.method.cheats))
+        return self._adapted(single(self.with_factors(self.prepared(lists)), i, labels=self.method.cheats))
 
     def open_cache(self, folder: str, nearest: int | None = None, by: By = "list-kernel") -> RankerCache:
         if self.cheats:
@@ -119,21 +112,12 @@ class TransductiveModel(AdaptingModel):
     def adapt_prepared(
         self, lists: CandidateLists, advance: Advance | None = None, cache: RankerCache | None = None
     ) -> Adaptation:
-        ready = self._columns(lists)
+        ready = self.with_factors(lists)
         found = spread(self, ready, advance, cache)
         if cache is not None:
             cache.finish()
         self._finite(ready, found.scores)
         return found
-
-    def _columns(self, lists: CandidateLists) -> CandidateLists:
-        """Prepared lists with the columns multiplied that the labelled lists have multiplied."""
-        if self.factors is None:
-            return lists
-        features = lists.features
-        for column in np.flatnonzero(self.factors != 1).tolist():
-            features = features.multiplied(column, float(self.factors[column]))
-        return lists.with_values(features, "multiplying the base score")
 
     def adapt_part(
         self,
@@ -168,7 +152,7 @@ class TransductiveModel(AdaptingModel):
         scores, tau, reason = before, 1.0, found.reason or "no ranker"
         own = found.scored(one)
         if own is not None:
-            tau = tau_b(own, before) if np.isfinite(own).all() and np.isfinite(before).all() else np.nan
+            tau = tau_b(own, before)
             if self.threshold is not None and tau < self.threshold:
                 reason = f"tau below {self.threshold:.6g}"
             else:
@@ -186,10 +170,6 @@ class TransductiveModel(AdaptingModel):
         if np.isfinite(self.unadapted.score_prepared(lists)[item]):
             return "the ranker that was made for its list gives no number"
         return self.unadapted._cause(lists, item)
-
-    def multiply_weight(self, column: int, factor: float) -> None:
-        factors = np.ones(len(self.feature_names)) if self.factors is None else self.factors
-        self.factors = multiplied(factors, column, factor)
 
     def arrays(self) -> Arrays:
         own = {
@@ -216,10 +196,7 @@ class TransductiveModel(AdaptingModel):
         if isinstance(unadapted, TransductiveModel | ClassesModel):
             raise DataError(f"a model of kind {unadapted.kind} as the unadapted one")
         model = cls(labelled_of(of_lists, feature_names), method, unadapted, threshold)
-        factors = arrays.get("factors")
-        if factors is not None and not np.isfinite(factors).all():
-            raise DataError("a factor that is not finite")
-        model.factors = factors
+        model.set_factors(arrays.get("factors"))
         return model
 
     def described(self) -> dict[str, Any]:

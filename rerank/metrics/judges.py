@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank._version import __version__
+from rerank.data.label_judge import mean_from_sums
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
 from rerank.errors import DataError
@@ -107,33 +108,6 @@ def statistics(judges: Sequence[ReportJudge], scores: npt.ArrayLike) -> list[Flo
 def signed(*parts: str) -> str:
     """Return a signature: the parts and the package's version."""
     return "|".join([*parts, f"version:{__version__}"])
-
-
-def labels_of(lists: CandidateLists) -> Floats:
-    """Return the labels, float64 (n_items).
-
-    Raises
-    ------
-    DataError
-        If the lists have none.
-    """
-    if lists.labels is None:
-        raise DataError(f"{lists.source}: no labels to measure against")
-    return lists.labels
-
-
-def mean_from_sums(sums: Floats) -> Floats | float:
-    """Return means of sums of [value, counted] (..., 2); NaN if nothing was counted.
-
-    Raises
-    ------
-    DataError
-        If the sums have another shape.
-    """
-    if sums.ndim == 0 or sums.shape[-1] != 2:
-        raise DataError(f"sums have shape {sums.shape}, expected (..., 2)")
-    total, count = sums[..., 0], sums[..., 1]
-    return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
 
 
 def by_item(lists: CandidateLists, systems: Mapping[str, npt.ArrayLike]) -> dict[str, Scores]:

@@ -13,15 +13,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from rerank.data.label_judge import filled_labels, labels_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
-from rerank.errors import ConfigError, DataError
+from rerank.errors import ConfigError
 from rerank.metrics.base import Preparation, register
-from rerank.metrics.judges import labels_of, signed
+from rerank.metrics.judges import signed
 from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection
 from rerank.settings import setting
-
-_MOST = 1e140
 
 
 class Labels:
@@ -30,7 +29,7 @@ class Labels:
     Attributes
     ----------
     values : float64 (n_items)
-        The unjudged are 0, or the lowest judged one if that is below 0.
+        See ``filled_labels`` of data.label_judge.
     judged : bool (n_lists)
     counts, lowest, highest, mean, squares : float64 (n_lists)
         Of the judged items; squares is the sum of squared differences from the mean.
@@ -42,10 +41,8 @@ class Labels:
     """
 
     def __init__(self, lists: CandidateLists) -> None:
+        self.values = filled_labels(lists)
         labels = labels_of(lists)
-        largest = np.fmax.reduce(np.abs(labels))
-        if largest > _MOST:
-            raise DataError(f"{lists.source}: label {largest:g} is too large for a mean of labels")
         starts = lists.offsets[:-1]
         known = ~np.isnan(labels)
         self.judged: Mask = lists.judged_lists()
@@ -55,8 +52,6 @@ class Labels:
         self.mean: Floats = np.add.reduceat(np.where(known, labels, 0.0), starts) / self.counts
         away = np.where(known, labels - np.repeat(self.mean, lists.lengths), 0.0)
         self.squares: Floats = np.add.reduceat(away * away, starts)
-        worst = np.fmin(self.lowest, 0.0)
-        self.values: Floats = np.where(known, labels, np.repeat(worst, lists.lengths))
 
 
 class _LabelMetric(SelectingMetric):

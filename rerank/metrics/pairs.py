@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from rerank.data.concordance import Concordance
 from rerank.data.judge import value_of
+from rerank.data.label_judge import labels_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.metrics.base import Metric, Preparation, register
-from rerank.metrics.judges import ReportJudge, Stage, checked_scores, labels_of, signed, untied
+from rerank.metrics.judges import ReportJudge, Stage, checked_scores, signed, untied
 from rerank.settings import setting
 
 

@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.ragged import Ragged
+from rerank.data.label_judge import labels_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
 from rerank.data.types import Floats, Index, Mask
 from rerank.errors import ConfigError, DataError
-from rerank.metrics.judges import Stage, checked_scores, labels_of
+from rerank.metrics.judges import Stage, checked_scores
 from rerank.native.metrics import _placement, _ties
 from rerank.registry import did_you_mean
 

@@ -21,12 +21,13 @@ import numpy.typing as npt
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SumForm, corpus_value
+from rerank.data.label_judge import mean_from_sums, mean_statistics
 from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Mask
 from rerank.errors import DataError
 from rerank.metrics.base import Measure, Metric, Preparation
-from rerank.metrics.judges import ReportJudge, Stage, checked_scores, mean_from_sums
+from rerank.metrics.judges import ReportJudge, Stage, checked_scores
 
 RANDOM_SAMPLES = 100
 RANDOM_SEED = 12345
@@ -306,10 +307,7 @@ class MeanJudge(RatioJudge):
         digits: int = 2,
         counts: Mapping[str, Floats] | None = None,
     ) -> None:
-        per_item = np.ones((len(values), 2))
-        per_item[:, 0] = values
-        if judged is not None:
-            per_item[~np.repeat(judged, stage.lists.lengths)] = 0.0
+        per_item = mean_statistics(values, stage.lists, judged)
         super().__init__(name, signature, stage, per_item, better=better, judged=judged, counts=counts)
         self.digits = digits
 

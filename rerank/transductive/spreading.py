@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from rerank import parallel
 from rerank.data.lists import CandidateLists
@@ -16,6 +16,8 @@ from rerank.transductive.cache.store import RankerCache
 from rerank.transductive.labelled import stripped
 
 _CHUNKS = 8  # of lists for each worker, so that none waits long for the last one
+
+T = TypeVar("T")
 
 
 class Adapting(Protocol):
@@ -52,31 +54,56 @@ def spread(
     cache
         Rankers of earlier lists.
     """
+    alone = parallel.jobs() == 1 and not parallel.remote()
+    # Workers see no more than the method does.
+    sent = lists if alone else stripped(lists, labels=model.cheats)
     with _each_note_once():
-        return joined(list(_parts(model, lists, advance, cache)))
+        return joined(list(in_chunks(_adapted_part, (model, sent, cache), lists.n_lists, advance)))
 
 
-def _parts(
-    model: Adapting, lists: CandidateLists, advance: Advance | None, cache: RankerCache | None
-) -> Iterator[Adaptation]:
-    n, jobs = lists.n_lists, parallel.jobs()
+def in_chunks(
+    function: Callable[..., T], given: tuple[Any, ...], n: int, advance: Advance | None
+) -> Iterator[T]:
+    """Yield ``function(*given, first, last, advance)`` of ranges of 0 to ``n``, in their order.
+
+    Without other workers, that is one call. Workers get None for ``advance``, which is called here when a
+    range is done.
+
+    Parameters
+    ----------
+    function
+        Defined in a module.
+    given
+        What all calls share; it is sent to each worker once.
+    n
+        Of lists.
+    advance
+        Called with the number of lists that have just been done.
+    """
+    jobs = parallel.jobs()
     if jobs == 1 and not parallel.remote():
-        yield model.adapt_part(lists, 0, n, advance, cache)
+        yield function(*given, 0, n, advance)
         return
     size = max(-(-n // (_CHUNKS * jobs)), 1)
-    sent = stripped(lists, labels=model.cheats)  # workers see no more than the method does
-    tasks = [(model, sent, first, min(first + size, n), cache) for first in range(0, n, size)]
-    for part in parallel.in_order(_adapted_part, tasks, shared=True):
+    tasks = [(*given, first, min(first + size, n), None) for first in range(0, n, size)]
+    for (*_, first, last, _), part in zip(
+        tasks, parallel.in_order(function, tasks, shared=True), strict=True
+    ):
         yield part
         if advance is not None:
-            advance(len(part.rows))
+            advance(last - first)
 
 
 def _adapted_part(
-    model: Adapting, lists: CandidateLists, first: int, last: int, cache: RankerCache | None
+    model: Adapting,
+    lists: CandidateLists,
+    cache: RankerCache | None,
+    first: int,
+    last: int,
+    advance: Advance | None,
 ) -> Adaptation:
     """What a worker does: the adaptation to some lists."""
-    return model.adapt_part(lists, first, last, None, cache)
+    return model.adapt_part(lists, first, last, advance, cache)
 
 
 @contextmanager

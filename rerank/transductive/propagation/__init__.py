@@ -1,0 +1,1 @@
+"""Ranker propagation: rankers of training lists are carried over to similar lists."""

@@ -36,7 +36,7 @@ class Prepared(ABC):
 
     @abstractmethod
     def fill(self, other: Any, first: int, last: int, out: Floats) -> None:
-        """Compute rows ``first:last`` of the Gram matrix with ``other`` into ``out`` (n, other.n).
+        """Compute rows ``first:last`` of the Gram matrix with ``other`` into ``out`` (last - first, other.n).
 
         If ``other`` is this object, entries below the diagonal may be left out. Each entry has the same bits
         whatever rows are computed together.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -87,21 +88,44 @@ def filled(mine: Prepared, theirs: Prepared, out: Floats | None = None) -> Float
     if out.shape != shape or out.dtype != np.float64 or not out.flags.c_contiguous:
         raise DataError(f"out: found {out.dtype} {out.shape}, expected a C-contiguous float64 array {shape}")
     same = mine is theirs
-    step = max(1, min(_PAIRS // max(1, theirs.n), -(-mine.n // (4 * parallel.jobs()))))
-    blocks = [(first, min(first + step, mine.n)) for first in range(0, mine.n, step)]
-    if parallel.remote():
-        tasks = [(mine, theirs, *block) for block in blocks]
-        for (first, last), rows in zip(blocks, parallel.in_order(_rows, tasks), strict=True):
-            out[first:last] = rows
-    else:
-        parallel.each(mine.fill, [(theirs, *block, out) for block in blocks], threads=True)
+
+    def take(first: int, rows: Floats) -> None:
+        start = first if same else 0
+        out[first : first + len(rows), start:] = rows[:, start:]
+
+    in_blocks(mine, theirs, take)
     for i in range(1, mine.n if same else 0):
         out[i, :i] = out[:i, i]
     return out
 
 
+def in_blocks(mine: Prepared, theirs: Prepared, take: Callable[[int, Floats], None]) -> None:
+    """Compute the Gram matrix of prepared lists in blocks of rows, without holding it.
+
+    Parameters
+    ----------
+    mine, theirs
+        If they are one object, entries below the diagonal are left out.
+    take
+        Called with the first row of each block and its rows, float64 (rows, theirs.n). Blocks come in any
+        order, on several threads.
+    """
+    step = max(1, min(_PAIRS // max(1, theirs.n), -(-mine.n // (4 * parallel.jobs()))))
+    blocks = [(first, min(first + step, mine.n)) for first in range(0, mine.n, step)]
+    if parallel.remote():
+        tasks = [(mine, theirs, *block) for block in blocks]
+        for (first, _), rows in zip(blocks, parallel.in_order(_rows, tasks), strict=True):
+            take(first, rows)
+    else:
+
+        def work(first: int, last: int) -> None:
+            take(first, _rows(mine, theirs, first, last))
+
+        parallel.each(work, blocks, threads=True)
+
+
 def _rows(mine: Prepared, theirs: Prepared, first: int, last: int) -> Floats:
     """Some rows of the Gram matrix."""
-    out = np.zeros((mine.n, theirs.n))  # of which only these rows become memory
+    out = np.empty((last - first, theirs.n))
     mine.fill(theirs, first, last, out)
-    return out[first:last]
+    return out

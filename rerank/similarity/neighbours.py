@@ -1,4 +1,4 @@
-"""The nearest lists of every list by a Gram matrix."""
+"""The nearest lists of every list by a Gram matrix, or by blocks of its rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from rerank.data.types import Floats, Index
 from rerank.errors import DataError
+from rerank.native.similarity import _nearest
 
 
 def nearest(gram: Floats, k: int, *, square: bool = True) -> tuple[Index, Floats]:
@@ -34,14 +35,17 @@ def nearest(gram: Floats, k: int, *, square: bool = True) -> tuple[Index, Floats
     n, m = gram.shape
     if k < 1 or (square and n != m):
         raise DataError(f"nearest: found k = {k} and shape {gram.shape}, expected 1 or more and a matrix")
-    k = min(k, m - square)
-    places, values = np.full((n, k), -1, dtype=np.int64), np.zeros((n, k))
-    for i, row in enumerate(gram):
-        allowed = row > 0
-        if square:
-            allowed[i] = False
-        found = np.flatnonzero(allowed)
-        order = found[np.argsort(-row[found], kind="stable")[:k]]
-        places[i, : len(order)] = order
-        values[i, : len(order)] = row[order]
-    return places, values
+    places, values = no_neighbours(n, min(k, m - square))
+    _nearest.offer_rows(gram, 0, square, values, places)
+    return by_similarity(places, values)
+
+
+def no_neighbours(n: int, k: int) -> tuple[Index, Floats]:
+    """Return the places and values of ``n`` lists to which ``_nearest`` has offered nothing yet."""
+    return np.full((n, k), -1, dtype=np.int64), np.zeros((n, k))
+
+
+def by_similarity(places: Index, values: Floats) -> tuple[Index, Floats]:
+    """Return the neighbours that ``_nearest`` has kept, most similar first, the first list on ties."""
+    order = np.lexsort((places, -values))
+    return np.take_along_axis(places, order, axis=1), np.take_along_axis(values, order, axis=1)

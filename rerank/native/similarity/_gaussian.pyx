@@ -69,7 +69,7 @@ cdef class Dense:
 def fill_dense(Dense x, Dense y, Py_ssize_t first, Py_ssize_t last, double[:, ::1] out):
     """Compute the overlaps of the Gaussians first:last of x with all of y, or with later ones if y is x.
 
-    OUT out (of x, of y), rows first:last.
+    OUT out (last - first, of y).
     """
     cdef int d = <int> x.means.shape[1]
     cdef double[::1] space = np.empty(d * d + d)
@@ -86,7 +86,7 @@ def fill_dense(Dense x, Dense y, Py_ssize_t first, Py_ssize_t last, double[:, ::
         for i in range(first, last):
             for j in range(i if same else 0, y.means.shape[0]):
                 if same and i == j:
-                    out[i, j] = 1.0
+                    out[i - first, j] = 1.0
                     continue
                 a = &x.covariances[i, 0, 0]
                 b = &y.covariances[j, 0, 0]
@@ -95,7 +95,7 @@ def fill_dense(Dense x, Dense y, Py_ssize_t first, Py_ssize_t last, double[:, ::
                 for k in range(d):
                     apart[k] = x.means[i, k] - y.means[j, k]
                 determinant = factorise(joint, d)
-                out[i, j] = overlap(
+                out[i - first, j] = overlap(
                     solved_norm(joint, apart, d), determinant, x.determinants[i], y.determinants[j]
                 )
 
@@ -199,9 +199,9 @@ def fill_low_rank(
             mark(&mine, &place[0])
             for j in range(i if same else 0, y.ranks.shape[0]):
                 if same and i == j:
-                    out[i, j] = 1.0
+                    out[i - first, j] = 1.0
                     continue
                 theirs = y.of(j)
                 products(&mine, &place[0], &theirs, cross)
-                out[i, j] = pair(x, y, i, j, cross, joint, z)
+                out[i - first, j] = pair(x, y, i, j, cross, joint, z)
             unmark(&mine, &place[0])

@@ -171,7 +171,7 @@ def fill(Axes x, Axes y, int kind, Py_ssize_t first, Py_ssize_t last, int n_colu
     """Compute the kernel of the lists first:last of x with all lists of y, or with later ones if y is x.
 
     IN kind: 0 = list kernel, 1 = largest cosine of two axes, 2 = of the subspaces. n_columns: more than any
-    column. OUT out (lists of x, lists of y), rows first:last; if y is x without the lower triangle.
+    column. OUT out (last - first, lists of y); if y is x without the lower triangle.
     """
     cdef int m = <int> x.weights.shape[1]
     cdef int[::1] place = np.full(max(n_columns, 1), -1, dtype=np.int32)
@@ -204,5 +204,5 @@ def fill(Axes x, Axes y, int kind, Py_ssize_t first, Py_ssize_t last, int n_colu
                     else:
                         weigh(c, &x.weights[i, 0], &y.weights[j, 0], m)
                         found = best_of_sets(c, m, more) if m <= ENUMERATED else matched(c, m, room, more)
-                out[i, j] = found if found < 1.0 else 1.0
+                out[i - first, j] = found if found < 1.0 else 1.0
             unmark(&mine, &place[0])

@@ -39,7 +39,7 @@ def _patterns(given: Any) -> Any:
 OptionalPath = Annotated[str | None, BeforeValidator(_one)]
 Paths = Annotated[tuple[str, ...], BeforeValidator(_several)]
 Patterns = Annotated[tuple[str, ...], BeforeValidator(_patterns)]
-Part = Literal["train", "dev"]
+Part = Literal["train", "dev", "unlabelled"]
 BASE = "base"  # in place of a file of initial weights
 Stripped = Annotated[tuple[Literal["traces", "functions"], ...], BeforeValidator(_several)]
 
@@ -125,6 +125,7 @@ class Reading(ReadOptions):
 
 
 PER_PART = [name for name, field in Reading.model_fields.items() if usage_of(field).per_part]
+_OF_JUDGED = {*PER_PART, "merge", "qrels", "first_best"}  # what unlabelled lists are read without
 
 
 class DataSection(Reading):
@@ -134,6 +135,12 @@ class DataSection(Reading):
         (), "training lists; several files are joined, features by name", flags=("--data", "-d"), path=True
     )
     dev: Paths = setting((), "development lists, watched by the metric; several files are joined", path=True)
+    unlabelled: Paths = setting(
+        (),
+        "the lists to be ranked, for learners that learn from them (list-iw); their labels are not used; "
+        "several files are joined",
+        path=True,
+    )
     dev_refs: Paths = setting((), "references of the development lists", path=True)
     dev_ids: OptionalPath = setting(None, "ids of the development lists", path=True)
     init: OptionalPath = setting(
@@ -161,10 +168,15 @@ class DataSection(Reading):
         return self
 
     def reading(self, part: Part) -> Reading:
-        """Return how one part is read; further files (``merge``) are joined to the training lists only."""
+        """Return how one part is read; further files (``merge``) are joined to the training lists only.
+
+        Unlabelled lists are read without references, ids and judgements.
+        """
         values = {name: getattr(self, name) for name in Reading.model_fields}
         if part == "dev":
             values |= {name: getattr(self, f"dev_{name}") for name in PER_PART} | {"merge": ()}
+        if part == "unlabelled":
+            values = {name: value for name, value in values.items() if name not in _OF_JUDGED}
         return Reading(**values)
 
     def files(self) -> list[str]:

@@ -16,9 +16,12 @@ _DIGITS = 16
 _CHANCE = 0.1
 
 
-def sketch(lists: CandidateLists) -> str:
-    """Return hashes of the lists' features as hexadecimal digits, the smallest 512 if there are more."""
-    return "".join(sorted(set(_hashes(lists, lists.names())))[:_MOST])
+def sketch(lists: CandidateLists, *, poor: bool = False) -> str:
+    """Return hashes of the lists' features as hexadecimal digits, the smallest 512 if there are more.
+
+    Lists without three different items, which chance makes equal, are in it if ``poor``.
+    """
+    return "".join(sorted(set(_hashes(lists, lists.names(), poor)))[:_MOST])
 
 
 def overlap(known: str, names: Sequence[str], lists: CandidateLists) -> float:
@@ -33,11 +36,25 @@ def overlap(known: str, names: Sequence[str], lists: CandidateLists) -> float:
     lists : CandidateLists
         Other lists; columns are matched by name.
     """
-    hashes = {known[at : at + _DIGITS] for at in range(0, len(known), _DIGITS)}
-    largest = max(hashes) if len(hashes) >= _MOST else "g"  # above all digits
-    found = [one in hashes for one in _hashes(lists, names) if one <= largest]
+    found = _found(known, names, lists, poor=False)
     share = sum(found) / max(len(found), 1)
     return share if share >= _CHANCE else 0.0
+
+
+def strangers(known: str, names: Sequence[str], lists: CandidateLists) -> float:
+    """Return the share of lists, 0 to 1, whose features are not in a sketch that was made with ``poor``.
+
+    Parameters are those of ``overlap``. Lists with missing features are left out.
+    """
+    found = _found(known, names, lists, poor=True)
+    return 1.0 - sum(found) / len(found) if found else 0.0
+
+
+def _found(known: str, names: Sequence[str], lists: CandidateLists, poor: bool) -> list[bool]:
+    """Whether each list that a sketch could hold is in it."""
+    hashes = {known[at : at + _DIGITS] for at in range(0, len(known), _DIGITS)}
+    largest = max(hashes) if len(hashes) >= _MOST else "g"  # above all digits
+    return [one in hashes for one in _hashes(lists, names, poor) if one <= largest]
 
 
 def shared_lists(known: CandidateLists, lists: CandidateLists) -> int:
@@ -56,15 +73,17 @@ def shared_lists(known: CandidateLists, lists: CandidateLists) -> int:
     return sum(row is not None and rows.get(name) == row for name, row in found)
 
 
-def _hashes(lists: CandidateLists, names: Sequence[str]) -> Iterator[str]:
-    """A hash of each list's projected items, without lists that are too poor to recognise."""
-    for row in _projections(lists, names):
+def _hashes(lists: CandidateLists, names: Sequence[str], poor: bool = False) -> Iterator[str]:
+    """A hash of each list's projected items; see ``_projections``."""
+    for row in _projections(lists, names, poor):
         if row is not None:
             yield hashlib.blake2b(row, digest_size=_DIGITS // 2).hexdigest()
 
 
-def _projections(lists: CandidateLists, names: Sequence[str]) -> Iterator[bytes | None]:
+def _projections(lists: CandidateLists, names: Sequence[str], poor: bool = False) -> Iterator[bytes | None]:
     """Each list's projected items; None without three different ones, which are too poor to recognise.
+
+    With ``poor`` those count too. None if the projection is not finite.
 
     They are rounded to float32, so that it does not matter in which order a sum is added up.
     """
@@ -73,7 +92,7 @@ def _projections(lists: CandidateLists, names: Sequence[str]) -> Iterator[bytes 
     with np.errstate(over="ignore"):
         projected = lists.features.scores(w).astype(np.float32)
     for row in np.split(projected, lists.offsets[1:-1]):
-        yield row.tobytes() if np.isfinite(row).all() and len(np.unique(row)) > 2 else None
+        yield row.tobytes() if np.isfinite(row).all() and (poor or len(np.unique(row)) > 2) else None
 
 
 def copy_groups(lists: CandidateLists) -> list[int]:

@@ -19,6 +19,7 @@ from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataNote
 from rerank.evaluation.importance import Ablation, Basis, Resampling, compared, judge_of
 from rerank.experiment.derive import labelled
+from rerank.experiment.extras import NO_EXTRAS, Extras
 from rerank.experiment.importance import groups_of
 from rerank.experiment.plans import Plan, fit_by, refuse_with_classes
 from rerank.experiment.sources import check_inputs
@@ -36,6 +37,7 @@ def ablation(
     dev: CandidateLists | None = None,
     test: CandidateLists | None = None,
     plan: Plan,
+    extras: Extras = NO_EXTRAS,
     groups: Sequence[str] = (),
     ties: str | None = None,
     no_relevant: str = "zero",
@@ -51,6 +53,7 @@ def ablation(
     learner, plan : what is fitted, and what happens around it; the metric is the plan's.
     lists, dev : training and development lists.
     test : lists on which models are compared; None = the development lists.
+    extras : what else the learner gets.
     groups : items as ``--features`` takes them, such as "prm*,-prm7", each a group; () = each feature alone.
     ties, no_relevant : as for ``rerank.evaluate``.
     resampling : ``samples``, ``level`` and ``seed`` of the bootstrap over lists.
@@ -73,9 +76,9 @@ def ablation(
         if len(columns) == lists.n_features:
             raise ConfigError(f"{lists.source}: without {name!r} no feature is left")
     judge = judge_of(judged_on, metric, ties, no_relevant)
-    model = fit_by(plan, learner, lists, dev).model
+    model = fit_by(plan, learner, lists, dev, extras).model
     whole = judge.per_list(model.score_items(judged_on))
-    runs = _Runs(plan, learner, lists, dev, judged_on, model.absent, judge)
+    runs = _Runs(plan, learner, lists, dev, judged_on, extras, model.absent, judge)
     names, sizes = [name for name, _ in chosen], [len(columns) for _, columns in chosen]
     ablated = compared(judge, names, sizes, whole, runs.all_statistics(chosen), drawn)
     basis = Basis(judge, corpus_value(judge, whole), judged_on.n_items, drawn)
@@ -91,6 +94,7 @@ class _Runs:
     lists: CandidateLists
     dev: CandidateLists | None
     test: CandidateLists
+    extras: Extras
     absent: float
     judge: ReportJudge
 
@@ -111,7 +115,9 @@ class _Runs:
         kept = np.ones(self.lists.n_features, dtype=bool)
         kept[columns] = False
         dev = None if self.dev is None else self._without(self.dev, kept, 0.0)
-        model = fit_by(self.plan, self.learner, self._only(self.lists, kept), dev).model
+        bare = self.extras.unlabelled
+        extras = NO_EXTRAS if bare is None else Extras(self._without(bare, kept, 0.0))
+        model = fit_by(self.plan, self.learner, self._only(self.lists, kept), dev, extras).model
         return self.judge.per_list(model.score_items(self._without(self.test, kept, self.absent)))
 
     def _without(self, lists: CandidateLists, kept: np.ndarray, fill: float) -> CandidateLists:
@@ -159,6 +165,7 @@ def ablation_files(
             dev=inputs.dev,
             test=compared,
             plan=inputs.plan,
+            extras=inputs.extras,
             groups=groups,
             **options,
         )

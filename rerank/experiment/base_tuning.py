@@ -168,7 +168,7 @@ class BaseTuning:
         trial = Trial(with_rounds(learner, kept), prepared.setup)
         chosen = folds_of(prepared.source, self.folds, seed_of(learner))
         column = prepared.base_column
-        found = out_of_fold(prepared.source, chosen, [trial], column)[0]
+        found = out_of_fold(prepared.source, chosen, [trial], column, prepared.extras)[0]
         zero = base_weight(model, column) == 0
         return change_on_folds(prepared.train, found, 0, additive=zero)
 

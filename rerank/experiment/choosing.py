@@ -21,6 +21,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.scaling import AUTO, SCALINGS
 from rerank.errors import ConfigError, FitError
 from rerank.experiment.base_tuning import BaseTuning, Change, change_on_folds, seed_of, with_rounds
+from rerank.experiment.extras import NO_EXTRAS, Extras
 from rerank.experiment.fitting import final_scores
 from rerank.experiment.out_of_fold import OutOfFold, Trial, folds_of, out_of_fold
 from rerank.experiment.preparing import (
@@ -132,6 +133,7 @@ def choose(
     lists: CandidateLists,
     dev: CandidateLists | None,
     tuning: BaseTuning,
+    extras: Extras = NO_EXTRAS,
 ) -> Chosen:
     """Return the best cell by the metric; on ties the first cell and its first round win.
 
@@ -145,6 +147,8 @@ def choose(
         Training and development lists, which have the same columns.
     tuning
         If it tunes the base score's weight on the same lists, cells are compared after it.
+    extras
+        What else learners get, with the same columns.
 
     Raises
     ------
@@ -153,12 +157,12 @@ def choose(
     """
     trials = [_trial(choosing, learner, setup, settings, lists) for settings in choosing.cells()]
     if choosing.on == "folds":
-        found = _on_folds(trials, lists, tuning, seed_of(learner))
+        found = _on_folds(trials, lists, extras, tuning, seed_of(learner))
         part = lists
     else:
         if dev is None:
             raise ConfigError("choose=dev compares on development lists: give some (--dev, dev=)")
-        found = _on_dev(trials, lists, dev, tuning)
+        found = _on_dev(trials, lists, dev, extras, tuning)
         part = dev
     assert setup.metric is not None  # check() refuses
     judge = setup.metric.prepare(part)
@@ -231,7 +235,9 @@ class _Outcome:
         return CellRecord(settings=settings, value=self.value, rounds=self.rounds, factor=factor, added=added)
 
 
-def _on_folds(trials: list[Trial], lists: CandidateLists, tuning: BaseTuning, seed: int) -> list[_Outcome]:
+def _on_folds(
+    trials: list[Trial], lists: CandidateLists, extras: Extras, tuning: BaseTuning, seed: int
+) -> list[_Outcome]:
     """Every trial on pooled out-of-fold scores; as many at once as keep all workers busy."""
     found: list[_Outcome] = []
     metric = trials[0].setup.metric
@@ -242,7 +248,7 @@ def _on_folds(trials: list[Trial], lists: CandidateLists, tuning: BaseTuning, se
     at_once = -(-parallel.jobs() // tuning.folds)
     with progress("cells of the grid", len(trials)) as advance:
         for first in range(0, len(trials), at_once):
-            for pooled in out_of_fold(lists, chosen, trials[first : first + at_once], column):
+            for pooled in out_of_fold(lists, chosen, trials[first : first + at_once], column, extras):
                 found.append(_best_round(whole, pooled, tuning.on == "folds"))
                 advance()
     return found
@@ -262,7 +268,7 @@ def _best_round(whole: Part, pooled: OutOfFold, tune: bool) -> _Outcome:
 
 
 def _on_dev(
-    trials: list[Trial], lists: CandidateLists, dev: CandidateLists, tuning: BaseTuning
+    trials: list[Trial], lists: CandidateLists, dev: CandidateLists, extras: Extras, tuning: BaseTuning
 ) -> list[_Outcome]:
     """Every trial, fitted to all lists, on the dev lists; lists are prepared once for each setup."""
     found: list[_Outcome] = []
@@ -271,7 +277,7 @@ def _on_dev(
             trials, lambda trial: (trial.setup.scaling, trial.setup.base_scale)
         ):
             some = list(group)
-            prepared = prepared_by(some[0].setup, lists, dev)
+            prepared = prepared_by(some[0].setup, lists, dev, extras)
             tasks = [(prepared, one, tuning) for one in some]
             found += parallel.each(_fitted_on_dev, tasks, threads=True, anywhere=True)
             advance(len(some))

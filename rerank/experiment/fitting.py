@@ -7,6 +7,7 @@ from typing import Literal
 from rerank.data.judge import SelectingJudge
 from rerank.data.leads import checked_margin, first_best_items
 from rerank.data.lists import CandidateLists
+from rerank.data.overlap import sketch
 from rerank.data.types import Floats
 from rerank.errors import ConfigError
 from rerank.evaluation.gains import Use, gain
@@ -16,7 +17,7 @@ from rerank.learners.base import Learner
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
 from rerank.models.keep_margin import margin_effect, tune_margin
-from rerank.models.training import Training
+from rerank.models.training import Training, UnlabelledRecord
 from rerank.transductive.adapting import AdaptingModel
 
 Margin = float | Literal["auto"] | None
@@ -69,6 +70,14 @@ def _record(model: Model, prepared: Prepared, learner: Learner) -> None:
     training.data = training.data.model_copy(update=known | {"features": source.selection or None})
     if prepared.train.judge is not None:
         training.rounds = training.rounds.model_copy(update={"metric": prepared.train.judge.name})
+    bare = prepared.extras.unlabelled
+    if bare is not None:
+        training.unlabelled = UnlabelledRecord(
+            fingerprint=bare.fingerprint(),
+            sketch=sketch(bare, poor=True),
+            lists=bare.n_lists,
+            items=bare.n_items,
+        )
 
 
 def _check_margin(keep_margin: float | Literal["auto"], train: Part, dev: Part | None) -> None:

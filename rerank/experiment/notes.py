@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rerank.data.lists import CandidateLists
-from rerank.data.overlap import overlap, shared_lists, sketch
+from rerank.data.overlap import overlap, shared_lists, sketch, strangers
 from rerank.data.types import Floats
 from rerank.errors import DataNote
 from rerank.evaluation.evaluate import Evaluation
 from rerank.metrics.base import parse
+from rerank.models.base import Model
 from rerank.report.contents import doubled_ids
 from rerank.text import count
 
@@ -111,6 +112,15 @@ def note_trained_on(known: str, names: Sequence[str], lists: CandidateLists, wha
     if share:
         note(f"{lists.source}: {share:.0%} of the lists have the features of {what}")
     return share > 0
+
+
+def note_strangers(model: Model, lists: CandidateLists) -> None:
+    """Warn if a model was fitted for unlabelled lists, and some of ``lists`` are not among them."""
+    record = model.training.unlabelled
+    share = 0.0 if record is None else strangers(record.sketch, model.feature_names, lists)
+    if share:
+        whose = f"the unlabelled lists that this model of {model.training.learner} was fitted for"
+        note(f"{lists.source}: {max(share, 0.01):.0%} of the lists are not among {whose}")
 
 
 def note_shared(known: CandidateLists, lists: CandidateLists, what: str) -> None:

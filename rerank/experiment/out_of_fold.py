@@ -17,6 +17,7 @@ from rerank.data.folds import Fold, folds
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import copy_groups
 from rerank.data.types import Floats, Index
+from rerank.experiment.extras import NO_EXTRAS, Extras
 from rerank.experiment.preparing import Setup, prepared_by
 from rerank.learners.base import Learner
 from rerank.models.base import Model
@@ -86,7 +87,11 @@ def folds_of(lists: CandidateLists, k: int, seed: int) -> Folds:
 
 
 def out_of_fold(
-    lists: CandidateLists, chosen: Folds, trials: list[Trial], column: int | None
+    lists: CandidateLists,
+    chosen: Folds,
+    trials: list[Trial],
+    column: int | None,
+    extras: Extras = NO_EXTRAS,
 ) -> list[OutOfFold]:
     """Return the out-of-fold scores of each trial.
 
@@ -100,13 +105,16 @@ def out_of_fold(
         What is fitted.
     column
         The feature that is the base score; None: the base scores have a weight of their own.
+    extras
+        What else learners get. If there are unlabelled lists, those of a fold are the lists that it leaves
+        out: its model is one for them, as the model of all training lists is one for ``extras.unlabelled``.
 
     Raises
     ------
     RerankError
         As ``prepared_by`` and ``Learner.fit`` of a fold's lists.
     """
-    tasks = [(lists, fold, trial, column) for trial in trials for fold in chosen]
+    tasks = [(lists, fold, trial, column, extras) for trial in trials for fold in chosen]
     at_once = 0 if parallel.remote() else min(parallel.jobs(), len(tasks))
     need = at_once * sum(array.nbytes for array in lists.features.arrays().values() if array is not None)
     memory.require(need, f"the lists of {at_once} folds at once", "fewer workers need less (--jobs)")
@@ -117,12 +125,15 @@ def out_of_fold(
     return [_pooled(lists, chosen, parts[i * k : (i + 1) * k]) for i in range(len(trials))]
 
 
-def _fitted_part(lists: CandidateLists, fold: Fold, trial: Trial, column: int | None) -> _Part:
+def _fitted_part(
+    lists: CandidateLists, fold: Fold, trial: Trial, column: int | None, extras: Extras
+) -> _Part:
     """Fit a trial to one fold's training lists and score its test lists."""
     learner, setup = trial.learner, trial.setup
     if not learner.needs_judge:
         setup = replace(setup, metric=None)
-    prepared = prepared_by(setup, lists.subset(fold.train), lists.subset(fold.test))
+    own = extras.of_fold(lists, fold)
+    prepared = prepared_by(setup, lists.subset(fold.train), lists.subset(fold.test), own)
     test = prepared.dev
     assert test is not None  # the test lists
     part = _Part(base=base_values(test.lists, column))

@@ -14,6 +14,7 @@ from rerank.data.scaling import AUTO
 from rerank.errors import ConfigError
 from rerank.experiment.base_tuning import FOLDS, BaseTuning, TuneOn
 from rerank.experiment.choosing import ChooseOn, Choosing, choose
+from rerank.experiment.extras import NO_EXTRAS, Extras
 from rerank.experiment.fitting import Margin, fit_prepared, note_choice_on_dev
 from rerank.experiment.preparing import Setup, check_scaling, of_all_columns, prepare, scaling_for
 from rerank.experiment.seeds import Runs, fit_seeds
@@ -104,19 +105,27 @@ class Fitted:
     runs: Runs | None = None
 
 
-def fit_by(plan: Plan, learner: Learner, lists: CandidateLists, dev: CandidateLists | None = None) -> Fitted:
+def fit_by(
+    plan: Plan,
+    learner: Learner,
+    lists: CandidateLists,
+    dev: CandidateLists | None = None,
+    extras: Extras = NO_EXTRAS,
+) -> Fitted:
     """Fit a learner by a plan.
 
     Parameters
     ----------
     plan, learner : what is done.
     lists, dev : training and development lists.
+    extras : what else the learner gets.
 
     Raises
     ------
     RerankError
         ConfigError, DataError or FitError.
     """
+    learner.check_unlabelled(extras.unlabelled is not None)
     setup, tuning = plan.check(learner), plan.tuning()
     if learner.reads_classes and setup.metric is not None:
         setup = replace(setup, metric=watched_classes(setup.metric, learner, lists, dev))
@@ -126,13 +135,14 @@ def fit_by(plan: Plan, learner: Learner, lists: CandidateLists, dev: CandidateLi
             dev = aligned(dev, lists.names(), "the training lists", selection=lists.selection)
         if plan.initial is not None:
             setup = replace(setup, initial=of_all_columns(plan.initial, lists))
-        chosen = choose(plan.choosing(), learner, setup, lists, dev, tuning)
+        extras = extras.aligned(lists)
+        chosen = choose(plan.choosing(), learner, setup, lists, dev, tuning, extras)
         learner, setup = chosen.learner, chosen.setup
         if plan.seeds == 1:
             tuning = replace(tuning, known=chosen.change)
     scaling = scaling_for(learner, setup.scaling, lists)
     check_scaling(learner, scaling, lists)
-    prepared = prepare(lists, dev, setup.metric, scaling, setup.initial, setup.base_scale)
+    prepared = prepare(lists, dev, setup.metric, scaling, setup.initial, setup.base_scale, extras)
     runs = None
     if plan.seeds > 1:
         runs = fit_seeds(prepared, learner, plan.seeds, plan.keep_margin, tuning)

@@ -14,7 +14,7 @@ from rerank.data.pairs import PairRelation
 from rerank.data.types import Floats
 from rerank.errors import ConfigError
 from rerank.experiment.derive import with_quantised
-from rerank.experiment.notes import note_trained_on
+from rerank.experiment.notes import note_strangers, note_trained_on
 from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.sources import Data, inputs_of, read_lists
 from rerank.files import write_lines
@@ -130,6 +130,7 @@ def predict_file(
     lists = read_lists(data, reading)
     known = scorer.training.data.sketch or ""
     note_trained_on(known, scorer.feature_names, lists, "lists that the model was trained on")
+    note_strangers(scorer, lists)
     adaptation = None
     if isinstance(scorer, AdaptingModel):
         by: By = "histogram" if cache_by == "histogram" else "list-kernel"

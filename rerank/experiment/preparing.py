@@ -19,6 +19,7 @@ from rerank.data.ranges import uneven_columns
 from rerank.data.scaling import AUTO, Scaling, fit_scaling
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataNote
+from rerank.experiment.extras import NO_EXTRAS, Extras
 from rerank.learners.base import Learner, Observer, Watched
 from rerank.metrics.base import parse
 from rerank.models.base import Model, multiplied
@@ -64,7 +65,11 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What one or several learners are fitted to; ``source`` are the training lists as given."""
+    """What one or several learners are fitted to; ``source`` are the training lists as given.
+
+    ``unlabelled`` are the lists to be ranked as learners see them, without labels; ``extras`` has them as
+    given.
+    """
 
     source: CandidateLists
     setup: Setup
@@ -73,13 +78,21 @@ class Prepared:
     scaling: Scaling | None
     scaled_base: ScaledColumn | None = None
     initial: Floats | None = None
+    extras: Extras = NO_EXTRAS
+    unlabelled: CandidateLists | None = None
 
     def learn(self, learner: Learner, dev: Watched | None = None, observer: Observer | None = None) -> Model:
         """Return the learner's model of the training lists, which scores lists without the base scale."""
         train, base = self.train, self.scaled_base
         _check_base_scale(learner, base)
-        judge, initial = train.judge, self.initial
-        model = learner.fit(train.learnt, judge=judge, dev=dev, initial=initial, observer=observer)
+        model = learner.fit(
+            train.learnt,
+            judge=train.judge,
+            dev=dev,
+            initial=self.initial,
+            observer=observer,
+            unlabelled=self.unlabelled,
+        )
         model.scaling = self.scaling
         if base is not None:
             model.multiply_weight(base.index, base.factor)
@@ -177,6 +190,7 @@ def prepare(
     scaling: str,
     initial: NamedWeights | None = None,
     base_scale: BaseScale = 1.0,
+    extras: Extras = NO_EXTRAS,
 ) -> Prepared:
     """Fit the scaling, align the columns of the dev lists and the initial weights, prepare the judges.
 
@@ -187,6 +201,7 @@ def prepare(
     scaling : a name of ``rerank list scalings`` except auto, see ``scaling_for``.
     initial : weights of the raw features to start from.
     base_scale : what the feature that is the base score is multiplied by; see ``Setup``.
+    extras : what else learners get.
 
     Raises
     ------
@@ -206,13 +221,15 @@ def prepare(
         dev = aligned(dev, lists.names(), "the training lists", selection=lists.selection)
     if initial is not None:
         initial = of_all_columns(initial, lists)
-    return prepared_by(Setup(chosen, scaling, base_scale, initial), lists, dev)
+    return prepared_by(Setup(chosen, scaling, base_scale, initial), lists, dev, extras.aligned(lists))
 
 
-def prepared_by(setup: Setup, lists: CandidateLists, dev: CandidateLists | None = None) -> Prepared:
+def prepared_by(
+    setup: Setup, lists: CandidateLists, dev: CandidateLists | None = None, extras: Extras = NO_EXTRAS
+) -> Prepared:
     """Return lists prepared by a setup, whatever is fitted to them from ``lists`` alone, without notes.
 
-    ``dev`` must have the columns of ``lists``; errors are those of ``prepare``.
+    ``dev`` and ``extras`` must have the columns of ``lists``; errors are those of ``prepare``.
     """
     fitted = None if setup.scaling == "none" else fit_scaling(setup.scaling, lists)
     ready = lists if fitted is None else fitted.apply(lists)
@@ -222,18 +239,25 @@ def prepared_by(setup: Setup, lists: CandidateLists, dev: CandidateLists | None 
         factor = balancing_scale(ready, column) if setup.base_scale == "auto" else setup.base_scale
         base = ScaledColumn(column, float(factor))
 
+    def scaled(some: CandidateLists) -> CandidateLists:
+        return some if fitted is None else fitted.apply(some)
+
+    def multiplied_in(some: CandidateLists) -> CandidateLists:
+        return some if base is None else base.apply(some)
+
     def part(name: str, some: CandidateLists) -> Part:
         judge = None if setup.metric is None else setup.metric.prepare(some)
-        return Part(name, some, judge, some if base is None else base.apply(some))
+        return Part(name, some, judge, multiplied_in(some))
 
-    watched = None
-    if dev is not None:
-        watched = part("dev", dev if fitted is None else fitted.apply(dev))
+    watched = None if dev is None else part("dev", scaled(dev))
+    given_bare = extras.unlabelled
+    unlabelled = None if given_bare is None else multiplied_in(scaled(given_bare))
     given = setup.initial
     start = None if given is None else for_scaled(given, fitted)
     if start is not None and base is not None:
         start = multiplied(start, base.index, 1.0 / base.factor)
-    return Prepared(lists, setup, part("train", ready), watched, fitted, base, start)
+    train = part("train", ready)
+    return Prepared(lists, setup, train, watched, fitted, base, start, extras, unlabelled)
 
 
 def _check_base_scale(learner: Learner, base: ScaledColumn | None) -> None:

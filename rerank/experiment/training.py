@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rerank.config import TrainConfig, learner_settings
+from rerank.data.bare import stripped
 from rerank.data.base_scale import BaseScale
 from rerank.data.joining import joined
 from rerank.data.labels import Quantiser, parse_quantiser
@@ -20,6 +21,7 @@ from rerank.errors import ConfigError, DataNote
 from rerank.experiment.base_tuning import TuneOn
 from rerank.experiment.choosing import ChooseOn
 from rerank.experiment.derive import labelled, with_quantised
+from rerank.experiment.extras import NO_EXTRAS, Extras
 from rerank.experiment.fitting import Margin
 from rerank.experiment.notes import note_shared
 from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
@@ -74,7 +76,14 @@ def make_learner(name: str, settings: Mapping[str, Any], where: str | None = Non
     return LEARNERS.get(name).checked(settings, where or f"learner {name}")
 
 
-def fit(learner: Learner, lists: CandidateLists, *, dev: CandidateLists | None = None, **plan: Any) -> Model:
+def fit(
+    learner: Learner,
+    lists: CandidateLists,
+    *,
+    dev: CandidateLists | None = None,
+    unlabelled: CandidateLists | None = None,
+    **plan: Any,
+) -> Model:
     """Return a model of a learner as ``make_learner`` returns it.
 
     Parameters
@@ -82,6 +91,7 @@ def fit(learner: Learner, lists: CandidateLists, *, dev: CandidateLists | None =
     learner : what is fitted.
     lists : training lists.
     dev : development lists, which need a metric.
+    unlabelled : the lists to be ranked, for learners that learn from them without labels.
     plan : the fields of ``rerank.experiment.Plan``, such as metric="BLEU".
 
     Raises
@@ -89,7 +99,7 @@ def fit(learner: Learner, lists: CandidateLists, *, dev: CandidateLists | None =
     RerankError
         ConfigError, DataError or FitError.
     """
-    return fit_by(Plan(**plan), learner, lists, dev).model
+    return fit_by(Plan(**plan), learner, lists, dev, Extras(unlabelled)).model
 
 
 def train(
@@ -104,6 +114,7 @@ def train(
     choose: ChooseOn = "none",
     grid: Mapping[str, Any] | None = None,
     folds: int | None = None,
+    unlabelled: CandidateLists | None = None,
     **settings: Any,
 ) -> Model:
     """Train a model on lists with labels.
@@ -123,6 +134,7 @@ def train(
     choose : choose settings, and the number of rounds, on "dev" or on out-of-fold scores ("folds").
     grid : the values of each setting to choose from, such as ``{"tau": [0.1, 1], "base_scale": [1, 3]}``.
     folds : parts of the training lists for out-of-fold scores; None = 5.
+    unlabelled : the lists to be ranked, for learners that learn from them; labels are not read.
     settings : the learner's own settings.
 
     Returns
@@ -154,7 +166,7 @@ def train(
         grid=grid or {},
         folds=folds,
     )
-    return fit_by(plan, made, lists, dev).model
+    return fit_by(plan, made, lists, dev, Extras(unlabelled)).model
 
 
 def learner_of(config: TrainConfig) -> Learner:
@@ -193,6 +205,7 @@ class TrainInputs:
     lists: CandidateLists
     dev: CandidateLists | None
     quantiser: Quantiser | None
+    extras: Extras = NO_EXTRAS
 
 
 def inputs_of_training(
@@ -207,6 +220,7 @@ def inputs_of_training(
     """
     learner = learner_of(config)
     check_config(config, learner)
+    learner.check_unlabelled(bool(config.data.unlabelled))
     check_inputs(config.data.files())
     if learner.reads_classes:
         config = config.model_copy(update={"data": config.data.model_copy(update={"classes": True})})
@@ -222,12 +236,21 @@ def inputs_of_training(
     if not _note_same_file(data) and dev is not None:
         note_shared(lists, dev, "training lists")
     initial = None if data.initial_file is None else load_weights(data.initial_file)
-    return TrainInputs(learner, plan_of(config, initial), lists, dev, quantiser)
+    return TrainInputs(learner, plan_of(config, initial), lists, dev, quantiser, _extras(data, lists))
+
+
+def _extras(data: DataSection, lists: CandidateLists) -> Extras:
+    """What learners get besides the training lists, read as these are."""
+    if not data.unlabelled:
+        return NO_EXTRAS
+    found = selected(load_part(data, "unlabelled"), data.features, lenient=True)
+    note_shared(lists, found, "training lists")
+    return Extras(found)
 
 
 def fit_inputs(inputs: TrainInputs) -> Fitted:
     """Fit what a configuration trains; errors are those of ``fit_by``."""
-    fitted = fit_by(inputs.plan, inputs.learner, inputs.lists, inputs.dev)
+    fitted = fit_by(inputs.plan, inputs.learner, inputs.lists, inputs.dev, inputs.extras)
     if inputs.quantiser is not None:
         for one in (fitted.model,) if fitted.runs is None else fitted.runs.models.values():
             one.training.data = one.training.data.model_copy(update={"quantise": str(inputs.quantiser)})
@@ -347,6 +370,8 @@ def check_config(config: TrainConfig, learner: Learner) -> None:
     refuse_with_classes(learner, [f"data.{name}" for name in own])
     if data.init is not None and not learner.accepts_initial:
         raise ConfigError(f"learner {learner.name} accepts no initial weights (--init, data.init)")
+    if data.unlabelled:
+        learner.check_unlabelled(True)
     if data.label is not None:
         parse(data.label)
     plan_of(config).check(learner)
@@ -365,6 +390,8 @@ def load_part(data: DataSection, part: Part) -> CandidateLists:
     """Return the lists of one part with all features and labels, those of several files joined."""
     reading = data.reading(part).model_copy(update={"features": ()})
     lists = joined([load(path, options=reading) for path in getattr(data, part)])
+    if part == "unlabelled":
+        return stripped(lists, labels=False)
     bare = lists.labels is None and not lists.references and not lists.counts
     if data.refs and bare and lists.texts is not None:  # or the metric would ask for --refs, which is given
         raise ConfigError(f"{lists.source}: no references of the dev lists; give them with --dev-refs FILE")

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from rerank import memory
+from rerank.data.bare import stripped
 from rerank.data.columns.class_sets import HOW_READ
 from rerank.data.judge import Judge, SelectingJudge
 from rerank.data.lists import CandidateLists
@@ -38,6 +39,7 @@ class FitInputs:
     pair_weights: Floats | None = None
     initial: Floats | None = None
     observer: Observer | None = None
+    unlabelled: CandidateLists | None = None
 
 
 class Learner(Settings):
@@ -72,6 +74,9 @@ class Learner(Settings):
         Features may be NaN.
     accepts_list_weights, accepts_pair_weights
         It can weight lists or pairs.
+    accepts_unlabelled, needs_unlabelled
+        It can learn from lists without labels, those that are to be ranked, or cannot do without them. The
+        second implies the first.
     accepts_initial
         It can start from given weights.
     extra
@@ -92,6 +97,8 @@ class Learner(Settings):
     accepts_nan: ClassVar[bool] = False
     accepts_list_weights: ClassVar[bool] = False
     accepts_pair_weights: ClassVar[bool] = False
+    accepts_unlabelled: ClassVar[bool] = False
+    needs_unlabelled: ClassVar[bool] = False
     accepts_initial: ClassVar[bool] = False
     extra: ClassVar[str] = ""
 
@@ -105,6 +112,7 @@ class Learner(Settings):
         pair_weights: Floats | None = None,
         initial: Floats | None = None,
         observer: Observer | None = None,
+        unlabelled: CandidateLists | None = None,
     ) -> Model:
         """Return a model of ``lists``.
 
@@ -123,6 +131,9 @@ class Learner(Settings):
         observer
             Lists with the columns of ``lists``, and a function that gets the state after each round and its
             scores of them. Learners without rounds do not call it.
+        unlabelled
+            The lists to be ranked, with the columns of ``lists``. The learner sees their features, base
+            scores and ids alone.
 
         Raises
         ------
@@ -133,12 +144,22 @@ class Learner(Settings):
         memory.require(
             _COLUMN_BYTES * n, f"the names and weights of {n:,} features", "fewer features need less"
         )
-        inputs = FitInputs(judge, dev, list_weights, pair_weights, initial, observer)
+        bare = None if unlabelled is None else stripped(unlabelled, labels=False)
+        inputs = FitInputs(judge, dev, list_weights, pair_weights, initial, observer, bare)
         self._check(lists, inputs)
         model = self._fit(lists, inputs)
         if model.initial is None:
             model.initial = initial
         return model
+
+    @classmethod
+    def check_unlabelled(cls, given: bool) -> None:
+        """Raise FitError if lists without labels are needed, or given to no use."""
+        if given and not (cls.accepts_unlabelled or cls.needs_unlabelled):
+            raise FitError(f"learner {cls.name} accepts no unlabelled lists (--unlabelled, unlabelled=)")
+        if cls.needs_unlabelled and not given:
+            needed = "the lists to be ranked, unlabelled; give them (--unlabelled FILE, unlabelled=)"
+            raise FitError(f"learner {cls.name} needs {needed}")
 
     @property
     def reads_classes(self) -> bool:
@@ -202,6 +223,7 @@ class Learner(Settings):
         ):
             if weights is not None and not accepted:
                 raise FitError(f"learner {self.name} accepts no {what}")
+        self.check_unlabelled(inputs.unlabelled is not None)
         if self.needs_features and lists.n_features == 0:
             raise FitError(f"{lists.source}: no features; learner {self.name} learns from features")
         self._check_judgements(lists)
@@ -210,12 +232,13 @@ class Learner(Settings):
             raise FitError(f"learner {self.name} needs {kind}; give one (--metric, metric=)")
         if self.needs_selecting and judge is not None and not isinstance(judge, SelectingJudge):
             raise FitError(f"learner {self.name} needs {kind}; {judge.name} judges rankings")
-        if lists.has_missing and not self.accepts_nan:
-            raise FitError(f"{lists.source}: missing (NaN) features; learner {self.name} accepts none")
-        if dev is not None and dev[0].n_features != lists.n_features:
-            raise FitError(
-                f"{dev[0].source}: {dev[0].n_features} features, but {lists.source} has {lists.n_features}"
-            )
+        for some in (lists, inputs.unlabelled):
+            if some is not None and some.has_missing and not self.accepts_nan:
+                raise FitError(f"{some.source}: missing (NaN) features; learner {self.name} accepts none")
+        for other in (None if dev is None else dev[0], inputs.unlabelled):
+            if other is not None and other.n_features != lists.n_features:
+                counts = f"{other.n_features} features, but {lists.source} has {lists.n_features}"
+                raise FitError(f"{other.source}: {counts}")
         keep = getattr(self, "keep", "last") if self.in_rounds else "last"
         if keep == "best" and dev is None:
             raise FitError(f"learner {self.name}: keep=best needs a development set and a metric")

@@ -47,6 +47,25 @@ class DataRecord(Record):
     features: str | None = None
 
 
+class UnlabelledRecord(Record):
+    """The unlabelled lists that a learner was given besides its training lists: those to be ranked.
+
+    Attributes
+    ----------
+    fingerprint
+        Hash of their features, with the columns of the training lists.
+    sketch
+        Hashes of single lists, by which other lists are recognised; see data.overlap.
+    lists, items
+        How many there were.
+    """
+
+    fingerprint: str
+    sketch: str
+    lists: int
+    items: int
+
+
 class FitRecord(Record):
     """A fit without rounds: the metric's name and its value on the training lists."""
 
@@ -327,7 +346,7 @@ AnyFit: TypeAlias = Annotated[
     Discriminator(_shape),
 ]
 # Fields that files have only if they are used.
-LATER = ("notes", "base_scale", "tune_base", "choice", "abstain")
+LATER = ("notes", "base_scale", "tune_base", "choice", "abstain", "unlabelled")
 _NoneIfEmpty = BeforeValidator(lambda value: None if value == {} else value)
 
 
@@ -338,10 +357,11 @@ class Training(Record):
     ----------
     learner, settings
         The learner's name and all its settings.
-    data, rounds, keep, gains, seeds, base_scale, tune_base, choice, abstain
+    data, rounds, keep, gains, seeds, base_scale, tune_base, choice, abstain, unlabelled
         See the records; ``keep`` is None without a keep margin that was judged on dev, ``seeds`` without
         runs over seeds, ``base_scale`` if it was 1, ``tune_base`` and ``choice`` if nothing was tuned or
-        chosen, ``abstain`` unless a transductive method abstains and had dev lists.
+        chosen, ``abstain`` unless a transductive method abstains and had dev lists, ``unlabelled`` unless the
+        learner had unlabelled lists.
     dev
         Always empty; files of version 0.1 have it.
     notes
@@ -363,6 +383,7 @@ class Training(Record):
     tune_base: TunedBaseRecord | None = None
     choice: ChoiceRecord | None = None
     abstain: AbstainRecord | None = None
+    unlabelled: UnlabelledRecord | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON; what is None is an empty object there."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import pydantic
 
+from rerank.data.bare import stripped
 from rerank.data.lists import CandidateLists
 from rerank.errors import FitError
 from rerank.learners.base import FitInputs, Learner, Watched
@@ -15,7 +16,6 @@ from rerank.models.base import Model
 from rerank.settings import setting, value_text
 from rerank.transductive.abstain import abstained, tuned_threshold
 from rerank.transductive.adapter import Adapted, Adapter
-from rerank.transductive.labelled import stripped
 from rerank.transductive.model import TransductiveModel
 
 __all__ = ["Adapted", "Adapter", "Transductive"]

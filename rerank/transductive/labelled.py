@@ -17,21 +17,8 @@ from rerank.errors import DataError
 _SOURCE = "labelled lists"
 
 
-def stripped(lists: CandidateLists, *, labels: bool) -> CandidateLists:
-    """Return lists with their features, base scores and ids alone, and if asked for with their labels."""
-    return CandidateLists(
-        lists.offsets,
-        lists.features,
-        labels=lists.labels if labels else None,
-        base_scores=lists.base_scores,
-        list_ids=lists.list_ids,
-        feature_names=lists.names(),
-        source=lists.source,
-    )
-
-
 def single(lists: CandidateLists, i: int, *, labels: bool) -> CandidateLists:
-    """Return list ``i`` alone, as ``stripped`` returns lists."""
+    """Return list ``i`` alone, as ``data.bare.stripped`` returns lists."""
     items = slice(int(lists.offsets[i]), int(lists.offsets[i + 1]))
 
     def part(values: AnyArray | None) -> AnyArray | None:

@@ -48,7 +48,7 @@ class TransductiveModel(AdaptingModel):
     Parameters
     ----------
     labelled
-        The labelled lists as ``labelled.stripped`` returns them, scaled.
+        The labelled lists as ``data.bare.stripped`` returns them, scaled.
     method
         What makes rankers, with its settings.
     unadapted

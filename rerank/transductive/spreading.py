@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 from rerank import parallel
+from rerank.data.bare import stripped
 from rerank.data.lists import CandidateLists
 from rerank.tasks import Note, hearing
 from rerank.transductive.adaptation import Adaptation, joined
 from rerank.transductive.adapting import Advance
 from rerank.transductive.cache.store import RankerCache
-from rerank.transductive.labelled import stripped
 
 _CHUNKS = 8  # of lists for each worker, so that none waits long for the last one
 

@@ -197,8 +197,8 @@ def test_nothing_of_a_folds_test_lists_reaches_its_model(monkeypatch):
     lists, seen = drawn(0), []
     real = module.prepared_by
 
-    def spy(setup, train, test=None):
-        prepared = real(setup, train, test)
+    def spy(setup, train, test, extras):
+        prepared = real(setup, train, test, extras)
         seen.append((prepared, train, test))
         return prepared
 

@@ -145,6 +145,8 @@ class ExperimentConfig(Settings):
             raise ValueError(f"baseline: found {baseline!r}, expected a row or first-best; {hint}")
         if not self.data.train:
             raise ValueError("data.train: found none, expected a file of training lists")
+        if self.data.unlabelled:
+            raise ValueError("data.unlabelled: not used by run: learners get the test lists of a fold")
         if "-" in self.data.files():
             raise ValueError("data: found -, expected files: standard input can be read only once")
         if self.drawn is None:
@@ -214,11 +216,21 @@ class ExperimentConfig(Settings):
             else self.data.training(fold)
         )
 
-    def stored(self, row: str, fold: str, train: tuple[str, ...], dev: tuple[str, ...]) -> DataSection:
-        """Return what a row is trained on if the parts are stores, which have the labels of all rows."""
+    def stored(
+        self, row: str, fold: str, train: tuple[str, ...], dev: tuple[str, ...], test: str
+    ) -> DataSection:
+        """Return what a row is trained on if the parts are stores, which have the labels of all rows.
+
+        A learner that needs the lists to be ranked gets the test lists, of which reading keeps no label.
+        """
         given, own = self.training(row, fold), self._own_data(row)
         changes = {key: getattr(given, key) for key in _DATA_OF_ROW if key != "label" or key in own}
-        return DataSection(train=train, dev=dev, **changes)
+        unlabelled = (test,) if self._kind(row).needs_unlabelled else ()
+        return DataSection(train=train, dev=dev, unlabelled=unlabelled, **changes)
+
+    def _kind(self, row: str) -> type[Learner]:
+        """The learner of a row."""
+        return LEARNERS.get(str((self.learners[row] or {}).get("name", row)))
 
     def _own_data(self, row: str) -> dict[str, Any]:
         """The section ``data`` of a row."""
@@ -274,14 +286,13 @@ class ExperimentConfig(Settings):
     def first_seed(self, row: str) -> int | None:
         """Return the seed of the first run of a row, None if its learner has none."""
         entry = self.learners[row] or {}
-        fields = LEARNERS.get(str(entry.get("name", row))).model_fields
-        return int(entry.get("seed", self.seed)) if "seed" in fields else None
+        return int(entry.get("seed", self.seed)) if "seed" in self._kind(row).model_fields else None
 
     def _values(self, row: str, data: DataSection) -> dict[str, Any]:
         """The values of a TrainConfig for a row."""
         entry = dict(self.learners[row] or {})
         parts = {key: entry.pop(key) for key in _OF_ROW if key in entry}
-        learner = LEARNERS.get(str(parts.get("name", row)))
+        learner = self._kind(row)
         if "features" in entry and "features" not in learner.model_fields:
             raise ConfigError("features: expected data: {features: ...}")
         own = _section(parts, "grid")

@@ -55,7 +55,7 @@ class Plan:
         train = tuple(folder.file(DATA, one.name) for one in stored.train)
         dev = () if stored.dev is None else (folder.file(DATA, stored.dev.name),)
         test = folder.file(DATA, stored.test.name)
-        data = self.config.stored(cell.row, cell.fold, train, dev)
+        data = self.config.stored(cell.row, cell.fold, train, dev, test)
         config = self.config.train_config(cell.row, data, seed_of(self.config, cell))
         names = {" + ".join(train): "train", **dict.fromkeys(train, "train"), test: "test"}
         files = {"train": stored.train[0].files, "test": stored.test.files}

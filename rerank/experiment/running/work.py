@@ -79,7 +79,11 @@ class Share:
 
 @dataclass(frozen=True)
 class TestLists:
-    """The test lists of a cell, which are opened only after its model is complete."""
+    """The test lists of a cell, which are opened only after its model is complete.
+
+    A learner that needs the lists to be ranked reads the same store before that, without labels, texts and
+    references (``load_part``).
+    """
 
     store: str
     metrics: tuple[str, ...]

@@ -8,6 +8,7 @@ from typing import Literal, Self
 import numpy as np
 import pydantic
 
+from rerank.data.bare import stripped
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import FitError
@@ -19,7 +20,6 @@ from rerank.transductive.base import Adapted, Adapter, Transductive
 from rerank.transductive.basis import Basis
 from rerank.transductive.generation.model import GeneratedModel, own_columns
 from rerank.transductive.generation.projection import KernelFeatures, Projection
-from rerank.transductive.labelled import stripped
 from rerank.transductive.model import TransductiveModel
 from rerank.transductive.space import Points
 

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from rerank import memory
+from rerank.data.bare import stripped
 from rerank.data.label_judge import filled_labels, label_judge
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
@@ -20,7 +21,7 @@ from rerank.models.linear import LinearModel, ThresholdModel
 from rerank.tasks import hearing
 from rerank.text import count
 from rerank.transductive.adapting import Advance
-from rerank.transductive.labelled import single, stripped
+from rerank.transductive.labelled import single
 from rerank.transductive.spreading import in_chunks
 
 Norm = Literal["l2", "l1", "none"]

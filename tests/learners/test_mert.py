@@ -209,6 +209,30 @@ def test_the_mean_of_the_best_restarts():
         fitted(lists, "WER", average=6)
 
 
+@pytest.mark.parametrize("metric", ["label@1", "WER", "BLEU(smooth=add-k)"])
+def test_a_single_list_ends_with_its_best_item_and_as_well_as_with_all_restarts(metric, monkeypatch):
+    ended = 0
+    for seed in range(20):
+        lists = drawn(seed, n_lists=1, n_features=2)
+        early = fitted(lists, metric, directions="both").training.rounds
+        with monkeypatch.context() as patched:
+            patched.setattr(LineProblem, "most", np.inf)
+            whole = fitted(lists, metric, directions="both").training.rounds
+        assert early.train == pytest.approx(whole.train, rel=1e-12, nan_ok=True)
+        ended += len(early.restarts) < len(whole.restarts) == 5
+        judge = parse(metric).prepare(lists)
+        best = judge.score_from_sums(judge.per_item)[np.argmax(judge.better * judge.item_values())]
+        if len(early.restarts) < 5:
+            assert early.train == pytest.approx(best, rel=1e-12)
+    assert ended >= 5
+
+
+def test_the_mean_of_restarts_on_a_single_list_needs_them_all():
+    lists = drawn(2, n_lists=1, n_features=2)
+    assert len(fitted(lists).training.rounds.restarts) == 1
+    assert len(fitted(lists, average=2).training.rounds.restarts) == 5
+
+
 def test_the_start_is_known_to_the_model():
     initial = np.array([1.0, 0.5, -0.5])
     np.testing.assert_array_equal(fitted(drawn(1), "WER", initial=initial).initial, initial)

@@ -6,6 +6,7 @@ it. No bit of a score changes, and steps of equal length are comparable in all d
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -63,6 +64,7 @@ class LineProblem:
         if live.all():
             items = slice(None)
         self.judge = judge
+        self.form = judge.sum_form
         self.source = lists.source
         self.constant: Floats = stats[starts[~live]].sum(axis=0)
         self.offsets = offsets_of(lists.lengths[live])
@@ -89,6 +91,14 @@ class LineProblem:
                 self._columns[j] = items, values / self.scale[j]
         return np.array(varying, dtype=np.int64)
 
+    @cached_property
+    def most(self) -> float:
+        """The metric of the best choice, negated if smaller is better; infinite for several lists."""
+        if len(self.offsets) != 2:
+            return np.inf
+        values = self.judge.better * np.asarray(self.judge.score_from_sums(self.stats + self.constant))
+        return float(np.fmax.reduce(values, initial=-np.inf))
+
     def along(self, feature: int) -> Rise:
         """Return the slopes of one feature, scaled."""
         if feature in self._rises:
@@ -114,6 +124,8 @@ class LineProblem:
 
 def _spread(rise: Rise, offsets: Index) -> float:
     """Root mean square, over the lists that differ, of half the range of their slopes."""
+    if len(rise.lists) == 1:
+        return float(rise.slopes[-1] / 2 - rise.slopes[0] / 2)
     ends = np.cumsum(np.diff(offsets)[rise.lists])
     starts = np.concatenate([[0], ends[:-1]])
     ranges = rise.slopes[ends - 1] / 2 - rise.slopes[starts] / 2
@@ -123,7 +135,7 @@ def _spread(rise: Rise, offsets: Index) -> float:
 
 def _power_near(value: float) -> float:
     """The power of two nearest to a positive number, within the range that divides without loss."""
-    return float(2.0 ** np.clip(np.round(np.log2(value)), -1000, 1000))
+    return float(2.0 ** min(max(round(float(np.log2(value))), -1000), 1000))
 
 
 def _alike(stats: Floats, list_index: Index) -> Ints:

@@ -48,10 +48,17 @@ class Climb:
         self._search = _mert.LineSearch(problem.offsets, problem.stats, problem.alike)
         self._chosen = np.empty(len(problem.offsets) - 1, dtype=np.int32)
         self._sums = np.empty(problem.stats.shape[1])
+        self._square: float | None = None  # the squared length of the weights
+
+    @property
+    def done(self) -> bool:
+        """Whether no step can gain, because the best item of the only list is chosen."""
+        return self.objective + self.min_gain >= self.problem.most
 
     def settle(self, weights: Floats) -> None:
         """Move to ``weights`` (n_features), which are kept unchanged; raises FitError if scores overflow."""
         self.weights = weights
+        self._square = None
         self._scores = self.problem.scores(weights)
         if not np.isfinite(self._scores).all():
             raise FitError(f"{self.problem.source}: the scores overflow; scale the features (--scaling)")
@@ -59,7 +66,7 @@ class Climb:
 
     def _judge(self, scores: Floats, weights: Floats) -> tuple[float, float]:
         """The metric and the objective of scores; stores their choice and its sums."""
-        p, form = self.problem, self.problem.judge.sum_form
+        p, form = self.problem, self.problem.form
         _mert.choose(scores, p.offsets, p.stats, self._chosen, self._sums)
         self._sums += p.constant
         if form is None:
@@ -82,16 +89,18 @@ class Climb:
         w, d, near = self.weights, direction, self.near
         return (self.l2, inner(w, w), inner(w, d), inner(d, d), inner(w, near), inner(d, near))
 
-    def step(self, direction: Floats, rise: Rise) -> bool:
+    def step(self, direction: Floats, rise: Rise, length: float | None = None) -> bool:
         """Move to the best point along ``direction`` (n_features) if it is better; return whether it was.
 
-        ``rise`` are the direction's slopes.
+        ``rise`` are the direction's slopes, ``length`` is its squared length if that is known.
         """
         self.searches += 1
         if len(rise.lists) == 0:
             return False
-        square = inner(self.weights, self.weights)
-        unit = (square / inner(direction, direction)) ** 0.5 if square > 0 else 1.0
+        if self._square is None:
+            self._square = inner(self.weights, self.weights)
+        length = inner(direction, direction) if length is None else length
+        unit = (self._square / length) ** 0.5 if self._square > 0 else 1.0
         self._search.gather(*rise, self._scores, self._chosen, self._sums, unit)
         found, lower, upper = self._best(direction, unit)
         least = self.objective + self.min_gain
@@ -99,7 +108,7 @@ class Climb:
 
     def _best(self, direction: Floats, unit: float) -> tuple[float, float, float]:
         """The best interval along the gathered direction: objective and ends."""
-        judge, form, penalty = self.problem.judge, self.problem.judge.sum_form, self._penalty(direction)
+        judge, form, penalty = self.problem.judge, self.problem.form, self._penalty(direction)
         if form is not None:
             return self._search.best(judge.better, form.number, *form.parameters, penalty)
         ends, sums = self._search.intervals()
@@ -117,6 +126,7 @@ class Climb:
             self._chosen, self._sums = before
             return False
         self.weights, self._scores, self.value, self.objective = weights, scores, value, objective
+        self._square = None
         self.steps += 1
         return True
 
@@ -125,11 +135,13 @@ class Climb:
 
         A pass tries the coordinates in random order, none twice without a step in between. If none gains,
         it tries ``random`` normally distributed directions. After each pass the scores are computed anew
-        from the weights.
+        from the weights. With a single list it ends when no item is better than the chosen one.
         """
         best, highest = self.weights, self.objective
         idle: set[int] = set()  # coordinates that were searched since the last step
         for _ in range(passes):
+            if self.done:
+                break
             steps = self.steps
             if coordinates:
                 self._along_coordinates(rng, idle)
@@ -149,8 +161,10 @@ class Climb:
         for j in rng.permutation(self.problem.varying).tolist():
             if j not in idle:
                 direction[j] = 1.0
-                if self.step(direction, self.problem.along(j)):
+                if self.step(direction, self.problem.along(j), 1.0):
                     idle.clear()
+                    if self.done:
+                        return
                 idle.add(j)
                 direction[j] = 0.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -132,18 +133,24 @@ class Mert(Learner):
         return model
 
     def _search(self, problem: LineProblem, initial: Floats) -> list[End]:
-        """Where the restarts end; the first one starts from the initial weights (scaled)."""
+        """Where the restarts end; the first one starts from the initial weights (scaled).
+
+        With a single list none is begun after one that chooses the best item.
+        """
         n = self.restarts + 1
         size = _RESTART_BYTES + 24 * len(initial)
         memory.require(n * size, f"{n:,} restarts", "fewer restarts need less (--set restarts)")
         starts, noises = np.random.SeedSequence(self.seed).spawn(2)
         near = unit_vector(initial)
-        tasks = []
-        for i, child in enumerate(starts.spawn(n)):
-            rng = np.random.default_rng(child)
-            start = initial if i == 0 else _noisy(near, _RESTART, problem, rng)
-            tasks.append((self, problem, near, start, rng))
-        ends = each(_climbed, tasks, threads=True)
+        tasks = self._tasks(problem, near, initial, starts)
+        if problem.most < np.inf and self.average == 1:
+            ends: list[End] = []
+            for task in tasks:
+                ends.append(_climbed(*task))
+                if ends[-1].objective >= problem.most:
+                    return ends
+        else:
+            ends = each(_climbed, tasks, threads=True)
         if self.perturbations:
             best = sorted(range(len(ends)), key=lambda i: -ends[i].objective)[:_PERTURBED]
             again = [
@@ -153,6 +160,15 @@ class Mert(Learner):
             for i, end in zip(best, each(_perturbed, again, threads=True), strict=True):
                 ends[i] = end
         return ends
+
+    def _tasks(
+        self, problem: LineProblem, near: Floats, initial: Floats, seeds: np.random.SeedSequence
+    ) -> Iterator[tuple[Mert, LineProblem, Floats, Floats, np.random.Generator]]:
+        """Yield what ``_climbed`` is given, for each restart."""
+        for i in range(self.restarts + 1):
+            rng = np.random.default_rng(seeds.spawn(1)[0])
+            start = initial if i == 0 else _noisy(near, _RESTART, problem, rng)
+            yield self, problem, near, start, rng
 
     def _mean(self, problem: LineProblem, near: Floats, ends: list[End]) -> End:
         """The mean of the weights of ``ends``, each scaled to length 1."""
@@ -191,6 +207,8 @@ def _perturbed(learner: Mert, problem: LineProblem, near: Floats, end: End, rng:
         learner._climb(climb, rng)
         if climb.objective > highest:
             best, highest = climb.weights, climb.objective
+        if highest >= problem.most:
+            break
     climb.settle(best)
     return _end(climb, end.start, end.begun)
 

@@ -25,6 +25,8 @@ from rerank.transductive.labelled import single
 from rerank.transductive.spreading import in_chunks
 
 Norm = Literal["l2", "l1", "none"]
+_ZERO = "weights are 0"
+_EXPECTED = ("", "no labels", "one item", "no pair", _ZERO)  # other reasons are those of the learner
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +58,8 @@ def list_rankers(
     A ranker is what ``base`` learns from the list alone, with the seed that it is given: other lists do not
     matter, nor does the number of workers. An unjudged item is treated as ``base`` treats it. A learner that
     needs a metric gets the label of the chosen item (label@1), because a metric of a corpus is not defined
-    for one list: the BLEU of a sentence is mostly 0. What ``base`` finds out about single lists is reported
-    once for all.
+    for one list: the BLEU of a sentence is mostly 0. Lists that ``base`` refuses, and what it warns of, are
+    reported once for all lists.
 
     Parameters
     ----------
@@ -88,13 +90,9 @@ def list_rankers(
     with hearing() as notes:
         given = base, stripped(lists, labels=True), normalise
         parts = list(in_chunks(_rankers_of, given, n, advance))
-    texts = list(dict.fromkeys(text for text, *_ in notes))
-    if texts:
-        others = "" if len(texts) == 1 else f" (and {count(len(texts) - 1, 'similar note')} of other lists)"
-        warnings.warn(f"rankers of single lists: {texts[0]}{others}", DataNote, stacklevel=2)
-    return Rankers(
-        np.concatenate([part.weights for part in parts]), tuple(r for part in parts for r in part.reasons)
-    )
+    reasons = tuple(reason for part in parts for reason in part.reasons)
+    _report(base, reasons, list(dict.fromkeys(text for text, *_ in notes)))
+    return Rankers(np.concatenate([part.weights for part in parts]), reasons)
 
 
 def ranker_of(base: Learner, one: CandidateLists, normalise: Norm) -> tuple[Floats, str]:
@@ -112,7 +110,7 @@ def ranker_of(base: Learner, one: CandidateLists, normalise: Norm) -> tuple[Floa
     except FitError as error:
         return none, str(error).removeprefix(f"{one.source}: ")
     weights = normalised(linear_weights(base, model), normalise)
-    return (weights, "") if weights.any() else (none, "weights are 0")
+    return (weights, "") if weights.any() else (none, _ZERO)
 
 
 def why_no_rankers(base: Learner) -> str:
@@ -159,6 +157,17 @@ def normalised(weights: Floats, how: Norm) -> Floats:
         return weights
     near_one = shrunk(weights)
     return unit_vector(weights) if how == "l2" else near_one / float(np.abs(near_one).sum())
+
+
+def _report(base: Learner, reasons: tuple[str, ...], notes: list[str]) -> None:
+    """Warn once of all lists that the learner refused, and of all that was noted while it was fitted."""
+    refused = [reason for reason in reasons if reason not in _EXPECTED]
+    if refused:
+        text = f"learner {base.name} cannot be fitted to {count(len(refused), 'list')} of {len(reasons):,}"
+        warnings.warn(f"{text}, which have no ranker: {refused[0]}", DataNote, stacklevel=3)
+    if notes:
+        others = "" if len(notes) == 1 else f" (and {count(len(notes) - 1, 'similar note')} of other lists)"
+        warnings.warn(f"rankers of single lists: {notes[0]}{others}", DataNote, stacklevel=3)
 
 
 def _without_pair(one: CandidateLists) -> str:

@@ -156,9 +156,12 @@ def test_notes_of_many_lists_are_one(jobs):
 def test_a_list_that_a_learner_cannot_learn_has_none():
     X = np.array([[1.0, 2.0], [2.0, 1.0], [1e200, 0.0], [0.0, 1e200]])
     lists = CandidateLists.from_arrays(X, [1, 0, 1, 0], group=[2, 2], source="set")
-    found = list_rankers(learner("ranksvm"), lists, "l2")
-    assert found.reasons[0] == ""
-    assert found.reasons[1] == "the loss overflows with C = 10; scale the features (--scaling)"
+    why = "the loss overflows with C = 10; scale the features (--scaling)"
+    with pytest.warns(DataNote) as notes:
+        found = list_rankers(learner("ranksvm"), lists, "l2")
+    assert found.reasons == ("", why)
+    refused = "learner ranksvm cannot be fitted to 1 list of 2, which have no ranker"
+    assert [str(note.message) for note in notes] == [f"{refused}: {why}"]
 
 
 def test_a_single_judged_item_makes_no_pair_with_unjudged_ones():

@@ -21,6 +21,7 @@ from rerank.similarity.neighbours import by_similarity, no_neighbours
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+_LEAST = 1e-280  # a similarity, such as that of far Gaussians, whose ratios to others do not underflow
 _BYTES_OF_A_PAIR = 20  # of a dense matrix and a sparse one
 _BYTES_OF_A_NEIGHBOUR = 80  # of heaps, and of sparse matrices with one or both directions of edges
 
@@ -46,9 +47,9 @@ def neighbour_graph(
 ) -> Graph:
     """Return the graph in which each list is joined to its nearest lists.
 
-    Two lists are joined if one is among the nearest lists of the other, and their similarity is above 0. Of
-    equally similar lists the first ones are the nearest. The work is shared by the threads of
-    ``rerank.parallel``, and the graph is the same for any number.
+    Two lists are joined if one is among the nearest lists of the other, and their similarity is above 0, or
+    above 1e-280 to be exact. Of equally similar lists the first ones are the nearest. The work is shared by
+    the threads of ``rerank.parallel``, and the graph is the same for any number.
 
     Parameters
     ----------
@@ -136,6 +137,7 @@ def _of_all(prepared: Prepared) -> csr_array:
 
     gram = filled(prepared, prepared)
     np.fill_diagonal(gram, 0.0)
+    gram[gram <= _LEAST] = 0.0
     bounds = offsets_of(np.count_nonzero(gram, axis=1))
     columns = np.empty(bounds[-1], dtype=np.int32)
     values = np.empty(bounds[-1])
@@ -159,7 +161,7 @@ def _of_nearest(prepared: Prepared, k: int) -> csr_array:
             _nearest.offer_pairs(rows, first, values, places)
 
     in_blocks(prepared, prepared, take)
-    found = places >= 0
+    found = values > _LEAST
     bounds = offsets_of(np.count_nonzero(found, axis=1))
     directed = csr_array((values[found], places[found], bounds), shape=(n, n))
     directed.sort_indices()

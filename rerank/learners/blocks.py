@@ -25,5 +25,7 @@ def list_blocks(offsets: Index, n_features: int) -> list[tuple[int, int]]:
     """
     n = int(offsets[-1])
     n_blocks = max(1, min(_BLOCKS, n // _ITEMS, _PER_ITEM * n // n_features))
+    if n_blocks == 1:
+        return [(0, len(offsets) - 1)]
     bounds = np.unique(np.searchsorted(offsets, np.linspace(0, n, n_blocks + 1)))
     return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))

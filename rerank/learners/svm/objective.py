@@ -120,7 +120,7 @@ class Objective:
         if not self.loss.explicit:
             return self._conjugate_gradients(-slope, scale)
         hessian = scale * self.loss.curvature()
-        hessian[np.diag_indices(len(slope))] += 1.0
+        hessian.reshape(-1)[:: len(slope) + 1] += 1.0
         step = np.empty(len(slope))
         _ranksvm.solve(hessian, -slope, step)
         return step

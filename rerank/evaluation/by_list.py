@@ -1,7 +1,8 @@
-"""Which lists a system gains on: by bins of another value of the lists, and the largest gains and losses."""
+"""Which lists a system gains on: by size, by bins of another value of the lists, and the largest ones."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,6 +45,34 @@ def gains(results: Results, metric: str, system: str, baseline: str) -> Floats:
     """
     difference = results.per_list(system, metric) - results.per_list(baseline, metric)
     return results.judge(metric).better * difference
+
+
+def limits_of(gains: Floats) -> tuple[float, float]:
+    """Return limits of small and of large gains, of any metric and unit.
+
+    A gain is large above the largest of ..., .1, .2, .5, 1, 2, 5, ... that a quarter of the gains that are
+    not 0 reaches. It is small up to a tenth of that.
+
+    Parameters
+    ----------
+    gains : float64 (n), of all lists and systems; NaN does not count.
+    """
+    sizes = np.abs(gains[np.isfinite(gains)])
+    sizes = sizes[sizes > TOLERANCE]
+    reached = float(np.quantile(sizes, 0.75)) if len(sizes) else 0.1
+    unit = 10.0 ** math.floor(math.log10(reached))
+    large = max(step * unit for step in (1, 2, 5) if step == 1 or step * unit <= reached + TOLERANCE)
+    return large / 10, large
+
+
+def by_size(gains: Floats, limits: tuple[float, float]) -> list[int]:
+    """Return how many lists have large, medium and small losses, no gain, small, medium and large gains.
+
+    A gain that is within TOLERANCE of a limit is not above it. Lists without a number are not counted.
+    """
+    known = gains[~np.isnan(gains)]
+    sizes = np.searchsorted([0.0, *limits], np.abs(known) - TOLERANCE, side="left")
+    return np.bincount(np.where(known < 0, 3 - sizes, 3 + sizes), minlength=7).tolist()
 
 
 def difficulty(results: Results, metric: str, systems: Sequence[str]) -> Floats:

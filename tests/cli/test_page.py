@@ -97,6 +97,7 @@ def test_report_writes_the_page_of_a_run(rerank, work):
         "Results",
         "Value by share of the training lists",
         "Differences by list",
+        "Lists by size of the difference",
         "Gain by length and difficulty",
         "Value by number of candidates",
         "Precision and recall",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference.everything import judged_lists
 
-from rerank.evaluation.by_list import binned, difficulty, extremes, gains
+from rerank.evaluation.by_list import binned, by_size, difficulty, extremes, gains, limits_of
 from rerank.evaluation.results import Results
 
 BOOTSTRAP = {"samples": 50, "level": 0.9, "seed": 3}
@@ -65,3 +65,41 @@ def test_a_smaller_value_is_a_gain_if_it_is_better():
     np.testing.assert_array_equal(gains(results, "WER", "a", "b"), -(wer[0] - wer[1]))
     np.testing.assert_array_equal(gains(results, "label@1", "a", "b"), label[0] - label[1])
     np.testing.assert_allclose(difficulty(results, "WER", ["a", "b"]), (wer[0] + wer[1]) / 2)
+
+
+@pytest.mark.parametrize(
+    ("amounts", "large"),
+    [
+        ([0.1, -0.2, 0.3, -0.4, 0.0, np.nan], 0.2),
+        ([0.4, np.inf, -np.inf], 0.2),
+        ([20.0, -30.0, 50.0, 50.0], 50.0),
+        ([-1.0] * 3 + [1e-12], 1.0),
+        ([1000.0], 1000.0),
+        ([0.01], 0.01),
+        ([3e-5, 4e-5], 2e-5),
+        ([0.0, np.nan, 1e-12], 0.1),
+        ([], 0.1),
+    ],
+)
+def test_limits_are_round_numbers_that_a_quarter_reaches(amounts, large):
+    found = limits_of(np.array(amounts))
+    assert found == pytest.approx((large / 10, large), rel=1e-12)
+
+
+def test_lists_by_size():
+    amounts = np.array(
+        [0.5, 0.2, 0.2 + 1e-13, 0.8 - 0.6, 0.02, 0.019, 0.0, 1e-13, -0.01, -0.02, -0.3, np.nan]
+    )
+    assert by_size(amounts, (0.02, 0.2)) == [1, 0, 2, 2, 2, 3, 1]
+    assert by_size(np.array([np.nan]), (0.01, 0.1)) == [0] * 7
+
+
+@given(st.lists(st.integers(-300, 300)))
+def test_sizes_hold_every_list_once(numbers):
+    amounts = np.array(numbers) / 100
+    limits = limits_of(amounts)
+    found = by_size(amounts, limits)
+    assert sum(found[:3]) == (amounts < 0).sum()
+    assert found[3] == (amounts == 0).sum()
+    assert 4 * (found[0] + found[6] + np.isclose(np.abs(amounts), limits[1]).sum()) >= (amounts != 0).sum()
+    assert by_size(-amounts, limits) == found[::-1]

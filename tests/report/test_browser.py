@@ -13,7 +13,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
-from small_pages import experiment, scored
+from small_pages import METRICS, experiment, scored
 
 from rerank.report.page import write_page
 
@@ -67,7 +67,8 @@ def browser(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
-    write_page(experiment(), str(folder / "whole.html"))
+    metrics = (*METRICS, "oracle2.WER", "oracle3.WER")
+    write_page(experiment(metrics=metrics), str(folder / "whole.html"))
     write_page(scored(3, ("WER",), baseline="0.scores"), str(folder / "scored.html"), all_pairs=True)
     return folder
 

@@ -23,6 +23,7 @@ SECTIONS = {
     "results": "Results",
     "share": "Value by share of the training lists",
     "differences": "Differences by list",
+    "sizes": "Lists by size of the difference",
     "groups": "Gain by length and difficulty",
     "depth": "Value by number of candidates",
     "recall": "Precision and recall",
@@ -45,8 +46,9 @@ def test_a_whole_experiment_has_every_section(whole):
     page = Page(whole)
     assert titles(page) == list(SECTIONS.values())
     assert [link for link in page.links if link.startswith("#set")] == [f"#set1-{name}" for name in SECTIONS]
-    # For each metric values, shares, two systems' differences, two gains and N; then recall, curves, weights.
-    assert len(page.figures()) == 3 * (1 + 1 + 2 + 2 + 1) + 1 + 3 + 3
+    # For each metric values, shares, two systems' differences, sizes, two gains and N; then recall, curves,
+    # weights.
+    assert len(page.figures()) == 3 * (1 + 1 + 2 + 1 + 2 + 1) + 1 + 3 + 3
 
 
 def test_it_needs_nothing_else_and_can_be_read_aloud(whole):
@@ -105,9 +107,9 @@ def test_the_same_results_give_the_same_bytes(tmp_path, whole):
         (lambda: scored(1, baseline="0.scores"), set(SECTIONS) - {"results", "depth", "recall"}),
         (
             lambda: experiment(("one",), n_folds=1, seeds=(None,), shares=(100,)),
-            {"share", "differences", "groups", "lists"},
+            {"share", "differences", "sizes", "groups", "lists"},
         ),
-        (lambda: experiment(baseline=None), {"differences", "groups", "lists"}),
+        (lambda: experiment(baseline=None), {"differences", "sizes", "groups", "lists"}),
     ],
 )
 def test_sections_without_content_are_left_out(results, absent):

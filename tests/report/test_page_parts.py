@@ -17,11 +17,13 @@ from rerank.evaluation.by_list import extremes, gains
 from rerank.evaluation.results import Outcome, Results
 from rerank.evaluation.summary import summarise
 from rerank.report.figures import svg_of
+from rerank.report.page.by_number import oracles_section
 from rerank.report.page.cards import lists_section
 from rerank.report.page.drawing import Pen
 from rerank.report.page.inline import GAIN, SERIES, SETTINGS, inlined
 from rerank.report.page.models import curves_section, weights_section
 from rerank.report.page.parts import Cell, ends, number
+from rerank.report.page.sizes import sizes_section
 from rerank.report.page.view import View
 
 
@@ -87,6 +89,59 @@ def models_of(curves, weights):
         for seed, (curve, weight) in enumerate(zip(curves, weights, strict=True))
     )
     return Results("models", (part,), {"a": {100: (outcomes,)}}, samples=5)
+
+
+def test_oracles_are_drawn_by_k():
+    found = experiment(shares=(100,), metrics=("oracle3.WER", "AP", "WER", "oracle2.label@1", "oracle2.WER"))
+    section = oracles_section(view(found))
+    (wer,) = section.figures
+    metrics = summarise(found).metrics
+    by_k = {1: metrics["WER"], 2: metrics["oracle2.WER"], 3: metrics["oracle3.WER"]}
+    (alt,) = Page(wer.svg).figures()
+    assert alt.startswith("WER (lower is better) by K, first candidates of a list: first-best ")
+    for row in found.systems:
+        values = [f"{of.rows[row][100].value:.2f} at K = {k}" for k, of in by_k.items()]
+        assert f"; {row} {', '.join(values)}" in alt
+    assert f"; oracle {', '.join(f'{by_k[1].info.oracle:.2f} at K = {k}' for k in by_k)}; " in alt
+    assert [key.look for key in wer.keys] == [-1, -2, -3, 0, 1, 2]
+    assert wer.title == "WER by K"
+
+
+@pytest.mark.parametrize("metrics", [("AP", "WER"), ("oracle2.WER", "AP"), ("oracle2.WER", "label@1")])
+def test_no_curve_has_one_oracle(metrics):
+    assert oracles_section(view(experiment(shares=(100,), metrics=metrics))) is None
+
+
+def test_oracles_without_their_metric_have_its_name():
+    names = ("oracle2.label@1", "oracle4.label@1")
+    (figure,) = oracles_section(view(experiment(shares=(100,), metrics=names))).figures
+    assert figure.title == "label@1 by K"
+    assert "perceptron" in Page(figure.svg).figures()[0]
+    assert "K = 1" not in Page(figure.svg).figures()[0]
+
+
+def test_lists_by_size_are_those_of_the_tests():
+    results = experiment(("base", "a", "b", "c", "d", "e"), shares=(100,), metrics=("AP", "WER"))
+    section = sizes_section(view(results))
+    for table, figure, found in zip(
+        section.tables, section.figures, summarise(results).metrics.values(), strict=True
+    ):
+        assert [row.name for row in table.rows] == ["a", "b", "c", "d", "e"]
+        assert len(table.heads) == 7
+        for row in table.rows:
+            counts = [int(cell.text) for cell in row.cells]
+            pair = found.against(row.name, "base")
+            assert (sum(counts[4:]), counts[3], sum(counts[:3])) == (pair.wins, pair.ties, pair.losses)
+        assert len(figure.keys) == 3
+        for key in figure.keys:
+            row = next(row for row in table.rows if row.name == key.name)
+            said = [
+                f"{cell.text} with {head.text}"
+                for head, cell in zip(table.heads, row.cells, strict=True)
+                if cell.text != "0"
+            ]
+            assert f" {key.name} {', '.join(said)}" in Page(figure.svg).figures()[0]
+    assert section.lead.endswith(" The 3 best of 5 systems are drawn.")
 
 
 def test_curves_end_with_the_rounds_that_every_model_has():

@@ -16,14 +16,16 @@ from rerank._version import __version__
 from rerank.errors import printable
 from rerank.evaluation.results import Results
 from rerank.evaluation.summary import summarise
+from rerank.report.page.by_number import oracles_section, shares_section
 from rerank.report.page.cards import lists_section
 from rerank.report.page.curves import depth_section, recall_section
 from rerank.report.page.drawing import Pen
 from rerank.report.page.gained import bins_section, differences_section
 from rerank.report.page.models import curves_section, weights_section
 from rerank.report.page.parts import Set
-from rerank.report.page.scores import results_section, shares_section
+from rerank.report.page.scores import results_section
 from rerank.report.page.several import sets_section
+from rerank.report.page.sizes import sizes_section
 from rerank.report.page.view import View, label
 from rerank.text import count
 
@@ -31,8 +33,10 @@ _SECTIONS = (
     results_section,
     shares_section,
     differences_section,
+    sizes_section,
     bins_section,
     depth_section,
+    oracles_section,
     recall_section,
     curves_section,
     weights_section,

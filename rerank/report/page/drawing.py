@@ -21,6 +21,7 @@ _WIDTH, _HEIGHT = 4.6, 3.0  # inches
 _ROW = 0.215  # inches of a row of a chart of intervals
 _LONGEST = 26  # characters of a name beside a row
 _MARKS = 40  # of a line
+_BAR = 4.0  # points, the width of a bar
 _BARS = 12  # points of a line whose intervals are bars; those of more are a band
 
 
@@ -38,6 +39,8 @@ class Series:
     low, high : float64 (n), optional
         Ends of the intervals.
     dashed : bool
+    bars : bool
+        Whether the points stand on bars from 0 instead of being joined; they are whole numbers.
     names : sequence of str
         What the points are called, by default their x.
     """
@@ -49,6 +52,7 @@ class Series:
     low: Floats | None = None
     high: Floats | None = None
     dashed: bool = False
+    bars: bool = False
     names: Sequence[str] = ()
 
 
@@ -114,6 +118,8 @@ class Pen:
             tips: dict[str, Sequence[str]] = {}
             for i, one in enumerate(series):
                 tips |= _draw_line(axes, i, one, number)
+            if any(one.bars for one in series):
+                axes.yaxis.get_major_locator().set_params(integer=True)
             if ticks is None:
                 axes.xaxis.get_major_locator().set_params(integer=True)
             else:
@@ -251,8 +257,11 @@ def _draw_line(axes: Any, i: int, one: Series, number: Callable[[float], str]) -
             axes.fill_between(one.x, one.low, one.high, color=colour, alpha=0.13, linewidth=0)
         else:
             axes.vlines(one.x[known], one.low[known], one.high[known], color=colour, linewidth=1.1)
-    dashes = _REFERENCES[one.look] if one.look < 0 else (0, (5, 2)) if one.dashed else "-"
-    axes.plot(one.x, one.y, color=colour, linewidth=1.5 if one.look >= 0 else 1.2, linestyle=dashes)
+    if one.bars:
+        axes.vlines(one.x, 0.0, one.y, color=colour, linewidth=_BAR)
+    else:
+        dashes = _REFERENCES[one.look] if one.look < 0 else (0, (5, 2)) if one.dashed else "-"
+        axes.plot(one.x, one.y, color=colour, linewidth=1.5 if one.look >= 0 else 1.2, linestyle=dashes)
     if len(known) == 0:
         return {}
     shown = known[np.unique(np.linspace(0, len(known) - 1, min(_MARKS, len(known))).astype(int))]

@@ -1,4 +1,4 @@
-"""Sections on single lists against the baseline: sorted differences, and gains by length and difficulty."""
+"""Sections on lists against the baseline: sorted differences, gains by length and difficulty."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rerank.evaluation.significance import TOLERANCE
 from rerank.evaluation.summary import MetricSummary
 from rerank.report.page.drawing import Series
 from rerank.report.page.parts import Figure, Section, ends, number
-from rerank.report.page.view import View, figure, label, typed
+from rerank.report.page.view import View, beside, figure, label, typed
 from rerank.text import count
 
 _BARS = 120  # lists of a figure
@@ -115,7 +115,7 @@ def _gain_by(
         )
         if len(bins) < 2:
             return None
-        x: Floats = np.arange(len(bins), dtype=np.float64) + 0.12 * (i - (len(view.compared) - 1) / 2)
+        x = beside(len(bins), i, len(view.compared), 0.12)
         low, high = np.array([one.ci or (np.nan, np.nan) for one in bins]).T
         y = np.array([one.gain for one in bins])
         names = [_range(one) for one in bins]

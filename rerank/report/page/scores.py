@@ -1,4 +1,4 @@
-"""The first sections: the table of results, its figure, and values by share of the training lists."""
+"""The first section: tables of results, and figures of the values."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import numpy as np
 
 from rerank.evaluation.pairs import Pair
 from rerank.evaluation.summary import MetricSummary
-from rerank.report.page.drawing import Interval, Series
+from rerank.report.page.drawing import Interval
 from rerank.report.page.parts import Cell, Figure, Head, Row, Section, Table, ends, number
 from rerank.report.page.view import View, described, figure, label, typed
 from rerank.report.tables import SIGNIFICANT, p_text
 
 _ROWS = 30  # of the figure of values
-_WITH_INTERVALS = 4  # systems of a figure
 
 
 def results_section(view: View) -> Section:
@@ -148,43 +147,3 @@ def _values(view: View, metric: MetricSummary) -> Figure:
     alt = f"{typed(metric)} of {len(shown)} systems with intervals, among them {'; '.join(numbers)}."
     svg = view.pen.intervals(alt, rows, x_label=typed(metric), line=line)
     return figure(svg, f"{metric.info.typed}: values", caption)
-
-
-def shares_section(view: View) -> Section | None:
-    """Return values by share of the training lists; None if there is one share."""
-    if len(view.summary.shares) < 2:
-        return None
-    figures = [_shares(view, metric) for metric in view.summary.metrics.values()]
-    lead = "Models that learnt from a part of the training lists; smaller parts are within larger ones."
-    return Section("share", "Value by share of the training lists", lead + view.some_drawn(), (), figures)
-
-
-def _shares(view: View, metric: MetricSummary) -> Figure:
-    digits, lines, numbers = metric.info.digits, [], []
-    few = len(view.drawn) <= _WITH_INTERVALS  # intervals of more systems would hide each other
-    for name in view.drawn:
-        rows = {share: row for share, row in metric.rows[name].items() if np.isfinite(row.value)}
-        if not rows:
-            continue
-        x = np.array(list(rows), dtype=np.float64)
-        y = np.array([row.value for row in rows.values()])
-        low, high = np.array([row.ci or (np.nan, np.nan) for row in rows.values()]).T if few else (None, None)
-        lines.append(Series(name, x, y, view.look(name), low, high))
-        values = ", ".join(f"{number(row.value, digits)} at {share} %" for share, row in rows.items())
-        numbers.append(f"{name} {values}")
-    alt = f"{typed(metric)} by share of the training lists: {'; '.join(numbers)}."
-    svg = view.pen.lines(
-        alt,
-        lines,
-        x_label="% of the training lists",
-        y_label=typed(metric),
-        number=lambda value: number(value, digits),
-        ticks=[(float(share), str(share)) for share in view.summary.shares],
-    )
-    caption = (
-        f"Values with {view.percent()} intervals."
-        if few
-        else "Values without intervals, which would hide each other."
-    )
-    keys = [view.key(line.name) for line in lines]
-    return figure(svg, f"{metric.info.typed} by share", caption, keys)

@@ -80,18 +80,18 @@ class View:
         """Return a sentence if not all systems are drawn."""
         return only(len(self.drawn), len(self.summary.rows))
 
-    def some_compared(self) -> str:
+    def some_compared(self, verb: str = "shown") -> str:
         """Return a sentence if not all systems are compared list by list."""
-        return only(len(self.compared), len(self._best_first()))
+        return only(len(self.compared), len(self._best_first()), verb)
 
     def percent(self) -> str:
         """Return the level of the intervals."""
         return f"{100 * self.results.level:.6g} %"
 
 
-def only(kept: int, n: int) -> str:
+def only(kept: int, n: int, verb: str = "shown") -> str:
     """Return a sentence if not all of n systems are shown."""
-    return f" The {kept} best of {n} systems are shown." if kept < n else ""
+    return f" The {kept} best of {n} systems are {verb}." if kept < n else ""
 
 
 def label(system: str) -> str:
@@ -102,6 +102,12 @@ def label(system: str) -> str:
 def figure(svg: str, title: str, caption: str, keys: Sequence[Key] = ()) -> Figure:
     """Return a figure of an SVG element that this package has drawn."""
     return Figure(Markup(svg), title, caption, keys)
+
+
+def beside(n: int, i: int, of: int, step: float) -> Floats:
+    """Return the places of line ``i`` of several that share n points and would hide each other: (n)."""
+    places: Floats = np.arange(n, dtype=np.float64) + step * (i - (of - 1) / 2)
+    return places
 
 
 def typed(metric: MetricSummary) -> str:

@@ -22,6 +22,8 @@ from rerank.transductive.propagation.walks import Walks
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+_EDGES = 1 << 20  # looked at together
+
 
 @dataclass(frozen=True, eq=False)
 class Harmonic:
@@ -75,7 +77,7 @@ def harmonic(graph: csr_array, labelled: Mask, values: Floats) -> Harmonic:
     """
     _check(graph, labelled, values)
     n, d = len(labelled), values.shape[1]
-    memory.require(8 * 8 * n * d, f"{d:,} values of {n:,} nodes")
+    memory.require(8 * 8 * n * d + 40 * graph.nnz, f"the propagation of {d:,} weights among {n:,} lists")
     degree = np.asarray(graph.sum(axis=1))
     to_labelled = graph @ labelled.astype(np.float64)
     share = np.divide(to_labelled, degree, out=np.zeros(n), where=degree > 0)
@@ -120,7 +122,13 @@ def _parts(graph: csr_array, labelled: Mask, values: Floats) -> tuple[Index, Mas
 
 def _smoothness(graph: csr_array, values: Floats, reached: Mask) -> float:
     """The sum of K_ij |w_i - w_j|^2 over nodes that are reached."""
-    i = np.repeat(np.arange(len(values)), np.diff(graph.indptr))
-    known = reached[i]
-    i, j, similarities = i[known], graph.indices[known], graph.data[known]
-    return sum(float(np.sum(similarities * (column[i] - column[j]) ** 2)) for column in values.T)
+    total = 0.0
+    step = max(1, _EDGES * len(values) // max(1, graph.nnz))
+    for first in range(0, len(values), step):
+        rows = graph[first : first + step]
+        i = first + np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+        known = reached[i]
+        i, j, similarities = i[known], rows.indices[known], rows.data[known]
+        for column in values.T:
+            total += float(np.sum(similarities * (column[i] - column[j]) ** 2))
+    return total

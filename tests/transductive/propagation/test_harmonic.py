@@ -96,6 +96,14 @@ def test_twins_far_from_all_others(by_both, weak):
     assert found.values[0, 0] == pytest.approx(1.0, abs=0.01)
 
 
+def test_smoothness_of_several_blocks_of_rows(monkeypatch):
+    K, labelled, values = problem(13, degree=1.5)
+    expected = slow.smoothness(K, slow.harmonic(K, labelled, values))
+    for edges in (1, 7, 20):
+        monkeypatch.setattr("rerank.transductive.propagation.harmonic._EDGES", edges)
+        assert solved(K, labelled, values).smoothness == pytest.approx(expected)
+
+
 @given(st.integers(0, 10_000), st.integers(1, 10), st.sampled_from([1, 2, 4]))
 def test_values_lie_between_those_of_their_part(seed, n_labelled, degree):
     K, labelled, values = problem(seed, n=20, n_labelled=n_labelled, degree=degree, exponents=(-9, 0))
@@ -208,6 +216,9 @@ def test_gradients_that_are_not_accurate_are_followed_by_elimination(monkeypatch
     expected = slow.harmonic(K, labelled, values)
     np.testing.assert_allclose(solved(K, labelled, values).values, expected, rtol=0, atol=1e-10)
     monkeypatch.setattr("rerank.memory.SMALL", 0)
+    monkeypatch.setattr("rerank.memory.available", lambda: 10_000)
+    with pytest.raises(RerankError, match=r"needs \d+ kB for the propagation of 3 weights among 100 lists"):
+        solved(K, labelled, values)
     monkeypatch.setattr("rerank.memory.available", lambda: 100_000)
     with pytest.raises(RerankError, match=r"needs .* for the elimination of 9\d unlabelled lists"):
         solved(K, labelled, values)

@@ -130,7 +130,7 @@ def _fitted_part(
 ) -> _Part:
     """Fit a trial to one fold's training lists and score its test lists."""
     learner, setup = trial.learner, trial.setup
-    if not learner.needs_judge:
+    if not learner.wants_judge:
         setup = replace(setup, metric=None)
     own = extras.of_fold(lists, fold)
     prepared = prepared_by(setup, lists.subset(fold.train), lists.subset(fold.test), own)

@@ -262,7 +262,7 @@ def prepared_by(
 
 def _check_base_scale(learner: Learner, base: ScaledColumn | None) -> None:
     """Raise ConfigError if a base scale would have no effect on the learner."""
-    if base is not None and learner.scale_invariant:
+    if base is not None and not learner.takes_base_scale:
         why = (
             "the units of features do not matter to it" if learner.needs_features else "it reads no features"
         )

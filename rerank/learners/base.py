@@ -162,6 +162,16 @@ class Learner(Settings):
             raise FitError(f"learner {cls.name} needs {needed}")
 
     @property
+    def wants_judge(self) -> bool:
+        """Whether these settings optimise a metric, also for a learner inside of it."""
+        return self.needs_judge
+
+    @property
+    def takes_base_scale(self) -> bool:
+        """Whether the base score can be multiplied for it alone, and its weight in the model afterwards."""
+        return not self.scale_invariant
+
+    @property
     def reads_classes(self) -> bool:
         """Whether these settings learn from examples with classes (data.classes), not from labels."""
         return False

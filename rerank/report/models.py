@@ -15,13 +15,15 @@ from rerank.report.training import abstain_lines, base_lines, gain_line, margin_
 
 def _parts(model: Model) -> dict[str, Any]:
     training = model.training.as_json()
+    if "unlabelled" in training:
+        training["unlabelled"] = _without_sketch(training["unlabelled"])
     return {
         "kind": model.kind,
         "learner": training["learner"],
         "settings": training["settings"],
         **model.described(),
         "scaling": model.scaling_name,
-        "data": {name: value for name, value in training["data"].items() if name != "sketch"},
+        "data": _without_sketch(training["data"]),
         "rounds": training["rounds"],
         **({} if model.base_weight is None else {"base_weight": model.base_weight}),
         "keep_margin": plain_margin(model.keep_margin),
@@ -30,6 +32,10 @@ def _parts(model: Model) -> dict[str, Any]:
         "seeds": training["seeds"],
         **{name: training[name] for name in LATER if name in training},
     }
+
+
+def _without_sketch(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name != "sketch"}
 
 
 def model_json(model: Model, top: int | None = None) -> str:
@@ -53,7 +59,7 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     parts, training = _parts(model), model.training
     rows = [("model", parts["kind"]), ("learner", parts["learner"] or "unknown")]
     parts["rounds"] = {name: value for name, value in parts["rounds"].items() if not isinstance(value, list)}
-    shown = ("settings", *model.described(), "scaling", "data", "rounds", "notes")
+    shown = ("settings", *model.described(), "scaling", "data", "unlabelled", "rounds", "notes")
     rows += [(name, _flat(parts[name])) for name in shown if parts.get(name)]
     rows += [("choice", line.strip()) for line in choice_lines(training)[:2]]
     rows += [("base", line) for line in base_lines(training)]

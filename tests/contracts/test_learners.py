@@ -14,15 +14,17 @@ import pytest
 from reference.make import LAYOUTS, features
 
 import rerank
-from rerank import parallel
+from rerank import experiment, parallel
 from rerank.data.leads import first_largest, leads_of
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import SCALINGS
 from rerank.errors import ConfigError, DataNote, FitError, RerankError
-from rerank.experiment import fit, make_learner
+from rerank.experiment import make_learner
+from rerank.experiment.extras import Extras
 from rerank.experiment.preparing import prepare
 from rerank.experiment.seeds import fit_seeds
 from rerank.learners.base import LEARNERS
+from rerank.learners.nesting import WithBase
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.models.training import Training
@@ -53,9 +55,9 @@ def test_lists_without_features_are_refused_unless_none_is_used(name: str) -> No
     kind = LEARNERS.get(name)
     if kind.needs_features:
         with pytest.raises(FitError, match=f"set: no features; learner {name} learns from features"):
-            kind().fit(lists, judge=parse("label@1").prepare(lists))
+            kind().fit(lists, judge=parse("label@1").prepare(lists), **further(kind, lists))
     else:
-        assert kind().fit(lists).score(lists).shape == (4,)
+        assert kind().fit(lists, **further(kind, lists)).score(lists).shape == (4,)
 
 
 def some_lists(
@@ -87,9 +89,19 @@ def note_of(model, pattern):
     return contextlib.nullcontext() if model.kind == "random" else pytest.warns(DataNote, match=pattern)
 
 
+def further(learner: Any, lists: CandidateLists) -> dict[str, Any]:
+    """What a learner needs besides training lists and a metric: lists to be ranked."""
+    return {"unlabelled": lists} if learner.needs_unlabelled else {}
+
+
+def fit(learner, lists, **more):
+    """The model of a learner, with what it needs."""
+    return experiment.fit(learner, lists, **further(learner, lists), **more)
+
+
 def settings_of(name: str) -> dict[str, Any]:
     """Settings that keep a learner quick here, and let trees grow on so few items."""
-    small = {"rounds": 3, "min_leaf": 2, "base": {"name": "rankboost", "rounds": 3}}
+    small = {"rounds": 3, "min_leaf": 2, "base": {"name": "rankboost", "rounds": 3}, "basis": "kernel"}
     return {key: value for key, value in small.items() if key in LEARNERS.get(name).model_fields}
 
 
@@ -209,7 +221,8 @@ def test_what_was_learnt_can_be_recorded_and_reported(name, with_dev):
 
 def test_runs_over_seeds_can_be_chosen_from(name):
     learner = make_learner(name, settings_of(name))
-    prepared = prepare(some_lists(), None, metric_of(name), "none")
+    extras = Extras(**further(learner, some_lists()))
+    prepared = prepare(some_lists(), None, metric_of(name), "none", extras=extras)
     if "seed" not in learner.get_params():
         with pytest.raises(ConfigError, match="has no seed"):
             fit_seeds(prepared, learner, 2)
@@ -240,7 +253,7 @@ def with_base(lists, column=1):
 def test_a_base_scale_is_folded_into_the_model_or_refused(name, layout):
     lists = with_base(some_lists(layout=layout))
     learner = make_learner(name, settings_of(name))
-    if learner.scale_invariant:
+    if not learner.takes_base_scale:
         with pytest.raises(ConfigError, match="base_scale has no effect on learner"):
             fit(learner, lists, metric=metric_of(name), base_scale=4)
         return
@@ -376,25 +389,25 @@ def test_lists_without_any_label_are_refused_if_labels_are_needed(name):
     learner = make_learner(name, settings_of(name))
     if learner.needs_labels:
         with pytest.raises(FitError, match="bare: no judged item"):
-            learner.fit(bare)
+            learner.fit(bare, **further(learner, bare))
     elif learner.needs_judge:
         with pytest.raises(FitError, match="needs a metric"):
-            learner.fit(bare)
+            learner.fit(bare, **further(learner, bare))
     else:
-        assert learner.fit(bare).score(bare).shape == (lists.n_items,)
+        assert learner.fit(bare, **further(learner, bare)).score(bare).shape == (lists.n_items,)
 
 
 def test_a_metric_is_refused_that_the_learner_cannot_optimise(name):
     lists = some_lists()
     learner = make_learner(name, settings_of(name))
     if not learner.needs_judge:
-        learner.fit(lists)
+        learner.fit(lists, **further(learner, lists))
         return
     with pytest.raises(FitError, match="needs a metric"):
-        learner.fit(lists)
+        learner.fit(lists, **further(learner, lists))
     if learner.needs_selecting:
         with pytest.raises(FitError, match=r"needs a metric of single candidates .* nDCG@5 judges rankings"):
-            learner.fit(lists, judge=parse("nDCG@5").prepare(lists))
+            learner.fit(lists, **further(learner, lists), judge=parse("nDCG@5").prepare(lists))
 
 
 def test_weights_that_a_learner_does_not_take_are_refused(name):
@@ -409,10 +422,29 @@ def test_weights_that_a_learner_does_not_take_are_refused(name):
         if not accepted:
             what = "initial weights" if keyword == "initial" else keyword.replace("_", " ")
             with pytest.raises(FitError, match=f"accepts no {what}"):
-                learner.fit(lists, judge=judge, **{keyword: np.ones(size)})
+                learner.fit(lists, **further(learner, lists), judge=judge, **{keyword: np.ones(size)})
     if learner.accepts_list_weights:
-        model = learner.fit(lists, judge=judge, list_weights=np.ones(lists.n_lists))
-        np.testing.assert_array_equal(model.score(lists), learner.fit(lists, judge=judge).score(lists))
+        model = learner.fit(
+            lists, **further(learner, lists), judge=judge, list_weights=np.ones(lists.n_lists)
+        )
+        np.testing.assert_array_equal(
+            model.score(lists), learner.fit(lists, **further(learner, lists), judge=judge).score(lists)
+        )
+
+
+def test_unlabelled_lists_are_needed_or_refused(name):
+    lists = some_lists()
+    learner = make_learner(name, settings_of(name))
+    judge = parse(metric_of(name)).prepare(lists)
+    if learner.needs_unlabelled:
+        with pytest.raises(FitError, match=f"learner {name} needs the lists to be ranked, unlabelled"):
+            learner.fit(lists, judge=judge)
+        other = CandidateLists.from_arrays(np.zeros((2, 3)), source="other lists")
+        with pytest.raises(FitError, match="other lists: 3 features, but some lists has 6"):
+            learner.fit(lists, judge=judge, unlabelled=other)
+    elif not learner.accepts_unlabelled:
+        with pytest.raises(FitError, match=f"learner {name} accepts no unlabelled lists"):
+            learner.fit(lists, judge=judge, unlabelled=some_lists(7))
 
 
 def test_initial_weights_are_left_as_they_are(name):
@@ -422,14 +454,16 @@ def test_initial_weights_are_left_as_they_are(name):
         assert fitted(name, lists).initial is None
         return
     start = np.array([0.5, -1.0, 0.0, 1.0, 0.0, 2.0]) / 100  # far from good: there is much to learn
-    model = learner.fit(lists, judge=parse(metric_of(name)).prepare(lists), initial=start.copy())
+    model = learner.fit(
+        lists, **further(learner, lists), judge=parse(metric_of(name)).prepare(lists), initial=start.copy()
+    )
     np.testing.assert_array_equal(model.initial, start)
 
 
 def test_rounds_leave_a_curve_and_the_best_can_be_kept(name):
     kind = LEARNERS.get(name)
     if not kind.in_rounds:
-        assert fitted(name, some_lists()).curve == []
+        assert fitted(name, some_lists()).curve == [] or issubclass(kind, WithBase)
         return
     with pytest.raises(FitError, match="needs a development set"):
         fitted(name, some_lists(), keep="best")
@@ -447,10 +481,10 @@ def test_rounds_leave_a_curve_and_the_best_can_be_kept(name):
 def test_dev_columns_must_be_those_of_the_training_lists(name):
     lists = some_lists()
     dev = CandidateLists.from_arrays(np.zeros((2, 3)), [1, 0], source="dev lists")
-    judge = parse(metric_of(name))
+    judge, learner = parse(metric_of(name)), make_learner(name, settings_of(name))
     with pytest.raises(FitError, match="dev lists: 3 features, but some lists has 6"):
-        make_learner(name, settings_of(name)).fit(
-            lists, judge=judge.prepare(lists), dev=(dev, judge.prepare(dev))
+        learner.fit(
+            lists, judge=judge.prepare(lists), dev=(dev, judge.prepare(dev)), **further(learner, lists)
         )
 
 

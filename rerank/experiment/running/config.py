@@ -268,7 +268,7 @@ class ExperimentConfig(Settings):
     def _check_choice(self, config: TrainConfig, learner: Learner) -> None:
         """Raise ConfigError if something is chosen without a metric or without development lists."""
         select = config.select
-        if select.metric is None and (self.has_dev or learner.needs_judge):
+        if select.metric is None and (self.has_dev or learner.wants_judge):
             what = "is what settings and rounds are chosen by on development lists" if self.has_dev else ""
             raise ConfigError(f"select.metric: not given; it {what or 'is what the learner optimises'}")
         keep = getattr(learner, "keep", "last") == "best"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -28,6 +29,7 @@ from rerank.models.training import DataRecord
 from rerank.settings import setting
 
 _EPSILON = 0.0025
+_NO_INPUTS = FitInputs()
 _PAIR_BYTES = 80
 
 
@@ -121,19 +123,26 @@ class RankBoost(Learner):
             raise ValueError(f"label_gap is for pairs=all: found pairs={self.pairs}")
         return self
 
-    def presorted(self, lists: CandidateLists) -> Presorted:
+    def presorted(self, lists: CandidateLists, inputs: FitInputs = _NO_INPUTS) -> Presorted:
         """Return what fits of these lists share: their pairs and weak rankers; see ``fit_presorted``.
+
+        ``inputs`` are those of the fits.
 
         Raises
         ------
         FitError
             If the learner cannot be fitted to this data, or needs more inputs.
         """
-        self._check(lists, FitInputs())
+        self._check(lists, inputs)
         return self._presorted(lists)
 
     def fit_presorted(
-        self, presorted: Presorted, *, pair_weights: Floats | None = None, costs: Floats | None = None
+        self,
+        presorted: Presorted,
+        *,
+        pair_weights: Floats | None = None,
+        costs: Floats | None = None,
+        inputs: FitInputs = _NO_INPUTS,
     ) -> StumpModel:
         """Return the model that ``fit`` returns of the lists, with any further columns.
 
@@ -146,13 +155,15 @@ class RankBoost(Learner):
         costs : float64 (2, n_pairs), optional
             What multiplies the change of a pair's weight in a round that puts it right, and in one that puts
             it wrong; see ``ExplicitPairs``. None = 1.
+        inputs
+            The metric, development lists and observer of ``fit``.
 
         Raises
         ------
         FitError
             If weights or costs do not fit the pairs.
         """
-        return self._boosted(presorted, FitInputs(pair_weights=pair_weights), costs)
+        return self._boosted(presorted, replace(inputs, pair_weights=pair_weights), costs)
 
     @property
     def rule(self) -> Rule:

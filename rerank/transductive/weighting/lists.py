@@ -1,0 +1,204 @@
+"""KLIEP's weights of training lists: one for each, large where the lists to be ranked are denser.
+
+Samples are whole lists, which a kernel K on lists compares, with K = 1 of a list with itself. With the basis
+``gaussian`` the ratio of densities is w(x) = sum over centres c of b_c exp(-(2 - 2 K(x, c)) / 2s^2), as
+2 - 2 K is the squared distance in the space of the kernel. With the basis ``kernel`` it is w(x) = sum of
+b_c K(x, c), without a width. The thesis does not say which it uses. The weights have mean 1 over the training
+lists.
+
+Lists of equal items have the similarity 0 to every list, also to themselves, by all kernels but
+bhattacharyya. As training lists they are as far from every centre as a list can be, and with the basis
+``kernel`` their weight is 0. Among the lists to be ranked they are left out.
+
+References
+----------
+Duh: Learning to rank with partially-labeled data. PhD thesis, University of Washington, 2009. Section 8.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pydantic
+
+from rerank import memory
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
+from rerank.errors import ConfigError, DataError
+from rerank.settings import Settings, setting
+from rerank.similarity.base import KERNELS, Kernel
+from rerank.similarity.matrices import filled
+from rerank.transductive.weighting.arrays import weights_from_distances
+from rerank.transductive.weighting.kliep import CENTRES, FOLDS, WIDTHS
+from rerank.transductive.weighting.mixture import fit_mixture
+from rerank.transductive.weighting.statistics import statistics_of
+
+_SAME = 1e-12  # squared distances below it are rounding errors of a similarity of 1
+
+
+@dataclass(frozen=True, eq=False)
+class WeighedLists:
+    """Weights of training lists.
+
+    Attributes
+    ----------
+    weights
+        float64 (n_lists), of mean 1, not negative.
+    figures
+        By name: ``width`` of the Gaussians and the mean log w of lists that were left out by it, ``held_out``
+        (NaN of the basis kernel); the mean log w of all lists to be ranked, ``likelihood``; ``centres``, and
+        those that are used, ``active``; the ``violation`` of the optimality conditions; the statistics of
+        the weights (``statistics_of``); ``equal_items`` and ``equal_items_unlabelled``, training lists and
+        lists to be ranked of equal items; ``unlike``, lists to be ranked that are left out because no
+        training list has a similarity to them (basis kernel).
+    """
+
+    weights: Floats
+    figures: dict[str, float]
+
+
+class ListWeighting(Settings):
+    """Settings of the importance weights of lists."""
+
+    kernel: str = setting("list", "kernel on lists, see 'rerank list kernels'")
+    components: int | None = setting(
+        None, "principal axes of each list, for kernels that compare axes; none = their default", ge=1
+    )
+    ridge: float | None = setting(
+        None, "kernel=bhattacharyya: added to the variance of each feature; none = its default", gt=0
+    )
+    basis: Literal["gaussian", "kernel"] = setting(
+        "gaussian", "functions that weights are made of: Gaussians of 2 - 2 K, or (kernel) K itself"
+    )
+    centres: int = setting(CENTRES, "lists to be ranked that functions are centred at, at most", ge=1)
+    widths: tuple[float, ...] = setting(
+        WIDTHS,
+        "basis=gaussian: widths to choose from, with commas, in units of the median distance of the lists to "
+        "be ranked",
+    )
+    folds: int = setting(
+        FOLDS,
+        "basis=gaussian: parts of the lists to be ranked; each is left out once to choose the width",
+        ge=2,
+    )
+
+    @pydantic.field_validator("widths", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(value.split(","))
+        return (value,) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+    @pydantic.model_validator(mode="after")
+    def _fits_together(self) -> ListWeighting:
+        self.kernel_on_lists  # noqa: B018 (it checks the kernel's own settings)
+        if not self.widths or min(self.widths) <= 0:
+            raise ValueError(f"widths: found {list(self.widths)}, expected numbers above 0")
+        given = sorted({"widths", "folds"} & self.model_fields_set) if self.basis == "kernel" else []
+        if given and getattr(self, given[0]) != type(self).model_fields[given[0]].default:
+            raise ValueError(f"{given[0]} is for basis=gaussian: found basis=kernel, which has no width")
+        return self
+
+    @property
+    def kernel_on_lists(self) -> Kernel:
+        """The kernel with its settings."""
+        own: dict[str, Any] = {"components": self.components, "ridge": self.ridge}
+        given = {name: value for name, value in own.items() if value is not None}
+        return KERNELS.get(self.kernel).checked(given, f"kernel {self.kernel}")
+
+    def weigh_lists(self, training: CandidateLists, unlabelled: CandidateLists, seed: int) -> WeighedLists:
+        """Return a weight for each training list.
+
+        Parameters
+        ----------
+        training
+            Training lists, in comparable units; labels are not read.
+        unlabelled
+            The lists to be ranked, with the same columns.
+        seed
+            Draws the centres and divides the lists into parts.
+
+        Raises
+        ------
+        DataError
+            If lists cannot be compared; if all lists to be ranked are alike, so that no width is right; or if
+            no training list has a similarity to them, so that no weight is known.
+        """
+        kernel = self.kernel_on_lists
+        own, _ = kernel.prepare(unlabelled)
+        varied = np.setdiff1d(np.arange(unlabelled.n_lists), own.empty)
+        if len(varied) == 0:
+            raise DataError(
+                f"{unlabelled.source}: every list has equal items; kernel {kernel.name} finds no axis"
+            )
+        n = min(self.centres, len(varied))
+        places = np.sort(np.random.default_rng(seed).choice(varied, n, replace=False))
+        count = training.n_lists + unlabelled.n_lists
+        memory.require(
+            32 * count * n, f"similarities of {count:,} lists to {n:,} centres", "fewer centres need less"
+        )
+        centres = unlabelled.subset(places)
+        mine, to = kernel.prepare(training, centres)
+        similar = filled(mine, to)
+        if not similar.any():
+            text = f"no list of {training.source} has a similarity to these lists, so that none counts more"
+            raise DataError(f"{unlabelled.source}: {text}; features that vary must be the same")
+        tests = filled(*kernel.prepare(unlabelled.subset(varied), centres))
+        if self.basis == "kernel":
+            weights, figures = _by_kernel(similar, tests)
+        else:
+            weights, figures = self._by_gaussians(similar, tests, seed, unlabelled.source)
+        empty = {"equal_items": len(mine.empty), "equal_items_unlabelled": len(own.empty)}
+        counts = {"centres": n, **empty}
+        figures |= statistics_of(weights) | {name: float(value) for name, value in counts.items()}
+        return WeighedLists(weights, figures)
+
+    def _by_gaussians(
+        self, similar: Floats, tests: Floats, seed: int, source: str
+    ) -> tuple[Floats, dict[str, float]]:
+        """The weights by Gaussians of distances, with figures."""
+        training, test = (_squared(some) for some in (similar, tests))
+        if not test.any():
+            what = "one list" if len(test) == 1 else f"all {len(test)} lists are alike"
+            advice = "no width of Gaussians is right (basis=kernel has none)"
+            raise DataError(f"{source}: {what} to compare with: {advice}")
+        try:
+            found = weights_from_distances(training, test, widths=self.widths, folds=self.folds, seed=seed)
+        except (ConfigError, DataError) as error:
+            raise type(error)(f"{source}: {error}") from None
+        ratio = found.ratio
+        return found.weights, {
+            "width": ratio.width,
+            "held_out": ratio.best_held_out,
+            "likelihood": ratio.log_likelihood,
+            "active": float(ratio.active),
+            "violation": ratio.violation,
+            "unlike": 0.0,
+        }
+
+
+def _squared(similarities: Floats) -> Floats:
+    """Squared distances in the space of a kernel."""
+    found = 2.0 - 2.0 * similarities
+    found[found < _SAME] = 0.0
+    return found
+
+
+def _by_kernel(similar: Floats, tests: Floats) -> tuple[Floats, dict[str, float]]:
+    """The weights by the similarities themselves, (n, n_centres) and (n_tests, n_centres), with figures."""
+    means = similar.mean(axis=0)
+    used = np.flatnonzero(means > 0.0)
+    covered = tests[:, used].any(axis=1)
+    densities = np.ascontiguousarray(tests[np.ix_(covered, used)].T) / means[used, None]
+    found = fit_mixture(densities)
+    weights = similar[:, used] @ (found.proportions / means[used])
+    return weights, {
+        "width": np.nan,
+        "held_out": np.nan,
+        "likelihood": float(np.log(found.proportions @ densities).mean()),
+        "active": float(np.count_nonzero(found.proportions)),
+        "violation": found.violation,
+        "unlike": float(np.count_nonzero(~covered)),
+    }

@@ -17,6 +17,7 @@ from rerank.metrics.base import parse
 from rerank.models.base import Model
 from rerank.report.contents import doubled_ids
 from rerank.text import count
+from rerank.transductive.adapting import AdaptingModel
 
 # Tests of fewer lists show little: Wilcoxon's least p-value for four is .125.
 _FEW_LISTS = 5
@@ -115,8 +116,11 @@ def note_trained_on(known: str, names: Sequence[str], lists: CandidateLists, wha
 
 
 def note_strangers(model: Model, lists: CandidateLists) -> None:
-    """Warn if a model was fitted for unlabelled lists, and some of ``lists`` are not among them."""
-    record = model.training.unlabelled
+    """Warn if a model was fitted for unlabelled lists, and some of ``lists`` are not among them.
+
+    Models that adapt to the lists that they score are for any lists.
+    """
+    record = None if isinstance(model, AdaptingModel) else model.training.unlabelled
     share = 0.0 if record is None else strangers(record.sketch, model.feature_names, lists)
     if share:
         whose = f"the unlabelled lists that this model of {model.training.learner} was fitted for"

@@ -1,0 +1,101 @@
+"""The settings of ranker propagation, which its model needs as well as its learner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import pydantic
+
+from rerank.learners.base import Learner
+from rerank.learners.nesting import Base, WithBase
+from rerank.settings import setting, value_text
+from rerank.similarity.base import KERNELS, Kernel
+from rerank.transductive.propagation.rankers import Norm, why_no_rankers
+
+_OF_KERNELS = ("components", "ridge")
+_OF_GRAPH = ("kernel", *_OF_KERNELS, "neighbours", "graph", "drop_below", "form", "merge")
+
+
+class PropagationSettings(WithBase):
+    """What ``propagate`` is given; a setting that the others make useless is refused."""
+
+    accepts_nan: ClassVar[bool] = False
+
+    base: Base = setting(
+        "ranksvm", "learner of the rankers: a name, or its name and settings; base.C is one of them"
+    )
+    normalise: Norm = setting(
+        "l2", "divide the weights of each ranker by their norm, so that every list counts as much"
+    )
+    kernel: str = setting("list", "similarity of lists, a name of 'rerank list kernels'")
+    components: int = setting(5, "principal axes of each list; not for kernel=bhattacharyya", ge=1)
+    ridge: float = setting(0.01, "kernel=bhattacharyya: added to the variance of each feature", gt=0)
+    neighbours: Literal["all"] | int = setting(
+        10, "each list has edges to so many nearest lists, or to all; form=inductive: rankers that are merged"
+    )
+    graph: Literal["union", "mutual"] = setting(
+        "union", "edge between two lists if one is a neighbour of the other, or (mutual) both of each other"
+    )
+    drop_below: float = setting(
+        0.0,
+        "leave features out of the kernel whose weight in a ranking SVM of all training lists is smaller, in "
+        "magnitude",
+        ge=0,
+    )
+    form: Literal["transductive", "inductive"] = setting(
+        "transductive",
+        "solve for the rankers of all lists of a file together, or merge the rankings by the rankers of the "
+        "nearest training lists, for each list alone",
+    )
+    merge: Literal["borda", "mean", "kemeny"] = setting(
+        "borda", "form=inductive: how rankings are merged: by places, by scores, or with least disagreement"
+    )
+    control: Literal["none", "random", "mean", "global", "oracle"] = setting(
+        "none",
+        "rank without a graph: by the ranker of a random training list, the mean of these rankers, the "
+        "ranker of all lists, or one trained on the labels of the list itself (oracle, which is cheating)",
+    )
+    seed: int = setting(1, "seed of control=random, and of the base learner unless it has its own", ge=0)
+
+    @pydantic.field_validator("neighbours", mode="before")
+    @classmethod
+    def _no_truth_value(cls, value: Any) -> Any:
+        if isinstance(value, bool):  # which pydantic takes for 0 or 1
+            raise ValueError(f"neighbours: found {value_text(value)}, expected all or a number of at least 1")
+        return value
+
+    @pydantic.model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        if self.neighbours != "all" and self.neighbours < 1:
+            raise ValueError(f"neighbours: found {self.neighbours}, expected all or a number of at least 1")
+        own = KERNELS.get(self.kernel).model_fields
+        if self.control != "none":
+            self._refuse(_OF_GRAPH, f"control={self.control} uses no graph")
+        others = [name for name in _OF_KERNELS if name not in own]
+        self._refuse(others, f"kernel={self.kernel} has no such setting")
+        if self.form == "transductive":
+            self._refuse(["merge"], "only form=inductive merges rankings")
+        if self.neighbours == "all":
+            self._refuse(["graph"], "neighbours=all has all edges")
+        return self
+
+    def _refuse(self, names: Sequence[str], why: str) -> None:
+        """Raise ValueError if one of the settings has another value than its default."""
+        for name in names:
+            value = getattr(self, name)
+            if value != type(self).model_fields[name].default:
+                raise ValueError(f"{name}={value_text(value)} would have no effect: {why}")
+
+    @property
+    def cheats(self) -> bool:
+        return self.control == "oracle"
+
+    @property
+    def list_kernel(self) -> Kernel:
+        """The kernel with its settings."""
+        kind = KERNELS.get(self.kernel)
+        return kind(**{name: getattr(self, name) for name in _OF_KERNELS if name in kind.model_fields})
+
+    def _why_no_base(self, base: Learner) -> str:
+        return super()._why_no_base(base) or why_no_rankers(base)

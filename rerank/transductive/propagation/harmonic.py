@@ -39,8 +39,8 @@ class Harmonic:
         The sum of the similarities of each node's edges.
     labelled_share : float64 (n)
         The share of it that belongs to edges to labelled nodes; 0 without an edge.
-    smoothness : float
-        The sum of K_ij |w_i - w_j|^2 over all i and j that are reached (eq. 8.3): each edge counts twice.
+    parts : float64 (n)
+        The part of each node in the smoothness; 0 for nodes that are not reached.
     residual : float
         The largest difference between a propagated value and the mean of its neighbours, as a share of the
         largest magnitude that is given for this column.
@@ -50,8 +50,13 @@ class Harmonic:
     reached: Mask
     degree: Floats
     labelled_share: Floats
-    smoothness: float
+    parts: Floats
     residual: float
+
+    @property
+    def smoothness(self) -> float:
+        """The sum of K_ij |w_i - w_j|^2 over all reached i and j (eq. 8.3): each edge counts twice."""
+        return float(self.parts.sum())
 
 
 def harmonic(graph: csr_array, labelled: Mask, values: Floats) -> Harmonic:
@@ -91,7 +96,8 @@ def harmonic(graph: csr_array, labelled: Mask, values: Floats) -> Harmonic:
         walks = Walks.of(graph, degree, unknown, labelled)
         found, residual = walks.harmonic(values)
         out[unknown] = np.clip(found, low[part[unknown]], high[part[unknown]])
-    return Harmonic(out, reached, degree, share, _smoothness(graph, out, reached), residual)
+    parts = smoothness_parts(graph, out, reached)
+    return Harmonic(out, reached, degree, share, parts, residual)
 
 
 def _check(graph: csr_array, labelled: Mask, values: Floats) -> None:
@@ -120,15 +126,28 @@ def _parts(graph: csr_array, labelled: Mask, values: Floats) -> tuple[Index, Mas
     return part, np.isin(part, part[labelled]), low, high
 
 
-def _smoothness(graph: csr_array, values: Floats, reached: Mask) -> float:
-    """The sum of K_ij |w_i - w_j|^2 over nodes that are reached."""
-    total = 0.0
-    step = max(1, _EDGES * len(values) // max(1, graph.nnz))
-    for first in range(0, len(values), step):
+def smoothness_parts(graph: csr_array, values: Floats, reached: Mask) -> Floats:
+    """Return the part of each node in the smoothness, the sum of K_ij |w_i - w_j|^2 over j, float64 (n).
+
+    Parameters
+    ----------
+    graph
+        As for ``harmonic``.
+    values
+        Of all nodes, float64 (n, d).
+    reached
+        The nodes that count, bool (n); none has an edge to another one.
+    """
+    n = len(values)
+    parts = np.zeros(n)
+    step = max(1, _EDGES * n // max(1, graph.nnz))
+    for first in range(0, n, step):
         rows = graph[first : first + step]
-        i = first + np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-        known = reached[i]
+        i = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+        known = reached[first + i]
         i, j, similarities = i[known], rows.indices[known], rows.data[known]
+        squares = np.zeros(len(i))
         for column in values.T:
-            total += float(np.sum(similarities * (column[i] - column[j]) ** 2))
-    return total
+            squares += (column[first + i] - column[j]) ** 2
+        parts[first : first + step] = np.bincount(i, similarities * squares, rows.shape[0])
+    return parts

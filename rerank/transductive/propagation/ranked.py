@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Ints, Mask
 from rerank.similarity.axes import check_comparable
 from rerank.similarity.graph import neighbour_graph
-from rerank.transductive.propagation.harmonic import Harmonic, harmonic
+from rerank.transductive.propagation.harmonic import Harmonic, harmonic, smoothness_parts
 from rerank.transductive.propagation.nodes import Nodes, together
 from rerank.transductive.propagation.settings import PropagationSettings
 
@@ -112,25 +111,10 @@ class Propagation:
         graph = neighbour_graph(seen, settings.list_kernel, settings.neighbours, mutual=mutual).matrix
         return cls(graph, labelled, harmonic(graph, labelled, rankers))
 
-    @cached_property
-    def parts(self) -> Floats:
-        """What each list adds to the smoothness of the solution, float64 (n)."""
-        return self._parts(np.nan_to_num(self.solution.values))
-
     def smoothness_with(self, ranker: Floats) -> float:
         """Return the smoothness if each list without a given ranker had this one, (n_features)."""
         chosen = np.where(self.labelled[:, None], self.solution.values, ranker)
-        return float(self._parts(np.where(self.solution.reached[:, None], chosen, 0.0)).sum())
-
-    def _parts(self, values: Floats) -> Floats:
-        """The sum over j of K_ij |w_i - w_j|^2 for each list i (eq. 8.3), float64 (n)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            centred = values - values.mean(axis=0)  # differences do not change, and cancel less
-            squares = np.einsum("ij,ij->i", centred, centred)
-            products = np.einsum("ij,ij->i", centred, self.graph @ centred)
-            sums = self.graph.sum(axis=1) * squares - 2.0 * products + self.graph @ squares
-        parts: Floats = np.maximum(sums, 0.0)
-        return parts
+        return float(smoothness_parts(self.graph, chosen, self.solution.reached).sum())
 
 
 def ranked_by_graph(
@@ -159,7 +143,7 @@ def ranked_by_graph(
         "labelled_share": solution.labelled_share[n:],
         "nearest": graph[n:].max(axis=1).toarray().reshape(-1),
         "norm": norms,
-        "smoothness": np.where(reached, found.parts[n:], np.nan),
+        "smoothness": np.where(reached, solution.parts[n:], np.nan),
     }
     return Ranked(
         own_scores(lists, weights),

@@ -23,7 +23,7 @@ from rerank._version import __version__
 if TYPE_CHECKING:
     from rerank.data.lists import CandidateLists
     from rerank.errors import ConfigError, DataError, DataNote, FitError, FormatError, RerankError
-    from rerank.experiment import compare, evaluate, label, save, train
+    from rerank.experiment import compare, evaluate, label, save, train, weigh_lists
     from rerank.formats import load
     from rerank.models.base import Model, load_model
 
@@ -43,6 +43,7 @@ _HOME = {
     "load_model": "rerank.models.base",
     "save": "rerank.experiment",
     "train": "rerank.experiment",
+    "weigh_lists": "rerank.experiment",
 }
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "load_model",
     "save",
     "train",
+    "weigh_lists",
 ]
 
 

@@ -125,7 +125,7 @@ class Reading(ReadOptions):
 
 
 PER_PART = [name for name, field in Reading.model_fields.items() if usage_of(field).per_part]
-_OF_JUDGED = {*PER_PART, "merge", "qrels", "first_best"}  # what unlabelled lists are read without
+OF_JUDGED = {*PER_PART, "merge", "qrels", "first_best"}  # what unlabelled lists are read without
 
 
 class DataSection(Reading):
@@ -139,6 +139,11 @@ class DataSection(Reading):
         (),
         "the lists to be ranked, for learners that learn from them (list-iw); their labels are not used; "
         "several files are joined",
+        path=True,
+    )
+    list_weights: OptionalPath = setting(
+        None,
+        "weights of the training lists, as 'rerank weigh-lists' writes them (TSV: list, weight), by list id",
         path=True,
     )
     dev_refs: Paths = setting((), "references of the development lists", path=True)
@@ -176,7 +181,7 @@ class DataSection(Reading):
         if part == "dev":
             values |= {name: getattr(self, f"dev_{name}") for name in PER_PART} | {"merge": ()}
         if part == "unlabelled":
-            values = {name: value for name, value in values.items() if name not in _OF_JUDGED}
+            values = {name: value for name, value in values.items() if name not in OF_JUDGED}
         return Reading(**values)
 
     def files(self) -> list[str]:

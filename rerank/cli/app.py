@@ -28,6 +28,7 @@ from rerank.cli import (
     split,
     train,
     validate,
+    weigh_lists,
     weights,
 )
 from rerank.cli.common import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_USAGE, Commands, output_error, say
@@ -84,6 +85,7 @@ app.add("label")(label.label)
 app.add_typer(features.app, name="features")
 app.add_typer(importance.app, name="importance")
 app.add("similarity")(similarity.similarity)
+app.add("weigh-lists")(weigh_lists.weigh_lists)
 app.add_typer(weights.app, name="weights")
 app.add("list")(listing.list_)
 app.add("help")(help.help_)

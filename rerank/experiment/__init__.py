@@ -26,6 +26,7 @@ from rerank.experiment.evaluating import (
 )
 from rerank.experiment.features import consensus_file, parse_files
 from rerank.experiment.importance import permutation_importance, standardised_weights
+from rerank.experiment.list_weights import weigh_lists, weigh_lists_files
 from rerank.experiment.plans import Plan
 from rerank.experiment.predicting import count_pairs, predict_file, validate_file
 from rerank.experiment.reporting import report
@@ -87,4 +88,6 @@ __all__ = [
     "train_files",
     "train_from",
     "validate_file",
+    "weigh_lists",
+    "weigh_lists_files",
 ]

@@ -115,8 +115,9 @@ class _Runs:
         kept = np.ones(self.lists.n_features, dtype=bool)
         kept[columns] = False
         dev = None if self.dev is None else self._without(self.dev, kept, 0.0)
-        bare = self.extras.unlabelled
-        extras = NO_EXTRAS if bare is None else Extras(self._without(bare, kept, 0.0))
+        extras, bare = self.extras, self.extras.unlabelled
+        if bare is not None:
+            extras = replace(extras, unlabelled=self._without(bare, kept, 0.0))
         model = fit_by(self.plan, self.learner, self._only(self.lists, kept), dev, extras).model
         return self.judge.per_list(model.score_items(self._without(self.test, kept, self.absent)))
 

@@ -1,13 +1,18 @@
-"""What some learners get besides training and development lists: the lists to be ranked, unlabelled."""
+"""What some learners get besides training and development lists: weights of lists, the lists to be ranked."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from rerank.data.alignment import aligned
 from rerank.data.bare import stripped
 from rerank.data.folds import Fold
 from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
+from rerank.errors import FitError
+from rerank.learners.base import checked_list_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,20 +23,40 @@ class Extras:
     ----------
     unlabelled
         The lists to be ranked. ``aligned`` and ``of_fold`` remove their labels, texts and references.
+    list_weights
+        Of the training lists, float64 (n_lists).
     """
 
     unlabelled: CandidateLists | None = None
+    list_weights: Floats | None = None
 
     def aligned(self, lists: CandidateLists) -> Extras:
-        """Return the same with the columns of the training lists; notes are those of ``data.alignment``."""
-        if self.unlabelled is None:
-            return self
-        same = aligned(self.unlabelled, lists.names(), "the training lists", selection=lists.selection)
-        return Extras(stripped(same, labels=False))
+        """Return the same for training lists, with their columns; notes are those of ``data.alignment``.
+
+        Raises FitError if weights are not one finite number of 0 or more for each list, or all are 0.
+        """
+        weights = self.list_weights
+        if weights is not None:
+            weights = checked_list_weights(np.asarray(weights, dtype=np.float64), lists)
+            if not weights.any():
+                raise FitError("list weights: every weight is 0, expected one above 0")
+        bare = self.unlabelled
+        if bare is not None:
+            same = aligned(bare, lists.names(), "the training lists", selection=lists.selection)
+            bare = stripped(same, labels=False)
+        return Extras(bare, weights)
 
     def of_fold(self, lists: CandidateLists, fold: Fold) -> Extras:
-        """Return the same for one fold of the training lists: those that are left out are to be ranked."""
-        return self if self.unlabelled is None else Extras(stripped(lists.subset(fold.test), labels=False))
+        """Return the same for one fold of the training lists: those that are left out are to be ranked.
+
+        Weights are those of its training lists.
+        """
+        found = self
+        if self.unlabelled is not None:
+            found = replace(found, unlabelled=stripped(lists.subset(fold.test), labels=False))
+        if self.list_weights is not None:
+            found = replace(found, list_weights=self.list_weights[fold.train])
+        return found
 
 
 NO_EXTRAS = Extras()

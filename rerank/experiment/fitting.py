@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Literal
 
 from rerank.data.judge import SelectingJudge
@@ -17,8 +18,9 @@ from rerank.learners.base import Learner
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
 from rerank.models.keep_margin import margin_effect, tune_margin
-from rerank.models.training import Training, UnlabelledRecord
+from rerank.models.training import ListWeightsRecord, Training, UnlabelledRecord
 from rerank.transductive.adapting import AdaptingModel
+from rerank.transductive.weighting.statistics import statistics_of
 
 Margin = float | Literal["auto"] | None
 
@@ -77,6 +79,13 @@ def _record(model: Model, prepared: Prepared, learner: Learner) -> None:
             sketch=sketch(bare, poor=True),
             lists=bare.n_lists,
             items=bare.n_items,
+        )
+    weights = prepared.extras.list_weights
+    if weights is not None:
+        found = statistics_of(weights / weights.mean())
+        training.list_weights = ListWeightsRecord(
+            fingerprint=hashlib.blake2b(weights.tobytes(), digest_size=16).hexdigest(),
+            **{name: found[name] for name in ("q25", "median", "q75", "effective", "zeros")},
         )
 
 

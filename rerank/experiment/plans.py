@@ -126,6 +126,7 @@ def fit_by(
         ConfigError, DataError or FitError.
     """
     learner.check_unlabelled(extras.unlabelled is not None)
+    refuse_with_classes(learner, ["list_weights"] * (extras.list_weights is not None))
     setup, tuning = plan.check(learner), plan.tuning()
     if learner.reads_classes and setup.metric is not None:
         setup = replace(setup, metric=watched_classes(setup.metric, learner, lists, dev))

@@ -89,6 +89,7 @@ class Prepared:
             train.learnt,
             judge=train.judge,
             dev=dev,
+            list_weights=self.extras.list_weights,
             initial=self.initial,
             observer=observer,
             unlabelled=self.unlabelled,

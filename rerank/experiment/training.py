@@ -17,6 +17,7 @@ from rerank.data.labels import Quantiser, parse_quantiser
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import AUTO
 from rerank.data.selection import selected
+from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataNote
 from rerank.experiment.base_tuning import TuneOn
 from rerank.experiment.choosing import ChooseOn
@@ -30,6 +31,7 @@ from rerank.experiment.seeds import Runs
 from rerank.experiment.sources import check_inputs
 from rerank.files import write_lines
 from rerank.formats import load
+from rerank.formats.list_weights import read_list_weights
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse
 from rerank.models.base import Model
@@ -81,6 +83,7 @@ def fit(
     lists: CandidateLists,
     *,
     dev: CandidateLists | None = None,
+    list_weights: Floats | None = None,
     unlabelled: CandidateLists | None = None,
     **plan: Any,
 ) -> Model:
@@ -91,6 +94,7 @@ def fit(
     learner : what is fitted.
     lists : training lists.
     dev : development lists, which need a metric.
+    list_weights : importance weights of the training lists, float64 (n_lists).
     unlabelled : the lists to be ranked, for learners that learn from them without labels.
     plan : the fields of ``rerank.experiment.Plan``, such as metric="BLEU".
 
@@ -99,7 +103,7 @@ def fit(
     RerankError
         ConfigError, DataError or FitError.
     """
-    return fit_by(Plan(**plan), learner, lists, dev, Extras(unlabelled)).model
+    return fit_by(Plan(**plan), learner, lists, dev, Extras(unlabelled, list_weights)).model
 
 
 def train(
@@ -114,6 +118,7 @@ def train(
     choose: ChooseOn = "none",
     grid: Mapping[str, Any] | None = None,
     folds: int | None = None,
+    list_weights: Floats | None = None,
     unlabelled: CandidateLists | None = None,
     **settings: Any,
 ) -> Model:
@@ -134,6 +139,7 @@ def train(
     choose : choose settings, and the number of rounds, on "dev" or on out-of-fold scores ("folds").
     grid : the values of each setting to choose from, such as ``{"tau": [0.1, 1], "base_scale": [1, 3]}``.
     folds : parts of the training lists for out-of-fold scores; None = 5.
+    list_weights : importance weights of the training lists, such as ``weigh_lists(lists, test).weights``.
     unlabelled : the lists to be ranked, for learners that learn from them; labels are not read.
     settings : the learner's own settings.
 
@@ -166,7 +172,7 @@ def train(
         grid=grid or {},
         folds=folds,
     )
-    return fit_by(plan, made, lists, dev, Extras(unlabelled)).model
+    return fit_by(plan, made, lists, dev, Extras(unlabelled, list_weights)).model
 
 
 def learner_of(config: TrainConfig) -> Learner:
@@ -241,11 +247,12 @@ def inputs_of_training(
 
 def _extras(data: DataSection, lists: CandidateLists) -> Extras:
     """What learners get besides the training lists, read as these are."""
+    weights = None if data.list_weights is None else read_list_weights(data.list_weights, lists)
     if not data.unlabelled:
-        return NO_EXTRAS
+        return Extras(list_weights=weights)
     found = selected(load_part(data, "unlabelled"), data.features, lenient=True)
     note_shared(lists, found, "training lists")
-    return Extras(found)
+    return Extras(found, weights)
 
 
 def fit_inputs(inputs: TrainInputs) -> Fitted:
@@ -366,10 +373,16 @@ def check_config(config: TrainConfig, learner: Learner) -> None:
                 raise ConfigError(f"data.{key}: belongs to one file of lists, found {n} in data.{part}")
     if data.classes and not learner.reads_classes:
         raise ConfigError(f"data.classes: learner {learner.name} learns from labels with these settings")
-    own = [name for name in ("label", "quantise", "refs", "first_best") if getattr(data, name)]
+    own = [
+        name for name in ("label", "quantise", "refs", "first_best", "list_weights") if getattr(data, name)
+    ]
     refuse_with_classes(learner, [f"data.{name}" for name in own])
     if data.init is not None and not learner.accepts_initial:
         raise ConfigError(f"learner {learner.name} accepts no initial weights (--init, data.init)")
+    if data.list_weights is not None and not learner.accepts_list_weights:
+        raise ConfigError(
+            f"learner {learner.name} accepts no list weights (--list-weights, data.list_weights)"
+        )
     if data.unlabelled:
         learner.check_unlabelled(True)
     if data.label is not None:

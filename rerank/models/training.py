@@ -66,6 +66,27 @@ class UnlabelledRecord(Record):
     items: int
 
 
+class ListWeightsRecord(Record):
+    """Weights of the training lists that were given.
+
+    Attributes
+    ----------
+    fingerprint
+        Hash of the weights.
+    q25, median, q75
+        Their quartiles, if their mean is 1.
+    effective, zeros
+        The effective sample size as a share of the lists, and the share of weights below 1e-6 times the mean.
+    """
+
+    fingerprint: str
+    q25: Number[float]
+    median: Number[float]
+    q75: Number[float]
+    effective: Number[float]
+    zeros: Number[float]
+
+
 class FitRecord(Record):
     """A fit without rounds: the metric's name and its value on the training lists."""
 
@@ -346,7 +367,7 @@ AnyFit: TypeAlias = Annotated[
     Discriminator(_shape),
 ]
 # Fields that files have only if they are used.
-LATER = ("notes", "base_scale", "tune_base", "choice", "abstain", "unlabelled")
+LATER = ("notes", "base_scale", "tune_base", "choice", "abstain", "unlabelled", "list_weights")
 _NoneIfEmpty = BeforeValidator(lambda value: None if value == {} else value)
 
 
@@ -357,11 +378,11 @@ class Training(Record):
     ----------
     learner, settings
         The learner's name and all its settings.
-    data, rounds, keep, gains, seeds, base_scale, tune_base, choice, abstain, unlabelled
+    data, rounds, keep, gains, seeds, base_scale, tune_base, choice, abstain, unlabelled, list_weights
         See the records; ``keep`` is None without a keep margin that was judged on dev, ``seeds`` without
         runs over seeds, ``base_scale`` if it was 1, ``tune_base`` and ``choice`` if nothing was tuned or
-        chosen, ``abstain`` unless a transductive method abstains and had dev lists, ``unlabelled`` unless the
-        learner had unlabelled lists.
+        chosen, ``abstain`` unless a transductive method abstains and had dev lists, ``unlabelled`` and
+        ``list_weights`` unless the learner was given some.
     dev
         Always empty; files of version 0.1 have it.
     notes
@@ -384,6 +405,7 @@ class Training(Record):
     choice: ChoiceRecord | None = None
     abstain: AbstainRecord | None = None
     unlabelled: UnlabelledRecord | None = None
+    list_weights: ListWeightsRecord | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON; what is None is an empty object there."""

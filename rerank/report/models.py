@@ -59,8 +59,17 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     parts, training = _parts(model), model.training
     rows = [("model", parts["kind"]), ("learner", parts["learner"] or "unknown")]
     parts["rounds"] = {name: value for name, value in parts["rounds"].items() if not isinstance(value, list)}
-    shown = ("settings", *model.described(), "scaling", "data", "unlabelled", "rounds", "notes")
-    rows += [(name, _flat(parts[name])) for name in shown if parts.get(name)]
+    shown = (
+        "settings",
+        *model.described(),
+        "scaling",
+        "data",
+        "unlabelled",
+        "list_weights",
+        "rounds",
+        "notes",
+    )
+    rows += [(name.replace("_", " "), _flat(parts[name])) for name in shown if parts.get(name)]
     rows += [("choice", line.strip()) for line in choice_lines(training)[:2]]
     rows += [("base", line) for line in base_lines(training)]
     rows += [("dev", line) for line in abstain_lines(training)]

@@ -45,6 +45,7 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
         case FitRecord() | MinimumRecord():
             if rounds.train is not None:
                 lines.append(f"train {metric} {rounds.train:.4f}")
+    lines += extras_lines(model.training)
     lines += base_lines(model.training)
     lines += abstain_lines(model.training)
     if model.keep_margin is not None:
@@ -52,6 +53,24 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
     if isinstance(model, AdaptingModel):
         lines += [*model.training_lines(), *([CHEATS] if model.cheats else [])]
     return [*lines, *map(gain_line, model.training.gains)]
+
+
+def extras_lines(training: Training) -> list[str]:
+    """Return which unlabelled lists the learner was given, and how the weights of lists differ."""
+    lines = []
+    bare, weights, notes = training.unlabelled, training.list_weights, training.notes
+    if bare is not None:
+        lines.append(f"fitted for {count(bare.lists, 'unlabelled list')}, {bare.items} items")
+    if weights is not None:
+        lines.append(f"list weights: {_weights_text(weights.effective, weights.zeros)}")
+    elif "weights_effective" in notes:
+        share, zeros = float(notes["weights_effective"]), float(notes["weights_zeros"])
+        lines.append(f"weights of the lists: {_weights_text(share, zeros)}")
+    return lines
+
+
+def _weights_text(effective: float, zeros: float) -> str:
+    return f"effective share of the lists {effective:.1%}, {zeros:.1%} of the weights are 0"
 
 
 def base_lines(training: Training) -> list[str]:

@@ -56,6 +56,7 @@ VERBS = {
     "consensus": "features consensus {x}.nbest --by ngram1 --out out.jsonl",
     "parse": "features parse t.parses --values {v} --apply c.parses --format parses --cutoff 1 --out trees",
     "similarity": "similarity {x}.letor --out alike --figure map.svg",
+    "weigh": "weigh-lists {x}.letor a.letor --basis kernel --out weights",
     "report": "report {x}.run --samples 9 --as csv --out o --per-list p",
     "import": "weights import {x}.tsv --out m",
     "export": "weights export {x}.model --as tsv --out w",

@@ -147,6 +147,8 @@ class ExperimentConfig(Settings):
             raise ValueError("data.train: found none, expected a file of training lists")
         if self.data.unlabelled:
             raise ValueError("data.unlabelled: not used by run: learners get the test lists of a fold")
+        if self.data.list_weights:
+            raise ValueError("data.list_weights: not used by run; learner list-iw weights lists in each fold")
         if "-" in self.data.files():
             raise ValueError("data: found -, expected files: standard input can be read only once")
         if self.drawn is None:

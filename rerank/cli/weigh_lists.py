@@ -1,0 +1,86 @@
+"""``rerank weigh-lists``: training lists weighted for the lists to be ranked."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rerank.cli.common import Jobs, verb
+from rerank.cli.evaluate import Json
+from rerank.cli.options import reads
+from rerank.reading import Reading
+
+
+@verb
+@reads
+def weigh_lists(
+    train: Annotated[str, typer.Argument(metavar="TRAIN", help="Training lists; - is standard input.")],
+    test: Annotated[
+        str, typer.Argument(metavar="TEST", help="The lists to be ranked; their labels are not used.")
+    ],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FILE", help="Weights to write (TSV: list, items, weight).")
+    ],
+    kernel: Annotated[
+        str | None, typer.Option("--kernel", "-k", metavar="NAME", help="See 'rerank list kernels' [list].")
+    ] = None,
+    components: Annotated[
+        int | None, typer.Option("--components", "-c", metavar="N", help="Principal axes of each list [5].")
+    ] = None,
+    basis: Annotated[
+        str | None,
+        typer.Option(
+            "--basis",
+            metavar="gaussian|kernel",
+            help="Weights are made of Gaussians of 2 - 2 K, or of K itself [gaussian].",
+        ),
+    ] = None,
+    centres: Annotated[
+        int | None,
+        typer.Option("--centres", metavar="N", help="Lists of TEST that they are centred at [100]."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            "-s",
+            metavar="KEY=VALUE",
+            help="A setting: the ones above, ridge, widths or folds, as of the learner list-iw. Repeatable.",
+        ),
+    ] = None,
+    scaling: Annotated[
+        str,
+        typer.Option("--scaling", metavar="NAME", help="See 'rerank list scalings'; auto = zscore if dense."),
+    ] = "auto",
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of centres and of parts for widths.")] = 1,
+    json: Json = False,
+    jobs: Jobs = None,
+    *,
+    reading: Reading,
+) -> None:
+    """Weigh training lists by how much they look like the lists to be ranked (KLIEP with a kernel on lists).
+
+    \b
+    rerank weigh-lists train.txt test.txt --kernel list --out weights.tsv
+    rerank train --data train.txt --list-weights weights.tsv --learner mert --metric label@1 --out model
+    """
+    import sys
+
+    from rerank.config import settings_of
+    from rerank.errors import ConfigError
+    from rerank.experiment import weigh_lists_files
+    from rerank.report import record
+    from rerank.report.list_weights import weighing_lines
+
+    settings = settings_of(set_ or [])
+    own = {"kernel": kernel, "components": components, "basis": basis, "centres": centres}
+    for name, value in own.items():
+        if value is not None and name in settings:
+            raise ConfigError(f"--set {name}: also given by --{name}")
+    settings |= {name: value for name, value in own.items() if value is not None}
+    found = weigh_lists_files(
+        train, test, out, settings=settings, scaling=scaling, seed=seed, jobs=jobs, reading=reading
+    )
+    lines = weighing_lines(found)
+    sys.stdout.write(record.to_json(found.as_json()) if json else "".join(f"{line}\n" for line in lines))

@@ -68,7 +68,7 @@ def test_predict_reports_each_list_and_the_whole(rerank, train, work):
         heads, *rows = [line.split("\t") for line in report.read_text().splitlines()]
         seen.append((found.out, found.err, heads, [row[:-1] for row in rows]))
     assert seen[0] == seen[1]
-    names = ["degree", "labelled_share", "nearest", "norm", "smoothness"]
+    names = ["degree", "labelled_share", "nearest", "norm", "smoothness_part"]
     assert heads == ["list", "items", "adapted", "reason", "tau", *names, "seconds"]
     assert rows[0][2:4] == ["no", "not reached: mean ranker"]
     lists, model = load(str(work / "test.jsonl")), load_model("model")

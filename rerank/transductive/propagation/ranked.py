@@ -143,7 +143,7 @@ def ranked_by_graph(
         "labelled_share": solution.labelled_share[n:],
         "nearest": graph[n:].max(axis=1).toarray().reshape(-1),
         "norm": norms,
-        "smoothness": np.where(reached, solution.parts[n:], np.nan),
+        "smoothness_part": np.where(reached, solution.parts[n:], np.nan),
     }
     return Ranked(
         own_scores(lists, weights),

@@ -83,10 +83,10 @@ def test_the_smoothness_is_the_sum_of_its_parts_and_less_than_that_of_the_mean(m
     everything = fit(method(neighbours=4), lists).adapt(test)
     assert found.facts == everything.facts
     assert 0 < found.facts["smoothness"] < found.facts["smoothness by the mean ranker"]
-    parts = [row.diagnostics["smoothness"] for row in found.rows if row.adapted]
+    parts = [row.diagnostics["smoothness_part"] for row in found.rows if row.adapted]
     assert 0 < sum(parts) < found.facts["smoothness"]  # the rest is that of the training lists
     names = {tuple(row.diagnostics) for row in found.rows}
-    assert names == {("degree", "labelled_share", "nearest", "norm", "smoothness")}
+    assert names == {("degree", "labelled_share", "nearest", "norm", "smoothness_part")}
 
 
 @pytest.mark.parametrize("form", ["transductive", "inductive"])

@@ -115,7 +115,8 @@ def _remarks(
         remarks.append(f"features are matched by position{numbers}, as only {named} them")
     if len(unknown):
         names = some(mine.at(unknown[:4]))
-        remarks.append(f"{count(len(unknown), 'feature')} that {whose} does not know ({names})")
+        do = "do" if whose.endswith("lists") else "does"
+        remarks.append(f"{count(len(unknown), 'feature')} that {whose} {do} not know ({names})")
     if len(absent):
         what = f"{len(absent)} of {count(theirs.n, 'feature')} of {whose}"
         remarks.append(f"{what} {'is' if len(absent) == 1 else 'are'} absent ({some(theirs.at(absent[:4]))})")

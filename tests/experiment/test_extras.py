@@ -67,7 +67,7 @@ def some(seed=0, n_lists=12, names=("a", "b", "c"), layout="dense"):
 
 def test_learners_see_features_alone_with_the_columns_and_the_scaling_of_the_training_lists():
     train, test = some(0), some(1, names=("c", "a", "new"))
-    with pytest.warns(DataNote, match="1 feature that the training lists does not know"):
+    with pytest.warns(DataNote, match="1 feature that the training lists do not know"):
         model = fit(MeanOfUnlabelled(), train, unlabelled=test, scaling="minmax", base_scale=5.0)
     (seen,) = MeanOfUnlabelled.seen
     assert (seen.labels, seen.texts, seen.references, seen.first_best) == (None, None, (), None)

@@ -18,6 +18,8 @@ from rerank.learners.base import Learner
 from rerank.learners.tuning.restarts import shrunk, unit_vector
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel, ThresholdModel
+from rerank.native.data._matrix import Difference
+from rerank.native.data._spread import Spread, squares_within
 from rerank.tasks import hearing
 from rerank.text import count
 from rerank.transductive.adapting import Advance
@@ -26,7 +28,14 @@ from rerank.transductive.spreading import in_chunks
 
 Norm = Literal["l2", "l1", "none"]
 _ZERO = "weights are 0"
-_EXPECTED = ("", "no labels", "one item", "no pair", _ZERO)  # other reasons are those of the learner
+_EXPECTED = (
+    "",
+    "no labels",
+    "one item",
+    "no pair",
+    "equal items",
+    _ZERO,
+)  # other reasons are those of the learner
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,13 +182,20 @@ def _report(base: Learner, reasons: tuple[str, ...], notes: list[str]) -> None:
 
 
 def _without_pair(one: CandidateLists) -> str:
-    """Why a list has no pair of items with different labels, "" if it has one."""
+    """Why a list has no pair of items with different labels, or none that a feature tells apart; "" if not.
+
+    Of equal items a learner may learn weights that are the rounding of 0, which ``normalised`` would blow up.
+    """
     labels = one.labels
     if labels is None or np.isnan(labels).all():
         return "no labels"
     if one.n_items == 1:
         return "one item"
-    return "" if np.nanmax(labels) > np.nanmin(labels) else "no pair"
+    if not np.nanmax(labels) > np.nanmin(labels):
+        return "no pair"
+    matrix = one.features.matrix()
+    squares = squares_within(matrix, one.offsets, Spread(one.n_features, -1), Difference(matrix))
+    return "" if any(squares) else "equal items"
 
 
 def _rankers_of(

@@ -84,6 +84,48 @@ def test_weights_and_updates_are_those_of_the_twin(metric, value, layout):
         assert model.training.rounds.init == "given"
 
 
+@pytest.mark.parametrize("value", ["background", "sentence"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_weights_of_lists_multiply_the_cap(metric, value):
+    for seed in range(4):
+        lists = judged_lists(seed, "dense")
+        judge = parse(metric).prepare(lists)
+        given = np.random.default_rng(seed).permutation([0.0, 1.0, 0.3, 2.0, 0.0, 7.0])
+        learner = Mira(value=value, rounds=4, seed=seed, c=[0.001, 0.1][seed // 2], keep="last", init="zero")
+        visited = np.flatnonzero(given)
+        rng = np.random.default_rng(seed)
+        means, history = slow_mira(
+            lists,
+            judge if value == "background" else None,
+            np.zeros(lists.n_features),
+            c=learner.c,
+            decay=learner.decay,
+            orders=[visited[rng.permutation(len(visited))] for _ in range(4)],
+            list_weights=given,
+        )
+        model = learner.fit(lists, judge=judge, list_weights=given)
+        np.testing.assert_allclose(model.weights, means[-1], rtol=1e-10, atol=1e-12)
+        assert sum(updates for updates, _ in history) > 0
+
+
+@pytest.mark.parametrize("value", ["background", "sentence"])
+def test_a_list_of_weight_0_is_as_if_absent_and_of_weight_1_as_if_unweighted(value):
+    lists = judged_lists(7)
+    some = np.array([True, True, False, True, False, True])
+    alone = lists.subset(np.flatnonzero(some))
+    learner = Mira(value=value, rounds=5, keep="last", init="zero")
+    judge = parse("BLEU")
+    absent = learner.fit(lists, judge=judge.prepare(lists), list_weights=some.astype(float))
+    expected = learner.fit(alone, judge=judge.prepare(alone))
+    np.testing.assert_array_equal(absent.weights, expected.weights)
+    assert [row["loss"] for row in absent.curve] == [row["loss"] for row in expected.curve]
+    plain, ones = (learner.fit(lists, judge=judge.prepare(lists), list_weights=w) for w in (None, np.ones(6)))
+    np.testing.assert_array_equal(plain.weights, ones.weights)
+    assert plain.curve == ones.curve
+    with pytest.raises(FitError, match="judged lists: the weight of every list is 0"):
+        learner.fit(lists, judge=judge.prepare(lists), list_weights=np.zeros(6))
+
+
 @pytest.mark.parametrize(("c", "step"), [(0.01, 0.01), (10.0, 2.0 / 25.0)])
 def test_one_visit_moves_as_far_as_the_loss_asks_but_no_further_than_c(c, step):
     lists = two([3.0, 1.0], [[3, 0, 7], [0, 4, 7]])

@@ -80,6 +80,63 @@ def test_weights_are_those_of_the_pseudo_code(algorithm, relation, margin):
                 assert [(row["updates"], row["violated"]) for row in model.curve] == history
 
 
+WEIGHTED = [
+    {"algorithm": 1},
+    {"algorithm": 2, "engine": "reference"},
+    {"algorithm": 2, "engine": "fast"},
+    {"rivals": "top", "pairs": "best-rest"},
+    {"algorithm": 2, "margin": "label", "dimension": 1.5},
+]
+
+
+@pytest.mark.parametrize("settings", WEIGHTED, ids=str)
+def test_weights_of_lists_multiply_their_updates(settings):
+    for seed in range(3):
+        lists = integer_lists(seed, n_lists=12)
+        given = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 2.0], 12)
+        learner = Perceptron(tau=0.5, rounds=4, seed=seed, average="last", **settings)
+        pairs = make_pairs(lists, learner.relation, learner.margin_function)
+        last, _, history = slow_perceptron(
+            lists,
+            learner.relation,
+            learner.margin_function,
+            algorithm=learner.algorithm,
+            tau=0.5,
+            rounds=4,
+            dimension=learner.dimension**2,
+            orders=orders_of(learner, int(np.count_nonzero(given[pairs.lists]))),
+            rivals=learner.rivals,
+            list_weights=given,
+        )
+        for data in (lists, as_sparse(lists)):
+            model = learner.fit(data, list_weights=given)
+            np.testing.assert_allclose(model.weights, last, rtol=1e-12, atol=1e-12)
+            assert [(row["updates"], row["violated"]) for row in model.curve] == history
+
+
+@pytest.mark.parametrize("average", ["last", "average", "voted"])
+@pytest.mark.parametrize("settings", [*WEIGHTED, {"tau": 1.0, "tau_scale": "norm"}], ids=str)
+def test_a_list_of_weight_0_is_as_if_absent_and_of_weight_1_as_if_unweighted(settings, average):
+    lists = integer_lists(5, n_lists=14)
+    learner = Perceptron(rounds=4, average=average, **settings)
+    some = np.arange(14) % 3 > 0
+    alone = learner.fit(lists.subset(np.flatnonzero(some)))
+    absent = learner.fit(lists, list_weights=some.astype(float))
+    plain, ones = learner.fit(lists), learner.fit(lists, list_weights=np.ones(14))
+    for a, b in ((alone, absent), (plain, ones)):
+        for name, array in a.arrays().items():
+            np.testing.assert_array_equal(array, b.arrays()[name])
+    assert plain.curve == ones.curve
+
+
+def test_lists_with_pairs_that_all_weigh_0_are_refused():
+    lists = CandidateLists.from_arrays([[0.0], [1.0], [2.0]], [0, 1, 1], group=[2, 1], source="set")
+    with pytest.raises(FitError, match="set: the weight of every list with a pair is 0"):
+        Perceptron().fit(lists, list_weights=np.array([0.0, 1.0]))
+    with pytest.raises(FitError, match="list weights must be 2 finite numbers that are not negative"):
+        Perceptron().fit(lists, list_weights=np.array([-1.0, 1.0]))
+
+
 @pytest.mark.parametrize("margin", ["even", "label"])
 def test_both_engines_and_layouts_give_identical_weights_on_whole_numbers(margin):
     for seed in range(4):

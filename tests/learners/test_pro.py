@@ -87,16 +87,22 @@ def test_each_feature_is_measured_by_its_differences(layout):
     np.testing.assert_allclose(loss.scale, np.sqrt(squares / weight.sum()), rtol=1e-13)
 
 
-def kept_pairs(learner, lists):
-    """The pairs that a learner keeps, one row of features' differences each, by the twin."""
+def kept_pairs(learner, lists, list_weights=None):
+    """The pairs that a learner keeps, one row of features' differences each, by the twin.
+
+    They are there as many times as the weight of their list says.
+    """
+    copies = np.ones(lists.n_lists) if list_weights is None else list_weights
     rng = np.random.default_rng(learner.seed)
     X = lists.features.to_dense().astype(np.float64)
     rows = []
-    for first, last in zip(lists.offsets[:-1], lists.offsets[1:], strict=True):
+    for first, last, n in zip(lists.offsets[:-1], lists.offsets[1:], copies.astype(int), strict=True):
+        if n == 0:
+            continue
         drawn = rng.integers(last - first, size=(2, learner.samples)).T.tolist()
         labels = lists.labels[first:last].tolist()
         for i, j in slow_clearest(labels, drawn, learner.threshold, learner.keep_pairs):
-            rows.append(X[first + i] - X[first + j])
+            rows += [X[first + i] - X[first + j]] * n
     return np.array(rows)
 
 
@@ -112,6 +118,36 @@ def test_the_weights_are_the_minimum_over_explicit_pairs(layout):
             np.testing.assert_allclose(model.weights, minimum(rows, w0, learner.l2), rtol=1e-4, atol=1e-5)
             assert model.training.rounds.init == ("zero" if initial is None else "given")
         assert model.training.data.pairs == len(rows) > 20
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_weights_of_lists_are_as_many_copies_of_their_pairs(layout):
+    for seed in range(3):
+        lists = some_lists(seed, layout)
+        learner = Pro(samples=60, keep_pairs=10, threshold=0.4, seed=seed)
+        given = np.array([2.0, 1.0, 0.0, 3.0, 1.0])
+        rows = kept_pairs(learner, lists, given)
+        model = learner.fit(lists, list_weights=given)
+        expected = minimum(rows, np.zeros(lists.n_features), learner.l2)
+        np.testing.assert_allclose(model.weights, expected, rtol=1e-4, atol=1e-5)
+        assert model.training.data.pairs == len(kept_pairs(learner, lists, np.minimum(given, 1.0)))
+
+
+@pytest.mark.parametrize("threshold", [None, 0.4])
+def test_a_list_of_weight_0_is_as_if_absent_and_of_weight_1_as_if_unweighted(threshold):
+    lists = some_lists(2)
+    learner = Pro(samples=60, keep_pairs=10, threshold=threshold)
+    some = np.array([True, False, True, False, True])
+    absent = learner.fit(lists, list_weights=some.astype(float))
+    alone = learner.fit(lists.subset(np.flatnonzero(some)))
+    np.testing.assert_array_equal(absent.weights, alone.weights)
+    assert absent.training.rounds == alone.training.rounds
+    assert absent.training.data == alone.training.data
+    plain, ones = learner.fit(lists), learner.fit(lists, list_weights=np.ones(5))
+    np.testing.assert_array_equal(plain.weights, ones.weights)
+    assert plain.training == ones.training
+    with pytest.raises(FitError, match="some lists: the weight of every judged list is 0"):
+        learner.fit(lists, list_weights=np.zeros(5))
 
 
 def test_a_heavy_penalty_leaves_the_weights_unchanged():

@@ -14,7 +14,7 @@ def worths(judge, labels, rows, background):
     return [judge.better * float(judge.score_from_sums(background + row)) / full * length for row in rows]
 
 
-def mira(lists, judge, start, *, c, decay, orders):
+def mira(lists, judge, start, *, c, decay, orders, list_weights=None):
     """Returns (the mean of w after each round, [(updates, sum of losses)]); judge None learns from labels."""
     X = lists.features.to_dense().astype(np.float64)
     w = np.array(start, dtype=np.float64)
@@ -24,6 +24,7 @@ def mira(lists, judge, start, *, c, decay, orders):
     for order in orders:
         updates, losses = 0, 0.0
         for i in order:
+            cap = c if list_weights is None else c * list_weights[i]
             items = range(lists.offsets[i], lists.offsets[i + 1])
             rows = None if judge is None else judge.per_item[items.start : items.stop]
             labels = None if lists.labels is None else lists.labels[items.start : items.stop]
@@ -36,7 +37,7 @@ def mira(lists, judge, start, *, c, decay, orders):
                     step = X[hope] - X[fear]
                     loss = worth[hope] - worth[fear] - w @ step
                     if loss > 0 and step @ step > 0:
-                        w = w + min(c, loss / (step @ step)) * step
+                        w = w + min(cap, loss / (step @ step)) * step
                         updates += 1
                         losses += loss
                     if judge is not None:

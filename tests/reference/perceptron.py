@@ -79,20 +79,22 @@ def perceptron(
     target="first",
     step="margin",
     start=None,
+    list_weights=None,
 ):
     """Returns (last w, mean w, [(updates, violated)] a round). ``orders`` are the visits of each round
-    among the lists that have a pair; default in order."""
+    among the lists that have a pair and a weight; default in order."""
     X = lists.features.to_dense().astype(float)
     blocks = []
     for i in range(lists.n_lists):
         rows = slice(lists.offsets[i], lists.offsets[i + 1])
         labels = lists.labels[rows]
         pairs = pairs_of_list(relation, function, labels.tolist())
-        if pairs:
+        weight = 1.0 if list_weights is None else list_weights[i]
+        if pairs and weight > 0:
             # As the kernels do: pairs by falling label of j, then of l.
             place = {j: at for at, j in enumerate(np.lexsort((np.arange(len(labels)), -labels)))}
             ordered = sorted(pairs, key=lambda jl: (place[jl[0]], place[jl[1]]))
-            blocks.append((X[rows], ordered, labels, h_of(function, labels), np.zeros(len(labels))))
+            blocks.append((X[rows], ordered, labels, h_of(function, labels), np.zeros(len(labels)), weight))
     w = np.zeros(X.shape[1]) if start is None else start.copy()
     total = np.zeros_like(w)
     visited = 0
@@ -100,11 +102,11 @@ def perceptron(
     for r in range(rounds):
         updates = mistakes = 0
         for v in range(len(blocks)) if orders is None else orders[r]:
-            x, ordered, labels, h, own = blocks[v]
+            x, ordered, labels, h, own, weight = blocks[v]
             before = mistakes
 
-            def margin(j, l, h=h):
-                return 1.0 if step == "one" else h[0][j] - h[0][l] + h[1]
+            def margin(j, l, h=h, weight=weight):
+                return weight * (1.0 if step == "one" else h[0][j] - h[0][l] + h[1])
 
             if rivals == "top":
                 for j, l in worst_pair(ordered, x @ w + dimension * own, h, tau, labels, target):

@@ -14,7 +14,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationName, make_pairs
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, FitError
-from rerank.learners.base import LEARNERS, FitInputs, Learner
+from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import check_start, initial_weights
 from rerank.learners.perceptron.voting import Ballots
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores, visit_orders
@@ -35,6 +35,8 @@ class Perceptron(Learner):
     Algorithm 1 then adds g * (x - x') at once. Algorithm 2 adds the sum of a list's updates after the
     list, which needs no loop over pairs (engine "fast", O(k log k) for k candidates).
 
+    The weight of a list multiplies its updates. A list of weight 0 is not visited, as if it were absent.
+
     References
     ----------
     Shen, Joshi: Ranking and reranking with perceptron. Machine Learning 60, 2005.
@@ -46,6 +48,7 @@ class Perceptron(Learner):
     default_scaling = "zscore"
     in_rounds = True
     accepts_initial = True
+    accepts_list_weights = True
 
     algorithm: Literal[1, 2] = setting(
         2, "1 updates after each violated pair, 2 after each list; the same thing with rivals=top"
@@ -150,11 +153,16 @@ class Perceptron(Learner):
         pairs = make_pairs(lists, self.relation, self.margin_function)
         if pairs.n_lists == 0:
             raise FitError(f"{lists.source}: no list has a pair under pairs={self.pairs}")
+        factors = checked_list_weights(inputs.list_weights, lists)[pairs.lists]
+        if not factors.all():
+            pairs, factors = pairs.subset(np.flatnonzero(factors)), factors[factors > 0]
+        if pairs.n_lists == 0:
+            raise FitError(f"{lists.source}: the weight of every list with a pair is 0")
         watch = Rounds(lists, inputs, self.keep)
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
         if init != "zero":
             check_start(lists, start)
-        state = _State(self, lists, pairs, start)
+        state = _State(self, lists, pairs, factors, start)
         model, rounds = (self._vote if self.average == "voted" else self._train)(lists, state, watch)
         model.curve = watch.curve
         model.training.rounds = rounds
@@ -203,8 +211,11 @@ class Perceptron(Learner):
 class _State:
     """The state of training: weights with their mean, separating dimensions, scratch."""
 
-    def __init__(self, learner: Perceptron, lists: CandidateLists, pairs: Pairs, start: Floats) -> None:
+    def __init__(
+        self, learner: Perceptron, lists: CandidateLists, pairs: Pairs, factors: Floats, start: Floats
+    ) -> None:
         self.learner = learner
+        self.factors = factors
         self.source = lists.source
         self.n_lists = pairs.n_lists
         top = learner.rivals == "top"
@@ -242,7 +253,7 @@ class _State:
 
         Raises FitError if the weights overflow.
         """
-        given = (self.matrix, self.pairs, self.dimension, visits, self.weights)
+        given = (self.matrix, self.pairs, self.dimension, visits, self.factors, self.weights)
         done: tuple[int, int]
         if self.total is None:
             done = _perceptron.online_round(*given)

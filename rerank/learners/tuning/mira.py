@@ -13,7 +13,7 @@ from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.errors import DataNote, FitError
-from rerank.learners.base import LEARNERS, FitInputs, Learner
+from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import INIT_HELP, Init, initial_weights
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores
 from rerank.models.base import Model
@@ -38,6 +38,8 @@ class Mira(Learner):
     With value=sentence the worth is the candidate's label. The model is the mean of the weights after all
     visits up to the round that ``keep`` chooses.
 
+    The weight of a list multiplies its ``c``. A list of weight 0 is not visited, as if it were absent.
+
     ``c`` limits how far one list moves the weights, so features of very different sizes need a --scaling.
 
     References
@@ -53,6 +55,7 @@ class Mira(Learner):
     needs_selecting = True
     in_rounds = True
     accepts_initial = True
+    accepts_list_weights = True
 
     value: Literal["background", "sentence"] = setting(
         "background",
@@ -77,15 +80,19 @@ class Mira(Learner):
         _check_values(lists)
         worth = _label_worth(lists) if self.value == "sentence" else _background_worth(lists, judge)
         start, init = initial_weights(lists, inputs, self.init)
-        state = _State(self, lists, worth, start.copy())
+        weights = checked_list_weights(inputs.list_weights, lists)
+        visited = np.flatnonzero(weights)
+        if len(visited) == 0:
+            raise FitError(f"{lists.source}: the weight of every list is 0")
+        state = _State(self, lists, worth, self.c * weights, start.copy())
         watch = Rounds(lists, inputs, self.keep)
         rng = np.random.default_rng(self.seed)
         updates = 0
         for _ in range(self.rounds):
-            order = rng.permutation(lists.n_lists) if self.shuffle else np.arange(lists.n_lists)
-            done, loss = state.run(order)
+            order = rng.permutation(len(visited)) if self.shuffle else np.arange(len(visited))
+            done, loss = state.run(visited[order])
             updates += done
-            watch.record(state.mean(), linear_scores, updates=done, loss=loss / lists.n_lists)
+            watch.record(state.mean(), linear_scores, updates=done, loss=loss / len(visited))
         if updates == 0:
             warnings.warn(
                 f"{lists.source}: no update was made; the weights are the initial ones (init {init})",
@@ -151,8 +158,10 @@ def _differ(lists: CandidateLists, stats: Floats) -> bool:
 class _State:
     """The state of training: weights with their mean, the background, scratch."""
 
-    def __init__(self, learner: Mira, lists: CandidateLists, worth: _Worth, weights: Floats) -> None:
-        self.c = learner.c
+    def __init__(
+        self, learner: Mira, lists: CandidateLists, worth: _Worth, caps: Floats, weights: Floats
+    ) -> None:
+        self.caps = caps
         self.matrix = lists.features.matrix()
         rows = np.arange(lists.n_items, dtype=np.int64)
         most = number_by_list(self.matrix, lists.features, lists.offsets, rows, learner.rounds)
@@ -165,7 +174,7 @@ class _State:
     def run(self, visits: Index) -> tuple[int, float]:
         """Visit lists; return the number of updates and the sum of their losses."""
         done: tuple[int, float] = _mira.mira_round(
-            self.matrix, self.worths, visits, self.c, self.weights, self.step
+            self.matrix, self.worths, visits, self.caps, self.weights, self.step
         )
         return done
 

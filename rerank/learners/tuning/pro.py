@@ -14,7 +14,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
 from rerank.data.types import Floats, Index
 from rerank.errors import DataNote, FitError
-from rerank.learners.base import LEARNERS, FitInputs, Learner
+from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import Init, initial_weights
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
@@ -36,6 +36,9 @@ class Pro(Learner):
     feature in units of the root mean square of its differences in the pairs. w0 is ``init``. Texts get
     their labels from references: --label sBLEU.
 
+    The weight of a list multiplies the losses of its pairs. From a list of weight 0 none is drawn, as if it
+    were absent.
+
     References
     ----------
     Hopkins, May: Tuning as ranking. EMNLP 2011.
@@ -46,6 +49,7 @@ class Pro(Learner):
     source = "Hopkins & May 2011"
     scale_invariant = True
     accepts_initial = True
+    accepts_list_weights = True
 
     samples: int = setting(5000, "pairs drawn from each list (Gamma in the paper)", ge=1)
     keep_pairs: int = setting(50, "pairs kept from each list (Xi in the paper)", ge=1)
@@ -66,10 +70,15 @@ class Pro(Learner):
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         assert lists.labels is not None  # needs_labels
+        weights = checked_list_weights(inputs.list_weights, lists)
+        judged = lists.labels[np.repeat(weights > 0, lists.lengths)]
+        judged = judged[~np.isnan(judged)]
+        if len(judged) == 0:
+            raise FitError(f"{lists.source}: the weight of every judged list is 0")
         threshold = self.threshold
         if threshold is None:
-            threshold = _GAP * float(np.nanmax(lists.labels) - np.nanmin(lists.labels))
-        pairs = self._sample(lists, threshold)
+            threshold = _GAP * float(judged.max() - judged.min())
+        pairs = self._sample(lists, weights, threshold)
         start, init = initial_weights(lists, inputs, self.init, otherwise="zero")
         items, packed = pairs.packed()
         found = self._minimise(lists.features.take(items), packed, start, lists.source)
@@ -84,28 +93,31 @@ class Pro(Learner):
             train=None if judge is None else value_of(judge, model.score_aligned(lists)),
         )
         model.training.data = DataRecord(
-            pairs=int(pairs.weight.sum()), lists_without_pair=lists.n_lists - pairs.n_lists
+            pairs=pairs.n_kept, lists_without_pair=int(np.count_nonzero(weights)) - pairs.n_lists
         )
         return model
 
-    def _sample(self, lists: CandidateLists, threshold: float) -> _Pairs:
-        """The pairs of all lists; raises FitError if there is none."""
+    def _sample(self, lists: CandidateLists, weights: Floats, threshold: float) -> _Pairs:
+        """The pairs of all lists with a weight; raises FitError if there is none."""
         labels = lists.labels
         assert labels is not None
         need = 64 * self.samples
         memory.require(need, f"{self.samples:,} pairs drawn from a list", "fewer need less (--set samples)")
         rng = np.random.default_rng(self.seed)
-        found = []
-        for first, last in zip(lists.offsets[:-1].tolist(), lists.offsets[1:].tolist(), strict=True):
+        found, n_kept = [], 0
+        for i in np.flatnonzero(weights).tolist():
+            first, last = int(lists.offsets[i]), int(lists.offsets[i + 1])
             drawn = rng.integers(last - first, size=(2, self.samples))
             better, worse = clearest(labels[first:last], drawn, threshold, self.keep_pairs)
             codes, times = np.unique(better * (last - first) + worse, return_counts=True)
             if len(codes):
                 better, worse = np.divmod(codes, last - first)
-                found.append((first + better, first + worse, times.astype(np.float64)))
+                found.append((first + better, first + worse, weights[i] * times))
+                n_kept += int(times.sum())
         if not found:
             begin = lists.offsets[:-1]
-            most = np.nanmax(np.fmax.reduceat(labels, begin) - np.fmin.reduceat(labels, begin))
+            ranges = np.fmax.reduceat(labels, begin) - np.fmin.reduceat(labels, begin)
+            most = np.nanmax(ranges[weights > 0])
             if most == 0:
                 raise FitError(f"{lists.source}: no list has two different labels")
             raise FitError(
@@ -113,7 +125,7 @@ class Pro(Learner):
                 f"(the most in any list is {most:g}); see threshold and samples"
             )
         better, worse, weight = (np.concatenate(column) for column in zip(*found, strict=True))
-        return _Pairs(better, worse, weight, len(found))
+        return _Pairs(better, worse, weight, len(found), n_kept)
 
     def _minimise(self, features: Features, pairs: _Pairs, start: Floats, source: str) -> _Minimum:
         loss = PairLoss(features, pairs.better, pairs.worse, pairs.weight, start, self.l2)
@@ -186,26 +198,30 @@ class _Minimum:
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Better and worse items (n_pairs), how often each pair was kept, and how many lists have one."""
+    """Better and worse items (n_pairs), and the weight of each pair: its list's, each time it is kept.
+
+    ``n_lists`` have a pair; ``n_kept`` pairs are kept, repetitions included.
+    """
 
     better: Index
     worse: Index
     weight: Floats
     n_lists: int
+    n_kept: int
 
     def packed(self) -> tuple[Index, Self]:
         """Return the items that are in pairs, ascending, and the pairs as places among them."""
         items, places = np.unique(np.concatenate([self.better, self.worse]), return_inverse=True)
         better, worse = places.astype(np.int64).reshape(2, -1)
-        return items, type(self)(better.copy(), worse.copy(), self.weight, self.n_lists)
+        return items, type(self)(better.copy(), worse.copy(), self.weight, self.n_lists, self.n_kept)
 
 
 class PairLoss:
     """The mean loss of pairs and its gradient, as functions of u = scale * (w - start).
 
-    The loss is the mean over pairs of log(1 + exp(-w·(x - x'))), plus l2 * |u|² / number of pairs, where
-    scale is the root mean square of each feature's differences. Features that do not differ in any pair
-    keep their weight.
+    The loss is the weighted mean over pairs of log(1 + exp(-w·(x - x'))), plus l2 * |u|² / sum of weights,
+    where scale is the weighted root mean square of each feature's differences. Features that do not differ in
+    any pair keep their weight.
     """
 
     def __init__(

@@ -149,12 +149,13 @@ cdef inline void move(const Step* step, double eta, Moving* to) noexcept nogil:
 
 
 def mira_round(
-    Matrix matrix, Worths worths, const long long[::1] visits, double c, Weights weights,
+    Matrix matrix, Worths worths, const long long[::1] visits, const double[::1] caps, Weights weights,
     Difference difference,
 ):
     """Visit lists in turn. Return the number of updates and the sum of their losses.
 
-    IN visits (n_visits), c: the largest step. INOUT weights (n_features), the background of worths.
+    IN visits (n_visits), caps (n_lists): the largest step of each list. INOUT weights (n_features), the
+    background of worths.
     """
     cdef Rows rows = matrix.rows  # a copy: the compiler sees that no step changes it
     cdef const Rows* X = &rows
@@ -180,7 +181,7 @@ def mira_round(
                 loss = worths.worth[hope] - worths.worth[fear]
                 subtract(X, first + hope, first + fear, step)
                 norm = norm_and_loss(step, to.w, &loss)
-                eta = step_size(loss, norm, c)
+                eta = step_size(loss, norm, caps[visits[v]])
                 if eta > 0.0:
                     updates += 1
                     total += loss

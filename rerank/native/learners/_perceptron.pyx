@@ -42,12 +42,13 @@ cdef class Dimension:
 
 
 def batch_round(
-    Matrix matrix, ListPairs pairs, Dimension dimension, const long long[::1] visits, Weights weights,
-    Sum total,
+    Matrix matrix, ListPairs pairs, Dimension dimension, const long long[::1] visits,
+    const double[::1] factors, Weights weights, Sum total,
 ):
     """Make one pass of Algorithm 2, which updates after each list with a violated pair.
 
-    IN visits (n_visits), lists in the order of the pass. INOUT weights, dimension.
+    IN visits (n_visits), lists in the order of the pass; factors (n_lists), by which the updates of a list
+    are multiplied. INOUT weights, dimension.
     Return the number of lists with an update and of violated pairs.
     """
     cdef Rows rows = matrix.rows  # a copy: the compiler sees that no step changes it
@@ -80,6 +81,8 @@ def batch_round(
             if here:
                 violated += here
                 updates += 1
+                for j in range(p.k):
+                    r.u[j] *= factors[i]
                 if square > 0.0:
                     for j in range(p.k):
                         a[j] += r.u[j]
@@ -99,13 +102,15 @@ cdef inline double shifted_score(
 
 
 def online_round(
-    Matrix matrix, ListPairs pairs, Dimension dimension, const long long[::1] visits, Weights weights
+    Matrix matrix, ListPairs pairs, Dimension dimension, const long long[::1] visits,
+    const double[::1] factors, Weights weights,
 ):
     """Make one pass of Algorithm 1, which updates after each violated pair.
 
     Scores are kept, and computed anew only for items that are compared after the weights have moved, so that
     a pass without updates costs one score per item and one comparison per pair. IN matrix, whose features are
-    not numbered by list; visits (n_visits), lists in the order of the pass. INOUT weights, dimension.
+    not numbered by list; visits (n_visits), lists in the order of the pass; factors (n_lists), by which the
+    updates of a list are multiplied. INOUT weights, dimension.
     Return the number of lists with an update and of updates.
     """
     cdef Rows rows = matrix.rows  # a copy: the compiler sees that no step changes it
@@ -150,7 +155,7 @@ def online_round(
                         seen[l] = version
                         z[l] = shifted_score(X, items[l], to.w, square * a[l], tau, p.h[l])
                     if z[j] <= z[l] + c_tau:
-                        g = p.h[j] - p.h[l] + p.c
+                        g = (p.h[j] - p.h[l] + p.c) * factors[i]
                         add_difference(X, items[j], items[l], g, to.t, to.w, to.drift)
                         a[j] += g
                         a[l] -= g

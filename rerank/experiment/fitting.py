@@ -82,7 +82,8 @@ def _record(model: Model, prepared: Prepared, learner: Learner) -> None:
         )
     weights = prepared.extras.list_weights
     if weights is not None:
-        found = statistics_of(weights / weights.mean())
+        shares = weights / weights.max()  # their sum does not overflow
+        found = statistics_of(shares / shares.mean())
         training.list_weights = ListWeightsRecord(
             fingerprint=hashlib.blake2b(weights.tobytes(), digest_size=16).hexdigest(),
             **{name: found[name] for name in ("q25", "median", "q75", "effective", "zeros")},

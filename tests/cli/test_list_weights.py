@@ -139,6 +139,17 @@ def test_wrong_weights_from_python_are_refused(weights, expected):
         package.train(lists_of(0), "ridge", list_weights=np.array(weights))
 
 
+@pytest.mark.parametrize("scale", [1e-320, 1e308])
+def test_figures_do_not_depend_on_the_unit_of_weights(scale):
+    weights = np.array([0.25, 1.0, 0.5] * 4)
+    found, expected = (
+        package.train(lists_of(0), "ranksvm", list_weights=unit * weights).training.list_weights
+        for unit in (scale, 1.0)
+    )
+    assert found.effective == pytest.approx(expected.effective, rel=1e-3)  # 1e-320 has few digits
+    assert (found.zeros, found.median) == (expected.zeros, pytest.approx(expected.median, rel=1e-3))
+
+
 def test_faults_are_one_line(rerank, folder):
     (folder / "w.tsv").write_text("list\tweight\nq0\t1\n")
     (folder / "bad.tsv").write_text("list\tweight\nq0\t-1\n")

@@ -14,15 +14,19 @@ NEAR = 0.01
 BARS = "▁▂▃▄▅▆▇█"
 
 
-def restart_lines(rounds: RestartsRecord, metric: str | None) -> list[str]:
-    """Return the value that was kept, and best, median and worst of the restarts."""
+def restart_lines(rounds: RestartsRecord, metric: str | None, *, weighted: bool = False) -> list[str]:
+    """Return the value that was kept, and best, median and worst of the restarts.
+
+    ``weighted`` tells that the training lists counted by their weights, in all these values.
+    """
     dev = "" if rounds.dev is None else f"; dev {metric} {_value(rounds.dev)}"
     start = f"{metric} {_value(rounds.initial)}, initial weights: {rounds.init}"
     if not rounds.improved:
         lines = [f"no improvement over the initial weights ({start}){dev}"]
     else:
         mean = f", mean of the {rounds.averaged} best restarts" if rounds.averaged > 1 else ""
-        lines = [f"train {metric} {_value(rounds.train)}{mean} (from {start}){dev}"]
+        of = " of the weighted lists" if weighted else ""
+        lines = [f"train {metric}{of} {_value(rounds.train)}{mean} (from {start}){dev}"]
     reached = [restart.train for restart in rounds.restarts if not math.isnan(restart.train)]
     best = rounds.best
     if len(reached) > 1 and not math.isnan(best):

@@ -39,7 +39,7 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
                 text += f"; dev {metric} {rounds.dev:.4f}"
             lines += [text, *_curve_lines(model, metric)]
         case RestartsRecord():
-            lines += restart_lines(rounds, metric)
+            lines += restart_lines(rounds, metric, weighted=_is_weighted(model.training))
         case MinimumRecord() if rounds.nonzero is not None:
             lines += [_minimum_line(rounds, metric), *_curve_lines(model, metric)]
         case FitRecord() | MinimumRecord():
@@ -67,6 +67,10 @@ def extras_lines(training: Training) -> list[str]:
         share, zeros = float(notes["weights_effective"]), float(notes["weights_zeros"])
         lines.append(f"weights of the lists: {_weights_text(share, zeros)}")
     return lines
+
+
+def _is_weighted(training: Training) -> bool:
+    return training.list_weights is not None or "weights_effective" in training.notes
 
 
 def _weights_text(effective: float, zeros: float) -> str:

@@ -187,6 +187,25 @@ def test_other_lists_than_the_unlabelled_ones_are_noticed(rerank, folder):
     )
 
 
+def test_values_of_weighted_lists_are_marked(rerank, folder):
+    rerank("weigh-lists", "train.letor", "test.letor", "--out", "w.tsv")
+    common = ["train", "--data", "train.letor", "--learner", "mert", "--metric", "label@1", "--out", "m"]
+    assert "train label@1 of the weighted lists " in rerank(*common, "--list-weights", "w.tsv").err
+    assert "weighted" not in rerank(*common).err
+
+
+def test_features_are_ablated_with_the_same_weights_and_unlabelled_lists(rerank, folder):
+    package.save(lists_of(2), "dev.letor", "svmlight")
+    rerank("weigh-lists", "train.letor", "test.letor", "--out", "w.tsv")
+    common = ["importance", "ablate", "--data", "train.letor", "--dev", "dev.letor", "--metric", "AP"]
+    for more in (
+        ("--learner", "ridge", "--list-weights", "w.tsv"),
+        ("--learner", "list-iw", "--set", "base=ridge", "--unlabelled", "test.letor"),
+    ):
+        out = rerank(*common, *more).out
+        assert len([line for line in out.splitlines() if line[:1] in "123"]) >= 3
+
+
 def test_lists_without_ids_are_matched_by_position_and_number_of_items(rerank, folder):
     text = "2 1:1 2:0\n1 1:2 2:1\n0 1:0 2:3\n"
     (folder / "one.txt").write_text(text)

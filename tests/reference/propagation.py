@@ -48,14 +48,17 @@ def solved(graph, labelled, rankers):
     return W
 
 
-def smoothness(graph, W):
-    """The sum over all i and j of K_ij |w_i - w_j|^2, of nodes that have a ranker."""
+def smoothness_parts(graph, W):
+    """The sum over j of K_ij |w_i - w_j|^2 for each i, of nodes that have a ranker; NaN for others."""
     known = np.flatnonzero(~np.isnan(W).any(axis=1))
-    return sum(graph[i, j] * float(((W[i] - W[j]) ** 2).sum()) for i in known for j in known)
+    out = np.full(len(W), np.nan)
+    for i in known:
+        out[i] = sum(graph[i, j] * float(((W[i] - W[j]) ** 2).sum()) for j in known)
+    return out
 
 
 def transductive(train, test, settings, columns=None):
-    """Scores (n_items of test), the rankers of the test lists (NaN if not reached), and the smoothness.
+    """Scores (n_items of test), the rankers of the test lists (NaN if not reached), and parts of smoothness.
 
     ``train`` and ``test`` are scaled, ``columns`` those that the kernel reads.
     """
@@ -70,7 +73,7 @@ def transductive(train, test, settings, columns=None):
     own = W[train.n_lists :]
     used = np.where(np.isnan(own), given[trained].mean(axis=0), own)
     scores = np.concatenate([X @ w for X, w in zip(items(test), used, strict=True)])
-    return scores, own, smoothness(graph, W)
+    return scores, own, smoothness_parts(graph, W)
 
 
 def inductive(train, test, settings, columns=None):

@@ -15,7 +15,7 @@ def make_lists():
         rng = np.random.default_rng(seed)
         n = sum(sizes)
         X = np.round(rng.normal(0, 2, (n, n_features)), 2)
-        if layout in ("sparse", "mixed"):
+        if layout in ("sparse", "mixed", "indicators"):
             X[rng.random(X.shape) < 0.4] = 0.0
         y = np.clip(np.round(X[:, 1] - 0.5 * X[:, 3] + rng.normal(0, 1, n)), 0, 3)
         offsets = np.append(0, np.cumsum(sizes))

@@ -47,9 +47,11 @@ def test_scores_are_those_of_dense_linear_algebra(settings, layout, make_lists):
     lists, test, learner = make_lists(1, layout), make_lists(2, layout), method(**settings)
     model = fit(learner, lists)
     found, ready = model.adapt(test), model.prepared(test)
-    scores, own, smoothness = dense.transductive(model.prepared(lists), ready, learner)
+    scores, own, parts = dense.transductive(model.prepared(lists), ready, learner)
     np.testing.assert_allclose(found.scores, scores, rtol=1e-7, atol=1e-8)
-    np.testing.assert_allclose(found.facts["smoothness"], smoothness, rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(found.facts["smoothness"], np.nansum(parts), rtol=1e-7, atol=1e-12)
+    theirs = [row.diagnostics["smoothness_part"] for row in found.rows]
+    np.testing.assert_allclose(theirs, parts[lists.n_lists :], rtol=1e-6, atol=1e-12)
     reached = ~np.isnan(own).any(axis=1)
     assert [row.adapted for row in found.rows] == reached.tolist()
     assert found.facts["reached"] == reached.sum()

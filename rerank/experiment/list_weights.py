@@ -8,6 +8,7 @@ from typing import Any
 from rerank import parallel
 from rerank.data.bare import stripped
 from rerank.data.scaling import AUTO, fit_scaling
+from rerank.errors import ConfigError
 from rerank.experiment.extras import Extras
 from rerank.experiment.notes import note_shared
 from rerank.experiment.outputs import check_outputs
@@ -107,6 +108,8 @@ def weigh_lists_files(
     ``options`` are those of ``weigh_lists``; so are the errors, and an output that cannot be written or is an
     input.
     """
+    if train == test == "-":
+        raise ConfigError("TRAIN and TEST: found - twice, and standard input can be read only once")
     check_inputs([train, test])
     check_outputs({"--out": out}, inputs_of(train, reading, test))
     lists = read_lists(train, reading)

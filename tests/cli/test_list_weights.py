@@ -169,6 +169,7 @@ def test_faults_are_one_line(rerank, folder):
     for arguments, expected in (
         (["train.letor", "train.letor", "--out", "train.letor"], "--out"),
         (["train.letor", "test.letor", "--out", "w", "-k", "no"], "unknown kernel 'no'"),
+        (["-", "-", "--out", "w"], "standard input can be read only once"),
         (["train.letor", "test.letor", "--out", "w", "-k", "list", "--set", "kernel=list"], "also given by"),
         (["train.letor", "test.letor", "--out", "w", "--set", "use=cost"], "unknown setting 'use'"),
     ):

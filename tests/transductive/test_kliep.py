@@ -217,6 +217,15 @@ def test_wrong_use_is_one_line(call, error, text):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("width", [1e-300, 1e-160, 1e-30, 1e-8])
+def test_widths_at_which_gaussians_are_lost_in_rounding_are_refused(width):
+    distances = np.random.default_rng(0).uniform(0.1, 2.0, (20, 5))
+    with pytest.raises(DataError, match=f"found the width {width:g}, at which .*; expected larger widths"):
+        weights_from_distances(distances, distances[:8], widths=[width])
+    small = weights_from_distances(distances, distances[:8], widths=[1e-3]).weights
+    assert small.mean() == pytest.approx(1, abs=1e-6)
+
+
 def test_one_test_sample_needs_one_width():
     found = weights_from_distances([[1.0, 4.0], [9.0, 1.0]], [[1.0, 4.0]], widths=[1.0])
     assert np.isnan(found.ratio.held_out).all()

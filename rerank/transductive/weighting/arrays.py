@@ -24,6 +24,8 @@ from rerank.transductive.weighting.kliep import (
     typical_distance,
 )
 
+_ROUNDING = 1e-6  # of the mean of the weights, which is 1
+
 
 @dataclass(frozen=True, eq=False)
 class ImportanceWeights:
@@ -68,7 +70,8 @@ def weights_from_distances(
     Raises
     ------
     DataError
-        If distances are not finite or negative, shapes do not fit, or every test sample is at every centre.
+        If distances are not finite or negative, shapes do not fit, every test sample is at every centre, or
+        the width is so small that Gaussians are lost in rounding.
     ConfigError
         If there is no width, one is not above 0, or there are fewer than 2 folds.
 
@@ -92,8 +95,14 @@ def weights_from_distances(
         raise DataError("KLIEP: every test sample is at every centre, so that no width is right")
     samples = DistanceTable(tables[0])
     rng = np.random.default_rng(seed)
-    ratio = fit_ratio(samples, tables[1], unit * np.array(widths, dtype=np.float64), folds, rng)
-    return ImportanceWeights(samples.weights(ratio.width, ratio.log_factors), ratio)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = fit_ratio(samples, tables[1], unit * np.array(widths, dtype=np.float64), folds, rng)
+        weights = samples.weights(ratio.width, ratio.log_factors)
+        exact = abs(weights.mean() - 1.0) < _ROUNDING
+    if not exact:
+        found = f"found the width {ratio.width / unit:g}, at which Gaussians are lost in rounding"
+        raise DataError(f"KLIEP: {found}; expected larger widths")
+    return ImportanceWeights(weights, ratio)
 
 
 def importance_weights(

@@ -41,12 +41,13 @@ def gaussians(similarities, width):
 
 
 def held_out(train, tests, width, parts):
-    """The mean log w of test lists under the fits to the other parts."""
+    """The mean log w of test lists, all of them centres, under fits to and centred at the other parts."""
     phi, psi = gaussians(train, width), gaussians(tests, width)
     means = phi.mean(axis=0)
     total = 0.0
     for part in parts:
         others = [k for other in parts if other is not part for k in other]
-        y = em(psi[others] / means)
-        total += sum(math.log(float(psi[k] / means @ y)) for k in part)
+        kept = [c for c in range(len(means)) if c not in part]
+        y = em(psi[np.ix_(others, kept)] / means[kept])
+        total += sum(math.log(float(psi[k, kept] / means[kept] @ y)) for k in part)
     return total / len(tests)

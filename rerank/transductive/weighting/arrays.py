@@ -50,6 +50,7 @@ def weights_from_distances(
     widths: Sequence[float] = WIDTHS,
     folds: int = FOLDS,
     seed: int = 0,
+    apart: bool = False,
 ) -> ImportanceWeights:
     """Return KLIEP's weights of training samples from squared distances to centres.
 
@@ -66,6 +67,8 @@ def weights_from_distances(
         Parts of the test samples, each of which is left out once.
     seed
         Divides the samples into parts.
+    apart
+        Leave out the centres at samples that are left out, see ``fit_ratio``.
 
     Raises
     ------
@@ -96,7 +99,8 @@ def weights_from_distances(
     samples = DistanceTable(tables[0])
     rng = np.random.default_rng(seed)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        ratio = fit_ratio(samples, tables[1], unit * np.array(widths, dtype=np.float64), folds, rng)
+        tried = unit * np.array(widths, dtype=np.float64)
+        ratio = fit_ratio(samples, tables[1], tried, folds, rng, apart=apart)
         weights = samples.weights(ratio.width, ratio.log_factors)
         exact = abs(weights.mean() - 1.0) < _ROUNDING
     if not exact:

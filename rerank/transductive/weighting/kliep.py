@@ -103,7 +103,13 @@ class Ratio:
 
 
 def fit_ratio(
-    training: Training, test: Floats, widths: Floats, folds: int, rng: np.random.Generator
+    training: Training,
+    test: Floats,
+    widths: Floats,
+    folds: int,
+    rng: np.random.Generator,
+    *,
+    apart: bool = False,
 ) -> Ratio:
     """Return the ratio whose width has the largest held-out likelihood, on ties the largest width.
 
@@ -119,6 +125,9 @@ def fit_ratio(
         Parts of the test samples, at most as many as samples, each of which is left out once.
     rng
         Divides the samples into parts.
+    apart
+        Whether centres at samples that are left out are left out with them. Where most samples are centres,
+        each would otherwise vouch for its own neighbourhood, and the narrowest width would win.
 
     Raises
     ------
@@ -133,8 +142,12 @@ def fit_ratio(
     test = test[rng.permutation(n)]
     start, held_out = None, np.full(len(widths), np.nan)
     for k, width in enumerate(widths.tolist() if n > 1 else ()):
-        densities, logs = _densities(test, training.log_means(width), width)
-        total = 0.0
+        log_means, total = training.log_means(width), 0.0
+        if apart:
+            sums = (_apart(test, log_means, width, *part) for part in pairwise(bounds))
+            held_out[k] = sum(sums) / n
+            continue
+        densities, logs = _densities(test, log_means, width)
         for first, last in pairwise(bounds):
             others = np.concatenate((densities[:, :first], densities[:, last:]), axis=1)
             start = fit_mixture(others, start, _CHOOSING).proportions
@@ -149,6 +162,17 @@ def fit_ratio(
         log_factors = np.log(found.proportions) - log_means
     likelihood = float((np.log(found.proportions @ densities) + logs).mean())
     return Ratio(width, log_factors, widths, held_out, likelihood, found.violation)
+
+
+def _apart(test: Floats, log_means: Floats, width: float, first: int, last: int) -> float:
+    """The sum of log w over test samples ``first:last``, from the others and centres at none of these."""
+    kept = (test[first:last] > 0.0).all(axis=0)
+    if not kept.any():
+        return (last - first) * float(np.log(_LEAST))
+    densities, logs = _densities(test[:, kept], log_means[kept], width)
+    others = np.concatenate((densities[:, :first], densities[:, last:]), axis=1)
+    mixture = fit_mixture(others, None, _CHOOSING).proportions @ densities[:, first:last]
+    return float((np.log(np.maximum(mixture, _LEAST)) + logs[first:last]).sum())
 
 
 def _densities(test: Floats, log_means: Floats, width: float) -> tuple[Floats, Floats]:

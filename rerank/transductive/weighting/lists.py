@@ -165,7 +165,8 @@ class ListWeighting(Settings):
             advice = "no width of Gaussians is right (basis=kernel has none)"
             raise DataError(f"{source}: {what} to compare with: {advice}")
         try:
-            found = weights_from_distances(training, test, widths=self.widths, folds=self.folds, seed=seed)
+            chosen: dict[str, Any] = {"widths": self.widths, "folds": self.folds, "seed": seed}
+            found = weights_from_distances(training, test, **chosen, apart=True)
         except (ConfigError, DataError) as error:
             raise type(error)(f"{source}: {error}") from None
         ratio = found.ratio

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+import numpy as np
+
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Mask
+from rerank.errors import DataNote
 from rerank.registry import Registry
 from rerank.settings import Settings
+from rerank.text import count
 
 
 class Prepared(ABC):
@@ -41,6 +46,15 @@ class Prepared(ABC):
         If ``other`` is this object, entries below the diagonal may be left out. Each entry has the same bits
         whatever rows are computed together.
         """
+
+
+def note_tied(prepared: Prepared, source: str, stacklevel: int = 3) -> None:
+    """Warn if equal eigenvalues make axes of lists, and so their similarities, a choice."""
+    n = 0 if prepared.tied is None else int(np.count_nonzero(prepared.tied))
+    if n:
+        text = f"{n} of {count(prepared.n, 'list')} that are compared have axes of equal variance"
+        advice = "the order of the features decides which of them are compared"
+        warnings.warn(f"{source}: {text}: {advice}", DataNote, stacklevel=stacklevel)
 
 
 class Kernel(Settings, ABC):

@@ -14,7 +14,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
 from rerank.native.similarity import _nearest
-from rerank.similarity.base import Kernel, Prepared
+from rerank.similarity.base import Kernel, Prepared, note_tied
 from rerank.similarity.matrices import filled, in_blocks
 from rerank.similarity.neighbours import by_similarity, no_neighbours
 
@@ -86,10 +86,12 @@ def neighbour_graph(
             _BYTES_OF_A_PAIR * n * n, f"a graph of all pairs of {n:,} lists", "join fewer neighbours"
         )
         prepared, _ = kernel.prepare(lists)
+        note_tied(prepared, lists.source)
         return Graph(_of_all(prepared), prepared.empty)
     what = f"a graph of {n:,} lists with {neighbours:,} neighbours each"
     memory.require(_BYTES_OF_A_NEIGHBOUR * n * neighbours, what, "join fewer neighbours")
     prepared, _ = kernel.prepare(lists)
+    note_tied(prepared, lists.source)
     directed = _of_nearest(prepared, neighbours)
     joined = directed.minimum(directed.T) if mutual else directed.maximum(directed.T)
     return Graph(joined.tocsr(), prepared.empty)
@@ -126,6 +128,7 @@ def nearest_in(nodes: CandidateLists, others: CandidateLists, kernel: Kernel, k:
         _BYTES_OF_A_NEIGHBOUR * k * others.n_lists, f"{k:,} neighbours of {others.n_lists:,} lists"
     )
     theirs, mine = kernel.prepare(nodes, others)
+    note_tied(mine, others.source)
     places, values = no_neighbours(mine.n, k)
     in_blocks(mine, theirs, lambda first, rows: _nearest.offer_rows(rows, first, False, values, places))
     return by_similarity(places, values)

@@ -10,10 +10,11 @@ import pytest
 from reference import graphs as slow
 
 from rerank import CandidateLists, parallel
-from rerank.errors import ConfigError, DataError, RerankError
+from rerank.errors import ConfigError, DataError, DataNote, RerankError
 from rerank.similarity import gram, nearest
 from rerank.similarity.base import KERNELS
 from rerank.similarity.graph import nearest_in, neighbour_graph
+from rerank.similarity.shape import ListKernel
 
 NAMES = ("list", "angles", "angles-subspace", "bhattacharyya")
 pytestmark = pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
@@ -174,3 +175,12 @@ def test_refused(monkeypatch):
         neighbour_graph(lists, kernel("list"), 2)
     with pytest.raises(RerankError, match=r"needs 3\.2 kB for 1 neighbours of 40 lists"):
         nearest_in(lists, lists, kernel("list"), 1)
+
+
+def test_axes_that_are_a_choice_are_reported():
+    corners = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    lists = CandidateLists.from_arrays([*corners, [0, 0], [2, 1], [4, 3]], group=[4, 3])
+    with pytest.warns(DataNote, match="1 of 2 lists that are compared have axes of equal variance"):
+        neighbour_graph(lists, ListKernel(), 1)
+    with pytest.warns(DataNote, match="axes of equal variance"):
+        nearest_in(lists, lists, ListKernel(), 1)

@@ -147,7 +147,8 @@ def smoothness_parts(graph: csr_array, values: Floats, reached: Mask) -> Floats:
         known = reached[first + i]
         i, j, similarities = i[known], rows.indices[known], rows.data[known]
         squares = np.zeros(len(i))
-        for column in values.T:
-            squares += (column[first + i] - column[j]) ** 2
+        with np.errstate(over="ignore"):
+            for column in values.T:
+                squares += (column[first + i] - column[j]) ** 2
         parts[first : first + step] = np.bincount(i, similarities * squares, rows.shape[0])
     return parts

@@ -28,7 +28,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.settings import Settings, setting
-from rerank.similarity.base import KERNELS, Kernel
+from rerank.similarity.base import KERNELS, Kernel, note_tied
 from rerank.similarity.matrices import filled
 from rerank.transductive.weighting.arrays import weights_from_distances
 from rerank.transductive.weighting.kliep import CENTRES, FOLDS, WIDTHS
@@ -141,6 +141,7 @@ class ListWeighting(Settings):
         )
         centres = unlabelled.subset(places)
         mine, to = kernel.prepare(training, centres)
+        note_tied(mine, training.source)
         similar = filled(mine, to)
         if not similar.any():
             text = f"no list of {training.source} has a similarity to these lists, so that none counts more"

@@ -141,6 +141,7 @@ def test_every_layout_gives_the_same_model(name, layout):
     np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*axes of equal variance:rerank.errors.DataNote")
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_default_scaling_is_of_dense_features_only(name, layout):
     lists, kind = some_lists(layout=layout), LEARNERS.get(name)

@@ -98,7 +98,7 @@ class Pro(Learner):
         return model
 
     def _sample(self, lists: CandidateLists, weights: Floats, threshold: float) -> _Pairs:
-        """The pairs of all lists with a weight; raises FitError if there is none."""
+        """The pairs of all lists with a weight; raises FitError if no list has one."""
         labels = lists.labels
         assert labels is not None
         need = 64 * self.samples

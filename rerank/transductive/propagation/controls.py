@@ -55,7 +55,7 @@ def _drawn(lists: CandidateLists, i: int, seed: int, nodes: Nodes) -> int:
 def _of_labels(
     lists: CandidateLists, settings: PropagationSettings, of_all: Floats
 ) -> tuple[Floats, list[str]]:
-    """The ranker trained on the labels of each list, the global one if there is none, and why."""
+    """The ranker trained on the labels of each list, or the global one and the reason."""
     n = lists.n_lists
     if lists.labels is None:
         return np.broadcast_to(of_all, (n, len(of_all))), ["no labels: global ranker"] * n

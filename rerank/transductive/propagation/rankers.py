@@ -105,7 +105,7 @@ def list_rankers(
 
 
 def ranker_of(base: Learner, one: CandidateLists, normalise: Norm) -> tuple[Floats, str]:
-    """Return the ranker of a single labelled list (n_features) and "", or NaN and why there is none.
+    """Return the ranker of a single labelled list (n_features) and "", or NaN and the reason.
 
     Parameters and errors are those of ``list_rankers``.
     """

@@ -10,12 +10,16 @@ from fuzz.children import here
 
 from rerank import CandidateLists, parallel, save
 
-CONFIG = """\
+TWO_FOLDS = """\
 data:
   train: fold{fold}/train.letor
   dev: fold{fold}/dev.letor
   test: fold{fold}/test.letor
 folds: [a, b]
+"""
+CONFIG = (
+    TWO_FOLDS
+    + """\
 select: {metric: AP}
 metrics: [AP, nDCG@3]
 baseline: ridge
@@ -26,6 +30,7 @@ learners:
     grid: {penalty: [0.1, 10]}
   perceptron: {rounds: 3}
 """
+)
 
 
 @pytest.fixture

@@ -19,14 +19,11 @@ from rerank.records import read_json
 from rerank.report.adaptation import adaptation_line, adaptation_tsv
 from rerank.transductive.adaptation import Adaptation, ListRow
 
-from .conftest import tree
+from .conftest import TWO_FOLDS, tree
 
-CONFIG = """\
-data:
-  train: fold{fold}/train.letor
-  dev: fold{fold}/dev.letor
-  test: fold{fold}/test.letor
-folds: [a, b]
+CONFIG = (
+    TWO_FOLDS
+    + """\
 ablation: [50, 100]
 select: {metric: AP}
 metrics: [AP, nDCG@3]
@@ -41,6 +38,7 @@ learners:
     grid: {base.thresholds: [1, all]}
   near CHEATING: {name: nearest-lists, base: {rounds: 3}, oracle: true}
 """
+)
 
 
 @pytest.fixture(autouse=True)

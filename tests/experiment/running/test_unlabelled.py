@@ -10,14 +10,11 @@ from rerank.experiment.running.folder import read_run
 from rerank.experiment.running.run import run
 from rerank.models.base import load_model
 
-from .conftest import tree
+from .conftest import TWO_FOLDS, tree
 
-CONFIG = """\
-data:
-  train: fold{fold}/train.letor
-  dev: fold{fold}/dev.letor
-  test: fold{fold}/test.letor
-folds: [a, b]
+CONFIG = (
+    TWO_FOLDS
+    + """\
 ablation: [50, 100]
 select: {metric: label@1}
 metrics: [AP]
@@ -30,6 +27,7 @@ learners:
     grid: {kernel: [list, bhattacharyya]}
   boosted: {name: list-iw, base: {rounds: 3}}
 """
+)
 DRAWN = """\
 data: {train: folda/train.letor}
 folds: 3

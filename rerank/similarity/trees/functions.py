@@ -1,0 +1,187 @@
+"""Tree kernels as functions of two trees: subtrees, subset trees, partial trees, words.
+
+Notation: delta(u, v) is the weighted number of fragments that two nodes have in common, and K(x, y) is its
+sum over all nodes u of x and v of y. A word is a node without children. Labels and words are compared as
+strings, so a word equals a label that is written alike.
+
+=========== ==========================================================================================
+st          subtrees: a node with everything below it; delta = decay^(nodes with children) if equal
+sst         subset trees: a node has all of its children or none; words alone are no fragment
+sst-leaves  sst, plus decay for each pair of equal words
+ptk         partial trees: a node has any subsequence of its children; single nodes are fragments
+bow         bag of words: each pair of equal words counts 1
+=========== ==========================================================================================
+
+References
+----------
+Vishwanathan, Smola: Fast kernels on strings and trees. NIPS 2002 (st). Collins, Duffy: New ranking algorithms
+for parsing and tagging. ACL 2002 (sst). Zhang, Lee: Question classification using support vector machines.
+SIGIR 2003 (sst-leaves). Moschitti: Efficient convolution kernels for dependency and constituent syntactic
+trees. ECML 2006 (ptk, and sst by pairs of equal productions).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from rerank import memory
+from rerank.data.types import Floats, Index
+from rerank.errors import ConfigError, DataError
+from rerank.native.similarity import _tree_kernels
+from rerank.settings import Settings, setting
+from rerank.similarity.trees.interning import TreeSet
+
+TreeName = Literal["st", "sst", "sst-leaves", "ptk", "bow"]
+USES = {
+    "st": ("decay",),
+    "sst": ("decay",),
+    "sst-leaves": ("decay",),
+    "ptk": ("decay", "mu", "max_children"),
+    "bow": (),
+}
+DEFAULT = 0.4  # of decay and mu
+
+
+class TreeFunction(Settings):
+    """A kernel of two trees; ``decay`` and ``mu`` stay None if the kernel does not use them.
+
+    Raises
+    ------
+    ConfigError
+        If a setting is out of range, or the kernel does not use it.
+
+    Examples
+    --------
+    >>> from rerank.data.columns.forests import Forest
+    >>> (trees,) = TreeSet.of(Forest.from_strings(["(S (D a) (N dog))", "(S (D a) (N cat))"]))
+    >>> TreeFunction("sst", decay=1, normalise=False).matrix(trees, trees).tolist()
+    [[6.0, 3.0], [3.0, 6.0]]
+    """
+
+    name: TreeName
+    decay: float | None = setting(
+        None, "weight of one level of depth, 0.4 if None; ptk: also of gaps", gt=0, le=1
+    )
+    mu: float | None = setting(None, "ptk: weight of one level of depth, 0.4 if None", gt=0, le=1)
+    max_children: int | None = setting(None, "ptk: most children of a node in a fragment; None = any", ge=1)
+    normalise: bool = setting(True, "divide K(x, y) by the root of K(x, x) K(y, y)")
+
+    def __init__(self, name: str, **settings: Any) -> None:
+        given = {key: value for key, value in settings.items() if value is not None}
+        uses = USES.get(name, ())
+        for key in ("decay", "mu"):
+            if key in uses:
+                given.setdefault(key, DEFAULT)
+        super().__init__(name=name, **given)
+        unused = [key for key in ("decay", "mu", "max_children") if key in given and key not in uses]
+        if unused:
+            raise ConfigError(f"{unused[0]}: not used by the tree kernel {name}")
+
+    def matrix(self, a: TreeSet, b: TreeSet) -> Floats:
+        """Return K of all trees of two sets, float64 (a.n, b.n)."""
+        memory.require(8 * a.n * b.n, f"a matrix of {a.n:,} x {b.n:,}")
+        out = np.empty((a.n, b.n))
+        self.rows(a, np.arange(a.n), b, out)
+        return out
+
+    def rows(self, a: TreeSet, which: Index, b: TreeSet, out: Floats) -> None:
+        """Compute K of the trees ``which`` of ``a`` and all trees of ``b``.
+
+        A value has the same bits whatever trees are in the sets, and whatever rows are computed together.
+        K(x, y) and K(y, x) may differ in the last bits: a symmetric matrix is made by copying one triangle.
+        The interpreter's lock is released.
+
+        Parameters
+        ----------
+        a, b
+            Sets that were made together by ``TreeSet.of``.
+        which : int64 (n)
+        out : float64 (n, b.n), C-contiguous
+            0 for missing trees, and for all trees if K(x, x) = 0. Normalised values of equal trees are 1.
+
+        Raises
+        ------
+        DataError
+            If a value exceeds the largest float, or the sets were not made together.
+        RerankError
+            If there is no memory for the pairs of nodes of two trees.
+        """
+        a.check_with(b)
+        which = np.ascontiguousarray(which, dtype=np.int64)
+        if len(which) == 0 or b.n == 0:
+            return
+        self._raw(a, which, b, out)
+        if not np.isfinite(out).all():
+            row, column = np.argwhere(~np.isfinite(out))[0].tolist()
+            raise DataError(
+                f"{self.name}: the kernel of tree {which[row]} and tree {column} exceeds the largest number; "
+                "a smaller decay gives smaller values"
+            )
+        if self.normalise:
+            left, right = self.diagonal(a)[which], self.diagonal(b)
+            for i, row in enumerate(out):
+                norms = np.sqrt(left[i]) * np.sqrt(right)
+                np.divide(row, norms, out=row, where=norms > 0)
+                row[(a.distinct[which[i]] == b.distinct) & (norms > 0)] = 1.0
+
+    def diagonal(self, a: TreeSet) -> Floats:
+        """Return K(x, x) of each tree before normalisation, float64 (n); kept by the set."""
+        key = f"{self.name} {self.decay} {self.mu} {self.max_children}"
+        found = a.diagonals.get(key)
+        if found is None:
+            found = np.zeros(a.n)
+            for t in range(a.n):
+                one = a.take(np.array([t]))
+                value = np.empty((1, 1))
+                self._raw(one, np.zeros(1, dtype=np.int64), one, value)
+                found[t] = value[0, 0]
+            if not np.isfinite(found).all():
+                raise DataError(
+                    f"{self.name}: the kernel of tree {int(np.isfinite(found).argmin())} with itself exceeds "
+                    "the largest number; a smaller decay gives smaller values"
+                )
+            a.diagonals[key] = found
+        return found
+
+    def _raw(self, a: TreeSet, which: Index, b: TreeSet, out: Floats) -> None:
+        """Values before normalisation."""
+        mine = a.starts, a.nodes, a.counts, which
+        theirs = b.starts, b.nodes, b.counts
+        nodes = a.all_nodes
+        r = np.zeros(len(nodes))
+        if self.name in ("st", "bow"):
+            part = (0, 1) if self.name == "st" else (1, 2)
+            weights = np.power(self.decay, nodes.inner()) if self.decay else np.ones(len(nodes))
+            _tree_kernels.shared(*mine, *theirs, weights, *part, r, out)
+            return
+        by = nodes.symbols if self.name == "ptk" else nodes.productions
+        n_groups = nodes.n_symbols if self.name == "ptk" else nodes.n_productions
+        most = int(np.diff(a.starts[::2]).max())
+        there = np.bincount(by[b.used] + 1, minlength=n_groups + 1)
+        pairs = (
+            np.add.reduceat(there[by[a.nodes] + 1] * (by[a.nodes] >= 0), a.starts[:-1:2])
+            if len(a.nodes)
+            else [0]
+        )
+        room = int(max(pairs))
+        memory.require(8 * room, f"{room:,} pairs of nodes")
+        scratch = (
+            np.full(n_groups, -1, dtype=np.int32),
+            np.zeros(most + 1, dtype=np.int64),
+            np.empty(most, dtype=np.int32),
+            np.empty(most),
+            np.empty(len(nodes), dtype=np.int32),
+            np.empty(len(nodes), dtype=np.int64),
+            np.empty(room + 1),
+        )
+        shared = nodes.bounds, nodes.keys, by, *mine, *theirs, b.used
+        if self.name == "ptk":
+            widest = int(np.diff(nodes.bounds).max(initial=0))
+            levels = self.max_children or 0
+            sums = np.empty(max(1, levels) * widest)
+            _tree_kernels.partial_trees(*shared, self.decay, self.mu, levels, *scratch, sums, r, out)
+        else:
+            words = self.name == "sst-leaves"
+            _tree_kernels.subset_trees(*shared, self.decay, words, *scratch, r, out)

@@ -12,7 +12,7 @@ from reference.everything import judged_lists
 from rerank.data.columns.strings import StringColumn
 from rerank.evaluation.results import Outcome, Results, TestPart
 
-METRICS = ("AP", "label@1", "WER")
+METRICS = ("AP", "WER")
 VOID = {"meta", "link", "br", "img", "input", "hr"}
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from rerank._version import __version__
 from rerank.cli import (
@@ -91,10 +93,16 @@ app.add("list")(listing.list_)
 app.add("help")(help.help_)
 
 
+@cache
+def _command() -> Any:
+    """The parser of all verbs, made once: that takes longer than most verbs on small files."""
+    return get_command(app)
+
+
 def run() -> int:
     """Run the command line of this process; return the exit code."""
     try:
-        code: Any = app(standalone_mode=False)
+        code: Any = _command()(standalone_mode=False)
         sys.stdout.flush()
     except typer.Abort:
         return EXIT_INTERRUPTED

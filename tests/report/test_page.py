@@ -48,7 +48,7 @@ def test_a_whole_experiment_has_every_section(whole):
     assert [link for link in page.links if link.startswith("#set")] == [f"#set1-{name}" for name in SECTIONS]
     # For each metric values, shares, two systems' differences, sizes, two gains and N; then recall, curves,
     # weights.
-    assert len(page.figures()) == 3 * (1 + 1 + 2 + 1 + 2 + 1) + 1 + 3 + 3
+    assert len(page.figures()) == 2 * (1 + 1 + 2 + 1 + 2 + 1) + 1 + 3 + 3
 
 
 def test_it_needs_nothing_else_and_can_be_read_aloud(whole):

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from rerank.data.columns.class_sets import EXPECTED, class_column
+from rerank.data.columns.forests import BracketError, Forest, TreeReader
 from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.schema import TREE
 from rerank.data.columns.strings import StringColumn
 from rerank.data.types import Floats, Index
 from rerank.errors import DataError
@@ -58,6 +60,33 @@ def _id_text(value: Any) -> str | bytes | None:
         return str(int(value))
     text = str(value)
     return None if text in ("None", "nan", "NaT", "<NA>") else text
+
+
+def forests(
+    trees: Any, structures: Mapping[str, Any], source: str
+) -> tuple[Forest | None, dict[str, Forest]]:
+    """Return trees and named trees as forests.
+
+    Raises
+    ------
+    DataError
+        With the name and the row, if one is not a tree in brackets.
+    """
+    reader = TreeReader()
+    named = {name: _forest(reader, some, name, source) for name, some in structures.items()}
+    return None if trees is None else _forest(reader, trees, TREE, source), named
+
+
+def _forest(reader: TreeReader, trees: Any, name: str, source: str) -> Forest:
+    """The trees of one name."""
+    if isinstance(trees, Forest):
+        return trees
+    column = StringColumn.from_strings("" if tree is None else tree for tree in trees)
+    try:
+        return reader.read(column.data, np.stack([column.offsets[:-1], column.offsets[1:]], axis=1))
+    except BracketError as error:
+        found = f"{error.found}, expected {error.expected}"
+        raise DataError(f"{source}: {name} of row {error.tree + 1}: found {found}") from None
 
 
 def class_texts(classes: Any, n_items: int, source: str) -> StringColumn:

@@ -15,7 +15,7 @@ from rerank.data.columns.forests import Forest
 from rerank.data.columns.invariants import check_lists
 from rerank.data.columns.offsets import grouped, offsets_of, places_of, renumbered
 from rerank.data.columns.ragged import Ragged
-from rerank.data.columns.schema import per_feature, per_item, per_list, taken
+from rerank.data.columns.schema import TREE, per_feature, per_item, per_list, taken
 from rerank.data.columns.strings import StringColumn
 from rerank.data.layouts.base import NotFiniteError
 from rerank.data.matrix import Features, as_features
@@ -68,6 +68,9 @@ class CandidateLists:
     references : tuple of StringColumn (n_lists)
     trees, gold : Forest (n_items) and (n_lists), optional
         Parses of the candidates, and the gold parses.
+    structures : mapping of name to Forest (n_items)
+        Further trees of each item, such as "question" and "passage". A name is a letter or _, then letters,
+        digits, _ and -; "tree" stands for ``trees`` and is no name.
     counts : mapping of metric name to float64 (n_items, k)
         Statistics that the metric sums.
     unretrieved : Ragged (n_lists), optional
@@ -103,6 +106,7 @@ class CandidateLists:
     references: tuple[StringColumn, ...] = field(default=(), metadata=per_list("strings", several=True))
     trees: Forest | None = field(default=None, metadata=per_item("trees"))
     gold: Forest | None = field(default=None, metadata=per_list("trees"))
+    structures: Mapping[str, Forest] = field(default_factory=dict, metadata=per_item("trees", several=True))
     counts: Mapping[str, Floats] = field(default_factory=dict, metadata=per_item("statistics", several=True))
     unretrieved: Ragged | None = field(default=None, metadata=per_list("ragged"))
     source: str = "arrays"
@@ -127,6 +131,8 @@ class CandidateLists:
         classes: Any = None,
         feature_names: Sequence[str] | None = None,
         item_ids: Sequence[str] | None = None,
+        trees: Any = None,
+        structures: Mapping[str, Any] | None = None,
         source: str = "arrays",
     ) -> CandidateLists:
         """Make lists from arrays, as other Python tools hold them.
@@ -137,6 +143,7 @@ class CandidateLists:
         Parameters
         ----------
         X : array, data frame or scipy sparse matrix (n_items, n_features)
+            None = no features, only ``trees`` or ``structures``.
         y : array (n_items), optional
             Labels, NaN = unjudged.
         group : array of int, optional
@@ -150,15 +157,23 @@ class CandidateLists:
         feature_names : sequence of str, optional
             None = the columns of a data frame, if they are strings.
         item_ids : sequence of str, optional
+        trees : Forest or sequence of str (n_items), optional
+            A tree in brackets for each row, "" or None = missing.
+        structures : mapping of name to such trees, optional
+            Further trees of each row.
         source : str
             Where the arrays came from, for messages.
 
         Raises
         ------
         DataError
-            If the arrays do not fit each other, an id or a class is missing, or both ``group`` and ``qid``,
-            or ``y`` and ``classes``, are given.
+            If the arrays do not fit each other, an id or a class is missing, a tree is malformed, or both
+            ``group`` and ``qid``, or ``y`` and ``classes``, are given.
         """
+        forest, named = given.forests(trees, structures or {}, source)
+        if X is None:
+            some = forest if forest is not None else next(iter(named.values()), ())
+            X = np.empty((len(some), 0))
         features = as_features(X)
         if feature_names is None and not isinstance(X, Features):
             feature_names = given.frame_names(X)
@@ -181,6 +196,8 @@ class CandidateLists:
             classes=None if classes is None else given.class_texts(classes, n_items, source),
             item_ids=None if item_ids is None else StringColumn.from_strings(item_ids),
             feature_names=None if feature_names is None else list(feature_names),
+            trees=forest,
+            structures=named,
             source=source,
         )
         return lists if qid is None else lists.regrouped(given.list_ids(qid, n_items, source))
@@ -247,6 +264,19 @@ class CandidateLists:
             repr(self.item_ids[item]) if self.item_ids is not None else str(item - int(self.offsets[i]) + 1)
         )
         return f"list {self.list_id(i)!r}, item {name}"
+
+    def tree_names(self) -> list[str]:
+        """Return the names of the trees that each item has, "tree" (its own parse) first."""
+        return [TREE] * (self.trees is not None) + list(self.structures)
+
+    def forest(self, name: str) -> Forest:
+        """Return the trees ``name`` of the items; raise DataError, with the names there are, if unknown."""
+        found = self.trees if name == TREE else self.structures.get(name)
+        if found is None:
+            names = self.tree_names()
+            known = did_you_mean(name, names) if names else "the lists have no trees"
+            raise DataError(f"{self.source}: no trees {name!r}; {known}")
+        return found
 
     def judged_lists(self) -> Mask:
         """Return whether each list has a judged item, bool (n_lists)."""
@@ -416,11 +446,16 @@ class CandidateLists:
         return replace(self, offsets=offsets, features=features, **columns)
 
     def fingerprint(self) -> str:
-        """Return a hash of lists, features and judgements, by which a model records its training data."""
+        """Return a hash of lists, features, trees and judgements: a model's record of its training data."""
         digest = hashlib.blake2b(digest_size=16)
         for array in (self.offsets, self.labels, *self.features.arrays().values()):
             digest.update(b"none" if array is None else np.ascontiguousarray(array).data)
         for array in () if self.classes is None else self.classes.arrays().values():
             digest.update(np.ascontiguousarray(array).data)
+        for name in sorted(self.tree_names()):
+            digest.update(name.encode() + b"\0")
+            for strings in self.forest(name).blocks_of_strings():  # however its symbols are numbered
+                digest.update(strings.lengths().data)
+                digest.update(strings.data.data)
         digest.update("\0".join(self.names()).encode("utf-8", "surrogateescape"))
         return digest.hexdigest()

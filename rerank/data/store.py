@@ -120,22 +120,31 @@ def arrays_of(lists: CandidateLists) -> Iterator[tuple[str, AnyArray]]:
 def _stored(name: str, column: Column, values: Any) -> Iterator[tuple[str, Any]]:
     """The columns of one field under their names in the store; none if it is empty."""
     if isinstance(values, Mapping):
-        yield from ((f"{name}.{k}", values[key]) for k, key in enumerate(sorted(values)))
+        yield from ((f"{name}.{k}", values[key]) for k, key in enumerate(_keys(column, values)))
     elif column.several:
         yield from ((f"{name}.{k}", one) for k, one in enumerate(values))
     elif values is not None:
         yield name, StringColumn.from_strings(values) if column.kind == "names" else values
 
 
+def _keys(column: Column, values: Mapping[str, Any]) -> list[str]:
+    """The names of a field's columns: metrics have no order, trees keep theirs."""
+    return sorted(values) if column.kind == "statistics" else list(values)
+
+
 def _meta_text(lists: CandidateLists, arrays: dict[str, AnyArray]) -> str:
-    several = {name: getattr(lists, name) for name, c in declared(CandidateLists).items() if c.several}
+    several = {
+        name: _keys(column, getattr(lists, name)) if column.by_name else len(getattr(lists, name))
+        for name, column in declared(CandidateLists).items()
+        if column.several
+    }
     meta = {
         "format": FORMAT,
         "version": VERSION,
         "n_lists": lists.n_lists,
         "n_items": lists.n_items,
         "n_features": lists.n_features,
-        **{name: sorted(v) if isinstance(v, Mapping) else len(v) for name, v in several.items()},
+        **several,
         **({"selection": lists.selection} if lists.selection else {}),
         "arrays": {name: {"dtype": a.dtype.str, "shape": list(a.shape)} for name, a in arrays.items()},
     }

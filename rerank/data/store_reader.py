@@ -33,6 +33,7 @@ TRIES = 10
 # Bounds, indices and places are copied before they are checked, so that no change of the file can lead a
 # kernel out of its arrays. Only 4-byte ones (indices, nodes of trees) of more bytes stay mapped.
 COPIED = 1 << 28
+_LATER = ("structures",)  # what stores of earlier releases lack
 _LONGEST_META = 1 << 24
 _NAME_BYTES = 64  # of a short string as an object, its place in a list included
 
@@ -232,15 +233,15 @@ class _Reader:
         """What the field ``name`` of CandidateLists holds."""
         if not column.several:
             return self.column(name, column)
-        if column.kind != "statistics":
-            values = [self.column(f"{name}.{k}", column) for k in range(self.size(name, len(self.arrays)))]
-            if None in values:
-                raise self.fault(META, f"no array {name}.{values.index(None)}", f"one for each of its {name}")
-            return tuple(values)
-        keys = self.meta.get(name)
-        if not isinstance(keys, list) or not _are_names(keys):
+        keys: Any = self.meta.get(name, [] if name in _LATER else None)
+        if column.by_name and (not isinstance(keys, list) or not _are_names(keys)):
             raise self.fault(META, f"{name} {_brief(keys)}", "a list of names")
-        return {key: self.column(f"{name}.{k}", column) for k, key in enumerate(keys)}
+        n = len(keys) if column.by_name else self.size(name, len(self.arrays))
+        values = [self.column(f"{name}.{k}", column) for k in range(n)]
+        for k, value in enumerate(values):
+            if value is None:
+                raise self.fault(META, f"no array {name}.{k}", f"one for each of its {name}")
+        return dict(zip(keys, values, strict=True)) if column.by_name else tuple(values)
 
     def lists(self) -> CandidateLists:
         """The whole set."""

@@ -46,9 +46,11 @@ def describe(lists: CandidateLists) -> Contents:
         ("ids", _ids(lists)),
     ]
     if lists.trees is not None:
-        facts.append(("trees", _trees(lists.trees, lists.gold)))
+        gold = "no gold" if lists.gold is None else count(len(lists.gold), "gold tree")
+        facts.append(("trees", f"{_trees(lists.trees)}; {gold}"))
     elif lists.texts is not None:
         facts.append(("texts", _texts(lists)))
+    facts += [(f"{name} trees", _trees(trees)) for name, trees in lists.structures.items()]
     if lists.base_scores is not None:
         facts.append(("scores", f"{lists.base_scores.min():.6g} to {lists.base_scores.max():.6g}"))
     found = [_scattered(lists), *_odd_texts(lists)]
@@ -117,12 +119,11 @@ def _texts(lists: CandidateLists) -> str:
     return f"{text}; {count(len(lists.references), 'reference')}" if lists.references else text
 
 
-def _trees(trees: Forest, gold: Forest | None) -> str:
+def _trees(trees: Forest) -> str:
     missing = int(np.count_nonzero(trees.lengths() == 0))
     words = trees.words()[0][-1] / max(len(trees) - missing, 1)
     text = f"{len(trees)}, {words:.1f} words on average"
-    text += f", {missing} missing" if missing else ""
-    return text + ("; no gold" if gold is None else f"; {count(len(gold), 'gold tree')}")
+    return text + (f", {missing} missing" if missing else "")
 
 
 def _odd_texts(lists: CandidateLists) -> list[str | None]:

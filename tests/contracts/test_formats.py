@@ -88,6 +88,7 @@ FULL = CandidateLists(
     prompts=STRINGS(["2+2?", ""]),
     references=(STRINGS(["a b", "c"]),),
     trees=TREES,
+    structures={"question": TREES.take(np.array([3, 0, 3, 1])), "passage-2": TREES},
     gold=Forest.from_strings(["(S (NP a) (VP b))", "(S (NP c))"]),
     counts={"PARSEVAL": COUNTS},
     unretrieved=Ragged(np.array([1.0, 2.0]), np.array([0, 2, 2])),

@@ -346,3 +346,58 @@ def test_values_of_another_length_have_no_order():
 def test_more_items_than_kernels_can_number_are_refused():
     with pytest.raises(DataError, match=r"^arrays: 2,147,483,648 items, expected at most 2,147,483,647$"):
         CandidateLists(np.array([0, 2**31]), Dense(np.empty((2**31, 0))))
+
+
+def test_named_trees():
+    lists = full_lists()
+    assert lists.tree_names() == ["tree", "question", "passage"]
+    assert lists.forest("tree") is lists.trees
+    assert lists.forest("passage") is lists.structures["passage"]
+    with pytest.raises(DataError, match="made: no trees 'pasage'; did you mean 'passage'"):
+        lists.forest("pasage")
+    with pytest.raises(DataError, match="no trees 'tree'; the lists have no trees"):
+        CandidateLists.from_arrays(np.ones((2, 1))).forest("tree")
+    part = lists.subset([2, 0]).forest("question")
+    assert [part[k] for k in range(7)] == [lists.forest("question")[k] for k in (4, 5, 6, 7, 0, 1, 2)]
+    assert replace(lists, trees=None).tree_names() == ["question", "passage"]
+
+
+@pytest.mark.parametrize("name", ["tree", "", "1a", "a b", "é", "a.b"])
+def test_names_of_trees_are_plain(name):
+    lists = full_lists()
+    with pytest.raises(DataError, match=f"made: structures: found the name {name!r}, expected a letter"):
+        replace(lists, structures={name: lists.trees})
+    with pytest.raises(DataError, match=r"structures\[a\] has 4 entries, expected 10"):
+        replace(lists, structures={"a": lists.gold})
+
+
+def test_the_fingerprint_changes_with_trees_not_with_their_symbols():
+    lists = full_lists()
+    question, passage = lists.structures.values()
+    other = Forest.from_strings(["(a b)", *question.to_strings()]).take(np.arange(1, 11))
+    assert other == question
+    equal = replace(lists, structures={"passage": passage, "question": other})
+    assert equal.fingerprint() == lists.fingerprint()
+    changed = [
+        replace(lists, trees=None),
+        replace(lists, trees=passage),
+        replace(lists, structures={}),
+        replace(lists, structures={"question": passage, "passage": question}),
+        replace(lists, structures={"query": question, "passage": passage}),
+    ]
+    prints = {lists.fingerprint(), *(other.fingerprint() for other in changed)}
+    assert len(prints) == 6
+
+
+def test_trees_from_python():
+    lists = CandidateLists.from_arrays(
+        None, [1, 0, 1], qid=["a", "b", "a"], trees=["(S a)", "", "(S b)"], structures={"q": ["(Q x)"] * 3}
+    )
+    assert list(lists.trees.to_strings()) == ["(S a)", "(S b)", ""]
+    assert (lists.n_features, lists.forest("q")[2]) == (0, "(Q x)")
+    with pytest.raises(DataError, match=r"arrays: q of row 2: found brackets that are not closed: '\(Q'"):
+        CandidateLists.from_arrays(np.ones((2, 1)), structures={"q": [None, "(Q"]})
+    with pytest.raises(DataError, match="arrays: trees has 1 entries, expected 2"):
+        CandidateLists.from_arrays(np.ones((2, 1)), trees=["(S a)"])
+    with pytest.raises(DataError, match="arrays: no items"):
+        CandidateLists.from_arrays(None)

@@ -7,6 +7,7 @@ import json
 import random
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from reference import jsonl as slow
 from rerank.native.formats._json import repeats_key
 
+from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
@@ -666,3 +668,73 @@ def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
     tmp_path_factory: pytest.TempPathFactory, content: bytes
 ) -> None:
     check_any(tmp_path_factory.getbasetemp(), content)
+
+
+def test_trees_of_candidates(tmp_path: Path) -> None:
+    lists = quietly(
+        tmp_path,
+        {"list": "a", "text": "x", "tree": "(S x)", "trees": {"question": "(Q (W w))", "r-1": ""}},
+        {"list": "a", "text": "y", "label": 1},
+        {"list": "b", "text": "z", "tree": "", "trees": None},
+        {"list": "a", "text": "u", "tree": None, "trees": {"question": None, "late": "(L l)"}},
+    )
+    assert list(lists.trees.to_strings()) == ["(S x)", "", "", ""]
+    assert lists.tree_names() == ["tree", "question", "r-1", "late"]
+    assert list(lists.forest("question").to_strings()) == ["(Q (W w))", "", "", ""]
+    assert list(lists.forest("late").to_strings()) == ["", "", "(L l)", ""]
+    save(replace(lists, rows=None), str(tmp_path / "again.jsonl"))
+    again = load(tmp_path / "again.jsonl")
+    assert again.structures == lists.structures
+    assert again.trees == lists.trees
+
+
+def test_no_candidate_has_a_tree(tmp_path: Path) -> None:
+    lists = quietly(tmp_path, {"id": 1, "candidates": [{"text": "a"}]})
+    assert (lists.trees, lists.structures, lists.tree_names()) == (None, {}, [])
+    text = quietly(tmp_path, {"id": 1, "candidates": [{"tree": "no bracket"}]}, text_column="tree")
+    assert (list(text.texts), text.trees) == (["no bracket"], None)
+
+
+def test_trees_of_many_candidates(tmp_path: Path) -> None:
+    """More than are read at a time."""
+    items = [{"list": i // 7, "text": "t", "tree": f"(S (N n{i % 50}))"} for i in range(600)]
+    for i in range(0, 600, 3):
+        items[i]["trees"] = {"q": f"(Q q{i})"}
+    lists = read(tmp_path, *items)
+    assert list(lists.trees.to_strings()) == [item["tree"] for item in items]
+    assert list(lists.forest("q").to_strings()) == [f"(Q q{i})" if i % 3 == 0 else "" for i in range(600)]
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (
+            {"tree": "(S (N a)"},
+            "brackets that are not closed: '(S (N a)' at candidates[1].tree, expected a )",
+        ),
+        ({"tree": "S"}, "'S' at candidates[1].tree, expected a tree in brackets"),
+        ({"tree": 3}, "the number 3 at candidates[1].tree, expected a string"),
+        ({"trees": ["(S a)"]}, "an array of 1 at candidates[1].trees, expected an object of names and trees"),
+        ({"trees": {"q": "(S a) b"}}, "'b' after the tree at candidates[1].trees.q, expected one tree"),
+        ({"trees": {"q": False}}, "false at candidates[1].trees.q, expected a string"),
+        ({"trees": {"1": "(S a)"}}, "the name '1' at candidates[1].trees, expected a letter or _, then"),
+        ({"trees": {"tree": "(S a)"}}, "the name 'tree' at candidates[1].trees, expected a letter"),
+        (
+            {"trees": {"q": "(S"}, "tree": "(T"},
+            "brackets that are not closed: '(T' at candidates[1].tree, exp",
+        ),
+    ],
+)
+def test_a_bad_tree_is_a_fault_of_its_line(tmp_path: Path, item: dict[str, Any], message: str) -> None:
+    good = {"candidates": [{"tree": "(S a)"}, {"tree": ""}]}
+    bad = {"candidates": [{"tree": "(S a)"}, item, {"tree": "(S"}]}
+    later = {"candidates": [{"tree": "(S a)", "label": "x"}]}
+    assert message in fault(tmp_path, good, bad, later)
+    assert fault(tmp_path, good, bad, later).startswith("set.jsonl:2: ")
+
+
+def test_a_tree_that_brackets_cannot_hold_is_refused(tmp_path: Path) -> None:
+    lists = CandidateLists.from_arrays(np.ones((1, 1)), structures={"q": ["(S a)"]})
+    odd = Forest(*list(lists.forest("q").arrays().values())[:3], STRINGS(["S", "a b"]))
+    with pytest.raises(DataError, match="jsonl would read a tree back as another"):
+        save(replace(lists, structures={"q": odd}), str(tmp_path / "x.jsonl"))

@@ -62,6 +62,10 @@ def full_lists(layout="dense", lengths=(3, 1, 4, 2), n_features=5, seed=0):
         trees=Forest.from_strings(
             f"(S (NP n{i})" + " (VP v)" * (i % 3) + ")" if i % 4 else "" for i in range(n)
         ),
+        structures={
+            name: Forest.from_strings(f"({name} w{i % 4})" if i % step else "" for i in range(n))
+            for name, step in (("question", 5), ("passage", 2))
+        },
         gold=Forest.from_strings(f"(S (NP n{i}))" for i in range(len(lengths))),
         counts={"WER": rng.random((n, 2)), "BLEU": rng.random((n, 10))},
         source="made",

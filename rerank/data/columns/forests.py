@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import InitVar, dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ STRIP = {"traces": 1, "functions": 2}
 
 # Bytes of brackets that are read at a time: their nodes stay in the caches until they are copied.
 PORTION = 1 << 18
+_BLOCK = 4096  # trees that are written at a time
 _SHOWN = 40
 _LONGEST = 2**31 - 1  # bytes of a tree: nodes are numbered in 32 bits
 
@@ -140,6 +141,11 @@ class Forest:
             data,
         )
         return StringColumn(data, offsets)
+
+    def blocks_of_strings(self) -> Iterator[StringColumn]:
+        """Yield what ``to_strings`` returns in blocks of trees, of which one is in memory at a time."""
+        for first in range(0, len(self), _BLOCK):
+            yield self.take(np.arange(first, min(first + _BLOCK, len(self)))).to_strings()
 
     def symbol_of(self, string: str) -> int:
         """Return the number of a string in the vocabulary, -1 if it is absent."""

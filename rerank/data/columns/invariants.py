@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
-from rerank.data.columns.schema import Column, present
+from rerank.data.columns.schema import TREE, Column, present
 from rerank.data.columns.strings import utf8
 from rerank.errors import DataError
 
+TREE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 MAX_ITEMS = 2**31 - 1  # kernels number items in 32 bits
 
 
@@ -33,6 +35,10 @@ def check_lists(lists: Any) -> None:
     utf8(lists.selection)
     for name, column, values in present(lists):
         column.check(name, values, lengths[column.per])
+    for name in lists.structures:
+        if name == TREE or not TREE_NAME.fullmatch(name):
+            expected = f"a letter or _, then letters, digits, _ and - (not {TREE!r})"
+            raise DataError(f"structures: found the name {name!r}, expected {expected}")
     if lists.first_best is not None and np.any(np.isnan(lists.first_best)):
         raise DataError("first_best holds NaN, which has no place in an order")
     if lists.rows is not None and not np.array_equal(np.sort(lists.rows), np.arange(lists.n_items)):

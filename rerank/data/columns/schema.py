@@ -14,6 +14,8 @@ from rerank.errors import DataError
 
 Kind = Literal["numbers", "positions", "statistics", "strings", "names", "trees", "ragged"]
 
+TREE = "tree"  # the name of the column ``trees`` among the named ones
+
 # Kinds that are plain arrays: dtype and number of dimensions. The others are objects that have `take`.
 ARRAYS = {"numbers": (np.float64, 1), "positions": (np.int64, 1), "statistics": (np.float64, 2)}
 
@@ -36,6 +38,11 @@ class Column:
     kind: Kind
     per: Literal["item", "list", "feature"]
     several: bool = False
+
+    @property
+    def by_name(self) -> bool:
+        """Whether the field holds a mapping."""
+        return self.several and self.kind in ("statistics", "trees")
 
     def check(self, name: str, values: Any, length: int) -> None:
         """Raise DataError if ``values`` are not as declared, or not ``length`` entries."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rerank.data.columns.schema import TREE
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
@@ -31,6 +32,7 @@ from rerank.formats.jsonl.keys import (
     references_of,
     strings_of,
 )
+from rerank.formats.jsonl.trees import TREES, Trees
 from rerank.formats.names import is_of_number, note_resembling, spells_number
 from rerank.native.formats._json import fill_rows
 from rerank.text import count
@@ -54,6 +56,7 @@ class Columns:
         self.options = options
         self.roles = Roles(options)
         self.cells = Cells()
+        self.trees = Trees(self.roles.of)
         self.texts = Strings()
         self.ids = Strings()
         self.labels = array("d")
@@ -76,10 +79,15 @@ class Columns:
         Raises MisfitError with the number of the first candidate that does not fit.
         """
         start = 0
-        for _, run in itertools.groupby(items, key=tuple):
-            some = list(run)
-            self._add_run(some, start)
-            start += len(some)
+        try:
+            for _, run in itertools.groupby(items, key=tuple):
+                some = list(run)
+                self._add_run(some, start)
+                start += len(some)
+        except MisfitError as misfit:
+            self.trees.add(items[: misfit.item])  # a fault of an earlier candidate goes first
+            raise
+        self.trees.add(items)
 
     def _add_run(self, items: list[Any], start: int) -> None:
         try:
@@ -137,6 +145,8 @@ class Columns:
             if role is not None and role[0] == "?":
                 self.roles.settle(role, items[0])
                 role = of[key]
+            if role in (TREE, TREES):
+                continue
             if role == "spare":
                 ignored.append(key)
                 continue
@@ -246,6 +256,7 @@ class Columns:
         known = {*self.roles.of, *LISTS, PROMPT, "others"}
         others = [key for key in (*self.cells.names, *self.ignored) if key not in known]
         note_resembling(self.source, others, LISTS)
+        trees, structures = self.trees.finish(rows)
         items = in_list_order(
             rows,
             features=self.cells.finish(self.options, self.source),
@@ -262,6 +273,8 @@ class Columns:
             rows=rows,
             feature_names=list(self.cells.names),
             prompts=prompts,
+            trees=trees,
+            structures=structures,
             references=tuple(column.column() for column in self.references or ()),
             source=self.source,
         )

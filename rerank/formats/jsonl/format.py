@@ -26,6 +26,8 @@ Keys of a candidate, which is an object or just its text:
 - "score": the first stage's score (``base_scores``). Without "features" it is a feature as well.
 - "token_logprobs" or "logprobs": numbers, objects with a "logprob", or OpenAI's objects of them; they
   become features logprob_sum, logprob_mean, logprob_min, n_tokens.
+- "tree": the candidate's parse in brackets, such as "(S (NP dogs) (VP bark))". "trees": an object of
+  further named trees, such as {"question": "(...)", "passage": "(...)"}. Null, "" or no key = a missing tree.
 - Any other key with a number, true or false ("cumulative_logprob", "reward", ...) is a feature; then later
   candidates may only have such a value or null under it.
 
@@ -44,16 +46,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rerank.data.columns.schema import TREE
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.errors import DataError
 from rerank.files import atomic_write
 from rerank.formats.base import COLUMNS, FORMATS, Format, ReadOptions
+from rerank.formats.brackets import bracket_strings
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, first_repeated, refuse_equal_ids
 from rerank.formats.jsonl.keys import PROMPT
 from rerank.formats.jsonl.read import read_jsonl
+from rerank.formats.jsonl.trees import TREES
 
 Row = dict[str, float | None]
+Strings = dict[str, StringColumn]
 
 # Some programs take these for the end of a line, though JSON does not; they only occur within strings,
 # where they can be escaped.
@@ -77,7 +84,6 @@ class JSONLines(Format):
     holds: ClassVar[frozenset[str]] = frozenset(COLUMNS) - {
         "classes",
         "rows",
-        "trees",
         "gold",
         "counts",
         "unretrieved",
@@ -96,14 +102,17 @@ class JSONLines(Format):
         if first_repeated(names) is not None:
             raise DataError(f"{path}: jsonl cannot hold two features with the same name; {STORE}")
         refuse_equal_ids(lists, "jsonl", path)
+        trees = {
+            name: bracket_strings(lists.forest(name), "tree", "jsonl", path) for name in lists.tree_names()
+        }
         with atomic_write(path) as file:
             for i in range(lists.n_lists):
-                file.write(_line(lists, i, names, path))
+                file.write(_line(lists, i, names, trees, path))
 
 
-def _line(lists: CandidateLists, i: int, names: list[str], path: str) -> bytes:
+def _line(lists: CandidateLists, i: int, names: list[str], trees: Strings, path: str) -> bytes:
     """Return the line of list ``i``; numbers are written as Python does it, which is exact."""
-    line = _ENCODER.encode(_entry(lists, i, names))
+    line = _ENCODER.encode(_entry(lists, i, names, trees))
     for char, escape in _LINE_ENDS.items():
         if char in line:
             line = line.replace(char, escape)
@@ -114,7 +123,7 @@ def _line(lists: CandidateLists, i: int, names: list[str], path: str) -> bytes:
         raise DataError(f"{path}: {found}, which JSON must be; {STORE}") from None
 
 
-def _entry(lists: CandidateLists, i: int, names: list[str]) -> dict[str, Any]:
+def _entry(lists: CandidateLists, i: int, names: list[str], trees: Strings) -> dict[str, Any]:
     """Return list ``i`` as the object of its line."""
     start, stop = lists.offsets[i : i + 2].tolist()
     columns: dict[str, list[Any]] = {}
@@ -124,6 +133,11 @@ def _entry(lists: CandidateLists, i: int, names: list[str]) -> dict[str, Any]:
     for key, numbers in (("label", lists.labels), ("score", lists.base_scores)):
         if numbers is not None:
             columns[key] = _null_for_nan(numbers[start:stop].tolist())
+    if TREE in trees:
+        columns[TREE] = [trees[TREE][k] for k in range(start, stop)]
+    if lists.structures:
+        named = {name: trees[name] for name in lists.structures}
+        columns[TREES] = [{name: some[k] for name, some in named.items()} for k in range(start, stop)]
     columns["features"] = _features(lists, start, stop, names)
     candidates = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     out: dict[str, Any] = {} if lists.list_ids is None else {"id": lists.list_ids[i]}

@@ -20,6 +20,8 @@ ITEM_KEYS: dict[str, tuple[str, ...]] = {
     "score": ("score",),
     "features": ("features",),
     "logprobs": ("token_logprobs", "logprobs"),
+    "tree": ("tree",),
+    "trees": ("trees",),
 }
 ORDER = ("rank", "index")  # the order of the candidates already contains them
 REFERENCES = ("references", "reference")

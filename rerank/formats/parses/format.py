@@ -19,11 +19,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.data.columns.forests import BracketError, Forest
+from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.errors import DataError
 from rerank.files import atomic_write
 from rerank.formats.base import FORMATS, Format, ReadOptions
+from rerank.formats.brackets import bracket_strings
 from rerank.formats.common import STORE
 from rerank.formats.parses.read import read_parses
 
@@ -80,11 +81,5 @@ class Parses(Format):
 
 def _bytes_of(forest: Forest, what: str, path: str) -> list[bytes]:
     """The trees in brackets; raises DataError if one would not read back as itself."""
-    strings = forest.to_strings()
-    try:
-        again = not np.any(strings.data == ord("\n")) and Forest.from_strings(strings) == forest
-    except BracketError:
-        again = False
-    if not again:
-        raise DataError(f"{path}: parses would read a {what} back as another; {STORE}")
+    strings = bracket_strings(forest, what, "parses", path)
     return [strings.bytes_at(t) or _MISSING for t in range(len(strings))]

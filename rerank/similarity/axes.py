@@ -95,16 +95,16 @@ class PrincipalAxes:
         return self.eigenvalues / np.where(norms > 0, norms, 1.0)[:, None]
 
 
-def check_comparable(lists: CandidateLists) -> None:
-    """Raise DataError if lists have no features, or missing ones."""
+def check_comparable(lists: CandidateLists, kernels: str = "kernels on lists") -> None:
+    """Raise DataError if lists have no features, or missing ones; ``kernels`` is what compares them."""
     if lists.n_features == 0:
-        raise DataError(f"{lists.source}: no features; kernels on lists compare the features of items")
+        raise DataError(f"{lists.source}: no features; {kernels} compare the features of items")
     if lists.has_missing:
         names = lists.names()
         gaps = [names[j] for j, column in enumerate(lists.features.columns()) if np.isnan(column).any()]
         advice = f"leave the features out (--features '{','.join(f'-{name}' for name in gaps)}')"
         found = f"missing (NaN) values of {count(len(gaps), 'feature')} ({some(gaps)})"
-        raise DataError(f"{lists.source}: {found}; kernels on lists need every value: {advice}")
+        raise DataError(f"{lists.source}: {found}; {kernels} need every value: {advice}")
 
 
 def most_axes(lists: CandidateLists) -> int:

@@ -17,6 +17,7 @@ from rerank.similarity.base import KERNELS, Prepared
 from rerank.text import count
 
 _PAIRS = 1 << 18  # of a block of rows
+_TILE = 256  # rows of a tile: its columns, too, lie in few pages
 
 
 def gram(
@@ -94,9 +95,19 @@ def filled(mine: Prepared, theirs: Prepared, out: Floats | None = None) -> Float
         out[first : first + len(rows), start:] = rows[:, start:]
 
     in_blocks(mine, theirs, take)
-    for i in range(1, mine.n if same else 0):
-        out[i, :i] = out[:i, i]
+    if same:
+        _mirror(out)
     return out
+
+
+def _mirror(out: Floats) -> None:
+    """Copy the triangle above the diagonal to the one below, in tiles: the matrix may be a file."""
+    for i in range(0, len(out), _TILE):
+        for j in range(0, i, _TILE):
+            out[i : i + _TILE, j : j + _TILE] = out[j : j + _TILE, i : i + _TILE].T
+        tile = out[i : i + _TILE, i : i + _TILE]
+        below = np.tri(len(tile), k=-1, dtype=bool)
+        tile[below] = tile.T[below]
 
 
 def in_blocks(mine: Prepared, theirs: Prepared, take: Callable[[int, Floats], None]) -> None:

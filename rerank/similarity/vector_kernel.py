@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -60,12 +61,18 @@ class VectorKernel:
         memory.require(8 * n * m, f"a kernel of {m:,} x {n:,} items", "kernels are for small data")
         squares, of_others = squared_norms(features), squared_norms(others)
         out = np.empty((m, n))
-        for k in range(m):
-            row = np.ascontiguousarray(others.take(slice(k, k + 1)).to_dense()[0], dtype=np.float64)
-            with np.errstate(over="ignore", invalid="ignore"):
-                products = features.scores(row)
-            out[k] = self.of(products, squares, float(of_others[k]))
+        for k, product in enumerate(products(features, others)):
+            out[k] = self.of(product, squares, float(of_others[k]))
         return out
+
+
+def products(features: Features, others: Features) -> Iterator[Floats]:
+    """Yield x·x' of all items (n_items) for each other item; sums run in the order of the columns."""
+    for k in range(others.n_items):
+        row = np.ascontiguousarray(others.take(slice(k, k + 1)).to_dense()[0], dtype=np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = features.scores(row)
+        yield found
 
 
 def squared_norms(features: Features) -> Floats:

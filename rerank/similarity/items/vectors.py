@@ -1,0 +1,146 @@
+"""Vector kernels as kernels of items: of all features, or of those that patterns choose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Features
+from rerank.data.selection import columns_matching, with_only
+from rerank.data.types import Floats, Index
+from rerank.errors import ConfigError
+from rerank.patterns import patterns_of
+from rerank.settings import setting
+from rerank.similarity.axes import check_comparable
+from rerank.similarity.items.base import ITEM_KERNELS, PlainKernel, PreparedPart
+from rerank.similarity.vector_kernel import VectorKernel, products, squared_norms
+
+
+class PreparedVectors(PreparedPart):
+    """The features of items.
+
+    Parameters
+    ----------
+    kernel
+        The kernel of two vectors.
+    features
+        One row per item.
+    squares, own : float64 (n)
+        |x|^2, and K(x, x) before normalisation.
+    normalise
+        Whether K(x, y) is divided by the square root of K(x, x) K(y, y).
+    """
+
+    def __init__(
+        self, kernel: VectorKernel, features: Features, squares: Floats, own: Floats, normalise: bool
+    ) -> None:
+        self.kernel, self.features, self.squares, self.own = kernel, features, squares, own
+        self.normalise = normalise
+        self.n = features.n_items
+
+    @classmethod
+    def of(cls, kernel: VectorKernel, features: Features, normalise: bool) -> Self:
+        """Return items prepared to be compared with any others that have the same columns."""
+        squares = squared_norms(features)
+        return cls(kernel, features, squares, kernel.of(squares, squares, 0.0).copy(), normalise)
+
+    def take(self, index: Index) -> Self:
+        rows = self.features.take(index)
+        return type(self)(self.kernel, rows, self.squares[index], self.own[index], self.normalise)
+
+    def rows(self, which: Index, other: Self, out: Floats) -> None:
+        for k, product in enumerate(products(other.features, self.features.take(which))):
+            out[k] = self.kernel.of(product, other.squares, float(self.squares[which[k]]))
+            if self.normalise:
+                _normalise(out[k], float(self.own[which[k]]), other.own)
+
+    def diagonal(self) -> Floats:
+        values = self.own.copy()
+        if self.normalise:
+            _normalise(values, self.own, self.own)
+        return values
+
+
+def _normalise(values: Floats, mine: Floats | float, theirs: Floats) -> None:
+    """Divide K(x, y) by the square root of K(x, x) K(y, y); the result is 0 if one of them is 0.
+
+    The root of a square is exact unless it overflows or underflows; roots of factors never do.
+    """
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        both = mine * theirs
+        exact = (both > 1e-290) & (both < np.inf)
+        norms = np.where(exact, np.sqrt(both), np.sqrt(mine) * np.sqrt(theirs))
+        np.divide(values, norms, out=values, where=norms > 0)
+    values[norms == 0] = 0.0
+
+
+class OnFeatures(PlainKernel):
+    """A kernel of the features of two items."""
+
+    compares: ClassVar[Literal["features"]] = "features"
+
+    def check(self, of: tuple[str, ...]) -> None:
+        try:
+            patterns_of(of)
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
+
+    def prepare(self, of: tuple[str, ...], sets: Sequence[CandidateLists]) -> list[PreparedPart]:
+        found: list[PreparedPart] = []
+        for lists in sets:
+            features = self._chosen(of, lists).features
+            found.append(PreparedVectors.of(self.function(), features, getattr(self, "normalise", False)))
+        return found
+
+    def _chosen(self, of: tuple[str, ...], lists: CandidateLists) -> CandidateLists:
+        """The lists with the chosen features only; raises DataError if one is unknown or missing."""
+        if of and lists.n_features:
+            chosen = columns_matching(lists.columns(), of, f"{lists.source}: kernel {self.name}")
+            lists = with_only(lists, chosen, ",".join(of))
+        check_comparable(lists, f"{self.name} kernels")
+        return lists
+
+    def function(self) -> VectorKernel:
+        """Return the kernel of two vectors."""
+        values = self.get_params()
+        values.pop("normalise", None)
+        return VectorKernel(self.name, **values)  # type: ignore[arg-type]  # a KernelName by registration
+
+
+class _Normalised(OnFeatures):
+    normalise: bool = setting(
+        False, "divide K(x, y) by the square root of K(x, x) K(y, y); 0 if one of them is 0"
+    )
+
+
+@ITEM_KERNELS.register("linear")
+class Linear(_Normalised):
+    """The inner product of the features, x·y; normalised it is their cosine."""
+
+    name = "linear"
+    summary = "inner product of features"
+
+
+@ITEM_KERNELS.register("polynomial")
+class Polynomial(_Normalised):
+    """A power of the inner product, (gamma x·y + constant)^degree: products of up to so many features."""
+
+    name = "polynomial"
+    summary = "power of the inner product of features"
+
+    degree: int = setting(2, "the power", ge=1, le=100)
+    gamma: float = setting(1.0, "factor of the inner product", gt=0)
+    constant: float = setting(1.0, "added to it", ge=0)
+
+
+@ITEM_KERNELS.register("gaussian")
+class Gaussian(OnFeatures):
+    """exp(-gamma |x - y|^2), which is 1 for equal features."""
+
+    name = "gaussian"
+    summary = "Gaussian of the distance of features"
+
+    gamma: float = setting(1.0, "1 / (2 variance)", gt=0)

@@ -138,6 +138,14 @@ def test_wilcoxon_and_t_are_scipys_and_survive_little_data() -> None:
         assert paired_t_p([0.5, 0.5]) == 0.0
 
 
+@pytest.mark.parametrize("n", [2, 3, 5, 9])
+def test_wilcoxon_of_few_tied_lists_is_scipys(n: int) -> None:
+    for seed in range(4):
+        d = np.random.default_rng([n, seed]).integers(-3, 5, n) / 4
+        if d.any():
+            assert wilcoxon_p(d) == stats.wilcoxon(d).pvalue, d
+
+
 def test_exactly_two_and_one_difference_by_hand() -> None:
     # t = 2 / (sqrt(2) / sqrt(2)) = 2 with one degree of freedom: p = 1 - 2 atan(2) / pi.
     assert paired_t_p([1.0, 3.0]) == pytest.approx(1 - 2 * np.arctan(2.0) / np.pi)

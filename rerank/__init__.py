@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rerank.experiment import compare, evaluate, label, save, train, weigh_lists
     from rerank.formats import load
     from rerank.models.base import Model, load_model
+    from rerank.similarity.items.transformer import TreeKernel
 
 _HOME = {
     "CandidateLists": "rerank.data.lists",
@@ -36,6 +37,7 @@ _HOME = {
     "FormatError": "rerank.errors",
     "Model": "rerank.models.base",
     "RerankError": "rerank.errors",
+    "TreeKernel": "rerank.similarity.items.transformer",
     "compare": "rerank.experiment",
     "evaluate": "rerank.experiment",
     "label": "rerank.experiment",
@@ -55,6 +57,7 @@ __all__ = [
     "FormatError",
     "Model",
     "RerankError",
+    "TreeKernel",
     "__version__",
     "compare",
     "evaluate",

@@ -14,7 +14,7 @@ _NESTED = "a label followed by words and subtrees, such as ['NP', ['DT', 'the'],
 _EXPECTED = f"a string in brackets, a tree of NLTK, or a list: {_NESTED}"
 
 
-def forest_of(trees: Iterable[Any]) -> Forest:
+def forest_of(trees: Iterable[Any] | Forest) -> Forest:
     """Return trees as a Forest; one that is a Forest already stays as it is.
 
     Parameters

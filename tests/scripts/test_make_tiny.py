@@ -1,4 +1,4 @@
-"""The tiny set in data/ is what its script makes."""
+"""The tiny sets in data/ are what their scripts make."""
 
 from __future__ import annotations
 
@@ -7,19 +7,26 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 COMMITTED = ROOT / "data" / "spelling-tiny"
+SETS = {
+    "spelling-tiny": ("make_tiny.py", ["dev.letor", "features.txt", "test.letor", "train.letor"]),
+    "questions-tiny": ("make_questions.py", ["test.jsonl", "train.jsonl"]),
+}
 
 
-def test_the_script_makes_the_committed_bytes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", SETS)
+def test_the_script_makes_the_committed_bytes(tmp_path: Path, name: str) -> None:
     # A hash seed of its own: an order taken from a set would show.
     environment = {**os.environ, "PYTHONHASHSEED": "123"}
-    script = ROOT / "scripts" / "make_tiny.py"
-    subprocess.run([sys.executable, str(script), "--out", str(tmp_path)], env=environment, check=True)
+    script, files = SETS[name]
+    command = [sys.executable, str(ROOT / "scripts" / script), "--out", str(tmp_path)]
+    subprocess.run(command, env=environment, check=True)
     made = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    committed = {path.name: path.read_bytes() for path in COMMITTED.iterdir()}
-    assert sorted(made) == ["dev.letor", "features.txt", "test.letor", "train.letor"]
-    assert made == committed
+    assert sorted(made) == files
+    assert made == {path.name: path.read_bytes() for path in (ROOT / "data" / name).iterdir()}
 
 
 def test_the_set_is_tiny_and_not_trivial() -> None:

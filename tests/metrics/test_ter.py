@@ -85,7 +85,7 @@ def drawn(seed, n, n_words, size, spread):
 # References of less and more than 64 words, paths in and beyond the beam, more shifts than are tried.
 @pytest.mark.parametrize(
     ("n", "n_words", "size", "spread"),
-    [(8, 400, 60, 0.1), (6, 60, 90, 0.3), (2, 5, 40, 0.4), (1, 4, 75, 0.2)],
+    [(8, 400, 60, 0.1), (3, 60, 90, 0.3), (2, 5, 40, 0.4), (1, 4, 75, 0.2)],
 )
 def test_longer_texts_equal_the_twin(n, n_words, size, spread):
     for known, text in drawn(1, n, n_words, size, spread):
@@ -94,7 +94,7 @@ def test_longer_texts_equal_the_twin(n, n_words, size, spread):
 
 @pytest.mark.parametrize(
     ("n", "n_words", "size", "spread"),
-    [(60, 400, 60, 0.1), (5, 60, 100, 0.3), (8, 5, 40, 0.4), (4, 3000, 200, 0.5), (1, 4, 130, 0.2)],
+    [(60, 400, 60, 0.1), (3, 60, 100, 0.3), (8, 5, 40, 0.4), (4, 3000, 200, 0.5), (1, 4, 130, 0.2)],
 )
 def test_longer_texts_equal_sacrebleu(n, n_words, size, spread):
     theirs = pytest.importorskip("sacrebleu.metrics.lib_ter", reason="sacrebleu is the oracle")
@@ -102,7 +102,7 @@ def test_longer_texts_equal_sacrebleu(n, n_words, size, spread):
         assert edits(" ".join(text), " ".join(known)) == theirs.translation_edit_rate(text, known)[0]
 
 
-@pytest.mark.parametrize(("n", "m"), [(1, 200), (3, 200), (200, 1), (200, 3), (80, 30), (30, 80), (66, 90)])
+@pytest.mark.parametrize(("n", "m"), [(1, 200), (3, 200), (200, 1), (200, 3), (80, 30), (30, 80), (66, 70)])
 def test_lengths_far_apart_equal_the_twin(n, m):
     rng = random.Random(n * m)
     text, known = ([str(rng.randrange(50)) for _ in range(size)] for size in (n, m))

@@ -70,7 +70,7 @@ def test_systems_of_several_blocks():
 
 
 def test_large_systems_are_solved_by_gradients(monkeypatch):
-    K, labelled, values = problem(2, n=700, n_labelled=100, degree=12)
+    K, labelled, values = problem(2, n=1150, n_labelled=100, degree=12)
     monkeypatch.setattr(walks.Walks, "_by_elimination", None)
     expected = slow.harmonic(K, labelled, values)
     np.testing.assert_allclose(solved(K, labelled, values).values, expected, rtol=0, atol=1e-10)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from rerank.cli.common import ClusterAddress, Commands, Jobs, say, verb
 from rerank.cli.convert import To
-from rerank.cli.options import reads
+from rerank.cli.options import configures, reads
+from rerank.features.qa.settings import QASettings
 from rerank.reading import Reading
 
 app = Commands("Features computed from the candidates themselves.")
@@ -128,3 +129,48 @@ def parse(
         share = 100 * one.unknown / max(1, one.known + one.unknown)
         size = f"{count(one.lists, 'list')}, {count(one.items, 'item')}, {one.values} values"
         say(f"{one.store}: {size}; {share:.0f}% of features not chosen")
+
+
+@app.add("qa")
+@verb
+@reads
+@configures(QASettings)
+def qa(
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="Lists with questions and passages; - is standard input.")
+    ],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="OUT", help="File to write; - is standard output.")
+    ],
+    questions: Annotated[
+        str | None,
+        typer.Option(
+            "--questions",
+            metavar="FILE",
+            help="Questions, id<TAB>text on each line; DATA then has lines of question, passage and score.",
+        ),
+    ] = None,
+    passages: Annotated[
+        str | None, typer.Option("--passages", metavar="FILE", help="Passages, id<TAB>text on each line.")
+    ] = None,
+    to: To = None,
+    *,
+    given: dict[str, Any],
+    reading: Reading,
+) -> None:
+    """Make trees of questions and passages in which shared words are marked (REL), and overlap features.
+
+    The trees are named question and passage (chunks), question_box and passage_box. Function words are never
+    linked.
+
+    \b
+    rerank features qa train.jsonl --tagged _ --overlap --out train.store
+    rerank features qa results.txt --questions questions.txt --passages answers.txt --most 15 \
+      --tagger hanta --out train.store
+    """
+    from rerank.experiment import qa_file
+
+    made = qa_file(data, out, to, questions=questions, passages=passages, settings=given, reading=reading)
+    for line in made.made.statistics.lines(made.settings):
+        say(line)
+    say(f"{made.written.size()} to {out} ({made.written.format})")

@@ -29,6 +29,7 @@ from rerank.experiment.importance import permutation_importance, standardised_we
 from rerank.experiment.list_weights import weigh_lists, weigh_lists_files
 from rerank.experiment.plans import Plan
 from rerank.experiment.predicting import count_pairs, predict_file, validate_file
+from rerank.experiment.questions import qa_file
 from rerank.experiment.reporting import report
 from rerank.experiment.running.config import ExperimentConfig, read_experiment
 from rerank.experiment.running.folder import RunFolder, read_run
@@ -74,6 +75,7 @@ __all__ = [
     "parse_files",
     "permutation_importance",
     "predict_file",
+    "qa_file",
     "read_experiment",
     "read_run",
     "report",

@@ -219,6 +219,12 @@ def test_prompts(tmp_path: Path) -> None:
         with pytest.warns(DataNote, match=rf"ignored keys: 'prompt' \({1 + any(other.values())}\)"):
             assert read(tmp_path, entry, {"candidates": ["a"], **other}).prompts is None
     assert read(tmp_path, *lines, list_column="prompt").prompts is not None
+    asked = {"question": "Who?", "candidates": ["we"]}
+    assert list(read(tmp_path, asked, entry).prompts) == ["Who?", "2+2?"]
+    with pytest.warns(DataNote, match=r"ignored keys: 'question' \(1\)"):
+        assert list(read(tmp_path, {**asked, **entry}).prompts) == ["2+2?"]
+    items = [{"list": 1, "question": "Who?", "text": "we", "x": i} for i in range(2)]
+    assert list(read(tmp_path, *items).prompts) == ["Who?"]
 
 
 def test_a_label_under_a_second_name_is_no_feature(tmp_path: Path) -> None:
@@ -460,7 +466,7 @@ def test_lines_longer_than_a_block(tmp_path: Path) -> None:
 @pytest.mark.shared
 def test_a_real_file(shared_data: Path) -> None:
     path = shared_data / "trec-qa-lab" / "candidates.jsonl.gz"
-    with pytest.warns(DataNote, match=r"ignored keys: 'question' \(164\), 'rank' \(8200\)"):
+    with pytest.warns(DataNote, match=r"ignored keys: 'rank' \(8200\)"):
         lists = load(path)
     assert (lists.n_lists, lists.n_items, lists.feature_names) == (164, 8200, ["score"])
     assert lists.labels.sum() == 683

@@ -165,7 +165,7 @@ def read(data: bytes) -> Twin:
                 if shape == "items":
                     known = {key for names in ALIASES.values() for key in names}
                     need(bool(keys))
-                    rest = [key for key in entry if key not in (*LISTS, "id", "prompt")]
+                    rest = [key for key in entry if key not in (*LISTS, "id", "prompt", "question")]
                     need(any(key in known or isinstance(entry[key], NUMBER) for key in rest))
                     list_key = keys[0]
                 else:
@@ -194,7 +194,9 @@ def one(twin: Twin, entry: dict[str, Any], shape: str, list_key: str | None, can
         said = "references" in entry or "reference" in entry
         key = name(entry[list_key])
         found = references(entry) if said or key not in twin.lists else None
-        twin.add(key, found, [twin.candidate(entry, (list_key, "references", "reference", "prompt"))])
+        twin.add(
+            key, found, [twin.candidate(entry, (list_key, "references", "reference", "prompt", "question"))]
+        )
         return
     assert candidates is not None
     need(isinstance(entry.get(candidates), list))

@@ -20,7 +20,7 @@ from rerank.formats.growing import Strings
 from rerank.formats.jsonl.cells import Cells
 from rerank.formats.jsonl.keys import (
     LISTS,
-    PROMPT,
+    PROMPTS,
     MisfitError,
     Roles,
     described,
@@ -29,6 +29,7 @@ from rerank.formats.jsonl.keys import (
     name_of,
     number_of,
     numbers_of,
+    prompt_key,
     references_of,
     strings_of,
 )
@@ -65,6 +66,7 @@ class Columns:
         self.any_score = False
         self.references: list[Strings] | None = None
         self.prompts = Strings()
+        self.prompt_key = PROMPTS[0]  # of the last list
         self.ignored: dict[str, int] = {}
 
     def ignore(self, key: str, n: int = 1) -> None:
@@ -227,12 +229,15 @@ class Columns:
 
     def add_list(self, entry: dict[str, Any], first: bool) -> None:
         """Add the prompt and the references of one more list; raises MisfitError."""
-        prompt = entry.get(PROMPT)
+        key = self.prompt_key = prompt_key(entry)
+        prompt = entry.get(key)
+        if key == PROMPTS[0] and PROMPTS[1] in entry:
+            self.ignore(PROMPTS[1])
         try:
-            self.prompts.add(encoded(prompt, PROMPT))
+            self.prompts.add(encoded(prompt, key))
         except MisfitError:
             if prompt is not None:
-                self.ignore(PROMPT)
+                self.ignore(key)
         found = references_of(entry)
         if first:
             self.references = None if found is None else [Strings() for _ in found]
@@ -251,9 +256,9 @@ class Columns:
         """Return all columns as lists, items in the order of ``rows``."""
         prompts = self.prompts.column() if len(self.prompts) == len(offsets) - 1 else None
         if prompts is None and len(self.prompts):
-            self.ignore(PROMPT, len(self.prompts))
+            self.ignore(self.prompt_key, len(self.prompts))
         self._note_ignored()
-        known = {*self.roles.of, *LISTS, PROMPT, "others"}
+        known = {*self.roles.of, *LISTS, *PROMPTS, "others"}
         others = [key for key in (*self.cells.names, *self.ignored) if key not in known]
         note_resembling(self.source, others, LISTS)
         trees, structures = self.trees.finish(rows)

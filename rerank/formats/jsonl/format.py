@@ -13,7 +13,8 @@ The keys of the first line decide which. Keys of a list: its id ("id"; in a cand
 "list_id", "prompt_id", "query_id", "qid", "task_id", "request_id", or "id", which is then reported), the
 array of candidates ("candidates", vLLM's "outputs", OpenAI's "choices", "responses", "completions",
 "hypotheses", "nbest"), "references" (an array of the same length for every list) or "reference" (a string),
-and "prompt" (of the list's first candidate, if it is a string for every list; a warning counts others).
+and "prompt" or "question" (of the list's first candidate, if it is a string for every list; a warning counts
+others).
 
 Keys of a candidate, which is an object or just its text:
 
@@ -55,7 +56,7 @@ from rerank.files import atomic_write
 from rerank.formats.base import COLUMNS, FORMATS, Format, ReadOptions
 from rerank.formats.brackets import bracket_strings
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, first_repeated, refuse_equal_ids
-from rerank.formats.jsonl.keys import PROMPT
+from rerank.formats.jsonl.keys import PROMPTS
 from rerank.formats.jsonl.read import read_jsonl
 from rerank.formats.jsonl.trees import TREES
 
@@ -142,7 +143,7 @@ def _entry(lists: CandidateLists, i: int, names: list[str], trees: Strings) -> d
     candidates = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     out: dict[str, Any] = {} if lists.list_ids is None else {"id": lists.list_ids[i]}
     if lists.prompts is not None:
-        out[PROMPT] = lists.prompts[i]
+        out[PROMPTS[0]] = lists.prompts[i]
     out["candidates"] = candidates
     if lists.references:
         out["references"] = [column[i] for column in lists.references]

@@ -25,7 +25,7 @@ ITEM_KEYS: dict[str, tuple[str, ...]] = {
 }
 ORDER = ("rank", "index")  # the order of the candidates already contains them
 REFERENCES = ("references", "reference")
-PROMPT = "prompt"
+PROMPTS = ("prompt", "question")
 
 
 class MisfitError(Exception):
@@ -132,6 +132,11 @@ def references_of(entry: Mapping[str, Any]) -> list[bytes] | None:
     if not isinstance(found, list):
         raise MisfitError("references", described(found), "an array of strings")
     return [encoded(text, f"references[{i}]") for i, text in enumerate(found)]
+
+
+def prompt_key(entry: Mapping[str, Any]) -> str:
+    """Return the key under which a line has its prompt."""
+    return next((key for key in PROMPTS if key in entry), PROMPTS[0])
 
 
 class Roles:

@@ -19,13 +19,14 @@ from rerank.formats.jsonl.columns import Columns
 from rerank.formats.jsonl.keys import (
     CANDIDATES,
     LISTS,
-    PROMPT,
+    PROMPTS,
     REFERENCES,
     MisfitError,
     Roles,
     described,
     encoded,
     name_of,
+    prompt_key,
     references_of,
 )
 from rerank.native.formats._json import repeats_key
@@ -125,7 +126,7 @@ def _reader(first: dict[str, Any], source: str, options: ReadOptions) -> _Lists 
     if not keys or not any(
         of.get(key, "spare") != "spare" or isinstance(value, int | float)
         for key, value in first.items()
-        if key not in (*LISTS, PROMPT, "id", wanted)
+        if key not in (*LISTS, *PROMPTS, "id", wanted)
     ):
         raise MisfitError(
             "",
@@ -182,7 +183,7 @@ class _Lists(_Reader):
     def __init__(self, source: str, options: ReadOptions, candidates: str, list_key: str | None) -> None:
         super().__init__(source, options, list_key)
         self.candidates = candidates
-        self.known = {candidates, *REFERENCES, PROMPT, list_key}
+        self.known = {candidates, *REFERENCES, *PROMPTS, list_key}
         self.lines: dict[str, int] = {}
         self.empty = 0
 
@@ -244,7 +245,7 @@ class _Items(_Reader):
 
     def __init__(self, source: str, options: ReadOptions, list_key: str) -> None:
         super().__init__(source, options, list_key)
-        self.columns.roles.of.update(dict.fromkeys((*REFERENCES, PROMPT, list_key), "of the list"))
+        self.columns.roles.of.update(dict.fromkeys((*REFERENCES, *PROMPTS, list_key), "of the list"))
         if list_key == "id" and options.list_column is None:
             note(f"{source}: the key 'id' is taken as the list of each candidate (list_column names another)")
         self.references: list[int] = []  # hashes, to see that a list's lines agree
@@ -259,14 +260,14 @@ class _Items(_Reader):
         if type(name) is not str:
             name = name_of(name, key)
         number = self.grouping.add(name, line)
-        prompt = entry.get(PROMPT)
+        prompt = entry.get(prompt_key(entry))
         if number == len(self.references):
             self.columns.add_list(entry, number == 0)
             self.references.append(_hash_of(entry))
             self.prompts.append(hash(prompt) if type(prompt) is str else 0)
         else:
             if type(prompt) is str and hash(prompt) != self.prompts[number]:
-                self.columns.ignore(PROMPT)
+                self.columns.ignore(prompt_key(entry))
             if ("references" in entry or "reference" in entry) and _hash_of(entry) != self.references[number]:
                 raise MisfitError("references", "references", f"those that list {quoted(name)} has above")
         self.wait([entry], line)

@@ -1,0 +1,251 @@
+"""Lists of questions and passages with trees and overlap features."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rerank.data.columns.forests import Forest
+from rerank.data.lists import CandidateLists
+from rerank.errors import DataError, DataNote
+from rerank.features.qa.chunks import KINDS
+from rerank.features.qa.linking import Analysis, Reduce, analysed, links
+from rerank.features.qa.overlap import NAMES, overlaps
+from rerank.features.qa.settings import QASettings
+from rerank.features.qa.tagging import HanTa, stemmer
+from rerank.features.qa.tokens import Tokens, split_tags, tokenise
+from rerank.features.qa.trees import box_tree, chunk_tree
+from rerank.text import count
+
+_FEW_TAGS = 0.5  # below this share of known tags, they are probably not Penn tags
+
+
+@dataclass
+class QAStatistics:
+    """What was linked, counted over candidates.
+
+    Attributes
+    ----------
+    question_words, question_linked : int
+        Content words of the question of each candidate, and those that are linked.
+    passage_words, passage_linked : int
+        The same of the passages.
+    unlinked_items, unlinked_lists : int
+        Candidates without a link, and lists in which no candidate has one.
+    empty_questions, empty_passages : int
+        Questions and passages without a token; their trees are missing.
+    """
+
+    question_words: int = 0
+    question_linked: int = 0
+    passage_words: int = 0
+    passage_linked: int = 0
+    unlinked_items: int = 0
+    unlinked_lists: int = 0
+    empty_questions: int = 0
+    empty_passages: int = 0
+    tags: int = field(default=0, repr=False)
+    known_tags: int = field(default=0, repr=False)
+
+    def lines(self, settings: QASettings) -> Iterator[str]:
+        """Yield the counts in words."""
+        if settings.links or settings.overlap:
+            shares = (
+                f"{100 * linked / max(1, words):.1f}% of {whose}"
+                for linked, words, whose in (
+                    (self.question_linked, self.question_words, "the questions' content words"),
+                    (self.passage_linked, self.passage_words, "the passages'"),
+                )
+            )
+            yield f"shared: {', '.join(shares)}"
+            without = f"{count(self.unlinked_items, 'passage')}, {count(self.unlinked_lists, 'list')}"
+            yield f"without a shared content word: {without}"
+        if self.empty_questions or self.empty_passages:
+            found = f"{count(self.empty_questions, 'question')}, {count(self.empty_passages, 'passage')}"
+            yield f"without a token, so that trees are missing: {found}"
+
+
+@dataclass(frozen=True, eq=False)
+class QALists:
+    """Lists with trees and features of questions and passages, and what was linked."""
+
+    lists: CandidateLists
+    statistics: QAStatistics
+
+
+def qa_features(lists: CandidateLists, settings: QASettings) -> QALists:
+    """Return the lists with trees, and with overlap features if they are wanted.
+
+    Trees are the structures "question" and "passage" (chunks), "question_box" and "passage_box". The tree of
+    a question belongs to a candidate, since its marks depend on the passage.
+
+    Raises
+    ------
+    DataError
+        If there are no questions or passages, or a token has no tag.
+    ConfigError
+        If a package of the extra rerank[qa] is needed and not installed.
+    """
+    if lists.prompts is None:
+        raise DataError(
+            f"{lists.source}: found no questions, expected a 'question' of each list; --questions FILE and "
+            "--passages FILE read them from files"
+        )
+    if lists.texts is None:
+        raise DataError(f"{lists.source}: found no texts, expected the passages")
+    if settings.most is not None:
+        lists = first_items(lists, settings.most)
+    analyse = _Analyser(settings)
+    statistics = QAStatistics()
+    trees = _Trees(settings)
+    values: list[list[float]] = []
+    for i in range(lists.n_lists):
+        question, passages = analyse.texts_of(lists, i)
+        if settings.overlap:
+            values += overlaps(question, passages)
+        statistics.empty_questions += not question.leaves
+        anything = False
+        for passage in passages:
+            marks = links(question, passage)
+            _count(statistics, question, passage, marks)
+            anything |= any(marks[0])
+            trees.add(question, passage, marks)
+        statistics.unlinked_lists += not anything
+    _check_tags(lists, statistics, settings)
+    if settings.overlap:
+        lists = lists.with_added(dict(zip(NAMES, np.array(values).T, strict=True)))
+    forests = trees.forests()
+    return QALists(
+        dataclasses.replace(lists, structures={**lists.structures, **forests}) if forests else lists,
+        statistics,
+    )
+
+
+def first_items(lists: CandidateLists, most: int) -> CandidateLists:
+    """Return the lists with only their first ``most`` candidates, in the first stage's order.
+
+    Warns if relevant ones are left out: metrics do not count them as missed. Raises DataError if the lists
+    have no such order.
+    """
+    if lists.first_best is None:
+        raise DataError(
+            f"{lists.source}: the first {most} candidates need the first stage's order; give --first-best "
+            "input|FEATURE"
+        )
+    items = np.lexsort((-lists.first_best, lists.list_index))
+    places = np.empty(lists.n_items, dtype=np.int64)
+    places[items] = np.arange(lists.n_items) - np.repeat(lists.offsets[:-1], lists.lengths)
+    kept = places < most
+    if lists.labels is not None:
+        lost = int(np.sum(lists.labels[~kept] > 0))
+        if lost:
+            text = (
+                f"{count(lost, 'relevant candidate')} not among the first {most}; metrics do not count them"
+            )
+            warnings.warn(f"{lists.source}: {text}", DataNote, stacklevel=2)
+    return lists.kept(kept)
+
+
+class _Trees:
+    """The brackets of all trees that the settings ask for."""
+
+    def __init__(self, settings: QASettings) -> None:
+        self._marked = settings.links
+        self._chunks = settings.needs_tags
+        self._box = settings.trees in ("box", "both")
+        self._brackets: dict[str, list[str]] = {}
+
+    def add(self, question: Analysis, passage: Analysis, marks: tuple[list[bool], list[bool]]) -> None:
+        """Add the trees of a candidate."""
+        for name, text, linked in (("question", question, marks[0]), ("passage", passage, marks[1])):
+            shown = linked if self._marked else [False] * len(linked)
+            if self._chunks:
+                tags = text.tokens.tags
+                assert tags is not None  # the settings see to it
+                self._brackets.setdefault(name, []).append(chunk_tree(text.leaves, tags, shown))
+            if self._box:
+                self._brackets.setdefault(f"{name}_box", []).append(box_tree(text.leaves, shown))
+
+    def forests(self) -> dict[str, Forest]:
+        """Return the trees by the name of their structure."""
+        return {name: Forest.from_strings(brackets) for name, brackets in self._brackets.items()}
+
+
+class _Analyser:
+    """Makes tokens, tags, leaves and keys of texts."""
+
+    def __init__(self, settings: QASettings) -> None:
+        self._settings = settings
+        lemmas = "lemma" in settings.reductions
+        user = "--tagger hanta" if settings.tagger else "a lemma"
+        self._hanta = HanTa(user) if settings.tagger or lemmas else None
+        self._stem = (
+            stemmer(settings.stemmer or "english", "a stem") if "stem" in settings.reductions else None
+        )
+        self._leaf = self._reduction(settings.leaves or "stem", str) if settings.trees != "none" else _form
+        self._key = self._reduction(settings.match or "stem", str.lower)
+
+    def _reduction(self, name: str, form: Callable[[str], str]) -> Reduce:
+        stem, hanta = self._stem, self._hanta
+        if name == "stem" and stem is not None:
+            return lambda word, _: stem(word)
+        if name == "lemma" and hanta is not None:
+            return hanta.lemma
+        return lambda word, _: form(word)
+
+    def texts_of(self, lists: CandidateLists, i: int) -> tuple[Analysis, list[Analysis]]:
+        """Return the question and the passages of list ``i``; raises DataError if a token has no tag."""
+        assert lists.prompts is not None
+        assert lists.texts is not None
+        question = self._analysed(lists.prompts[i], f"{lists.source}: question of list {lists.list_id(i)!r}")
+        items = range(int(lists.offsets[i]), int(lists.offsets[i + 1]))
+        return question, [
+            self._analysed(lists.texts[k], f"{lists.source}: {lists.place_of(k)}") for k in items
+        ]
+
+    def _analysed(self, text: str, place: str) -> Analysis:
+        try:
+            return analysed(self._tokens(text), self._leaf, self._key)
+        except DataError as error:
+            raise DataError(f"{place}: {error}") from None
+
+    def _tokens(self, text: str) -> Tokens:
+        if self._settings.tagged is not None:
+            return split_tags(text, self._settings.tagged)
+        forms = tokenise(text)
+        if self._settings.tagger is None or self._hanta is None:
+            return Tokens(forms)
+        return Tokens(forms, self._hanta.tags(forms))
+
+
+def _form(word: str, _: str | None) -> str:
+    return word
+
+
+def _count(
+    statistics: QAStatistics, question: Analysis, passage: Analysis, marks: tuple[list[bool], list[bool]]
+) -> None:
+    statistics.question_words += sum(question.content)
+    statistics.passage_words += sum(passage.content)
+    statistics.question_linked += sum(marks[0])
+    statistics.passage_linked += sum(marks[1])
+    statistics.unlinked_items += not any(marks[0])
+    statistics.empty_passages += not passage.leaves
+    if passage.tokens.tags is not None:
+        words = [tag for tag, key in zip(passage.tokens.tags, passage.keys, strict=True) if key]
+        statistics.tags += len(words)
+        statistics.known_tags += sum(tag in KINDS for tag in words)
+
+
+def _check_tags(lists: CandidateLists, statistics: QAStatistics, settings: QASettings) -> None:
+    """Warn if tags that were read seem to be of another tag set, which would give trees without phrases."""
+    if settings.needs_tags and settings.tagged and statistics.known_tags < _FEW_TAGS * statistics.tags:
+        share = f"{100 * statistics.known_tags / statistics.tags:.0f}%"
+        text = (
+            f"only {share} of the words have a Penn tag of a phrase; chunk trees expect Penn tags (NN, VBD)"
+        )
+        warnings.warn(f"{lists.source}: {text}", DataNote, stacklevel=2)

@@ -1,0 +1,1 @@
+"""Question-answering data as JSON Lines of this package."""

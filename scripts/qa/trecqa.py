@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Convert TREC QA (Wang et al. 2007, as JSON with tokens and Penn tags) to lists of tagged passages.
+
+A line of the input is a question "q" and its candidates "c", each with "tok" and "pos"; candidates have a
+"label". Tokens become word_TAG. There is no first stage, and the input lists relevant candidates first, so
+that tied scores would be ordered by relevance. Candidates are therefore in the order of a hash of their text,
+which is also their id: "first-best" is a random order. Published values are of the questions that have right
+and wrong candidates (--mixed).
+
+    python scripts/qa/trecqa.py /data/trecqa/train.jsonl.gz train.jsonl
+    rerank features qa train.jsonl --tagged _ --overlap --out train.store
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+Entry = dict[str, Any]
+
+
+def tagged(text: Entry) -> str:
+    """Return tokens with their tags."""
+    return " ".join(f"{word}_{tag}" for word, tag in zip(text["tok"], text["pos"], strict=True))
+
+
+def candidate(found: Entry) -> Entry:
+    """Return a candidate with the hash of its text as its id."""
+    text = tagged(found)
+    return {
+        "id": hashlib.blake2b(text.encode(), digest_size=8).hexdigest(),
+        "text": text,
+        "label": found["label"],
+    }
+
+
+def entry_of(line: Entry) -> Entry:
+    """Return the list of a question."""
+    candidates = sorted(map(candidate, line["c"]), key=lambda one: one["id"])
+    return {"id": line["qid"], "question": tagged(line["q"]), "candidates": candidates}
+
+
+def main() -> None:
+    """Write the lists of a file."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("input", type=Path, help="JSON Lines, plain or .gz")
+    parser.add_argument("output", type=Path, help="JSON Lines to write")
+    parser.add_argument("--mixed", action="store_true", help="only questions with right and wrong passages")
+    given = parser.parse_args()
+    opened = gzip.open if given.input.suffix == ".gz" else open
+    with opened(given.input, "rt", encoding="utf-8") as lines:
+        entries = [entry_of(json.loads(line)) for line in lines]
+    if given.mixed:
+        entries = [entry for entry in entries if len({one["label"] for one in entry["candidates"]}) > 1]
+    text = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries)
+    given.output.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -55,6 +55,7 @@ VERBS = {
     "split folds": "split {x}.letor --folds 2 --suffix .store --out folds",
     "consensus": "features consensus {x}.nbest --by ngram1 --out out.jsonl",
     "parse": "features parse t.parses --values {v} --apply c.parses --format parses --cutoff 1 --out trees",
+    "qa": "features qa {x}.qa --trees box --match form --leaves form --out out.jsonl",
     "similarity": "similarity {x}.letor --out alike --figure map.svg",
     "weigh": "weigh-lists {x}.letor a.letor --basis kernel --out weights",
     "report": "report {x}.run --samples 9 --as csv --out o --per-list p",
@@ -78,6 +79,7 @@ def make_inputs() -> None:
         Path(f"{x}.nbest").write_text(
             "".join(f"{i} ||| w{y} a b c{round(v)} ||| lm= {u} ||| {u}\n" for i, y, u, v in rows)
         )
+        Path(f"{x}.qa").write_text(f'{{"question": "Who?", "candidates": ["w{seed}", "c"]}}\n')
         Path(f"{x}.ref").write_text("w1 a b c1\n" * 6)
         Path(f"{x}.tsv").write_text(f"1\t{draw.random()}\n2\t1\n")
         command(f"weights import {x}.tsv --out {x}.model")

@@ -1,4 +1,4 @@
-"""``rerank similarity``: which lists are alike."""
+"""``rerank similarity``: which lists or items are alike."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ def similarity(
         typer.Argument(metavar="DATA", help="Files of lists, compared together; - is standard input."),
     ],
     kernel: Annotated[
-        str, typer.Option("--kernel", "-k", metavar="NAME", help="See 'rerank list kernels'.")
+        str,
+        typer.Option(
+            "--kernel",
+            "-k",
+            metavar="NAME",
+            help="See 'rerank list kernels'; or an expression, such as 'ptk(question) + 0.5 * linear'.",
+        ),
     ] = "list",
     components: Annotated[
         int | None,
@@ -37,7 +43,10 @@ def similarity(
     out: Annotated[
         str | None,
         typer.Option(
-            "--out", "-o", metavar="DIR", help="Folder for gram.npy, lists.tsv (with a map) and nearest.tsv."
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Folder for gram.npy, lists.tsv or items.tsv (with a map) and nearest.tsv.",
         ),
     ] = None,
     figure: Annotated[
@@ -45,7 +54,9 @@ def similarity(
     ] = None,
     nearest: Annotated[
         int | None,
-        typer.Option("--nearest", "-n", metavar="N", help="Lists in nearest.tsv for each list [5]."),
+        typer.Option(
+            "--nearest", "-n", metavar="N", help="Neighbours in nearest.tsv for each list or item [5]."
+        ),
     ] = None,
     repair: Annotated[
         str,
@@ -57,10 +68,11 @@ def similarity(
     *,
     reading: Reading,
 ) -> None:
-    """Compare every list with every other: a Gram matrix, the nearest lists, a map of all lists.
+    """Compare every list, or item, with every other: a Gram matrix, the nearest ones, a map.
 
     \b
     rerank similarity train.txt test.txt --kernel list --components 5 --out alike --figure map.svg
+    rerank similarity parses.jsonl --kernel ptk --set decay=0.3 --out alike
     """
     import sys
 
@@ -68,7 +80,6 @@ def similarity(
     from rerank.errors import ConfigError
     from rerank.experiment import similarity_files
     from rerank.report import record
-    from rerank.report.similarity import summary_lines
 
     settings = settings_of(set_ or [])
     if components is not None:
@@ -88,5 +99,5 @@ def similarity(
         cluster=cluster,
         reading=reading,
     )
-    lines = summary_lines(found)
-    sys.stdout.write(record.to_json(found.as_json()) if json else "".join(f"{line}\n" for line in lines))
+    text = record.to_json(found.as_json()) if json else "".join(f"{line}\n" for line in found.summary_lines())
+    sys.stdout.write(text)

@@ -1,13 +1,20 @@
-"""The header of an .npy array as numpy.save writes it; stores and model files are read through it."""
+"""The .npy format as numpy.save writes it: checked headers, and arrays that are filled within their file."""
 
 from __future__ import annotations
 
 import math
+import mmap
+import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+
+from rerank.data.types import Floats
+from rerank.files import atomic_write
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _LONGEST = 4096
@@ -86,3 +93,28 @@ def read_header(stream: _Stream) -> Header:
     except TypeError:
         raise ValueError(f"dtype {match[1].decode('ascii')}") from None
     return Header(dtype, shape)
+
+
+@contextmanager
+def array_in_file(path: str, shape: tuple[int, ...]) -> Iterator[Floats]:
+    """Yield an array of zeros, float64, that is an .npy file at ``path`` once the block ends.
+
+    The array is the mapped file, so that memory does not have to hold it. After the block it can still be
+    read, whatever becomes of the file. Raises RerankError as ``rerank.files.atomic_write``; the space is
+    reserved at once, so that a full disk is an error and not the end of the process.
+    """
+    with atomic_write(path) as file:
+        header = {"descr": "<f8", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        start = file.tell()
+        n_bytes = start + 8 * math.prod(shape)
+        file.flush()
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, n_bytes)
+        else:
+            file.truncate(n_bytes)
+        pages = mmap.mmap(file.fileno(), n_bytes)
+        out = np.frombuffer(pages, dtype="<f8", offset=start).reshape(shape)
+        yield out
+        out.flags.writeable = False
+        pages.flush()

@@ -1,22 +1,25 @@
-"""Which lists are alike: Gram matrices of files, the nearest lists, a map."""
+"""Which lists or items are alike: Gram matrices of files, the nearest ones, a map."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import combinations, pairwise
 from typing import Any, Literal
 
 import numpy as np
 
 from rerank import parallel
+from rerank.data.columns.schema import TREE
 from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.npy import array_in_file
 from rerank.data.scaling import AUTO, fit_scaling
 from rerank.data.types import Floats, Index
-from rerank.errors import ConfigError, DataError, DataNote
+from rerank.errors import ConfigError, DataError, DataNote, RerankError
 from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.preparing import note_uneven
 from rerank.experiment.sources import Data, check_inputs, inputs_of, read_lists
@@ -25,16 +28,17 @@ from rerank.placing import make_folder
 from rerank.reading import Reading
 from rerank.report import figures
 from rerank.report import similarity as report
-from rerank.report.similarity import Similarity
-from rerank.similarity.base import KERNELS
+from rerank.report.similarity import MOST_FOR_SPECTRUM, ItemSimilarity, ListSimilarity, Similarity
+from rerank.similarity.base import Kernel
+from rerank.similarity.items.expression import ItemKernel
 from rerank.similarity.matrices import filled
-from rerank.similarity.neighbours import nearest
+from rerank.similarity.named import kernel_of
 from rerank.similarity.spectra import REPAIRS, plane, repaired, spectrum
 
-MOST_FOR_SPECTRUM = 4000  # lists; the time of all eigenvalues grows with the cube
 NEAREST = 5
 
 Repair = Literal["none", "clip", "flip"]
+Room = Callable[[int], Floats | None]  # where the matrix (n, n) goes, None = to memory
 
 
 def similarity(
@@ -47,58 +51,87 @@ def similarity(
     cluster: str | None = None,
     reading: Reading | None = None,
 ) -> Similarity:
-    """Compare every list of one or several files with every other.
+    """Compare every list of one or several files with every other, or every item with every other.
 
     Parameters
     ----------
     data : files of lists, or CandidateLists; features are matched by name.
-    kernel : a name of ``rerank list kernels``.
-    settings : those of the kernel, such as ``{"components": 5}``.
+    kernel : a name of ``rerank list kernels``, or an expression over kernels of items, such as
+        ``"ptk(question) + 0.5 * linear"``; see ``rerank.similarity.ItemKernel``.
+    settings : those of a kernel given by its name, such as ``{"components": 5}``.
     scaling : a name of ``rerank list scalings``, fitted on all lists together; auto = zscore for dense
-        features, none for sparse ones.
+        features, none for sparse ones and for kernels that compare trees alone.
     jobs, cluster : threads, or the workers of a cluster; see ``rerank.parallel.using``.
     reading : how the files are read.
 
     Returns
     -------
     Similarity
-        The Gram matrix, the names of its lists, the spectrum and the coordinates of a map.
+        The Gram matrix, the names of its rows, the spectrum and the coordinates of a map. These two are None
+        for more than 4,000 items.
 
     Raises
     ------
     RerankError
-        If a file, a name or a setting is wrong, features are missing or not shared by the files, or there is
-        no memory for the matrix.
+        If a file, a name or a setting is wrong, features or trees are missing or not shared by the files, or
+        there is no memory for the matrix.
     """
-    made = KERNELS.get(kernel).checked(settings or {}, f"kernel {kernel}")
+    with parallel.using(jobs, cluster):
+        return _compared(data, kernel_of(kernel, settings), scaling, reading)
+
+
+def _compared(
+    data: Data | Sequence[Data],
+    kernel: Kernel | ItemKernel,
+    scaling: str,
+    reading: Reading | None,
+    room: Room | None = None,
+) -> Similarity:
+    """What ``similarity`` returns."""
     several = [data] if isinstance(data, str | os.PathLike | CandidateLists) else list(data)
     _check_different([os.fspath(one) for one in several if not isinstance(one, CandidateLists)])
     sets = [read_lists(one, reading) for one in several]
     sources = _sources(sets)
-    names = _names(sets, sources)
-    lists = _together(sets)
-    if scaling == AUTO:
-        scaling = "zscore" if isinstance(lists.features, Dense) else "none"
-    if scaling == "none" and isinstance(lists.features, Dense):
-        note_uneven(lists, f"kernel {kernel}")
-    prepared, _ = made.prepare(lists if scaling == "none" else fit_scaling(scaling, lists).apply(lists))
-    with parallel.using(jobs, cluster):
-        gram = filled(prepared, prepared)
+    if isinstance(kernel, ItemKernel):
+        kernel = kernel.resolved(sets[0])
+    lists, scaling = _scaled(_together([_bare(one, kernel) for one in sets]), kernel, scaling)
+    prepared = kernel.prepare(lists)[0]
+    gram = filled(prepared, prepared, None if room is None else room(prepared.n))
+    small = len(gram) <= MOST_FOR_SPECTRUM
+    sizes = [one.n_lists if isinstance(kernel, Kernel) else one.n_items for one in sets]
+    ids = [_ids(one, isinstance(kernel, ItemKernel)) for one in sets]
+    common: dict[str, Any] = {
+        "scaling": scaling,
+        "sources": sources,
+        "source_of": np.repeat(np.arange(len(sets)), sizes),
+        "names": _names(ids, sources),
+        "ids": [name for some in ids for name in some],
+        "gram": gram,
+        "spectrum": spectrum(gram) if small else None,
+        "plane": plane(gram) if small or isinstance(kernel, Kernel) else None,
+    }
+    if isinstance(kernel, ItemKernel):
+        list_of = [one.list_id(i) for one in sets for i in one.list_index.tolist()]
+        return ItemSimilarity(**common, kernel=kernel, list_of=list_of, n_lists=lists.n_lists)
     if prepared.axes is not None:
         _note_nothing_alike(gram, sets, prepared.axes)
-    return Similarity(
-        kernel=made,
-        scaling=scaling,
-        sources=sources,
-        source_of=np.repeat(np.arange(len(sets)), [one.n_lists for one in sets]),
-        names=names,
-        ids=[one.list_id(i) for one in sets for i in range(one.n_lists)],
-        lengths=lists.lengths,
-        prepared=prepared,
-        gram=gram,
-        spectrum=spectrum(gram) if len(gram) <= MOST_FOR_SPECTRUM else None,
-        plane=plane(gram),
-    )
+    return ListSimilarity(**common, kernel=kernel, lengths=lists.lengths, prepared=prepared)
+
+
+def _scaled(lists: CandidateLists, kernel: Kernel | ItemKernel, scaling: str) -> tuple[CandidateLists, str]:
+    """The lists with scaled features, and the name of the scaling."""
+    named = f"kernel {kernel.name if isinstance(kernel, Kernel) else kernel.text}"
+    if isinstance(kernel, ItemKernel) and not kernel.compares("features"):
+        if scaling not in (AUTO, "none"):
+            raise ConfigError(f"scaling {scaling}: not used by {named}, which compares no features")
+        return lists, "none"
+    if scaling == AUTO:
+        scaling = "zscore" if isinstance(lists.features, Dense) else "none"
+    if scaling != "none":
+        return fit_scaling(scaling, lists).apply(lists), scaling
+    if isinstance(lists.features, Dense):
+        note_uneven(lists, named, stacklevel=5)
+    return lists, scaling
 
 
 def _note_nothing_alike(gram: Floats, sets: Sequence[CandidateLists], axes: Index) -> None:
@@ -125,17 +158,23 @@ def similarity_files(
     cluster: str | None = None,
     reading: Reading | None = None,
 ) -> Similarity:
-    """Compare the lists of files; write the Gram matrix, the nearest lists and a map.
+    """Compare the lists of files, or their items; write the Gram matrix, the nearest ones and a map.
 
     Parameters
     ----------
     data, kernel, settings, scaling, jobs, cluster, reading : as for ``similarity``.
-    out : a folder for ``gram.npy`` (float64), ``lists.tsv`` (a row for each row of the matrix: name, file,
-        items, axes and the coordinates of the map) and ``nearest.tsv``, together or not at all.
+    out : a folder for ``gram.npy`` (float64), ``lists.tsv`` or ``items.tsv`` (a row for each row of the
+        matrix: names, file, and the coordinates of the map) and ``nearest.tsv``, together or not at all.
+        Memory does not have to hold the matrix.
     figure : the file of the map as SVG; needs the extra ``rerank[report]``.
-    neighbours : rows of ``nearest.tsv`` for each list; None = 5.
+    neighbours : rows of ``nearest.tsv`` for each list or item; None = 5.
     repair : ``clip`` or ``flip`` makes the matrix in ``gram.npy`` positive semi-definite; nearest lists and
-        map are always those of the kernel itself.
+        map are always those of the kernel itself. Not for kernels of items, which need no repair.
+
+    Returns
+    -------
+    Similarity
+        As ``similarity``; with ``out``, the matrix is the file and cannot be changed.
 
     Raises
     ------
@@ -143,20 +182,32 @@ def similarity_files(
         As ``similarity``; also if an output cannot be written or is an input, or an option has no effect.
     """
     _check_options(out, neighbours, repair)
+    made = kernel_of(kernel, settings)
+    if isinstance(made, ItemKernel) and repair != "none":
+        raise ConfigError(f"repair: not used with kernel {made.text}: kernels of items need none")
     check_inputs(data)
     sources = inputs_of(data[0], reading, *data[1:])
-    paths = [os.path.join(out, name) for name in report.FILES] if out is not None else []
-    with all_or_none():
+    names = report.files_of("list" if isinstance(made, Kernel) else "item")
+    paths = [os.path.join(out, name) for name in names] if out is not None else []
+    with all_or_none(), parallel.using(jobs, cluster):
         if out is not None:
             make_folder(out)
         check_outputs({"--out": paths, **({} if figure is None else {"--figure": figure})}, sources)
         if figure is not None:
             figures.check_figure(figure)
-        found = similarity(
-            data, kernel, settings=settings, scaling=scaling, jobs=jobs, cluster=cluster, reading=reading
-        )
-        if out is not None:
-            _write(found, paths, neighbours or NEAREST, repair)
+        with ExitStack() as files:
+
+            def room(n: int) -> Floats | None:
+                if figure is not None and isinstance(made, ItemKernel) and n > MOST_FOR_SPECTRUM:
+                    most = f"at most {MOST_FOR_SPECTRUM:,}"
+                    raise RerankError(f"figure: found {n:,} items, expected {most} for a map")
+                if out is None or repair != "none":
+                    return None
+                return files.enter_context(array_in_file(paths[0], (n, n)))
+
+            found = _compared(data, made, scaling, reading, room)
+            if out is not None:
+                _write(found, paths, neighbours or NEAREST, repair)
         if figure is not None:
             report.draw(found, figure)
     return found
@@ -176,12 +227,13 @@ def _check_options(out: str | None, neighbours: int | None, repair: str) -> None
 
 
 def _write(found: Similarity, paths: Sequence[str], neighbours: int, repair: Repair) -> None:
-    """Write the matrix, the table of lists and that of the nearest ones."""
-    matrix = found.gram if repair == "none" else repaired(found.gram, repair)
-    with atomic_write(paths[0]) as file:
-        np.lib.format.write_array(file, np.ascontiguousarray(matrix), version=(1, 0), allow_pickle=False)
-    write_lines(paths[1], report.list_rows(found))
-    write_lines(paths[2], report.nearest_rows(found, *nearest(found.gram, neighbours)))
+    """Write the tables of lists and of the nearest ones, and a repaired matrix."""
+    if repair != "none":
+        matrix = np.ascontiguousarray(repaired(found.gram, repair))
+        with atomic_write(paths[0]) as file:
+            np.lib.format.write_array(file, matrix, version=(1, 0), allow_pickle=False)
+    write_lines(paths[1], found.rows())
+    write_lines(paths[2], found.nearest_rows(neighbours))
 
 
 def _check_different(names: Sequence[str]) -> None:
@@ -197,9 +249,18 @@ def _sources(sets: Sequence[CandidateLists]) -> list[str]:
     return [f"{name} {k}" for k, name in enumerate(names, 1)] if len(set(names)) < len(names) else names
 
 
-def _names(sets: Sequence[CandidateLists], sources: list[str]) -> list[str]:
-    """The ids of all lists, each after the name of its file if two files share an id."""
-    ids = [[one.list_id(i) for i in range(one.n_lists)] for one in sets]
+def _ids(lists: CandidateLists, items: bool) -> list[str]:
+    """The ids of lists, or of items: that of the list and that of the item, or its number in the list."""
+    if not items:
+        return [lists.list_id(i) for i in range(lists.n_lists)]
+    list_of = lists.list_index.tolist()
+    places = np.arange(lists.n_items) - lists.offsets[:-1][list_of] + 1
+    own = map(str, places.tolist()) if lists.item_ids is None else lists.item_ids
+    return [f"{lists.list_id(i)}/{item}" for i, item in zip(list_of, own, strict=True)]
+
+
+def _names(ids: Sequence[list[str]], sources: list[str]) -> list[str]:
+    """The ids of all sets, each after the name of its file if two files share an id."""
     seen: set[str] = set()
     for some in ids:
         if not seen.isdisjoint(some):
@@ -209,21 +270,29 @@ def _names(sets: Sequence[CandidateLists], sources: list[str]) -> list[str]:
     return [one for some in ids for one in some]
 
 
-def _together(sets: Sequence[CandidateLists]) -> CandidateLists:
-    """The features of all sets as one set of lists.
+def _bare(lists: CandidateLists, kernel: Kernel | ItemKernel) -> CandidateLists:
+    """The lists with only what the kernel compares."""
+    trees = {} if isinstance(kernel, Kernel) else {name: lists.forest(name) for name in kernel.trees()}
+    own = trees.pop(TREE, None)
+    if isinstance(kernel, ItemKernel) and not kernel.compares("features"):
+        nothing = Dense(np.empty((lists.n_items, 0)))
+        return CandidateLists(lists.offsets, nothing, trees=own, structures=trees, source=lists.source)
+    return CandidateLists(
+        lists.offsets,
+        lists.features,
+        feature_names=lists.feature_names,
+        trees=own,
+        structures=trees,
+        source=lists.source,
+        selection=lists.selection,
+    )
+
+
+def _together(bare: Sequence[CandidateLists]) -> CandidateLists:
+    """What is compared of all sets as one set of lists.
 
     Raises DataError if two neighbouring sets have no feature in common.
     """
-    bare = [
-        CandidateLists(
-            one.offsets,
-            one.features,
-            feature_names=one.feature_names,
-            source=one.source,
-            selection=one.selection,
-        )
-        for one in sets
-    ]
     for a, b in pairwise(bare):
         common = set(a.names()).intersection(b.names())
         if a.n_features and b.n_features and not common:

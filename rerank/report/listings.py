@@ -12,6 +12,8 @@ from rerank.metrics.base import FAMILIES
 from rerank.report.table import facts
 from rerank.settings import describe
 from rerank.similarity.base import KERNELS
+from rerank.similarity.items.base import ITEM_KERNELS, PlainKernel
+from rerank.similarity.named import kernel_class
 
 
 def _with_aliases(name: str, aliases: Sequence[str]) -> str:
@@ -81,20 +83,26 @@ def scalings() -> list[str]:
 
 
 def kernels() -> list[str]:
-    """Return name and summary of each kernel."""
+    """Return name, what is compared, and summary of each kernel."""
     rows = []
     for name in KERNELS.names():
         kind = KERNELS.get(name)
         definite = "positive semi-definite" if kind.definite else "not positive semi-definite"
-        rows.append((_with_aliases(name, KERNELS.aliases(name)), f"{kind.summary}; {definite}"))
+        rows.append((_with_aliases(name, KERNELS.aliases(name)), "lists", f"{kind.summary}; {definite}"))
+    for name in ITEM_KERNELS.names():
+        part = ITEM_KERNELS.get(name)
+        rows.append((name, f"items, by {part.compares}", f"{part.summary}; positive semi-definite"))
     return facts(rows)
 
 
 def kernel_lines(name: str) -> list[str]:
     """Return a kernel's docstring and its settings: name, type, default, meaning."""
-    kind = KERNELS.get(name)
+    kind = kernel_class(name)
     header = ("setting", "type", "default", "meaning")
-    return [f"{kind.name}: {_docstring(kind)}", "", *facts([header, *describe(kind)])]
+    usage = []
+    if issubclass(kind, PlainKernel):
+        usage = ["", f"In expressions: {kind.name}{kind.usage}"]
+    return [f"{kind.name}: {_docstring(kind)}", *usage, "", *facts([header, *describe(kind)])]
 
 
 def _docstring(kind: type) -> str:

@@ -1,8 +1,9 @@
 """Similarity of lists and items: assignments, kernels, Gram matrices."""
 
 from rerank.similarity.assignment import assign
+from rerank.similarity.items import ItemKernel, item_gram
 from rerank.similarity.matrices import gram
 from rerank.similarity.neighbours import nearest
 from rerank.similarity.spectra import plane, repaired, spectrum
 
-__all__ = ["assign", "gram", "nearest", "plane", "repaired", "spectrum"]
+__all__ = ["ItemKernel", "assign", "gram", "item_gram", "nearest", "plane", "repaired", "spectrum"]

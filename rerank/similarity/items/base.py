@@ -50,11 +50,14 @@ class PlainKernel(Settings, ABC):
         As in ``rerank list kernels``.
     compares : str
         Parts of the items: "trees" or "features".
+    usage : str
+        How an expression has it.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     compares: ClassVar[Literal["trees", "features"]]
+    usage: ClassVar[str]
 
     def check(self, of: tuple[str, ...]) -> None:
         """Raise ConfigError if ``of`` cannot be what this kernel compares."""

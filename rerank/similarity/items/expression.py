@@ -81,6 +81,11 @@ class ItemKernel:
         """Return whether a part of the expression compares "trees" or "features"."""
         return any(leaf.kernel.compares == what for leaf in self.expression.leaves())
 
+    def trees(self) -> list[str]:
+        """Return the names of the trees that it compares, each once, apart from those left out."""
+        of = (leaf.of for leaf in self.expression.leaves() if leaf.kernel.compares == "trees")
+        return list(dict.fromkeys(name for names in of for name in names))
+
     def resolved(self, lists: CandidateLists) -> ItemKernel:
         """Return the kernel with the names of trees that it leaves out, as these lists have them.
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from rerank.data.columns.forests import Forest
+from rerank.data.columns.invariants import TREE_NAME
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
 from rerank.settings import setting
 from rerank.similarity.items.base import ITEM_KERNELS, PlainKernel, PreparedPart
 from rerank.similarity.trees import TreeFunction, TreeSet
-
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 class PreparedTrees(PreparedPart):
@@ -70,6 +68,7 @@ class OnTrees(PlainKernel):
     """A kernel of the trees of two items; a missing tree has nothing in common with any tree."""
 
     compares: ClassVar[Literal["trees"]] = "trees"
+    usage: ClassVar[str] = "(TREES, KEY=VALUE); TREES may be left out if items have one kind of trees"
 
     normalise: bool = setting(
         True, "divide K(x, y) by the square root of K(x, x) K(y, y); 0 if one of them is 0"
@@ -78,7 +77,7 @@ class OnTrees(PlainKernel):
     def check(self, of: tuple[str, ...]) -> None:
         if len(of) > 1:
             raise ConfigError(f"found the arguments {', '.join(of)}, expected the name of one kind of trees")
-        if of and not _NAME.fullmatch(of[0]):
+        if of and not TREE_NAME.fullmatch(of[0]):
             raise ConfigError(f"found {of[0]!r}, expected the name of trees, such as question")
 
     def resolved(self, of: tuple[str, ...], lists: CandidateLists) -> tuple[str, ...]:
@@ -103,7 +102,7 @@ class OnTrees(PlainKernel):
 
 
 class _WithDecay(OnTrees):
-    decay: float = setting(0.4, "lambda: weight of each further level of a fragment", gt=0, le=1)
+    decay: float = setting(0.4, "lambda: weight of each node with children in a fragment", gt=0, le=1)
 
 
 @ITEM_KERNELS.register("st")
@@ -141,7 +140,7 @@ class PartialTrees(_WithDecay):
     summary = "equal partial trees: a node has any of its children, in order"
 
     decay: float = setting(
-        0.4, "lambda: weight of each child of a fragment's node, and of gaps between them", gt=0, le=1
+        0.4, "lambda: weight of each place that a fragment's children span, gaps included", gt=0, le=1
     )
     mu: float = setting(0.4, "weight of each node of a fragment", gt=0, le=1)
     max_children: int | None = setting(None, "most children of a node of a fragment; none = any number", ge=1)

@@ -81,6 +81,7 @@ class OnFeatures(PlainKernel):
     """A kernel of the features of two items."""
 
     compares: ClassVar[Literal["features"]] = "features"
+    usage: ClassVar[str] = "(FEATURES, KEY=VALUE); FEATURES are names, ranges and globs, none = all"
 
     def check(self, of: tuple[str, ...]) -> None:
         try:

@@ -16,6 +16,8 @@ from rerank.errors import DataError, RerankError
 from rerank.similarity import spectrum
 from rerank.similarity.items import ItemKernel, item_gram
 from rerank.similarity.items.trees import PreparedTrees
+from rerank.similarity.matrices import filled
+from rerank.tasks import packed, performed, unpacked
 
 TREES = [
     "",
@@ -112,6 +114,12 @@ def test_a_value_depends_on_its_two_items_alone():
     assert np.array_equal(every.diagonal(), K.diagonal())
     assert np.array_equal(every.take(places).diagonal(), K.diagonal()[places])
     assert np.array_equal(every.empty, np.flatnonzero(K.diagonal() == 0))
+
+
+def test_prepared_items_pass_between_processes():
+    (prepared,) = ItemKernel.parse(MIXED).prepare(lists_of(items(3, 9)))
+    (again,) = unpacked(performed(packed(list, ([prepared],)))).value
+    assert np.array_equal(filled(again, again), filled(prepared, prepared))
 
 
 def test_equal_trees_are_compared_once(monkeypatch):

@@ -40,6 +40,7 @@ class Format(ABC):
     holds : the columns of CandidateLists that a file keeps; ``write`` reports those it leaves out. Empty for
         a format that is only read.
     ranked_by_line : whether the first-best ranking is the order of the lines, so that no other can be kept.
+    as_pairs : whether a file holds pairs of items in place of lists.
     score_feature : the name of the only feature, if a file holds no features but the first stage's scores.
     """
 
@@ -49,6 +50,7 @@ class Format(ABC):
     honours: ClassVar[frozenset[str]] = frozenset()
     holds: ClassVar[frozenset[str]] = frozenset()
     ranked_by_line: ClassVar[bool] = False
+    as_pairs: ClassVar[bool] = False
     score_feature: ClassVar[str | None] = None
 
     @classmethod

@@ -13,7 +13,7 @@ from rerank.data.columns.schema import TREE
 from rerank.data.columns.strings import StringColumn
 from rerank.data.types import Index
 from rerank.formats.brackets import GrowingForest
-from rerank.formats.common import in_list_order, quoted
+from rerank.formats.common import quoted
 from rerank.formats.jsonl.keys import MisfitError, described, encoded
 
 TREES = "trees"
@@ -101,5 +101,6 @@ class Trees:
         """
         for forest in self._forests.values():
             forest.fill(self._n_items)
-        found = in_list_order(rows, **{name: forest.forest() for name, forest in self._forests.items()})
+        forests = {name: forest.forest() for name, forest in self._forests.items()}
+        found = forests if rows is None else {name: some.take(rows) for name, some in forests.items()}
         return found.pop(TREE, None), found

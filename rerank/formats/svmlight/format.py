@@ -80,23 +80,24 @@ class SVMLight(Format):
         if labels is None or np.any(np.isnan(labels)):
             raise DataError(f"{path}: svmlight cannot hold items without a label; {STORE}")
         check_missing(lists, "svmlight", path)
-        lists = _rising(lists)
+        lists = rising(lists)
         features = lists.features
         # Readers take the largest index for the number of features, so the last one must be named.
         if lists.has_missing and np.all(np.isnan(features.column(-1))):
             raise DataError(
                 f"{path}: svmlight cannot hold a last feature that is missing everywhere; {STORE}"
             )
-        list_ids, ids = _list_ids(lists, path), lists.item_ids
+        n_plain = lists.n_items if lists.labels is None else 1
+        list_ids, ids = qids_of(lists, path, self.name, n_plain), lists.item_ids
         if ids is not None:
-            _check_item_ids(ids, path)
+            check_item_ids(ids, path, self.name)
         items, list_index, matrix = in_input_order(lists), lists.list_index, features.matrix()
         sizes = _LINE_BOUND + _VALUE_BOUND * (most_values(matrix) + 1)
         if list_ids is not None:
             sizes += list_ids.lengths()[list_index]
         for column in (ids, classes):
             sizes += 0 if column is None else column.lengths()
-        values = (matrix, unnamed_last(features), _indices(lists), np.ascontiguousarray(labels))
+        values = (matrix, unnamed_last(features), indices_of(lists), np.ascontiguousarray(labels))
         lines = SvmlightLines(*values, items, list_index, list_ids, ids, classes)
         write_blocks(path, sizes[items], lines.render)
 
@@ -104,12 +105,15 @@ class SVMLight(Format):
         if column == "classes":  # they take the place of labels
             return lists.labels is None
         if column == "feature_names":
-            return lists.names() == list(map(str, _indices(lists).tolist()))
+            return lists.names() == list(map(str, indices_of(lists).tolist()))
         return super().keeps(lists, column)
 
 
-def _indices(lists: CandidateLists) -> Index:
-    """The index of each column in the file, int64 (n_features); columns far apart or selected keep theirs."""
+def indices_of(lists: CandidateLists) -> Index:
+    """Return the index of each column in the file, int64 (n_features).
+
+    Columns that are far apart or selected keep theirs.
+    """
     n = lists.n_features
     indices = np.arange(1, n + 1, dtype=np.int64)
     names = lists.feature_names
@@ -123,35 +127,35 @@ def _indices(lists: CandidateLists) -> Index:
     return indices
 
 
-def _rising(lists: CandidateLists) -> CandidateLists:
-    """The same lists with their columns in the order of their indices in the file."""
-    order = np.argsort(_indices(lists), kind="stable")
+def rising(lists: CandidateLists) -> CandidateLists:
+    """Return the same lists with their columns in the order of their indices in the file."""
+    order = np.argsort(indices_of(lists), kind="stable")
     if np.all(order[1:] > order[:-1]):
         return lists
     names = lists.names()
     return lists.with_columns([names[j] for j in order.tolist()])
 
 
-def _list_ids(lists: CandidateLists, path: str) -> StringColumn | None:
-    """The qids to write: the lists' ids or numbers, none for one list (or examples) without an id."""
+def qids_of(lists: CandidateLists, path: str, name: str, n_plain: int) -> StringColumn | None:
+    """Return the qids that format ``name`` writes: the lists' ids or numbers.
+
+    ``n_plain`` lists without ids need none. Raises DataError if an id would be read back as another one.
+    """
     ids = lists.list_ids
-    are_classes = lists.labels is None
     if ids is None:
-        if lists.n_lists == (lists.n_items if are_classes else 1):
+        if lists.n_lists == n_plain:
             return None
         return StringColumn.from_strings(str(i + 1) for i in range(lists.n_lists))
-    refuse_equal_ids(lists, "svmlight", path)
+    refuse_equal_ids(lists, name, path)
     bad = contains(ids, (ids.data <= 32) | (ids.data == ord("#"))) | (ids.lengths() == 0)
     if np.any(bad):
-        name = ids[int(np.argmax(bad))]
-        raise DataError(
-            f"{path}: svmlight cannot hold the list id {name!r} (empty, or with a blank); {STORE}"
-        )
+        one = ids[int(np.argmax(bad))]
+        raise DataError(f"{path}: {name} cannot hold the list id {one!r} (empty, or with a blank); {STORE}")
     return ids
 
 
-def _check_item_ids(ids: StringColumn, path: str) -> None:
-    """Raise DataError for the first id that would be read back as another one."""
+def check_item_ids(ids: StringColumn, path: str, name: str) -> None:
+    """Raise DataError for the first id that format ``name`` would read back as another one."""
     bad = contains(ids, (ids.data == 10) | (ids.data == 0))
     some = np.flatnonzero(ids.lengths() > 0)
     starts, ends = ids.offsets[:-1][some], ids.offsets[1:][some]
@@ -163,4 +167,4 @@ def _check_item_ids(ids: StringColumn, path: str) -> None:
         bad[i] |= ids.bytes_at(i)[len(b"docid") :].lstrip(b" \t\r").startswith(b"=")
     if np.any(bad):
         i = int(np.argmax(bad))
-        raise DataError(f"{path}: svmlight would read the item id {ids[i]!r} back as another one; {STORE}")
+        raise DataError(f"{path}: {name} would read the item id {ids[i]!r} back as another one; {STORE}")

@@ -136,13 +136,42 @@ def _measure(source: Source, least_width: int) -> _Shape:
     return _Shape(offsets_of([rows for rows, _, _ in counts]), width, values_of_parts)
 
 
-def read_lists(source: Source, given: ColumnNames | None) -> CandidateLists:
-    """Return the lists of a file, with the names ``given``; raises FormatError at its first bad line."""
+@dataclass
+class Items:
+    """What the item lines of a file hold, in their order.
+
+    Attributes
+    ----------
+    features : Features
+    names : of the features, None if nothing is named and no column left out.
+    labels : float64 (n_items)
+    spans : int64 (n_items, 4), start and length of the qid (start -1: the one before) and of the comment.
+    """
+
+    features: Features
+    names: list[str] | None
+    labels: Floats
+    spans: Index
+
+
+def read_items(source: Source, given: ColumnNames | None) -> Items:
+    """Return the items of a file, with the names ``given``; raises FormatError at its first bad line."""
     shape = _measure(source, 0 if given is None else given.n_columns)
     labels = np.empty(shape.n_rows)
     spans = np.empty((shape.n_rows, 4), dtype=np.int64)
     features, names = _named_features(source, shape, labels, spans, given)
-    item_ids = _item_ids(source, spans)
+    return Items(features, names, labels, spans)
+
+
+def read_lists(source: Source, given: ColumnNames | None) -> CandidateLists:
+    """Return the lists of a file, with the names ``given``; raises FormatError at its first bad line."""
+    return grouped_items(source, read_items(source, given))
+
+
+def grouped_items(source: Source, items: Items) -> CandidateLists:
+    """Return items as the lists that their qids name; without qids they are one list."""
+    labels, spans, names = items.labels, items.spans, items.names
+    item_ids = item_ids_of(source, spans)
     starts = np.flatnonzero(spans[:, 0] >= 0)
     if len(starts):
         offsets, rows, list_ids = _grouped(source, starts, spans[starts, 0], spans[starts, 1], len(labels))
@@ -153,7 +182,7 @@ def read_lists(source: Source, given: ColumnNames | None) -> CandidateLists:
         offsets, rows, list_ids = offsets_of([len(labels)]), None, None
     return CandidateLists(
         offsets,
-        **in_list_order(rows, features=features, labels=labels, item_ids=item_ids),
+        **in_list_order(rows, features=items.features, labels=labels, item_ids=item_ids),
         list_ids=list_ids,
         rows=rows,
         feature_names=names,
@@ -313,7 +342,8 @@ def _raise_first(source: Source, results: list[Result]) -> None:
             )
 
 
-def _item_ids(source: Source, spans: Index) -> StringColumn | None:
+def item_ids_of(source: Source, spans: Index) -> StringColumn | None:
+    """Return the comments of items, see ``Items``, None if there are none; warns if some have none."""
     without = int(np.count_nonzero(spans[:, 3] == 0))
     if without == len(spans):
         return None

@@ -1,0 +1,1 @@
+"""Examples of SVM-light-TK: trees and vectors, and its models."""

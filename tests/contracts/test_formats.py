@@ -102,7 +102,8 @@ EXAMPLES = CandidateLists.from_arrays(
 )
 
 NAMES = FORMATS.names()
-WRITERS = [name for name in NAMES if FORMATS.get(name).holds]
+# Of pairs see tests/formats: what is read back are other lists.
+WRITERS = [name for name in NAMES if FORMATS.get(name).holds and not FORMATS.get(name).as_pairs]
 
 
 def make(name: str) -> Format:
@@ -163,7 +164,7 @@ def test_declares_what_it_is(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_format_that_is_only_read_refuses_to_write(tmp_path: Path, name: str) -> None:
-    if name not in WRITERS:
+    if not FORMATS.get(name).holds:
         with pytest.raises(DataError, match="read only"):
             make(name).write(FULL, str(tmp_path / "set"))
         assert list(tmp_path.iterdir()) == []

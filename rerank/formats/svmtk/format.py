@@ -81,4 +81,6 @@ class SVMTKPairs(Format):
         write_pairs(lists, path)
 
     def keeps(self, lists: CandidateLists, column: str) -> bool:
+        if column in ("list_ids", "rows"):
+            return lists.labels is None
         return keeps_names(lists) if column == "feature_names" else super().keeps(lists, column)

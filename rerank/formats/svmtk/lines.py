@@ -160,20 +160,29 @@ class Lines:
         Raises
         ------
         FormatError
-            At the first bad line of the first vector that has one.
+            At the first bad line.
         """
         sources = {
             key: open_source(bytes(text), self.source, self.options) for key, text in self._vectors.items()
         }
-        numbers = range(len(sources) // self._sides)
-        found = [[read_items(sources[side, k], None) for side in range(self._sides)] for k in numbers]
-        first = found[0][0]
+        parsed, faults = {}, []
+        for key, source in sources.items():
+            try:
+                parsed[key] = read_items(source, None)
+            except FormatError as error:
+                faults.append(error)
+        if faults:
+            raise min(faults, key=lambda error: error.line or 0)
+        first = parsed[0, 0]
         if len(sources) == 1:
             return sources[0, 0], first
-        if any(part.names is not None for parts in found for part in parts):
+        if any(items.names is not None for items in parsed.values()):
             expected = f"indices up to {WIDE:,} if a line has several vectors"
             raise FormatError(self.source, None, "indices of features that are far apart", expected)
-        columns = [self._interleaved([part.features for part in parts]) for parts in found]
+        columns = [
+            self._interleaved([parsed[side, k].features for side in range(self._sides)])
+            for k in range(len(sources) // self._sides)
+        ]
         names = None
         if len(columns) > 1:
             widths = [features.n_features for features in columns]

@@ -62,9 +62,15 @@ class ReadOptions(Settings):
     merge: Paths = setting((), "further files of the same format, whose lists are joined by id", path=True)
     distinct: bool = setting(False, "keep only the first of a list's items that have the same text")
     n_best: int = setting(0, "items of each list (flat); 0 = as many as fit the references", ge=0)
-    qrels: OptionalPath = setting(None, "judgements that become labels: of TREC (trec), or a line per example (svmtk)", path=True)
+    qrels: OptionalPath = setting(
+        None,
+        "judgements that become labels: those of TREC, for svmtk a line per example: list, item, label",
+        path=True,
+    )
     strip: Stripped = setting((), "what is removed from trees (parses)")
-    ids: OptionalPath = setting(None, "ids of the lists, one per line (parses), or one per example (svmtk)", path=True, per_part=True)
+    ids: OptionalPath = setting(
+        None, "ids of the lists, one per line (parses, svmtk: one per example)", path=True, per_part=True
+    )
     classes: bool = setting(
         False,
         "the labels are classes: names or numbers, several separated by commas; each line is an example",

@@ -1,0 +1,201 @@
+"""The fragments of highest weight in a sum of tree kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rerank.data.columns.forests import Forest
+from rerank.data.types import Floats, Index
+from rerank.errors import ConfigError, DataError
+from rerank.models.fragments.search import Search
+from rerank.models.fragments.spaces import PartialTrees, Space, SubsetTrees
+from rerank.models.fragments.support import Part, SupportTrees
+from rerank.similarity.trees import TreeFunction, TreeSet
+
+MOST_WORK = 30_000_000  # rows: about ten seconds
+
+
+@dataclass(frozen=True)
+class HeavyFragment:
+    """A fragment and its weight in a model.
+
+    Attributes
+    ----------
+    text : str
+        The fragment in brackets, ``(NP (DT the) (NN))``: a label without children here stands alone in its
+        brackets, a word has none.
+    weight : float
+        Positive for trees that the model prefers.
+    raising, lowering : int
+        How many trees with a coefficient above and below 0 contain it.
+    """
+
+    text: str
+    weight: float
+    raising: int
+    lowering: int
+
+
+@dataclass(frozen=True)
+class HeavyFragments:
+    """Fragments of high weight.
+
+    Attributes
+    ----------
+    found : list of HeavyFragment
+        The heaviest first.
+    n_proved : int
+        The first so many are surely the heaviest, in this order.
+    missed : float
+        No other fragment has a larger weight, by magnitude, than this or the last of ``found``; 0 if the
+        search was complete.
+    """
+
+    found: list[HeavyFragment]
+    n_proved: int
+    missed: float
+
+
+def heaviest_fragments(
+    trees: Forest,
+    coefficients: Floats,
+    kernel: TreeFunction,
+    n: int = 20,
+    *,
+    min_nodes: int = 1,
+    most_work: int = MOST_WORK,
+) -> HeavyFragments:
+    """Return the fragments with the largest weights, by magnitude, in a sum of a tree kernel.
+
+    The sum f(t) = sum_i coefficients[i] K(t, trees[i]) is a linear function of the fragments phi(t) of t
+    (see ``spaces``; sst-leaves: also words, sqrt(decay) for each occurrence; st: whole subtrees; bow: words,
+    1 for each occurrence). The weight of fragment j is sum_i coefficients[i] phi_j(trees[i]), and f(t) is the
+    sum of weights times phi_j(t). If the kernel is normalised, phi(t) is divided by sqrt(K(t, t)) in both.
+
+    Parameters
+    ----------
+    trees : Forest (n_trees)
+        Missing trees have no fragments.
+    coefficients : float64 (n_trees)
+    kernel
+        K.
+    n
+        How many fragments.
+    min_nodes
+        Only fragments of so many nodes or more, labels without children and words included.
+    most_work
+        Where the search gives up, in rows of occurrences looked at. What it has found by then are the best
+        fragments among those that it visited; ``HeavyFragments.missed`` bounds the others.
+
+    Raises
+    ------
+    DataError
+        If the numbers of trees and coefficients differ, or a coefficient is not finite.
+    ConfigError
+        If ``n`` or ``min_nodes`` is not positive.
+
+    Examples
+    --------
+    >>> trees = Forest.from_strings(["(NP (DT the) (NN dog))", "(NP (NN dog))"])
+    >>> sst = TreeFunction("sst", decay=0.25, normalise=False)
+    >>> for one in heaviest_fragments(trees, np.array([1.0, -1.0]), sst, 3).found:
+    ...     print(one)
+    HeavyFragment(text='(DT the)', weight=0.5, raising=1, lowering=0)
+    HeavyFragment(text='(NP (DT) (NN))', weight=0.5, raising=1, lowering=0)
+    HeavyFragment(text='(NP (NN))', weight=-0.5, raising=0, lowering=1)
+    """
+    for name, value in (("n", n), ("min_nodes", min_nodes)):
+        if value < 1:
+            raise ConfigError(f"{name}: found {value}, expected 1 or more")
+    if coefficients.shape != (len(trees),) or not np.isfinite(coefficients).all():
+        raise DataError(f"fragments: expected {len(trees)} finite coefficients, one for each tree")
+    (own,) = TreeSet.of(trees)
+    scaled = coefficients
+    if kernel.normalise:
+        roots = np.sqrt(kernel.diagonal(own))
+        scaled = np.divide(coefficients, roots, out=np.zeros(len(roots)), where=roots > 0)
+    support = SupportTrees.of(own, scaled)
+    writer = _Writer(trees, support)
+    entries = _listed(support, kernel, n, min_nodes)
+    space, missed = _space(support, kernel), 0.0
+    if space is not None:
+        search = Search(space, n, min_nodes, most_work)
+        entries += [
+            (weight, search.part(step), support.node[search.places(step)]) for weight, step in search.run()
+        ]
+        missed = search.missed
+    entries = sorted(entries, key=lambda entry: -abs(entry[0]))[:n]
+    found = [
+        HeavyFragment(writer.text(part), weight, *_signs(coefficients[support.containing(nodes)]))
+        for weight, part, nodes in entries
+    ]
+    if len(entries) == n and missed <= abs(entries[-1][0]):
+        missed = 0.0
+    proved = sum(abs(one.weight) >= missed for one in found)
+    return HeavyFragments(found, proved, missed)
+
+
+def _space(support: SupportTrees, kernel: TreeFunction) -> Space | None:
+    """The space to search, None if single nodes and whole subtrees are all there is."""
+    if kernel.name in ("st", "bow"):
+        return None
+    assert kernel.decay is not None
+    if kernel.name == "ptk":
+        assert kernel.mu is not None
+        return PartialTrees.of(support, kernel.decay, kernel.mu, kernel.max_children)
+    return SubsetTrees.of(support, kernel.decay)
+
+
+def _listed(
+    support: SupportTrees, kernel: TreeFunction, n: int, min_nodes: int
+) -> list[tuple[float, Part, Index]]:
+    """The heaviest whole subtrees and words, for kernels with such fragments: weight, fragment, its node."""
+    nodes = support.nodes
+    decay = 1.0 if kernel.decay is None else kernel.decay
+    if kernel.name == "st":
+        eligible, logarithms = nodes.productions >= 0, nodes.inner() / 2
+    elif kernel.name == "bow" or kernel.name == "sst-leaves":
+        eligible, logarithms = nodes.productions < 0, np.full(len(nodes), 0.5)
+    else:
+        return []
+    eligible = eligible & (support.sizes >= min_nodes)
+    weights = np.where(eligible, support.totals * decay**logarithms, 0.0)
+    order = np.argsort(-np.abs(weights), kind="stable")[:n]
+    order = order[weights[order] != 0]
+    return [(float(weights[v]), support.subtree(int(v)), np.array([v])) for v in order]
+
+
+def _signs(values: Floats) -> tuple[int, int]:
+    """How many values are above and below 0."""
+    return int((values > 0).sum()), int((values < 0).sum())
+
+
+class _Writer:
+    """Writes fragments as text; a symbol is a word if no node with children has it."""
+
+    def __init__(self, trees: Forest, support: SupportTrees) -> None:
+        self._strings = list(dict.fromkeys(trees.vocabulary))  # numbered as by TreeSet
+        nodes = support.nodes
+        self._labels = np.zeros(nodes.n_symbols, dtype=bool)
+        self._labels[nodes.symbols[nodes.productions >= 0]] = True
+
+    def text(self, whole: Part) -> str:
+        """Return a fragment in brackets."""
+        out: list[str] = []
+        waiting: list[Part | str] = [whole]  # a stack: fragments may be deeper than Python can recurse
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, str):
+                out.append(part)
+                continue
+            symbol, children = part
+            space = " " if out else ""
+            if not children and not self._labels[symbol]:
+                out.append(f"{space}{self._strings[symbol]}")
+                continue
+            out.append(f"{space}({self._strings[symbol]}")
+            waiting.append(")")
+            waiting.extend(reversed(children))
+        return "".join(out)

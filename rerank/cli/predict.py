@@ -20,10 +20,10 @@ def predict(
         str | None,
         typer.Option(
             "--as",
-            metavar="scores|grades|classes|table|run|nbest|best",
-            help="One score per input line; one predicted label per input line; one prediction per example "
-            "(default of models of classes); list, item, rank and score; a TREC run; the file reordered; "
-            "the best candidate of each list.",
+            metavar="scores|grades|probabilities|classes|table|run|nbest|best",
+            help="One score per input line; one predicted label per input line; one probability of being the "
+            "list's best item per input line; one prediction per example (default of models of classes); "
+            "list, item, rank and score; a TREC run; the file reordered; the best candidate of each list.",
         ),
     ] = None,
     out: Annotated[

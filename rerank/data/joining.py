@@ -120,12 +120,18 @@ def _column(values: Sequence[Any]) -> Any:
         return StringColumn(np.concatenate([value.data for value in values]), offsets)
     if isinstance(first, Ragged):
         return Ragged(np.concatenate([value.values for value in values]), offsets)
+    return joined_forest(values)
+
+
+def joined_forest(forests: Sequence[Forest]) -> Forest:
+    """Return the trees of one or more forests, one after the other."""
     numbers: dict[str, int] = {}
     symbols = []
-    for forest in values:
+    for forest in forests:
         codes = [numbers.setdefault(symbol, len(numbers)) for symbol in forest.vocabulary]
         symbols.append(np.array(codes, dtype=np.int32)[forest.symbols])
-    sizes = np.concatenate([forest.sizes for forest in values])
+    offsets = offsets_of(np.concatenate([forest.lengths() for forest in forests]))
+    sizes = np.concatenate([forest.sizes for forest in forests])
     return Forest(offsets, np.concatenate(symbols), sizes, StringColumn.from_strings(numbers))
 
 

@@ -21,6 +21,7 @@ from rerank.files import write_lines
 from rerank.formats import format_of
 from rerank.models.base import Model, load_model
 from rerank.models.classes import ClassesModel
+from rerank.models.preference import PreferenceModel
 from rerank.parallel import using
 from rerank.reading import Reading
 from rerank.registry import did_you_mean
@@ -32,6 +33,8 @@ from rerank.report.progress import progress
 from rerank.transductive.adaptation import Adaptation
 from rerank.transductive.adapting import CHEATING, AdaptingModel
 from rerank.transductive.cache.descriptors import By
+
+OTHER_PREDICTIONS = ("grades", "probabilities")
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +75,10 @@ def predict_file(
     model : a model file, or a model.
     data : a file of lists, or CandidateLists.
     out : the file to write, "-" = standard output.
-    as_ : "scores" or "grades", one per input line; "table"; "run", a TREC run; "nbest", the lists in their
-        own format, best first; "best", the best candidate of each list. Models of classes: "classes", one
-        prediction per example; "scores", those of all outputs; "table". None = classes or scores.
+    as_ : "scores", "grades" or "probabilities", one per input line; "table"; "run", a TREC run; "nbest", the
+        lists in their own format, best first; "best", the best candidate of each list. Models of classes:
+        "classes", one prediction per example; "scores", those of all outputs; "table". None = classes or
+        scores.
     tag : name of a TREC run; None = rerank, or rerank-CHEATING for such a model.
     keep_margin : in place of the model's: a number, inf, or none.
     transductive_report : file for what a transductive model did to each list (TSV).
@@ -92,11 +96,11 @@ def predict_file(
     """
     reading = reading or Reading()
     writer = predictions.writer(as_ or "scores")
-    grades = as_ == "grades"
+    other = None if as_ not in OTHER_PREDICTIONS else as_  # what is not scores
     if tag is not None and as_ != "run":
         raise ConfigError(f"--tag: not used by --as {as_ or 'scores'}, expected --as run")
-    if keep_margin is not None and grades:
-        raise ConfigError("--keep-margin changes which item is chosen, not the labels of --as grades")
+    if keep_margin is not None and other is not None:
+        raise ConfigError(f"--keep-margin changes which item is chosen, not --as {other}")
     format = reading.format
     if as_ == "nbest" and format is None:
         if isinstance(data, CandidateLists):
@@ -123,8 +127,8 @@ def predict_file(
         return _predict_classes(scorer, data, out, as_, keep_margin, reading)
     if as_ == "classes":
         raise ConfigError(f"--as classes: a model of kind {scorer.kind} predicts no classes")
-    if grades:
-        grader(scorer)  # refuses models without grades before the data is read
+    if other is not None:
+        predictor(scorer, other)  # refuses models without them before the data is read
     elif keep_margin is not None:
         scorer.keep_margin = margin_of(keep_margin)
     lists = read_lists(data, reading)
@@ -139,9 +143,9 @@ def predict_file(
             adaptation = scorer.adapt(lists, strict=reading.strict, advance=advance, cache=rankers)
         scores = adaptation.scores
     else:
-        answer = grader(scorer) if grades else scorer.score
+        answer = scorer.score if other is None else predictor(scorer, other)
         scores = answer(lists, strict=reading.strict)
-    decides = scorer.keep_margin is not None and not grades
+    decides = scorer.keep_margin is not None and other is None
     items = lists.from_input_order(scores)
     with all_or_none():
         if transductive_report is not None and adaptation is not None:
@@ -201,12 +205,17 @@ def _predict_classes(
     return Predicted(lists, model, scores, None)
 
 
-def grader(model: Model) -> Callable[..., Floats]:
-    """Return the model's function from lists to predicted labels (n_items); ConfigError if it has none."""
-    grades: Callable[..., Floats] | None = getattr(model, "grades", None)
-    if grades is None:
-        raise ConfigError(f"--as grades: a model of kind {model.kind} predicts no grades")
-    return grades
+def predictor(model: Model, what: str) -> Callable[..., Floats]:
+    """Return the model's function from lists to grades or probabilities (n_items).
+
+    Raises ConfigError if it has none.
+    """
+    found: Callable[..., Floats] | None = getattr(model, what, None)
+    if found is None:
+        raise ConfigError(f"--as {what}: a model of kind {model.kind} predicts no {what}")
+    if isinstance(model, PreferenceModel) and model.scale is None:
+        raise ConfigError(f"--as {what}: the model has none; train it with probability=true")
+    return found
 
 
 def validate_file(data: Data, *, reading: Reading | None = None) -> Contents:

@@ -55,6 +55,8 @@ class Learner(Settings):
         The name in the registry, one line for ``rerank list learners``, and the paper.
     needs_features
         It refuses lists without features.
+    accepts_trees
+        It learns from trees too: lists without features are enough if they have trees.
     needs_labels
         It learns from labels, or if ``reads_classes`` from classes.
     needs_judge
@@ -87,6 +89,7 @@ class Learner(Settings):
     summary: ClassVar[str]
     source: ClassVar[str] = ""
     needs_features: ClassVar[bool] = True
+    accepts_trees: ClassVar[bool] = False
     needs_labels: ClassVar[bool] = True
     needs_judge: ClassVar[bool] = False
     needs_selecting: ClassVar[bool] = False
@@ -234,8 +237,10 @@ class Learner(Settings):
             if weights is not None and not accepted:
                 raise FitError(f"learner {self.name} accepts no {what}")
         self.check_unlabelled(inputs.unlabelled is not None)
-        if self.needs_features and lists.n_features == 0:
-            raise FitError(f"{lists.source}: no features; learner {self.name} learns from features")
+        trees = self.accepts_trees
+        if self.needs_features and lists.n_features == 0 and not (trees and lists.tree_names()):
+            learns = "features or trees" if trees else "features"
+            raise FitError(f"{lists.source}: no features; learner {self.name} learns from {learns}")
         self._check_judgements(lists)
         kind = "a metric of single candidates (BLEU, WER, label@1)" if self.needs_selecting else "a metric"
         if self.needs_judge and judge is None:

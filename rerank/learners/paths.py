@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -18,16 +18,7 @@ _PATIENCE = 3  # steps in a row that are worse on dev
 
 
 class Step(Protocol):
-    """A fitted linear model on a path.
-
-    Attributes
-    ----------
-    weights
-        float64 (n_features).
-    """
-
-    @property
-    def weights(self) -> Floats: ...
+    """A fitted model on a path; a linear one has ``weights``, float64 (n_features)."""
 
     def row(self) -> dict[str, float]:
         """Return what the learning curve shows of it besides the metric, such as its strength."""
@@ -54,7 +45,14 @@ def path(strengths: Iterable[float], fit: Callable[[float, AnyStep | None], AnyS
         yield before
 
 
-def watched(steps: Iterable[AnyStep], watch: Rounds, *, on_dev: bool, strictly: bool = False) -> AnyStep:
+def watched(
+    steps: Iterable[AnyStep],
+    watch: Rounds,
+    *,
+    on_dev: bool,
+    strictly: bool = False,
+    scores: Callable[[Any, CandidateLists], Floats] | None = None,
+) -> AnyStep:
     """Return the last step, or the best on the dev lists.
 
     Parameters
@@ -68,11 +66,13 @@ def watched(steps: Iterable[AnyStep], watch: Rounds, *, on_dev: bool, strictly: 
         between them.
     strictly
         Whether those that equal the best count as worse.
+    scores
+        ``scores(step, lists)`` returns the scores of items, float64 (n_items); None for linear models.
     """
     found: AnyStep | None = None
     best, behind = -np.inf, 0
     for found in steps:
-        watch.record(found, _scores, **found.row())
+        watch.record(found, scores or _scores, **found.row())
         if on_dev:
             assert watch.dev is not None
             value = watch.dev[1].better * watch.curve[-1]["dev"]
@@ -96,5 +96,5 @@ def check_strength(key: str, strength: Strength) -> None:
         raise ValueError(f"{key}: found {strength:g}, expected more than 0 or dev")
 
 
-def _scores(step: Step, lists: CandidateLists) -> Floats:
+def _scores(step: Any, lists: CandidateLists) -> Floats:
     return linear_scores(step.weights, lists)

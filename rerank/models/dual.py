@@ -101,7 +101,7 @@ class DualModel(Model):
 
     def explain(self) -> list[tuple[str, float]]:
         """Return the coefficients of support items, numbered from 1, largest magnitude first."""
-        return heaviest_first(support_names(self.support), self.coefficients)
+        return heaviest_first(support_names(self.support.n_items), self.coefficients)
 
 
 SUPPORT_MEMBERS = {
@@ -127,9 +127,9 @@ def support_of(arrays: Mapping[str, AnyArray], n_features: int) -> tuple[Sparse,
     return support, _kernel_of(arrays["kernel"])
 
 
-def support_names(support: Sparse) -> list[str]:
-    """Return how tables of coefficients name support items: by number from 1."""
-    return [f"[support item {i}]" for i in range(1, support.n_items + 1)]
+def support_names(n: int) -> list[str]:
+    """Return how tables of coefficients name n support items: by number from 1."""
+    return [f"[support item {i}]" for i in range(1, n + 1)]
 
 
 def _kernel_of(numbers: Floats) -> VectorKernel:

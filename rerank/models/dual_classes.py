@@ -52,7 +52,7 @@ class DualClassesModel(ClassesModel):
         super().__init__(feature_names, coefficients, classes, decode, bias, reject)
 
     def _columns(self) -> list[str]:
-        return support_names(self.support)
+        return support_names(self.support.n_items)
 
     def _outputs(self, lists: CandidateLists) -> Floats:
         coefficients = np.ascontiguousarray(self.weights.T)

@@ -126,6 +126,7 @@ WRITERS: dict[str, Writer] = {
     "classes": score_lines,  # of models of classes, see ClassesModel.decoded
     "scores": score_lines,
     "grades": grade_lines,  # takes grades, not scores
+    "probabilities": score_lines,  # takes probabilities
     "table": table_lines,
     "run": run_lines,
     "best": best_lines,

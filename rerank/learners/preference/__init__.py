@@ -1,0 +1,1 @@
+"""Preference SVM: pairs of items under any kernel on items, solver, learner."""

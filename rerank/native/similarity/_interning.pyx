@@ -173,8 +173,20 @@ def listed(
                 starts[2 * t + words + 1] = top
 
 
+def heights(const long long[::1] bounds, const int[::1] keys, int[::1] out):
+    """OUT out[v] = the height of distinct node v, 0 for words."""
+    cdef Py_ssize_t v
+    cdef long long i
+    with nogil:
+        for v in range(out.shape[0]):
+            out[v] = 0
+            for i in range(bounds[v] + 1, bounds[v + 1]):
+                if out[keys[i]] >= out[v]:
+                    out[v] = out[keys[i]] + 1
+
+
 def inner(const long long[::1] bounds, const int[::1] keys, long long[::1] out):
-    """OUT out[v] = nodes with children in the tree below distinct node v."""
+    """OUT out[v] = nodes with children in the tree below distinct node v, itself included."""
     cdef Py_ssize_t v
     cdef long long i
     with nogil:

@@ -29,9 +29,9 @@ import numpy as np
 from rerank import memory
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
-from rerank.native.similarity import _tree_kernels
 from rerank.settings import Settings, setting
 from rerank.similarity.trees.interning import TreeSet
+from rerank.similarity.trees.sweeps import Sweeps
 
 TreeName = Literal["st", "sst", "sst-leaves", "ptk", "bow"]
 USES = {
@@ -42,6 +42,7 @@ USES = {
     "bow": (),
 }
 DEFAULT = 0.4  # of decay and mu
+_TOO_LARGE = "exceeds the largest number; a smaller decay gives smaller values"
 
 
 class TreeFunction(Settings):
@@ -112,13 +113,10 @@ class TreeFunction(Settings):
         which = np.ascontiguousarray(which, dtype=np.int64)
         if len(which) == 0 or b.n == 0:
             return
-        self._raw(a, which, b, out)
+        Sweeps(self, a).rows(which, b, out)
         if not np.isfinite(out).all():
             row, column = np.argwhere(~np.isfinite(out))[0].tolist()
-            raise DataError(
-                f"{self.name}: the kernel of tree {which[row]} and tree {column} exceeds the largest number; "
-                "a smaller decay gives smaller values"
-            )
+            raise DataError(f"{self.name}: K of trees {which[row]} and {column} {_TOO_LARGE}")
         if self.normalise:
             left, right = self.diagonal(a)[which], self.diagonal(b)
             for i, row in enumerate(out):
@@ -127,61 +125,19 @@ class TreeFunction(Settings):
                 row[(a.distinct[which[i]] == b.distinct) & (norms > 0)] = 1.0
 
     def diagonal(self, a: TreeSet) -> Floats:
-        """Return K(x, x) of each tree before normalisation, float64 (n); kept by the set."""
-        key = f"{self.name} {self.decay} {self.mu} {self.max_children}"
+        """Return K(x, x) of each tree before normalisation, float64 (n), which the set keeps.
+
+        Raises
+        ------
+        DataError
+            If a value exceeds the largest float.
+        """
+        key = self.name, self.decay, self.mu, self.max_children
         found = a.diagonals.get(key)
         if found is None:
-            found = np.zeros(a.n)
-            for t in range(a.n):
-                one = a.take(np.array([t]))
-                value = np.empty((1, 1))
-                self._raw(one, np.zeros(1, dtype=np.int64), one, value)
-                found[t] = value[0, 0]
+            found = Sweeps(self, a).diagonal()
             if not np.isfinite(found).all():
-                raise DataError(
-                    f"{self.name}: the kernel of tree {int(np.isfinite(found).argmin())} with itself exceeds "
-                    "the largest number; a smaller decay gives smaller values"
-                )
+                tree = int(np.isfinite(found).argmin())
+                raise DataError(f"{self.name}: K of tree {tree} with itself {_TOO_LARGE}")
             a.diagonals[key] = found
         return found
-
-    def _raw(self, a: TreeSet, which: Index, b: TreeSet, out: Floats) -> None:
-        """Values before normalisation."""
-        mine = a.starts, a.nodes, a.counts, which
-        theirs = b.starts, b.nodes, b.counts
-        nodes = a.all_nodes
-        r = np.zeros(len(nodes))
-        if self.name in ("st", "bow"):
-            part = (0, 1) if self.name == "st" else (1, 2)
-            weights = np.power(self.decay, nodes.inner()) if self.decay else np.ones(len(nodes))
-            _tree_kernels.shared(*mine, *theirs, weights, *part, r, out)
-            return
-        by = nodes.symbols if self.name == "ptk" else nodes.productions
-        n_groups = nodes.n_symbols if self.name == "ptk" else nodes.n_productions
-        most = int(np.diff(a.starts[::2]).max())
-        there = np.bincount(by[b.used] + 1, minlength=n_groups + 1)
-        pairs = (
-            np.add.reduceat(there[by[a.nodes] + 1] * (by[a.nodes] >= 0), a.starts[:-1:2])
-            if len(a.nodes)
-            else [0]
-        )
-        room = int(max(pairs))
-        memory.require(8 * room, f"{room:,} pairs of nodes")
-        scratch = (
-            np.full(n_groups, -1, dtype=np.int32),
-            np.zeros(most + 1, dtype=np.int64),
-            np.empty(most, dtype=np.int32),
-            np.empty(most),
-            np.empty(len(nodes), dtype=np.int32),
-            np.empty(len(nodes), dtype=np.int64),
-            np.empty(room + 1),
-        )
-        shared = nodes.bounds, nodes.keys, by, *mine, *theirs, b.used
-        if self.name == "ptk":
-            widest = int(np.diff(nodes.bounds).max(initial=0))
-            levels = self.max_children or 0
-            sums = np.empty(max(1, levels) * widest)
-            _tree_kernels.partial_trees(*shared, self.decay, self.mu, levels, *scratch, sums, r, out)
-        else:
-            words = self.name == "sst-leaves"
-            _tree_kernels.subset_trees(*shared, self.decay, words, *scratch, r, out)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +17,10 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.types import Floats, Index, Ints
 from rerank.errors import DataError
 from rerank.native.data import _strings
-from rerank.native.similarity import _interning
+from rerank.native.similarity import _interning, _tree_parts
 
+NODES_OF_A_PART = 1 << 16  # counted once per tree
+LARGE_TABLE = 1 << 23  # pairs of nodes
 _BYTES_OF_A_NODE = 60  # of the tables below while trees are interned
 
 
@@ -30,24 +37,68 @@ class Nodes:
     productions : int32 (n)
         Nodes have one production if they have one symbol and the symbols of their children are the same;
         -1 for words.
+    heights : int32 (n)
+        0 for words.
     n_symbols, n_productions : int
+    largest : int
+        The number of nodes of the largest tree.
     """
 
     keys: Ints
     bounds: Index
     symbols: Ints
     productions: Ints
+    heights: Ints
     n_symbols: int
     n_productions: int
+    largest: int
+    rooms: list[_tree_parts.Room] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def of(cls, keys: Ints, bounds: Index, n_symbols: int, largest: int) -> Nodes:
+        """Return the nodes with everything that follows from their keys."""
+        n = len(bounds) - 1
+        productions, heights = (np.empty(n, dtype=np.int32) for _ in range(2))
+        room = np.zeros(n + 1, dtype=np.int64), np.empty(len(keys) + 1, dtype=np.int32)
+        n_productions = _interning.productions(bounds, keys, _slots(n), *room, productions)
+        _interning.heights(bounds, keys, heights)
+        symbols = keys[bounds[:-1]]
+        return cls(keys, bounds, symbols, productions, heights, n_symbols, n_productions, largest)
 
     def __len__(self) -> int:
         return len(self.symbols)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key != "native"} | {"rooms": []}
+
     def inner(self) -> Index:
         """Return the number of nodes with children in the tree below each node, itself included."""
-        out = np.zeros(len(self), dtype=np.int64)
+        out = np.empty(len(self), dtype=np.int64)
         _interning.inner(self.bounds, self.keys, out)
         return out
+
+    @property
+    def most_children(self) -> int:
+        """The children of the widest node."""
+        return int(np.diff(self.bounds).max(initial=1)) - 1
+
+    @cached_property
+    def native(self) -> _tree_parts.Nodes:
+        """The arrays for kernels."""
+        return _tree_parts.Nodes(self.bounds, self.keys, self.symbols, self.productions)
+
+    @contextmanager
+    def room(self) -> Iterator[_tree_parts.Room]:
+        """Lend a room to compute in, for one thread."""
+        try:
+            room = self.rooms.pop()
+        except IndexError:
+            sizes = self.n_symbols, self.n_productions, len(self), self.largest
+            memory.require(4 * sum(sizes) + 120 * self.largest, "the nodes of two trees")
+            room = _tree_parts.Room(*sizes)
+        yield room
+        if room.size <= LARGE_TABLE:
+            self.rooms.append(room)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +117,8 @@ class TreeSet:
         Equal trees have one number; missing ones (without nodes) too.
     n_distinct : int
         One more than the largest of these numbers in all sets.
-    used : int32
-        The nodes that occur in this set, rising.
+    diagonals : dict
+        K(x, x) of each tree by kernel.
     """
 
     all_nodes: Nodes
@@ -76,8 +127,7 @@ class TreeSet:
     counts: Ints
     distinct: Index
     n_distinct: int
-    used: Ints
-    diagonals: dict[str, Floats] = field(default_factory=dict)
+    diagonals: dict[Any, Floats] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, *forests: Forest) -> tuple[TreeSet, ...]:
@@ -98,20 +148,12 @@ class TreeSet:
         for forest, translation, out in zip(forests, translations, numbers, strict=True):
             arrays = forest.offsets, forest.symbols, forest.sizes
             n = _interning.intern(*arrays, translation, n, slots, bounds, keys, out)
-        bounds, keys = bounds[: n + 1].copy(), keys[: bounds[n]].copy()
-        productions = np.empty(n, dtype=np.int32)
-        room = np.zeros(n + 1, dtype=np.int64), np.empty(len(keys) + 1, dtype=np.int32)
-        n_productions = _interning.productions(bounds, keys, _slots(n), *room, productions)
-        nodes = Nodes(keys, bounds, keys[bounds[:-1]], productions, n_symbols, n_productions)
-        roots = [np.full(len(forest), -1, dtype=np.int64) for forest in forests]
-        for forest, own, out in zip(forests, roots, numbers, strict=True):
-            there = forest.lengths() > 0
-            own[there] = out[forest.offsets[:-1][there]]
-        found, distinct = np.unique(np.concatenate([*roots, np.empty(0, np.int64)]), return_inverse=True)
-        parts = np.split(distinct.astype(np.int64), np.cumsum([len(own) for own in roots])[:-1])
+        largest = max((int(forest.lengths().max(initial=0)) for forest in forests), default=0)
+        nodes = Nodes.of(keys[: bounds[n]].copy(), bounds[: n + 1].copy(), n_symbols, largest)
+        distinct, n_distinct = _distinct(forests, numbers)
         return tuple(
-            cls._listed(nodes, forest, out, part, len(found))
-            for forest, out, part in zip(forests, numbers, parts, strict=True)
+            cls._listed(nodes, forest, out, part, n_distinct)
+            for forest, out, part in zip(forests, numbers, distinct, strict=True)
         )
 
     @classmethod
@@ -123,13 +165,52 @@ class TreeSet:
         listed, counts = (np.empty(len(numbers), dtype=np.int32) for _ in range(2))
         place = np.zeros(len(nodes), dtype=np.int32)
         _interning.listed(forest.offsets, forest.sizes, numbers, place, starts, listed, counts)
-        listed, counts = listed[: starts[-1]].copy(), counts[: starts[-1]].copy()
-        return cls(nodes, starts, listed, counts, distinct, n_distinct, np.unique(listed))
+        end = starts[-1]
+        return cls(nodes, starts, listed[:end].copy(), counts[:end].copy(), distinct, n_distinct)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key not in ("lists", "parts")}
 
     @property
     def n(self) -> int:
         """The number of trees."""
         return len(self.distinct)
+
+    @cached_property
+    def lists(self) -> _tree_parts.Lists:
+        """The arrays for kernels."""
+        return _tree_parts.Lists(self.starts, self.nodes, self.counts)
+
+    @cached_property
+    def parts(self) -> list[tuple[int, int, _tree_parts.Part]]:
+        """Neighbouring trees that kernels treat together: the first, one after the last, and their nodes."""
+        bounds = self.starts[::2]
+        firsts = np.flatnonzero(np.diff(bounds[:-1] // NODES_OF_A_PART, prepend=-1)).tolist()
+        return [(first, last, self.part(first, last)) for first, last in pairwise([*firsts, self.n])]
+
+    def part(self, first: int, last: int) -> _tree_parts.Part:
+        """Return some trees in the form that kernels take for columns."""
+        nodes = self.all_nodes
+        starts = self.starts[2 * first : 2 * last + 1]
+        listed = self.nodes[starts[0] : starts[-1]]
+        counts = self.counts[starts[0] : starts[-1]]
+        used = np.unique(listed)
+        heights, productions = nodes.heights[used], nodes.productions[used]
+        order = used[np.lexsort((used, productions, nodes.symbols[used], heights))]
+        heights, productions = nodes.heights[order], nodes.productions[order]
+        n_words, n_low = np.searchsorted(heights, [1, 2]).tolist()
+        changed = (np.diff(heights[n_low:]) != 0) | (np.diff(productions[n_low:]) != 0)
+        ends = [0, *(np.flatnonzero(changed) + 1).tolist(), len(order) - n_low]
+        ranges = n_low + np.unique(np.array(ends, dtype=np.int32))
+        n_children = np.diff(nodes.bounds)[order] - 1
+        place = np.empty(len(nodes), dtype=np.int32)
+        child_bounds, children = np.empty(len(order) + 1, np.int64), np.empty(n_children.sum(), np.int32)
+        _tree_parts.gather(nodes.native, order, place, child_bounds, children)
+        lists = _tree_parts.Lists(starts - starts[0], place[listed], counts)
+        sizes = ranges.astype(np.int32), n_words, n_low
+        return _tree_parts.Part(
+            nodes.symbols[order], productions, child_bounds, children, *sizes, lists, len(order)
+        )
 
     def take(self, index: Index) -> TreeSet:
         """Return the trees at ``index``, with the same numbering."""
@@ -141,20 +222,26 @@ class TreeSet:
             _strings.take(values, bounds, which, offsets, out)
         starts = np.repeat(offsets, 2)[:-1]
         starts[1::2] += (self.starts[1::2] - self.starts[:-1:2])[which]
-        return replace(
-            self,
-            starts=starts,
-            nodes=nodes,
-            counts=counts,
-            distinct=self.distinct[which],
-            used=np.unique(nodes),
-            diagonals={key: values[which] for key, values in self.diagonals.items()},
-        )
+        kept = {key: values[which] for key, values in self.diagonals.items()}
+        return TreeSet(self.all_nodes, starts, nodes, counts, self.distinct[which], self.n_distinct, kept)
 
     def check_with(self, other: TreeSet) -> None:
         """Raise DataError if the sets were not made together."""
         if self.all_nodes is not other.all_nodes:
             raise DataError("trees: found sets with different numberings, expected sets of one TreeSet.of")
+
+
+def _distinct(forests: tuple[Forest, ...], numbers: list[Ints]) -> tuple[list[Index], int]:
+    """A number for each distinct tree, and how many there are; -1 stands for missing ones before."""
+    roots = []
+    for forest, of_nodes in zip(forests, numbers, strict=True):
+        there = forest.lengths() > 0
+        own = np.full(len(forest), -1, dtype=np.int64)
+        own[there] = of_nodes[forest.offsets[:-1][there]]
+        roots.append(own)
+    found, distinct = np.unique(np.concatenate([np.empty(0, np.int64), *roots]), return_inverse=True)
+    bounds = np.cumsum([len(own) for own in roots])
+    return np.split(distinct.astype(np.int64), bounds)[:-1], len(found)
 
 
 def _slots(n: int) -> Ints:

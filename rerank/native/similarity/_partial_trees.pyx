@@ -1,0 +1,247 @@
+"""The partial tree kernel: nodes of one label have delta = mu * (decay^2 + a sum over their children).
+
+The sum runs over all pairs of equally long subsequences, one of each node's children; each counts the product
+of the deltas of their members, and decay for every child left out between two members. Moschitti: Efficient
+convolution kernels for dependency and constituent syntactic trees. ECML 2006.
+
+Children of different labels have delta = 0, and most nodes have few or no children of one label. So the
+sum is taken over chains of pairs of children: s(i, j) = delta(i, j) * (1 + sum of s(i', j') * decay^gaps
+over i' < i and j' < j) is that of the chains that end in children i and j, and the sum of all s is that of
+all subsequences. Which pairs of children have one label is found once for all nodes v of one production and
+all members of x's group (``Program``). Nodes with many children are treated by ``dense``, the same in
+prefix sums.
+"""
+
+import numpy as np
+
+from rerank.native.data._number cimport u64
+from rerank.native.similarity._tree_edges cimport FREE, Edges, clear_edges, find, key_of, list_edges
+from rerank.native.similarity._tree_parts cimport (
+    Block,
+    Groups,
+    Lists,
+    Nodes,
+    NodeTable,
+    Output,
+    Part,
+    Room,
+    Tree,
+    block_of,
+    fill_first_row,
+    group,
+    needed,
+    total_of,
+    tree_of,
+    ungroup,
+)
+from rerank.native.similarity._tree_programs cimport (
+    CELLS,
+    ENTRIES,
+    LINKS,
+    MEMBERS,
+    Program,
+    Weights,
+    compile,
+    run,
+)
+
+
+cdef inline long long sweep_range(
+    Program* p,
+    Edges* e,
+    const NodeTable* nodes,
+    const Groups* x,
+    const Block* y,
+    const Weights* w,
+    int begin,
+    int end,
+    long long top,
+    Output* out,
+    double* sums,
+) noexcept nogil:
+    """OUT base and r of the nodes begin:end, of one production; return the top of the table after them."""
+    cdef int[CELLS] cursor
+    cdef int g = x.of_key[y.symbol[begin]]
+    cdef int size
+    cdef int low = 0
+    cdef int high
+    cdef int v
+    if g < 0:
+        for v in range(begin, end):
+            out.r[v] = 0.0
+        return top
+    size = x.bounds[g + 1] - x.bounds[g]
+    while low < size:
+        high = low + MEMBERS if low + MEMBERS < size else size
+        compile(p, e, nodes, x, y, w, g, low, high, begin, cursor)
+        if p.n == 0 and not p.dense and high == size and low == 0:
+            for v in range(begin, end):
+                out.base[v] = 0
+                out.r[v] = w.alone * x.totals[g]
+            return top
+        for v in range(begin, end):
+            if low == 0:
+                out.base[v] = top + <long long>(v - begin) * size
+                out.r[v] = w.alone * x.totals[g]
+            run(p, e, nodes, x, y, w, g, low, high, v, out, sums)
+        low = high
+    return top + <long long>(end - begin) * size
+
+
+cdef inline void sweep(
+    Program* p,
+    Edges* e,
+    const NodeTable* nodes,
+    const Groups* x,
+    const Block* y,
+    const Weights* w,
+    Output* out,
+    double* sums,
+) noexcept nogil:
+    """OUT r of all nodes of a block."""
+    cdef int v
+    cdef int g
+    cdef int child
+    cdef int k
+    cdef u64 slot
+    cdef long long top = x.most
+    fill_first_row(x, w.alone, out.table)
+    for v in range(y.n_words):
+        g = x.of_key[y.symbol[v]]
+        out.base[v] = 0
+        out.r[v] = w.alone * x.totals[g] if g >= 0 else 0.0
+    for v in range(y.n_words, y.n_low):
+        g = x.of_key[y.symbol[v]]
+        if g < 0:
+            out.r[v] = 0.0
+            continue
+        if y.first[v + 1] - y.first[v] == 1:
+            child = x.of_key[y.symbol[y.children[y.first[v]]]]
+            if child < 0 or find(e, key_of(g, child), &slot) == FREE:
+                out.base[v] = 0
+                out.r[v] = w.alone * x.totals[g]
+                continue
+        top = sweep_range(p, e, nodes, x, y, w, v, v + 1, top, out, sums)
+    for k in range(y.n_ranges):
+        top = sweep_range(p, e, nodes, x, y, w, y.ranges[k], y.ranges[k + 1], top, out, sums)
+
+
+cdef class Programs:
+    """The settings of the kernel, and what rows need beside ``Room``; not for two threads at a time."""
+
+    cdef int[:, ::1] entries
+    cdef double[::1] chains
+    cdef int[::1] links
+    cdef double[::1] link_weights
+    cdef double[::1] powers
+    cdef Program program
+    cdef Weights weights
+
+    def __init__(self, double decay, double mu, int most):
+        cdef Py_ssize_t n_links = MEMBERS * LINKS
+        self.entries = np.empty((6, ENTRIES + 1), dtype=np.int32)
+        self.chains = np.empty(ENTRIES)
+        self.links = np.empty(n_links, dtype=np.int32)
+        self.link_weights = np.empty(n_links)
+        self.powers = decay ** np.arange(2 * CELLS, dtype=np.float64)
+        self.program.member = &self.entries[0, 0]
+        self.program.i = &self.entries[1, 0]
+        self.program.j = &self.entries[2, 0]
+        self.program.rank = &self.entries[3, 0]
+        self.program.before = &self.entries[4, 0]
+        self.program.first_link = &self.entries[5, 0]
+        self.program.link = &self.links[0]
+        self.program.weight = &self.link_weights[0]
+        self.program.chains = &self.chains[0]
+        self.weights.decay = decay
+        self.weights.mu = mu
+        self.weights.alone = mu * decay * decay
+        self.weights.most = most
+        self.weights.power = &self.powers[0]
+
+
+cdef inline Edges edges_of(Room room) noexcept nogil:
+    cdef Edges e
+    e.keys = &room.longs[1, 0]
+    e.bounds = &room.ints[2, 0]
+    e.slot_of = &room.ints[3, 0]
+    e.member = &room.ints[4, 0]
+    e.child = &room.ints[5, 0]
+    e.rank = &room.ints[6, 0]
+    e.number = &room.ints[7, 0]
+    e.width = &room.ints[8, 0]
+    e.widest = &room.ints[14, 0]
+    e.slots = &room.slots[0]
+    e.mask = <u64>room.slots.shape[0] - 1
+    e.n = 0
+    return e
+
+
+cdef inline long long prepare(
+    const Tree* x, const NodeTable* nodes, const Block* y, Programs kernel, Room room
+) noexcept nogil:
+    """Compute r for one tree; return the room of the table that it needs, which may be more than there is."""
+    cdef Groups* groups = &room.groups
+    cdef Edges edges = edges_of(room)
+    cdef long long need
+    groups.of_key = &room.of_symbol[0]
+    group(x, x.n, nodes.symbol, groups)
+    need = needed(y, y.n_words, y.symbol, groups, room.output.room)
+    if need <= room.output.room:
+        list_edges(nodes, groups, &edges)
+        sweep(&kernel.program, &edges, nodes, groups, y, &kernel.weights, &room.output, &room.sums[0])
+        clear_edges(&edges)
+    ungroup(x, x.n, nodes.symbol, groups)
+    return need
+
+
+def rows(
+    Nodes nodes,
+    Lists lists,
+    const long long[::1] which,
+    Py_ssize_t start,
+    Part part,
+    Programs kernel,
+    Room room,
+    double[:, ::1] out,
+    Py_ssize_t column,
+):
+    """Compute the rows of the trees which[start:] and the columns of a part, as in _subset_trees.pyx."""
+    cdef Py_ssize_t row = start
+    cdef Py_ssize_t j
+    cdef Py_ssize_t n = (part.lists.starts.shape[0] - 1) // 2
+    cdef long long need = 0
+    cdef Tree x
+    cdef Tree y
+    with nogil:
+        while row < which.shape[0]:
+            x = tree_of(lists, which[row])
+            need = prepare(&x, &nodes.table, &part.block, kernel, room)
+            if need > room.output.room:
+                break
+            for j in range(n):
+                y = tree_of(part.lists, j)
+                out[row, column + j] = total_of(&y, 0, y.n, room.output.r)
+            row += 1
+    return row, need
+
+
+def diagonal(Nodes nodes, Lists lists, Py_ssize_t start, Programs kernel, Room room, double[::1] out):
+    """OUT out[start:], K(x, x) of the trees of lists; else as ``rows``."""
+    cdef Py_ssize_t row = start
+    cdef long long need = 0
+    cdef Tree x
+    cdef Tree y
+    cdef Block block
+    with nogil:
+        while row < out.shape[0]:
+            x = tree_of(lists, row)
+            block = block_of(&nodes.table, &x, room)
+            need = prepare(&x, &nodes.table, &block, kernel, room)
+            if need > room.output.room:
+                break
+            y = x
+            y.nodes = &room.ints[9, 0]
+            out[row] = total_of(&y, 0, y.n, room.output.r)
+            row += 1
+    return row, need

@@ -1,0 +1,206 @@
+"""The subset tree kernel: nodes of one production have delta = decay * product of 1 + delta of children.
+
+Collins, Duffy: New ranking algorithms for parsing and tagging. ACL 2002. Only nodes of equal productions are
+compared: Moschitti, Making tree kernels practical for natural language learning. EACL 2006.
+"""
+
+from rerank.native.similarity._tree_parts cimport (
+    Block,
+    Groups,
+    Lists,
+    Nodes,
+    NodeTable,
+    Output,
+    Part,
+    Room,
+    Tree,
+    block_of,
+    fill_first_row,
+    group,
+    needed,
+    total_of,
+    tree_of,
+    ungroup,
+)
+
+
+cdef struct Children:  # of the members of all groups, in their order
+    int* first  # of member m: first[m]
+    int* production  # -2 for words
+    int* rank
+
+
+cdef inline void pack(const NodeTable* nodes, const Groups* x, Children* c) noexcept nogil:
+    """OUT c: the children of the members of groups."""
+    cdef int m
+    cdef int u
+    cdef int child
+    cdef int at = 0
+    cdef long long i
+    for m in range(x.bounds[x.n]):
+        u = x.members[m]
+        c.first[m] = at
+        for i in range(nodes.bounds[u] + 1, nodes.bounds[u + 1]):
+            child = nodes.keys[i]
+            c.production[at] = nodes.production[child] if nodes.production[child] >= 0 else -2
+            c.rank[at] = x.rank[child]
+            at += 1
+
+
+cdef inline double delta_of(
+    const int* mine,
+    const int* ranks,
+    const int* theirs,
+    int n,
+    const Block* y,
+    const Output* out,
+    double decay,
+) noexcept nogil:
+    """The delta of two nodes with n children each: productions and ranks of mine, numbers of theirs."""
+    cdef int i
+    cdef double delta = decay
+    for i in range(n):
+        if mine[i] == y.production[theirs[i]]:
+            delta *= 1.0 + out.table[out.base[theirs[i]] + ranks[i]]
+    return delta
+
+
+cdef inline void sweep(
+    const Groups* x, const Children* c, const Block* y, double decay, Output* out
+) noexcept nogil:
+    """OUT r of all nodes of a block but its words."""
+    cdef int v
+    cdef int g
+    cdef int m
+    cdef int k
+    cdef int n
+    cdef int last
+    cdef int begin
+    cdef long long top = x.most
+    cdef double delta
+    cdef double total
+    cdef const int* children
+    fill_first_row(x, decay, out.table)
+    for v in range(y.n_words, y.n_low):
+        g = x.of_key[y.production[v]]
+        out.r[v] = decay * x.totals[g] if g >= 0 else 0.0
+        out.base[v] = 0
+    for k in range(y.n_ranges):
+        v = y.ranges[k]
+        g = x.of_key[y.production[v]]
+        if g < 0:
+            for v in range(y.ranges[k], y.ranges[k + 1]):
+                out.r[v] = 0.0
+            continue
+        begin = x.bounds[g]
+        last = x.bounds[g + 1]
+        n = <int>(y.first[v + 1] - y.first[v])
+        children = y.children + y.first[v]
+        for v in range(y.ranges[k], y.ranges[k + 1]):
+            out.base[v] = top
+            total = 0.0
+            for m in range(begin, last):
+                delta = delta_of(
+                    c.production + c.first[m], c.rank + c.first[m], children, n, y, out, decay
+                )
+                out.table[top] = delta
+                top += 1
+                total += x.counts[m] * delta
+            out.r[v] = total
+            children += n
+
+
+cdef inline void sweep_words(
+    const Tree* x, const NodeTable* nodes, const Block* y, int* of_symbol, double decay, double* r
+) noexcept nogil:
+    """OUT r of the words of a block; INOUT of_symbol, all -1."""
+    cdef int i
+    cdef int v
+    for i in range(x.n_inner, x.n):
+        of_symbol[nodes.symbol[x.nodes[i]]] = i
+    for v in range(y.n_words):
+        i = of_symbol[y.symbol[v]]
+        r[v] = decay * x.counts[i] if i >= 0 else 0.0
+    for i in range(x.n_inner, x.n):
+        of_symbol[nodes.symbol[x.nodes[i]]] = -1
+
+
+cdef inline long long prepare(
+    const Tree* x, const NodeTable* nodes, const Block* y, double decay, bint words, Room room
+) noexcept nogil:
+    """Compute r for one tree; return the room of the table that it needs, which may be more than there is."""
+    cdef Groups* groups = &room.groups
+    cdef Children children
+    cdef long long need
+    groups.of_key = &room.of_production[0]
+    children.first = &room.ints[2, 0]
+    children.production = &room.ints[3, 0]
+    children.rank = &room.ints[4, 0]
+    group(x, x.n_inner, nodes.production, groups)
+    need = needed(y, y.n_low, y.production, groups, room.output.room)
+    if need <= room.output.room:
+        pack(nodes, groups, &children)
+        sweep(groups, &children, y, decay, &room.output)
+    ungroup(x, x.n_inner, nodes.production, groups)
+    if words:
+        sweep_words(x, nodes, y, &room.of_symbol[0], decay, room.output.r)
+    return need
+
+
+def rows(
+    Nodes nodes,
+    Lists lists,
+    const long long[::1] which,
+    Py_ssize_t start,
+    Part part,
+    double decay,
+    bint words,
+    Room room,
+    double[:, ::1] out,
+    Py_ssize_t column,
+):
+    """Compute the rows of the trees which[start:] and the columns of a part.
+
+    IN words, whether equal words count; SCRATCH room; OUT out[:, column:column + trees of the part]. Return
+    the number of the first row that was not computed, and the room of the table that it needs.
+    """
+    cdef Py_ssize_t row = start
+    cdef Py_ssize_t j
+    cdef Py_ssize_t n = (part.lists.starts.shape[0] - 1) // 2
+    cdef long long need = 0
+    cdef Tree x
+    cdef Tree y
+    with nogil:
+        while row < which.shape[0]:
+            x = tree_of(lists, which[row])
+            need = prepare(&x, &nodes.table, &part.block, decay, words, room)
+            if need > room.output.room:
+                break
+            for j in range(n):
+                y = tree_of(part.lists, j)
+                out[row, column + j] = total_of(&y, 0, y.n if words else y.n_inner, room.output.r)
+            row += 1
+    return row, need
+
+
+def diagonal(
+    Nodes nodes, Lists lists, Py_ssize_t start, double decay, bint words, Room room, double[::1] out
+):
+    """OUT out[start:], K(x, x) of the trees of lists; else as ``rows``."""
+    cdef Py_ssize_t row = start
+    cdef long long need = 0
+    cdef Tree x
+    cdef Tree y
+    cdef Block block
+    with nogil:
+        while row < out.shape[0]:
+            x = tree_of(lists, row)
+            block = block_of(&nodes.table, &x, room)
+            need = prepare(&x, &nodes.table, &block, decay, words, room)
+            if need > room.output.room:
+                break
+            y = x
+            y.nodes = &room.ints[9, 0]
+            out[row] = total_of(&y, 0, y.n if words else y.n_inner, room.output.r)
+            row += 1
+    return row, need

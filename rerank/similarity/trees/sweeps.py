@@ -1,0 +1,117 @@
+"""Rows of tree kernels, part by part, and the memory that they need; see _tree_parts.pxd."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rerank import memory
+from rerank.data.types import Floats, Index
+from rerank.native.similarity import _partial_trees, _shared_nodes, _subset_trees, _tree_parts
+from rerank.similarity.trees.interning import LARGE_TABLE, TreeSet
+
+if TYPE_CHECKING:
+    from rerank.similarity.trees.functions import TreeFunction
+
+_TABLE = 1 << 16  # pairs of nodes that there is room for at first
+
+
+class Sweeps:
+    """The values of a kernel before normalisation, for rows of one set."""
+
+    def __init__(self, function: TreeFunction, a: TreeSet) -> None:
+        self.a, self.nodes = a, a.all_nodes
+        self.shared = function.name in ("st", "bow")
+        self.words = function.name in ("bow", "sst-leaves")
+        self.sums = 0
+        if self.shared:
+            decay = function.decay
+            self.weights = np.ones(len(self.nodes)) if decay is None else decay ** self.nodes.inner()
+        elif function.name == "ptk":
+            most = function.max_children or 0
+            self.native = _partial_trees
+            self.settings: tuple[Any, ...] = (_partial_trees.Programs(function.decay, function.mu, most),)
+            self.sums = max(1, most) * self.nodes.most_children
+        else:
+            self.native = _subset_trees
+            self.settings = function.decay, self.words
+
+    def rows(self, which: Index, b: TreeSet, out: Floats) -> None:
+        """Compute K of the trees ``which`` and all trees of ``b``."""
+        if self.shared:
+            r = np.zeros(len(self.nodes))
+            _shared_nodes.rows(self.a.lists, which, b.lists, self.weights, self.words, r, out)
+            return
+        with self.nodes.room() as room:
+            for first, last, part in b.parts:
+                self._part(which, b, first, last, part, room, out)
+
+    def diagonal(self) -> Floats:
+        """Return K(x, x) of each tree."""
+        out = np.empty(self.a.n)
+        if self.shared:
+            _shared_nodes.diagonal(self.a.lists, self.weights, self.words, out)
+            return out
+        with self.nodes.room() as room:
+            given = self.nodes.native, self.a.lists
+            self._all(
+                lambda row: self.native.diagonal(*given, row, *self.settings, room, out),
+                self.a.n,
+                self.nodes.largest,
+                room,
+            )
+        return out
+
+    def _part(
+        self,
+        which: Index,
+        b: TreeSet,
+        first: int,
+        last: int,
+        part: _tree_parts.Part,
+        room: _tree_parts.Room,
+        out: Floats,
+    ) -> None:
+        """Compute the columns first:last, those of a part of ``b``, or of halves of it for large trees."""
+        given = self.nodes.native, self.a.lists, which
+
+        def halves(row: int) -> None:
+            middle = (first + last) // 2
+            for begin, end in ((first, middle), (middle, last)):
+                one = slice(row, row + 1)
+                self._part(which[one], b, begin, end, b.part(begin, end), room, out[one])
+
+        self._all(
+            lambda row: self.native.rows(*given, row, part, *self.settings, room, out, first),
+            len(which),
+            part.n,
+            room,
+            halves if last - first > 1 else None,
+        )
+
+    def _all(
+        self,
+        compute: Callable[[int], tuple[int, int]],
+        n: int,
+        n_nodes: int,
+        room: _tree_parts.Room,
+        apart: Callable[[int], None] | None = None,
+    ) -> None:
+        """Compute n rows by a function that stops at rows for which the table is too small.
+
+        Rows that need a large table are computed by ``apart`` if it is given.
+        """
+        row = 0
+        while row < n:
+            room.fit(n_nodes, _TABLE, self.sums)
+            row, need = compute(row)
+            if row == n:
+                return
+            if apart is not None and need > LARGE_TABLE:
+                apart(row)
+                row += 1
+            else:
+                memory.require(8 * need, f"a table of {need:,} pairs of nodes of two trees")
+                room.fit(n_nodes, need, self.sums)

@@ -113,7 +113,7 @@ class TreeFunction(Settings):
         which = np.ascontiguousarray(which, dtype=np.int64)
         if len(which) == 0 or b.n == 0:
             return
-        Sweeps(self, a).rows(which, b, out)
+        self._sweeps(a).rows(which, b, out)
         if not np.isfinite(out).all():
             row, column = np.argwhere(~np.isfinite(out))[0].tolist()
             raise DataError(f"{self.name}: K of trees {which[row]} and {column} {_TOO_LARGE}")
@@ -135,9 +135,12 @@ class TreeFunction(Settings):
         key = self.name, self.decay, self.mu, self.max_children
         found = a.diagonals.get(key)
         if found is None:
-            found = Sweeps(self, a).diagonal()
+            found = self._sweeps(a).diagonal()
             if not np.isfinite(found).all():
                 tree = int(np.isfinite(found).argmin())
                 raise DataError(f"{self.name}: K of tree {tree} with itself {_TOO_LARGE}")
             a.diagonals[key] = found
         return found
+
+    def _sweeps(self, a: TreeSet) -> Sweeps:
+        return Sweeps(a, self.name, self.decay, self.mu, self.max_children)

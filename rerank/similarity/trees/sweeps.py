@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,31 +12,29 @@ from rerank.data.types import Floats, Index
 from rerank.native.similarity import _partial_trees, _shared_nodes, _subset_trees, _tree_parts
 from rerank.similarity.trees.interning import LARGE_TABLE, TreeSet
 
-if TYPE_CHECKING:
-    from rerank.similarity.trees.functions import TreeFunction
-
 _TABLE = 1 << 16  # pairs of nodes that there is room for at first
 
 
 class Sweeps:
     """The values of a kernel before normalisation, for rows of one set."""
 
-    def __init__(self, function: TreeFunction, a: TreeSet) -> None:
+    def __init__(
+        self, a: TreeSet, name: str, decay: float | None, mu: float | None, max_children: int | None
+    ) -> None:
         self.a, self.nodes = a, a.all_nodes
-        self.shared = function.name in ("st", "bow")
-        self.words = function.name in ("bow", "sst-leaves")
+        self.shared = name in ("st", "bow")
+        self.words = name in ("bow", "sst-leaves")
         self.sums = 0
         if self.shared:
-            decay = function.decay
             self.weights = np.ones(len(self.nodes)) if decay is None else decay ** self.nodes.inner()
-        elif function.name == "ptk":
-            most = function.max_children or 0
+        elif name == "ptk":
+            most = max_children or 0
             self.native = _partial_trees
-            self.settings: tuple[Any, ...] = (_partial_trees.Programs(function.decay, function.mu, most),)
+            self.settings: tuple[Any, ...] = (_partial_trees.Programs(decay, mu, most),)
             self.sums = max(1, most) * self.nodes.most_children
         else:
             self.native = _subset_trees
-            self.settings = function.decay, self.words
+            self.settings = decay, self.words
 
     def rows(self, which: Index, b: TreeSet, out: Floats) -> None:
         """Compute K of the trees ``which`` and all trees of ``b``."""

@@ -80,13 +80,14 @@ class QALists:
 def qa_features(lists: CandidateLists, settings: QASettings) -> QALists:
     """Return the lists with trees, and with overlap features if they are wanted.
 
-    Trees are the structures "question" and "passage" (chunks), "question_box" and "passage_box". The tree of
-    a question belongs to a candidate, since its marks depend on the passage.
+    Trees are the structures "question" and "passage" (chunks), "question_box" and "passage_box", with the
+    suffix of the settings. The tree of a question belongs to a candidate, since its marks depend on the
+    passage.
 
     Raises
     ------
     DataError
-        If there are no questions or passages, or a token has no tag.
+        If there are no questions or passages, a token has no tag, or the lists have such trees already.
     ConfigError
         If a package of the extra rerank[qa] is needed and not installed.
     """
@@ -97,6 +98,9 @@ def qa_features(lists: CandidateLists, settings: QASettings) -> QALists:
         )
     if lists.texts is None:
         raise DataError(f"{lists.source}: found no texts, expected the passages")
+    again = next((name for name in settings.names if name in lists.structures), None)
+    if again is not None:
+        raise DataError(f"{lists.source}: has trees named {again} already; --suffix gives others")
     if settings.most is not None:
         lists = first_items(lists, settings.most)
     analyse = _Analyser(settings)
@@ -157,7 +161,8 @@ class _Trees:
         self._marked = settings.links
         self._chunks = settings.needs_tags
         self._box = settings.trees in ("box", "both")
-        self._brackets: dict[str, list[str]] = {}
+        self._brackets: dict[str, list[str]] = {name: [] for name in settings.names}
+        self._suffix = settings.suffix
 
     def add(self, question: Analysis, passage: Analysis, marks: tuple[list[bool], list[bool]]) -> None:
         """Add the trees of a candidate."""
@@ -166,9 +171,9 @@ class _Trees:
             if self._chunks:
                 tags = text.tokens.tags
                 assert tags is not None  # the settings see to it
-                self._brackets.setdefault(name, []).append(chunk_tree(text.leaves, tags, shown))
+                self._brackets[name + self._suffix].append(chunk_tree(text.leaves, tags, shown))
             if self._box:
-                self._brackets.setdefault(f"{name}_box", []).append(box_tree(text.leaves, shown))
+                self._brackets[f"{name}_box{self._suffix}"].append(box_tree(text.leaves, shown))
 
     def forests(self) -> dict[str, Forest]:
         """Return the trees by the name of their structure."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from pydantic import model_validator
@@ -9,6 +10,7 @@ from pydantic import model_validator
 from rerank.settings import Settings, setting
 
 Reduction = Literal["stem", "lemma", "form"]
+_SUFFIX = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class QASettings(Settings):
@@ -31,6 +33,11 @@ class QASettings(Settings):
     stemmer: Literal["english", "porter"] | None = setting(
         None, "english is Porter2; the lab's files have porter [english]"
     )
+    suffix: str = setting(
+        "",
+        "end of the names of the trees, so that several kinds can be made one after another",
+        metavar="TEXT",
+    )
     overlap: bool = setting(False, "add features of what words a question and a passage share")
     most: int | None = setting(None, "keep only the first N candidates of each list", metavar="N", ge=1)
 
@@ -44,6 +51,10 @@ class QASettings(Settings):
         ):
             if getattr(self, name) is not None and not used:
                 raise ValueError(f"{name}: not used without {needed}")
+        if self.suffix and self.trees == "none":
+            raise ValueError("suffix: not used without trees")
+        if self.suffix and not _SUFFIX.fullmatch(self.suffix):
+            raise ValueError(f"suffix: found {self.suffix!r}, expected letters, digits, _ and -")
         if self.trees == "none" and not self.overlap:
             raise ValueError("trees: found none, expected trees or features (overlap)")
         if self.tagged is not None and (not self.tagged or self.tagged != "".join(self.tagged.split())):
@@ -63,6 +74,12 @@ class QASettings(Settings):
     def needs_tags(self) -> bool:
         """Whether trees have tags."""
         return self.trees in ("chunks", "both")
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the trees that are made."""
+        kinds = [""] * self.needs_tags + ["_box"] * (self.trees in ("box", "both"))
+        return [f"{text}{kind}{self.suffix}" for text in ("question", "passage") for kind in kinds]
 
     @property
     def links(self) -> bool:

@@ -60,10 +60,20 @@ def test_trees_of_both_kinds() -> None:
     ]
     assert found.forest("passage_box")[3] == "(BOX (REL Rome) is in Italy)"
     assert found.names() == ["engine"]
-    again = qa_features(
-        dataclasses.replace(found, texts=lists_of().texts), QASettings(trees="box", rel=False)
-    )
-    assert list(again.lists.forest("passage")) == list(found.forest("passage"))  # other structures stay
+
+
+def test_kinds_of_trees_are_added_to_others() -> None:
+    found = made(trees="both").lists
+    settings = {"tagged": "_", "leaves": "form", "trees": "both", "rel": False}
+    with pytest.raises(DataError, match="has trees named question already; --suffix"):
+        qa_features(found, QASettings(**settings))
+    both = qa_features(found, QASettings(**settings, suffix="_plain")).lists
+    assert both.tree_names() == [name + end for end in ("", "_plain") for name in found.tree_names()]
+    assert list(both.forest("passage_box")) == list(found.forest("passage_box"))  # other structures stay
+    assert both.forest("passage_box_plain")[3] == "(BOX Rome is in Italy)"
+    for wrong in ({"suffix": "a b"}, {"suffix": "x", "trees": "none", "overlap": True}):
+        with pytest.raises(ConfigError, match="suffix"):
+            QASettings(tagged="_", **wrong)
 
 
 def test_without_marks() -> None:

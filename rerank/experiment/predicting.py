@@ -100,7 +100,8 @@ def predict_file(
     if tag is not None and as_ != "run":
         raise ConfigError(f"--tag: not used by --as {as_ or 'scores'}, expected --as run")
     if keep_margin is not None and other is not None:
-        raise ConfigError(f"--keep-margin changes which item is chosen, not --as {other}")
+        what = "labels" if other == "grades" else other
+        raise ConfigError(f"--keep-margin changes which item is chosen, not the {what} of --as {other}")
     format = reading.format
     if as_ == "nbest" and format is None:
         if isinstance(data, CandidateLists):

@@ -205,7 +205,7 @@ def test_the_command_line_prints_a_probability_for_each_line(files):
         (
             "sure",
             ["--keep-margin", "1"],
-            "--keep-margin changes which item is chosen, not --as probabilities",
+            "--keep-margin changes which item is chosen, not the probabilities of --as probabilities",
         ),
     ],
 )

@@ -6,29 +6,29 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 
 from rerank import parallel
-from rerank.data.columns.schema import TREE
-from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.npy import array_in_file
 from rerank.data.scaling import AUTO, fit_scaling
 from rerank.data.types import Floats, Index
-from rerank.errors import ConfigError, DataError, DataNote, RerankError
+from rerank.errors import ConfigError, DataNote, RerankError
 from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.preparing import note_uneven
 from rerank.experiment.sources import Data, check_inputs, inputs_of, read_lists
+from rerank.experiment.together import check_different, ids_of, names_of, only_compared, sources_of, together
 from rerank.files import atomic_write, write_lines
 from rerank.placing import make_folder
 from rerank.reading import Reading
 from rerank.report import figures
 from rerank.report import similarity as report
-from rerank.report.similarity import MOST_FOR_SPECTRUM, ItemSimilarity, ListSimilarity, Similarity
+from rerank.report.compared import ItemSimilarity, ListSimilarity
+from rerank.report.similarity import MOST_FOR_SPECTRUM, Similarity
 from rerank.similarity.base import Kernel
 from rerank.similarity.items.expression import ItemKernel
 from rerank.similarity.matrices import filled
@@ -89,29 +89,30 @@ def _compared(
 ) -> Similarity:
     """What ``similarity`` returns."""
     several = [data] if isinstance(data, str | os.PathLike | CandidateLists) else list(data)
-    _check_different([os.fspath(one) for one in several if not isinstance(one, CandidateLists)])
+    check_different([os.fspath(one) for one in several if not isinstance(one, CandidateLists)])
     sets = [read_lists(one, reading) for one in several]
-    sources = _sources(sets)
+    sources = sources_of(sets)
     if isinstance(kernel, ItemKernel):
         kernel = kernel.resolved(sets[0])
-    lists, scaling = _scaled(_together([_bare(one, kernel) for one in sets]), kernel, scaling)
+    lists, scaling = _scaled(together([only_compared(one, kernel) for one in sets]), kernel, scaling)
     prepared = kernel.prepare(lists)[0]
     gram = filled(prepared, prepared, None if room is None else room(prepared.n))
     small = len(gram) <= MOST_FOR_SPECTRUM
     sizes = [one.n_lists if isinstance(kernel, Kernel) else one.n_items for one in sets]
-    ids = [_ids(one, isinstance(kernel, ItemKernel)) for one in sets]
+    ids = [ids_of(one, isinstance(kernel, ItemKernel)) for one in sets]
     common: dict[str, Any] = {
         "scaling": scaling,
         "sources": sources,
         "source_of": np.repeat(np.arange(len(sets)), sizes),
-        "names": _names(ids, sources),
+        "names": names_of(ids, sources),
         "ids": [name for some in ids for name in some],
         "gram": gram,
         "spectrum": spectrum(gram) if small else None,
         "plane": plane(gram) if small or isinstance(kernel, Kernel) else None,
     }
     if isinstance(kernel, ItemKernel):
-        list_of = [one.list_id(i) for one in sets for i in one.list_index.tolist()]
+        named = [name for one in sets for name in ids_of(one, False)]
+        list_of = [named[i] for i in lists.list_index.tolist()]
         return ItemSimilarity(**common, kernel=kernel, list_of=list_of, n_lists=lists.n_lists)
     if prepared.axes is not None:
         _note_nothing_alike(gram, sets, prepared.axes)
@@ -234,72 +235,3 @@ def _write(found: Similarity, paths: Sequence[str], neighbours: int, repair: Rep
             np.lib.format.write_array(file, matrix, version=(1, 0), allow_pickle=False)
     write_lines(paths[1], found.rows())
     write_lines(paths[2], found.nearest_rows(neighbours))
-
-
-def _check_different(names: Sequence[str]) -> None:
-    """Raise ConfigError if a file is given twice."""
-    again = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if again is not None:
-        raise ConfigError(f"{again} is given twice; the lists of one file are compared with each other")
-
-
-def _sources(sets: Sequence[CandidateLists]) -> list[str]:
-    """The names of the sets, numbered if two have the same, as sets that no file was read for."""
-    names = [one.source for one in sets]
-    return [f"{name} {k}" for k, name in enumerate(names, 1)] if len(set(names)) < len(names) else names
-
-
-def _ids(lists: CandidateLists, items: bool) -> list[str]:
-    """The ids of lists, or of items: that of the list and that of the item, or its number in the list."""
-    if not items:
-        return [lists.list_id(i) for i in range(lists.n_lists)]
-    list_of = lists.list_index.tolist()
-    places = np.arange(lists.n_items) - lists.offsets[:-1][list_of] + 1
-    own = map(str, places.tolist()) if lists.item_ids is None else lists.item_ids
-    return [f"{lists.list_id(i)}/{item}" for i, item in zip(list_of, own, strict=True)]
-
-
-def _names(ids: Sequence[list[str]], sources: list[str]) -> list[str]:
-    """The ids of all sets, each after the name of its file if two files share an id."""
-    seen: set[str] = set()
-    for some in ids:
-        if not seen.isdisjoint(some):
-            shown = report.short_names(sources)
-            return [f"{name}:{one}" for name, some in zip(shown, ids, strict=True) for one in some]
-        seen.update(some)
-    return [one for some in ids for one in some]
-
-
-def _bare(lists: CandidateLists, kernel: Kernel | ItemKernel) -> CandidateLists:
-    """The lists with only what the kernel compares."""
-    trees = {} if isinstance(kernel, Kernel) else {name: lists.forest(name) for name in kernel.trees()}
-    own = trees.pop(TREE, None)
-    if isinstance(kernel, ItemKernel) and not kernel.compares("features"):
-        nothing = Dense(np.empty((lists.n_items, 0)))
-        return CandidateLists(lists.offsets, nothing, trees=own, structures=trees, source=lists.source)
-    return CandidateLists(
-        lists.offsets,
-        lists.features,
-        feature_names=lists.feature_names,
-        trees=own,
-        structures=trees,
-        source=lists.source,
-        selection=lists.selection,
-    )
-
-
-def _together(bare: Sequence[CandidateLists]) -> CandidateLists:
-    """What is compared of all sets as one set of lists.
-
-    Raises DataError if two neighbouring sets have no feature in common.
-    """
-    for a, b in pairwise(bare):
-        common = set(a.names()).intersection(b.names())
-        if a.n_features and b.n_features and not common:
-            raise DataError(f"{b.source}: found no feature of {a.source}, expected some in common")
-        widths = (a.n_features, b.n_features)
-        if a.feature_names is None and b.feature_names is None and widths[0] != widths[1]:
-            text = f"{a.source} has {widths[0]} features, {b.source} {widths[1]}; absent ones are 0"
-            if isinstance(a.features, Dense) or isinstance(b.features, Dense):
-                warnings.warn(text, DataNote, stacklevel=4)
-    return joined(bare)

@@ -14,6 +14,8 @@ from rerank.similarity.base import Prepared
 from rerank.similarity.items.base import PreparedPart
 from rerank.similarity.items.parsing import Leaf, Sum
 
+_PORTIONS = 32  # of the items: so often are those from a row on taken for a Gram matrix
+
 
 class Items(Prepared):
     """The items of one set in the form in which an expression compares them; see ``ItemKernel.prepare``.
@@ -27,6 +29,7 @@ class Items(Prepared):
     def __init__(self, expression: Sum, parts: Mapping[Leaf, PreparedPart]) -> None:
         self._expression, self._parts = expression, dict(parts)
         self.n = next(iter(self._parts.values())).n
+        self._rest: tuple[int, Items] | None = None
 
     @cached_property
     def empty(self) -> Index:  # type: ignore[override]  # K(x, x) of all items takes time
@@ -69,11 +72,21 @@ class Items(Prepared):
         return out
 
     def fill(self, other: Any, first: int, last: int, out: Floats) -> None:
-        start = first if other is self else 0
-        rest = other.take(np.arange(first, other.n)) if start else other
+        start, rest = self._from(first) if other is self else (0, other)
         rows = np.empty((last - first, rest.n))
         self.rows(np.arange(first, last), rest, rows)
         out[:, start:] = rows
+
+    def _from(self, first: int) -> tuple[int, Items]:
+        """Where the portion with item ``first`` begins, and all items from there on.
+
+        They are taken once for all blocks of a portion: taking trees costs about as much as a row.
+        """
+        start = first - first % -(-self.n // _PORTIONS)
+        known = self._rest
+        if known is None or known[0] != start:
+            known = self._rest = start, self.take(np.arange(start, self.n))
+        return known
 
 
 def _combine(expression: Sum, values: Mapping[Leaf, Floats], out: Floats) -> None:

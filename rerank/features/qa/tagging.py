@@ -107,7 +107,9 @@ def penn_tag(form: str, tag: str, first: bool) -> str:
 def stemmer(name: str, user: str) -> Callable[[str], str]:
     """Return a function that gives the stem of a word in lower case: "english" (Porter2) or "porter".
 
+    A word without a stem (Porter's of "s" is empty) is its own.
+
     Raises ConfigError that names ``user`` if snowballstemmer is not installed.
     """
     stem: Callable[[str], str] = optional("snowballstemmer", "snowballstemmer", user).stemmer(name).stemWord
-    return functools.cache(lambda form: stem(form.lower()))
+    return functools.cache(lambda form: stem(form.lower()) or form.lower())

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from rerank._version import __version__
 
 if TYPE_CHECKING:
+    from rerank.data.example_pairs import preference_pairs
     from rerank.data.lists import CandidateLists
     from rerank.errors import ConfigError, DataError, DataNote, FitError, FormatError, RerankError
     from rerank.experiment import compare, evaluate, label, save, train, weigh_lists
@@ -43,6 +44,7 @@ _HOME = {
     "label": "rerank.experiment",
     "load": "rerank.formats",
     "load_model": "rerank.models.base",
+    "preference_pairs": "rerank.data.example_pairs",
     "save": "rerank.experiment",
     "train": "rerank.experiment",
     "weigh_lists": "rerank.experiment",
@@ -64,6 +66,7 @@ __all__ = [
     "label",
     "load",
     "load_model",
+    "preference_pairs",
     "save",
     "train",
     "weigh_lists",

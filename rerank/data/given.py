@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from rerank.data.columns.class_sets import EXPECTED, class_column
-from rerank.data.columns.forests import BracketError, Forest, TreeReader
+from rerank.data.columns.forests import BracketError, Forest
+from rerank.data.columns.given_trees import forest_of
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.schema import TREE
 from rerank.data.columns.strings import StringColumn
@@ -70,23 +71,21 @@ def forests(
     Raises
     ------
     DataError
-        With the name and the row, if one is not a tree in brackets.
+        With the name and the row, if one is not a tree.
     """
-    reader = TreeReader()
-    named = {name: _forest(reader, some, name, source) for name, some in structures.items()}
-    return None if trees is None else _forest(reader, trees, TREE, source), named
+    named = {name: _forest(some, name, source) for name, some in structures.items()}
+    return None if trees is None else _forest(trees, TREE, source), named
 
 
-def _forest(reader: TreeReader, trees: Any, name: str, source: str) -> Forest:
+def _forest(trees: Any, name: str, source: str) -> Forest:
     """The trees of one name."""
-    if isinstance(trees, Forest):
-        return trees
-    column = StringColumn.from_strings("" if tree is None else tree for tree in trees)
     try:
-        return reader.read(column.data, np.stack([column.offsets[:-1], column.offsets[1:]], axis=1))
+        return forest_of(trees)
     except BracketError as error:
         found = f"{error.found}, expected {error.expected}"
         raise DataError(f"{source}: {name} of row {error.tree + 1}: found {found}") from None
+    except DataError as error:
+        raise DataError(f"{source}: {name}: {error}") from None
 
 
 def class_texts(classes: Any, n_items: int, source: str) -> StringColumn:

@@ -157,8 +157,9 @@ class CandidateLists:
         feature_names : sequence of str, optional
             None = the columns of a data frame, if they are strings.
         item_ids : sequence of str, optional
-        trees : Forest or sequence of str (n_items), optional
-            A tree in brackets for each row, "" or None = missing.
+        trees : Forest or sequence (n_items), optional
+            A tree for each row: a string in brackets, a tree of NLTK or a nested list, see
+            ``data.columns.given_trees.forest_of``; "" or None = missing.
         structures : mapping of name to such trees, optional
             Further trees of each row.
         source : str

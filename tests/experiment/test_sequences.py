@@ -31,7 +31,7 @@ def test_examples_of_docstrings(name):
     text = inspect.getdoc(owner) or ""
     test = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
     assert doctest.DocTestRunner().run(test).failed == 0
-    if name in ("rerank", "compare", "evaluate", "label", "save", "train"):
+    if name in ("rerank", "compare", "evaluate", "label", "preference_pairs", "save", "train"):
         assert test.examples
 
 

@@ -43,29 +43,29 @@ def forest_of(trees: Iterable[Any] | Forest) -> Forest:
     """
     if isinstance(trees, Forest):
         return trees
-    if isinstance(trees, str | bytes) or _is_labelled(trees):
+    if isinstance(trees, str | bytes) or is_labelled(trees):
         raise DataError(f"trees: found one {type(trees).__name__}, expected a sequence of trees")
     try:
         several = iter(trees)
     except TypeError:
         raise DataError(f"trees: found {type(trees).__name__}, expected a sequence of trees") from None
-    return Forest.from_strings(_in_brackets(tree, f"tree {k}") for k, tree in enumerate(several, 1))
+    return Forest.from_strings(in_brackets(tree, f"tree {k}") for k, tree in enumerate(several, 1))
 
 
-def _is_labelled(value: Any) -> bool:
-    """Whether a value is a tree of NLTK, which is a list or a tuple as well."""
+def is_labelled(value: Any) -> bool:
+    """Return whether a value is a tree of NLTK, which is a list or a tuple as well."""
     return callable(getattr(value, "label", None)) and hasattr(value, "__iter__")
 
 
-def _in_brackets(tree: Any, where: str) -> str | bytes:
-    """One tree in brackets; ``where`` names it in errors."""
+def in_brackets(tree: Any, where: str) -> str | bytes:
+    """Return one tree in brackets; ``where`` names it in errors."""
     if tree is None:
         return ""
     if isinstance(tree, str | bytes):
         return tree
-    if not (_is_labelled(tree) or isinstance(tree, list | tuple)):
+    if not (is_labelled(tree) or isinstance(tree, list | tuple)):
         raise DataError(f"{where}: found {type(tree).__name__}, expected {_EXPECTED}")
-    if not _is_labelled(tree) and not tree:
+    if not is_labelled(tree) and not tree:
         return ""
     parts: list[str] = []
     opened: list[tuple[Any, Iterator[Any]]] = []  # a stack: trees may be deeper than Python can recurse
@@ -94,9 +94,9 @@ def _in_brackets(tree: Any, where: str) -> str | bytes:
 
 def _parts(node: Any, parent: Any, where: str) -> tuple[str, Iterator[Any]]:
     """The label and the children of a node; ``parent`` is None for the root."""
-    if _is_labelled(node):
+    if is_labelled(node):
         return _symbol(node.label(), "label", where), iter(node)
-    if isinstance(node, tuple) and _is_labelled(parent):
+    if isinstance(node, tuple) and is_labelled(parent):
         if len(node) != 2 or not all(isinstance(one, str) for one in node):
             raise DataError(f"{where}: found {_shown(node)} in a tree of NLTK, expected a word and its tag")
         return _symbol(node[1], "label", where), iter(node[:1])

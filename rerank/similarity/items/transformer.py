@@ -47,6 +47,7 @@ class TreeKernel:
 
     Examples
     --------
+    >>> from rerank import TreeKernel
     >>> trees = ["(S (D a) (N dog))", "(S (D a) (N cat))", ["S", ["D", "the"], ["N", "dog"]]]
     >>> TreeKernel("sst", decay=1, normalise=False).fit_transform(trees).tolist()
     [[6.0, 3.0, 3.0], [3.0, 6.0, 1.0], [3.0, 1.0, 6.0]]

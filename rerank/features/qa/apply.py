@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -17,11 +18,12 @@ from rerank.features.qa.linking import Analysis, Reduce, analysed, links
 from rerank.features.qa.overlap import NAMES, overlaps
 from rerank.features.qa.settings import QASettings
 from rerank.features.qa.tagging import HanTa, stemmer
-from rerank.features.qa.tokens import Tokens, split_tags, tokenise
+from rerank.features.qa.tokens import Tokens, looks_tagged, split_tags, tokenise
 from rerank.features.qa.trees import box_tree, chunk_tree
 from rerank.text import count
 
 _FEW_TAGS = 0.5  # below this share of known tags, they are probably not Penn tags
+_SHOWN = 10  # questions that are looked at for tags that nobody asked to read
 
 
 @dataclass
@@ -101,6 +103,9 @@ def qa_features(lists: CandidateLists, settings: QASettings) -> QALists:
     again = next((name for name in settings.names if name in lists.structures), None)
     if again is not None:
         raise DataError(f"{lists.source}: has trees named {again} already; --suffix gives others")
+    if settings.tagged is None and any(map(looks_tagged, itertools.islice(lists.prompts, _SHOWN))):
+        text = "a question seems to have tags (word_TAG); --tagged _ reads them"
+        warnings.warn(f"{lists.source}: {text}", DataNote, stacklevel=2)
     if settings.most is not None:
         lists = first_items(lists, settings.most)
     analyse = _Analyser(settings)

@@ -24,6 +24,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _CONTRACTION = re.compile(r"(.+?)(n['’]t|['’](?:s|re|ve|ll|d|m))", re.IGNORECASE)
+_TAGGED = re.compile(r"\S+_[^\s_a-z]{1,6}")
 _ALPHANUMERIC = re.compile(r"(?!-[LR][RSC]B-$).*[^\W_]", re.DOTALL)
 
 # By kind: determiners and pronouns, question words, auxiliaries, prepositions, conjunctions, particles.
@@ -80,6 +81,12 @@ def split_tags(text: str, separator: str) -> Tokens:
         forms.append(form)
         tags.append(tag)
     return Tokens(forms, tags)
+
+
+def looks_tagged(text: str) -> bool:
+    """Return whether every token seems to carry a tag, as in ``dogs_NNS bark_VBP``."""
+    tokens = text.split()
+    return bool(tokens) and all(_TAGGED.fullmatch(token) for token in tokens)
 
 
 def is_word(form: str) -> bool:

@@ -191,9 +191,14 @@ def test_tags_of_another_set_are_noted() -> None:
         qa_features(lists_of(passages=other), QASettings(tagged="_", match="form", leaves="form"))
 
 
+def test_tags_that_are_not_read_are_noted() -> None:
+    with pytest.warns(DataNote, match="a question seems to have tags"):
+        qa_features(lists_of(), QASettings(trees="box", match="form", leaves="form"))
+
+
 def test_any_text_gives_trees_that_read_back() -> None:
     rng = np.random.default_rng(3)
-    alphabet = list("ab(){}[]_-.'\"`,;:!? \t\u00a0\u2028\x1fé’|<>%$")
+    alphabet = list("\x00\x7fab(){}[]_-.'\"`,;:!? \t\u00a0\u2028\x1fé’|<>%$")
     texts = ["".join(rng.choice(alphabet, rng.integers(0, 30))) for _ in range(60)]
     for first in range(0, 56, 7):
         questions, passages = texts[first : first + 2], texts[first + 2 : first + 7]

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from rerank import parallel, sending
 from rerank.cli.app import app
 from rerank.cluster import Cluster
 from rerank.config import read_config
+from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.experiment import permutation_importance, similarity_files, train_files
 from rerank.experiment.ablation import ablation_files
@@ -73,6 +75,13 @@ def gram(out, workers, kernel):
     similarity_files(["train.letor", "dev.letor"], kernel, os.path.join(out, "gram"), **workers)
 
 
+def items(out, workers):
+    lists = rerank.load("dev.letor")
+    trees = [f"(S (NP (NN dog{i % 7})) (VP (V{i % 5} x{i % 3})))" for i in range(lists.n_items)]
+    rerank.save(replace(lists, structures={"passage": Forest.from_strings(trees)}), "trees.jsonl")
+    similarity_files(["trees.jsonl"], "ptk(passage) + linear", os.path.join(out, "gram"), **workers)
+
+
 def parses(out, workers, values):
     trees = [
         "(S (NP (PRP it)) (VP (VBD knew)))",
@@ -130,6 +139,7 @@ VERBS = {
     "grid": stumps,
     "folds": grid_on_folds,
     **{name: lambda *given, name=name: gram(*given, name) for name in ("list", "bhattacharyya")},
+    "items": items,
     **{values: lambda *given, values=values: parses(*given, values) for values in ("indicators", "counts")},
     "permute": permute,
     "predict": adapt,

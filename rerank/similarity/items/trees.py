@@ -123,7 +123,7 @@ class SubsetTrees(_WithDecay):
 
 @ITEM_KERNELS.register("sst-leaves")
 class SubsetTreesAndLeaves(_WithDecay):
-    """Subset trees, and single words as fragments (Zhang & Lee 2003)."""
+    """Subset trees, and single words as fragments of the weight decay (Zhang & Lee 2003)."""
 
     name = "sst-leaves"
     summary = "equal subset trees, and equal words"
@@ -140,7 +140,10 @@ class PartialTrees(_WithDecay):
     summary = "equal partial trees: a node has any of its children, in order"
 
     decay: float = setting(
-        0.4, "lambda: weight of each place that a fragment's children span, gaps included", gt=0, le=1
+        0.4,
+        "lambda: weight of each child left out between those of a fragment; squared, of each of its leaves",
+        gt=0,
+        le=1,
     )
     mu: float = setting(0.4, "weight of each node of a fragment", gt=0, le=1)
     max_children: int | None = setting(None, "most children of a node of a fragment; none = any number", ge=1)

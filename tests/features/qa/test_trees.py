@@ -64,9 +64,13 @@ def lab_pairs(path: Path) -> set[tuple[str, str]]:
 
 @pytest.mark.shared
 def test_the_trees_of_the_lab(shared_data: Path) -> None:
-    """Marks differ only on function words, whose stems the lab did not recognise."""
+    """Marks differ only on function words, whose stems the lab did not recognise; its stem of s is empty."""
     pytest.importorskip("snowballstemmer")
-    stem = stemmer("porter", "a test")
+    plain = stemmer("porter", "a test")
+
+    def stem(word: str) -> str:
+        return "" if word.lower() == "s" else plain(word)
+
     ours: dict[str, set[tuple[str, str]]] = {}
     with gzip.open(shared_data / "trecqa" / "test.jsonl.gz", "rt") as file:
         for entry in map(json.loads, file):

@@ -94,7 +94,7 @@ class Prepared:
             observer=observer,
             unlabelled=self.unlabelled,
         )
-        model.scaling = self.scaling
+        model.scaling = self.scaling if model.feature_names else None  # a kernel of trees uses no feature
         if base is not None:
             model.multiply_weight(base.index, base.factor)
             if model.initial is not None:

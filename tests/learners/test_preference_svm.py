@@ -25,6 +25,7 @@ from rerank.learners.preference.rows import KernelRows
 from rerank.learners.preference.solver import PreferenceDual
 from rerank.learners.svm.ranksvm import RankSVM
 from rerank.metrics.base import parse
+from rerank.models.base import load_model
 from rerank.native.learners import _preference
 from rerank.similarity.items import item_gram
 
@@ -321,6 +322,15 @@ def test_features_are_scaled_in_the_model_too():
     a, b = (train(one, learner="preference-svm", kernel="gaussian(gamma=.1)") for one in (lists, other))
     assert a.scaling_name == "zscore"
     np.testing.assert_allclose(a.score(lists), b.score(other), atol=1e-3)
+
+
+def test_a_kernel_of_trees_leaves_features_and_their_scaling_out_of_the_model(tmp_path):
+    lists = some_lists(2)
+    model = train(lists, learner="preference-svm", kernel="ptk(tree)")
+    assert (model.feature_names, model.scaling_name) == ([], "none")
+    model.save(str(tmp_path / "model"))
+    bare = lists.with_features(features("dense", np.empty((lists.n_items, 0))), None)
+    np.testing.assert_array_equal(load_model(str(tmp_path / "model")).score(bare), model.score(lists))
 
 
 def fold_scores(lists, learner, folds):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank import memory
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import FitError
@@ -130,7 +131,12 @@ class _Scorer:
 
     def __init__(self, items: Items, others: Items, room: float) -> None:
         self._items, self._others = items, others
-        self._rows = np.empty((items.n, others.n)) if 8.0 * items.n * others.n <= room else None
+        need, self._rows = 8 * items.n * others.n, None
+        if need <= room:
+            memory.require(
+                need, f"a kernel of {items.n:,} x {others.n:,} items", "a smaller cache needs less"
+            )
+            self._rows = np.empty((items.n, others.n))
         self._known = np.zeros(items.n, dtype=bool)
 
     def scores(self, beta: Floats) -> Floats:

@@ -42,7 +42,7 @@ USES = {
     "bow": (),
 }
 DEFAULT = 0.4  # of decay and mu
-_TOO_LARGE = "exceeds the largest number; a smaller decay gives smaller values"
+LEAST = 1e-9  # of decay and mu: mu * decay^2 must not vanish
 
 
 class TreeFunction(Settings):
@@ -63,9 +63,12 @@ class TreeFunction(Settings):
 
     name: TreeName
     decay: float | None = setting(
-        None, "weight of one level of depth, 0.4 if None; ptk: also of gaps", gt=0, le=1
+        None,
+        "lambda: weight of each node with children, ptk: of leaves and gaps; 0.4 if None",
+        ge=LEAST,
+        le=1,
     )
-    mu: float | None = setting(None, "ptk: weight of one level of depth, 0.4 if None", gt=0, le=1)
+    mu: float | None = setting(None, "ptk: weight of each node; 0.4 if None", ge=LEAST, le=1)
     max_children: int | None = setting(None, "ptk: most children of a node in a fragment; None = any", ge=1)
     normalise: bool = setting(True, "divide K(x, y) by the root of K(x, x) K(y, y)")
 
@@ -110,19 +113,23 @@ class TreeFunction(Settings):
             If there is no memory for the pairs of nodes of two trees.
         """
         a.check_with(b)
-        which = np.ascontiguousarray(which, dtype=np.int64)
-        if len(which) == 0 or b.n == 0:
+        which = a.checked(which)
+        shape = len(which), b.n
+        if out.shape != shape or out.dtype != np.float64 or not out.flags.c_contiguous:
+            raise DataError(
+                f"out: found {out.dtype} {out.shape}, expected a C-contiguous float64 array {shape}"
+            )
+        if out.size == 0:
             return
         self._sweeps(a).rows(which, b, out)
         if not np.isfinite(out).all():
             row, column = np.argwhere(~np.isfinite(out))[0].tolist()
-            raise DataError(f"{self.name}: K of trees {which[row]} and {column} {_TOO_LARGE}")
+            raise _too_large(self.name, (a, int(which[row])), (b, column))
         if self.normalise:
-            left, right = self.diagonal(a)[which], self.diagonal(b)
+            left, right = self._norms(a)[which], self._norms(b)
             for i, row in enumerate(out):
-                norms = np.sqrt(left[i]) * np.sqrt(right)
-                np.divide(row, norms, out=row, where=norms > 0)
-                row[(a.distinct[which[i]] == b.distinct) & (norms > 0)] = 1.0
+                row /= left[i] * right
+                row[(b.distinct == a.distinct[which[i]]) & (row > 0)] = 1.0
 
     def diagonal(self, a: TreeSet) -> Floats:
         """Return K(x, x) of each tree before normalisation, float64 (n), which the set keeps.
@@ -137,10 +144,20 @@ class TreeFunction(Settings):
         if found is None:
             found = self._sweeps(a).diagonal()
             if not np.isfinite(found).all():
-                tree = int(np.isfinite(found).argmin())
-                raise DataError(f"{self.name}: K of tree {tree} with itself {_TOO_LARGE}")
+                raise _too_large(self.name, *2 * [(a, int(np.isfinite(found).argmin()))])
             a.diagonals[key] = found
         return found
 
+    def _norms(self, a: TreeSet) -> Floats:
+        """The roots of K(x, x), infinite where it is 0."""
+        diagonal = self.diagonal(a)
+        return np.where(diagonal > 0, np.sqrt(diagonal), np.inf)
+
     def _sweeps(self, a: TreeSet) -> Sweeps:
         return Sweeps(a, self.name, self.decay, self.mu, self.max_children)
+
+
+def _too_large(name: str, *pair: tuple[TreeSet, int]) -> DataError:
+    """The error for a value that is no float."""
+    trees = " and ".join(f"tree {tree} ({some.size_of(tree):,} nodes)" for some, tree in pair)
+    return DataError(f"{name}: K of {trees} exceeds the largest number; a smaller decay gives smaller values")

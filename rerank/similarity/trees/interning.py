@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +22,8 @@ from rerank.native.similarity import _interning, _tree_parts
 
 NODES_OF_A_PART = 1 << 16  # counted once per tree
 LARGE_TABLE = 1 << 23  # pairs of nodes
-_BYTES_OF_A_NODE = 60  # of the tables below while trees are interned
+_MOST_NODES = 1 << 30  # numbers of nodes are 32 bits
+_BYTES_OF_A_NODE = 80  # of the tables below while trees are interned
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,8 @@ class Nodes:
     n_symbols, n_productions : int
     largest : int
         The number of nodes of the largest tree.
+    fingerprint : str
+        Different nodes or symbols have different ones.
     """
 
     keys: Ints
@@ -52,30 +56,43 @@ class Nodes:
     n_symbols: int
     n_productions: int
     largest: int
+    fingerprint: str
+    weights: dict[float, Floats] = field(default_factory=dict, repr=False)
     rooms: list[_tree_parts.Room] = field(default_factory=list, repr=False)
 
     @classmethod
-    def of(cls, keys: Ints, bounds: Index, n_symbols: int, largest: int) -> Nodes:
+    def of(cls, keys: Ints, bounds: Index, symbols: Collection[str], largest: int) -> Nodes:
         """Return the nodes with everything that follows from their keys."""
         n = len(bounds) - 1
         productions, heights = (np.empty(n, dtype=np.int32) for _ in range(2))
         room = np.zeros(n + 1, dtype=np.int64), np.empty(len(keys) + 1, dtype=np.int32)
         n_productions = _interning.productions(bounds, keys, _slots(n), *room, productions)
         _interning.heights(bounds, keys, heights)
-        symbols = keys[bounds[:-1]]
-        return cls(keys, bounds, symbols, productions, heights, n_symbols, n_productions, largest)
+        digest = blake2b(keys.tobytes(), digest_size=16)
+        digest.update("\0".join(symbols).encode("utf-8", "surrogatepass"))
+        sizes = len(symbols), n_productions, largest
+        return cls(keys, bounds, keys[bounds[:-1]], productions, heights, *sizes, digest.hexdigest())
 
     def __len__(self) -> int:
         return len(self.symbols)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in vars(self).items() if key != "native"} | {"rooms": []}
+        return {key: value for key, value in vars(self).items() if key != "native"} | {
+            "rooms": [],
+            "weights": {},
+        }
 
     def inner(self) -> Index:
         """Return the number of nodes with children in the tree below each node, itself included."""
         out = np.empty(len(self), dtype=np.int64)
         _interning.inner(self.bounds, self.keys, out)
         return out
+
+    def subtree_weights(self, decay: float) -> Floats:
+        """Return decay^inner of each node, which is kept."""
+        if decay not in self.weights:
+            self.weights[decay] = np.power(decay, self.inner(), dtype=np.float64)
+        return self.weights[decay]
 
     @property
     def most_children(self) -> int:
@@ -139,8 +156,10 @@ class TreeSet:
             If there is no memory for it.
         """
         total = sum(len(forest.symbols) for forest in forests)
+        if total >= _MOST_NODES:
+            raise DataError(f"trees: found {total:,} nodes, expected fewer than {_MOST_NODES:,}")
         memory.require(_BYTES_OF_A_NODE * total, f"tables of {total:,} nodes of trees")
-        translations, n_symbols = _common_symbols(forests)
+        translations, symbols = _common_symbols(forests)
         bounds, keys = np.zeros(total + 1, dtype=np.int64), np.empty(2 * total + 1, dtype=np.int32)
         slots = _slots(total)
         numbers = [np.empty(len(forest.symbols), dtype=np.int32) for forest in forests]
@@ -149,7 +168,7 @@ class TreeSet:
             arrays = forest.offsets, forest.symbols, forest.sizes
             n = _interning.intern(*arrays, translation, n, slots, bounds, keys, out)
         largest = max((int(forest.lengths().max(initial=0)) for forest in forests), default=0)
-        nodes = Nodes.of(keys[: bounds[n]].copy(), bounds[: n + 1].copy(), n_symbols, largest)
+        nodes = Nodes.of(keys[: bounds[n]].copy(), bounds[: n + 1].copy(), symbols, largest)
         distinct, n_distinct = _distinct(forests, numbers)
         return tuple(
             cls._listed(nodes, forest, out, part, n_distinct)
@@ -214,7 +233,7 @@ class TreeSet:
 
     def take(self, index: Index) -> TreeSet:
         """Return the trees at ``index``, with the same numbering."""
-        which = np.ascontiguousarray(index, dtype=np.int64)
+        which = self.checked(index)
         bounds = self.starts[::2].copy()
         offsets = offsets_of(np.diff(bounds)[which])
         nodes, counts = (np.empty(offsets[-1], dtype=np.int32) for _ in range(2))
@@ -225,9 +244,21 @@ class TreeSet:
         kept = {key: values[which] for key, values in self.diagonals.items()}
         return TreeSet(self.all_nodes, starts, nodes, counts, self.distinct[which], self.n_distinct, kept)
 
+    def checked(self, index: Index) -> Index:
+        """Return numbers of trees, contiguous; DataError if one is not a tree's."""
+        which = np.ascontiguousarray(index, dtype=np.int64)
+        if len(which) and not 0 <= which.min() <= which.max() < self.n:
+            found = int(which[(which < 0) | (which >= self.n)][0])
+            raise DataError(f"trees: found number {found}, expected 0 to {self.n - 1}")
+        return which
+
+    def size_of(self, tree: int) -> int:
+        """Return the number of nodes of a tree."""
+        return int(self.counts[self.starts[2 * tree] : self.starts[2 * tree + 2]].sum())
+
     def check_with(self, other: TreeSet) -> None:
         """Raise DataError if the sets were not made together."""
-        if self.all_nodes is not other.all_nodes:
+        if self.all_nodes.fingerprint != other.all_nodes.fingerprint:
             raise DataError("trees: found sets with different numberings, expected sets of one TreeSet.of")
 
 
@@ -249,11 +280,11 @@ def _slots(n: int) -> Ints:
     return np.full(max(2, 1 << (2 * n - 1).bit_length() if n else 2), -1, dtype=np.int32)
 
 
-def _common_symbols(forests: tuple[Forest, ...]) -> tuple[list[Ints], int]:
-    """The common number of each symbol of each forest, and how many there are."""
+def _common_symbols(forests: tuple[Forest, ...]) -> tuple[list[Ints], Collection[str]]:
+    """The common number of each symbol of each forest, and all symbols in this order."""
     numbers: dict[str, int] = {}
     found = [
         np.array([numbers.setdefault(s, len(numbers)) for s in forest.vocabulary], dtype=np.int32)
         for forest in forests
     ]
-    return found, len(numbers)
+    return found, numbers.keys()

@@ -26,7 +26,7 @@ class Sweeps:
         self.words = name in ("bow", "sst-leaves")
         self.sums = 0
         if self.shared:
-            self.weights = np.ones(len(self.nodes)) if decay is None else decay ** self.nodes.inner()
+            self.weights = np.ones(len(self.nodes)) if decay is None else self.nodes.subtree_weights(decay)
         elif name == "ptk":
             most = max_children or 0
             self.native = _partial_trees
@@ -39,8 +39,8 @@ class Sweeps:
     def rows(self, which: Index, b: TreeSet, out: Floats) -> None:
         """Compute K of the trees ``which`` and all trees of ``b``."""
         if self.shared:
-            r = np.zeros(len(self.nodes))
-            _shared_nodes.rows(self.a.lists, which, b.lists, self.weights, self.words, r, out)
+            given = self.a.lists, which, b.lists, self.weights, self.words
+            _shared_nodes.rows(*given, np.zeros(len(self.nodes)), out)
             return
         with self.nodes.room() as room:
             for first, last, part in b.parts:
@@ -50,12 +50,13 @@ class Sweeps:
         """Return K(x, x) of each tree."""
         out = np.empty(self.a.n)
         if self.shared:
-            _shared_nodes.diagonal(self.a.lists, self.weights, self.words, out)
+            given = self.a.lists, self.weights, self.words
+            _shared_nodes.diagonal(*given, np.zeros(len(self.nodes)), out)
             return out
         with self.nodes.room() as room:
-            given = self.nodes.native, self.a.lists
+            both = self.nodes.native, self.a.lists
             self._all(
-                lambda row: self.native.diagonal(*given, row, *self.settings, room, out),
+                lambda row: self.native.diagonal(*both, row, *self.settings, room, out),
                 self.a.n,
                 self.nodes.largest,
                 room,

@@ -90,6 +90,8 @@ cdef class Room:
         self.longs = np.empty((2, largest + 1), dtype=np.int64)
         self.floats = np.empty((FLOATS, largest + 1))
         self.slots = np.full(slots, -1, dtype=np.int32)
+        self.r, self.base = np.empty(largest + 1), np.empty(largest + 1, dtype=np.int64)
+        self.table, self.sums = np.empty(1), np.empty(1)
         self.fit(largest, 1, 1)
         self.groups.bounds = &self.ints[0, 0]
         self.groups.members = &self.ints[1, 0]
@@ -104,12 +106,12 @@ cdef class Room:
 
     def fit(self, Py_ssize_t n_nodes, Py_ssize_t table, Py_ssize_t sums):
         """Make room for parts of so many nodes, and for so many numbers of the table and of sums."""
-        if self.r is None or self.r.shape[0] <= n_nodes:
+        if self.r.shape[0] <= n_nodes:
             self.r = np.empty(n_nodes + 1)
             self.base = np.empty(n_nodes + 1, dtype=np.int64)
-        if self.table is None or self.table.shape[0] < table:
+        if self.table.shape[0] < table:
             self.table = np.empty(table)
-        if self.sums is None or self.sums.shape[0] < sums:
+        if self.sums.shape[0] < sums:
             self.sums = np.empty(sums)
         self.output.r = &self.r[0]
         self.output.base = &self.base[0]

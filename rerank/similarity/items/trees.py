@@ -75,6 +75,7 @@ class OnTrees(PlainKernel):
     )
 
     def check(self, of: tuple[str, ...]) -> None:
+        self.function()  # which has limits of its own
         if len(of) > 1:
             raise ConfigError(f"found the arguments {', '.join(of)}, expected the name of one kind of trees")
         if of and not TREE_NAME.fullmatch(of[0]):

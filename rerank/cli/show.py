@@ -15,15 +15,38 @@ def show(
     top: Annotated[
         int | None, typer.Option("--top", "-n", metavar="N", min=0, help="Only the N heaviest weights.")
     ] = None,
+    fragments: Annotated[
+        int | None,
+        typer.Option(
+            "--fragments",
+            metavar="N",
+            min=0,
+            help="The N fragments of highest weight for each tree kernel of a preference model, and how many "
+            "support trees for and against contain them; 20 if not given, 0 = none.",
+        ),
+    ] = None,
+    min_nodes: Annotated[
+        int | None,
+        typer.Option("--min-nodes", metavar="K", min=1, help="Only fragments of K nodes or more."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Print a model: learner, settings, training data, weights by name.
+    """Print a model: learner, settings, training data, weights by name, fragments of trees.
 
     \b
     rerank show model --top 10
+    rerank show model --fragments 50 --min-nodes 4
     """
+    from rerank.errors import ConfigError
     from rerank.models.base import load_model
+    from rerank.models.fragments import has_fragments, model_fragments
+    from rerank.models.fragments.of_model import DEFAULT
     from rerank.report.models import model_json, model_lines
 
+    if fragments == 0 and min_nodes is not None:
+        raise ConfigError("--min-nodes: found --fragments 0, which shows none")
     loaded = load_model(model)
-    print(model_json(loaded, top) if json else "\n".join(model_lines(loaded, top)))
+    found = None
+    if fragments or min_nodes or (fragments is None and has_fragments(loaded)):
+        found = model_fragments(loaded, fragments or DEFAULT, min_nodes=min_nodes or 1)
+    print(model_json(loaded, top, found) if json else "\n".join(model_lines(loaded, top, found)))

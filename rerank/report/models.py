@@ -6,8 +6,10 @@ import json
 from typing import Any
 
 from rerank.models.base import Model, plain_margin
+from rerank.models.fragments import ModelFragments
 from rerank.models.training import LATER, RestartsRecord
 from rerank.report.choice import choice_lines
+from rerank.report.fragments import fragment_lines, fragment_records
 from rerank.report.runs import spread_lines
 from rerank.report.table import facts, pairs
 from rerank.report.training import abstain_lines, base_lines, gain_line, margin_line
@@ -38,8 +40,8 @@ def _without_sketch(record: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name != "sketch"}
 
 
-def model_json(model: Model, top: int | None = None) -> str:
-    """Return a model without its arrays, and its weights by name, as JSON."""
+def model_json(model: Model, top: int | None = None, fragments: ModelFragments | None = None) -> str:
+    """Return a model without its arrays, its weights by name, and fragments of trees, as JSON."""
     remarks = model.remarks()
     weights = [
         {"name": name, "weight": weight, **({"remark": remarks[name]} if name in remarks else {})}
@@ -48,13 +50,15 @@ def model_json(model: Model, top: int | None = None) -> str:
     shares = [{"name": name, "share": share} for name, share in model.step_shares()[:top]]
     parts = {**_parts(model), "features": len(model.feature_names), "weights": weights}
     return json.dumps(
-        parts | ({"shares": shares} if shares else {}),
+        parts
+        | ({"shares": shares} if shares else {})
+        | ({} if fragments is None else fragment_records(fragments)),
         indent=2,
         ensure_ascii=False,
     )
 
 
-def model_lines(model: Model, top: int | None = None) -> list[str]:
+def model_lines(model: Model, top: int | None = None, fragments: ModelFragments | None = None) -> list[str]:
     """Return the same as aligned text, the heaviest weights first."""
     parts, training = _parts(model), model.training
     rows = [("model", parts["kind"]), ("learner", parts["learner"] or "unknown")]
@@ -91,6 +95,7 @@ def model_lines(model: Model, top: int | None = None) -> list[str]:
     if len(heaviest) < len(weights):
         lines.append(f"... and {len(weights) - len(heaviest)} more")
     lines += _share_lines(model.step_shares(), top)
+    lines += [] if fragments is None else fragment_lines(fragments)
     rounds = training.rounds
     if isinstance(rounds, RestartsRecord) and len(rounds.restarts) > 1:
         lines += ["", *spread_lines(rounds, [name for name, _ in heaviest])]

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from reference import tree_kernels, trees
+from reference.fragments import bare, plain, weights_of
 
 from rerank.data.columns.forests import Forest
 from rerank.errors import ConfigError, DataError
@@ -39,29 +40,6 @@ def examples(seed, n=7):
     found = [None, *(random_tree(rng, 1 + min(i, 5) % 3) for i in range(n - 2))]
     found.append(found[-1])
     return found, Forest.from_strings([trees.brackets(tree) for tree in found]), rng.normal(size=n)
-
-
-def weights_of(found, coefficients, settings, normalise):
-    """The weight of every fragment, and the trees that contain it."""
-    weights, where = {}, {}
-    for i, (tree, coefficient) in enumerate(zip(found, coefficients, strict=True)):
-        components = tree_kernels.fragments(tree=tree, **settings)
-        root = sum(value**2 for value in components.values()) ** 0.5 if normalise else 1.0
-        for fragment, value in components.items():
-            weights[plain(fragment)] = weights.get(plain(fragment), 0.0) + coefficient * value / root
-            where.setdefault(plain(fragment), set()).add(i)
-    return weights, where
-
-
-def plain(fragment):
-    """A fragment of the reference as text that does not tell words and labels apart."""
-    label, children = fragment
-    return f"({' '.join([label, *map(plain, children)])})" if children else label
-
-
-def bare(text):
-    """A fragment found, as ``plain`` writes it."""
-    return re.sub(r"\(([^() ]+)\)", r"\1", text)
 
 
 @pytest.mark.parametrize("normalise", [True, False])

@@ -1,4 +1,4 @@
-"""``rerank weights``: linear models from and to other tools' weight files."""
+"""``rerank weights``: models from and to other tools' files."""
 
 from __future__ import annotations
 
@@ -12,42 +12,61 @@ Names = Annotated[
     str | None,
     typer.Option("--feature-names", metavar="FILE", help="File with the id of each feature (bllip)."),
 ]
-app = Commands("Linear models from and to other tools' weight files.")
+app = Commands("Models from and to other tools' files.")
 
 
 @app.callback()
 def root() -> None:
-    """Linear models from and to other tools' weight files."""
+    """Models from and to other tools' files: weights of linear models, models of SVM-light-TK."""
 
 
 @app.add("import")
 @verb
 def import_(
-    weights: Annotated[str, typer.Argument(metavar="FILE", help="A weight file; - is standard input.")],
+    weights: Annotated[
+        str, typer.Argument(metavar="FILE", help="A weight file or a model; - is standard input.")
+    ],
     out: Annotated[str, typer.Option("--out", "-o", metavar="MODEL", help="Model file to write.")],
     format: Annotated[
         str | None,
-        typer.Option("--format", "-f", metavar="NAME", help="tsv, moses-ini or bllip; default: by content."),
+        typer.Option(
+            "--format", "-f", metavar="NAME", help="tsv, moses-ini, bllip or svmtk; default: by content."
+        ),
     ] = None,
     feature_names: Names = None,
+    tree_names: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME,...",
+            help="Names of an item's trees, in the order of the file (svmtk); default: tree, or tree1,tree2,...",
+        ),
+    ] = "",
 ) -> None:
-    """Make a linear model from a weight file.
+    """Make a model from a weight file, or from a model of SVM-light-TK.
 
     \b
     rerank weights import moses.ini --out model
+    rerank weights import svm_model --tree-names question,passage --out model
     """
     from rerank.experiment import import_weights
+    from rerank.models.linear import LinearModel
     from rerank.text import count
 
-    model = import_weights(weights, out, format, feature_names=feature_names)
-    say(f"{count(len(model.weights), 'weight')} to {out}")
+    names = [name.strip() for name in tree_names.split(",")] if tree_names else []
+    model = import_weights(weights, out, format, feature_names=feature_names, tree_names=names)
+    what = "weight" if isinstance(model, LinearModel) else "coefficient"
+    say(
+        f"{count(len(model.explain()) if what == 'coefficient' else len(model.feature_names), what)} to {out}"
+    )
 
 
 @app.add("export")
 @verb
 def export(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A linear model.")],
-    to: Annotated[str, typer.Option("--as", metavar="NAME", help="tsv, moses-ini or bllip.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A linear or preference model.")],
+    to: Annotated[
+        str, typer.Option("--as", metavar="NAME", help="tsv, moses-ini or bllip; svmtk, svmtk-pairs.")
+    ],
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="FILE", help="File to write; - is standard output.")
     ],
@@ -57,13 +76,18 @@ def export(
     ] = None,
     feature_names: Names = None,
 ) -> None:
-    """Write a linear model's weights of the raw features.
+    """Write a linear model's weights of the raw features, or a preference model for SVM-light-TK.
 
     \b
     rerank weights export model --as moses-ini --ini moses.ini --out tuned.ini
+    rerank weights export model --as svmtk-pairs --out svm_model
     """
     from rerank.experiment import export_weights
+    from rerank.models.preference import PreferenceModel, tree_names
 
     found = export_weights(model, out, to, ini=ini, feature_names=feature_names)
+    if isinstance(found, PreferenceModel):
+        trees = ", ".join(tree_names(found.kernel)) or "none"
+        say(f"note: {out}: the trees of each line, in this order: {trees}")
     if found.keep_margin is not None:
         say(f"note: {model}: its keep margin {found.keep_margin:.6g} is not a weight, so it is left out")

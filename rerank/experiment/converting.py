@@ -12,13 +12,17 @@ from rerank.errors import ConfigError
 from rerank.experiment.derive import labelled
 from rerank.experiment.outputs import Written, all_or_none, check_outputs, checked_format, written
 from rerank.experiment.sources import Data, as_lists, inputs_of, read_lists
+from rerank.experiment.svmtk import export_svmtk, import_svmtk
 from rerank.formats import base
+from rerank.formats.svmtk.model import is_model
 from rerank.formats.weights import WeightOptions, read_weights, write_weights
+from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.weights import load_linear, weights_of
 from rerank.placing import make_folder
 from rerank.reading import Reading
 
+SVMTK, SVMTK_PAIRS = "svmtk", "svmtk-pairs"
 _MOST_FOLDS = 10_000  # folders that are made
 
 
@@ -151,18 +155,32 @@ def split_file(
 
 
 def import_weights(
-    path: str, out: str, format: str | None = None, *, feature_names: str | None = None
-) -> LinearModel:
-    """Make a linear model from a weight file and write it.
+    path: str,
+    out: str,
+    format: str | None = None,
+    *,
+    feature_names: str | None = None,
+    tree_names: Sequence[str] = (),
+) -> Model:
+    """Make a model from a weight file, or a model file of SVM-light-TK, and write it.
 
     Parameters
     ----------
     path : the file, "-" = standard input.
     out : the model file.
-    format : tsv, moses-ini or bllip; None = by content.
+    format : tsv, moses-ini, bllip or svmtk; None = by content.
     feature_names : file with the id of each feature (bllip).
+    tree_names : names of an item's trees, in the order of the file (svmtk); none = tree, or tree1, tree2, ...
     """
     check_outputs({"--out": out}, inputs_of(path, None, feature_names))
+    if format == SVMTK or (format is None and is_model(path)):
+        if feature_names is not None:
+            raise ConfigError(f"models of format {SVMTK} do not use --feature-names")
+        found = import_svmtk(path, tree_names)
+        found.save(out)
+        return found
+    if tree_names:
+        raise ConfigError(f"weight files do not use --tree-names; models of format {SVMTK} do")
     names, values = read_weights(path, format, WeightOptions(feature_names))
     model = LinearModel(names, values)
     model.save(out)
@@ -171,18 +189,25 @@ def import_weights(
 
 def export_weights(
     path: str, out: str, format: str, *, ini: str | None = None, feature_names: str | None = None
-) -> LinearModel:
-    """Write a linear model's weights of the raw features; a keep margin is not a weight and is left out.
+) -> Model:
+    """Write a linear model's weights of the raw features, or a preference model for SVM-light-TK.
+
+    A keep margin is not a weight and is left out.
 
     Parameters
     ----------
     path : the model file.
     out : the weight file, "-" = standard output.
-    format : tsv, moses-ini or bllip.
+    format : tsv, moses-ini or bllip; svmtk or svmtk-pairs for preference models, see ``export_svmtk``.
     ini : a moses.ini whose other content is kept.
     feature_names : as for ``import_weights``.
     """
     check_outputs({"--out": out}, inputs_of(path, None, ini, feature_names))
+    if format in (SVMTK, SVMTK_PAIRS):
+        if ini is not None or feature_names is not None:
+            used = "--ini" if ini is not None else "--feature-names"
+            raise ConfigError(f"models of format {format} do not use {used}")
+        return export_svmtk(path, out, pairs=format == SVMTK_PAIRS)
     model = load_linear(path)
     named = weights_of(model, path)
     write_weights(out, named.names, named.weights, format, WeightOptions(feature_names, ini))

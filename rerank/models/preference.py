@@ -29,7 +29,7 @@ _LONGEST = 100_000  # characters of an expression
 
 @MODELS.register("preference")
 class PreferenceModel(Model):
-    """score(x) = the sum over support items of their coefficient times K(x, support item).
+    """score(x) = the sum over support items of their coefficient times K(x, support item), plus a bias.
 
     A kernel of pairs K(a, c) + K(b, d) - K(a, d) - K(b, c) with coefficients of pairs gives the same scores:
     an item's coefficient is the sum of those of the pairs in which it is the better one, less that of the
@@ -48,6 +48,8 @@ class PreferenceModel(Model):
     scale
         Probabilities of being the best item are proportional to exp(scale * score) within a list; None if
         they were not learnt.
+    bias
+        Added to every score, as models of other programs have it.
     """
 
     kind = "preference"
@@ -59,6 +61,7 @@ class PreferenceModel(Model):
         support: CandidateLists | None,
         coefficients: Floats,
         scale: float | None = None,
+        bias: float = 0.0,
     ) -> None:
         super().__init__(feature_names)
         n, d = (0, len(feature_names)) if support is None else (support.n_items, support.n_features)
@@ -69,7 +72,10 @@ class PreferenceModel(Model):
             raise DataError("a coefficient that is not finite")
         if scale is not None and not (np.isfinite(scale) and scale >= 0.0):
             raise DataError(f"a scale of probabilities of {scale:g}")
+        if not np.isfinite(bias):
+            raise DataError(f"a bias of {bias:g}")
         self.kernel, self.support, self.coefficients, self.scale = kernel, support, coefficients, scale
+        self.bias = bias
 
     @classmethod
     def of_items(
@@ -86,11 +92,11 @@ class PreferenceModel(Model):
 
     def score_aligned(self, lists: CandidateLists) -> Floats:
         if self.support is None:
-            return np.zeros(lists.n_items)
+            return np.full(lists.n_items, self.bias)
         if self.feature_names:  # the same columns under the same names: nothing is to be reported again
             lists = lists.with_features(lists.features, self.feature_names)
         support, items = self.kernel.prepare(self.support, lists)
-        return expansion(support, items, self.coefficients)
+        return expansion(support, items, self.coefficients) + self.bias
 
     def probabilities(self, lists: CandidateLists, *, strict: bool = False) -> Floats:
         """Return the probability of each item to be the best one of its list, float64 (n_items).
@@ -113,9 +119,12 @@ class PreferenceModel(Model):
         return 0 if self.support is None else len(self.support.features.occurring())
 
     def described(self) -> dict[str, str]:
-        if self.scale is None:
-            return {"kernel": self.kernel.text}
-        return {"kernel": self.kernel.text, "probability": f"softmax of {self.scale:.6g} * score in a list"}
+        facts = {"kernel": self.kernel.text}
+        if self.bias:
+            facts["bias"] = f"{self.bias:.6g}"
+        if self.scale is not None:
+            facts["probability"] = f"softmax of {self.scale:.6g} * score in a list"
+        return facts
 
     def explain(self) -> list[tuple[str, float]]:
         """Return the coefficients of support items, numbered from 1, largest magnitude first."""
@@ -137,6 +146,8 @@ class PreferenceModel(Model):
         }
         if self.scale is not None:
             out["scale"] = np.array([self.scale])
+        if self.bias:
+            out["bias"] = np.array([self.bias])
         return out | trees.arrays()
 
     @classmethod
@@ -152,7 +163,7 @@ class PreferenceModel(Model):
 
     @classmethod
     def optional_members(cls, n_features: int) -> dict[str, ArrayForm]:
-        return {"scale": ArrayForm("<f8", (1,))}
+        return {"scale": ArrayForm("<f8", (1,)), "bias": ArrayForm("<f8", (1,))}
 
     @classmethod
     def from_arrays(cls, feature_names: list[str], arrays: Mapping[str, AnyArray]) -> Self:
@@ -170,13 +181,14 @@ class PreferenceModel(Model):
         if rows.n_items != n:
             raise DataError(f"{n} coefficients for {rows.n_items} items")
         scale = float(arrays["scale"][0]) if "scale" in arrays else None
+        bias = float(arrays["bias"][0]) if "bias" in arrays else 0.0
         support = None
         if n:
             nodes = int(trees.lengths()[which].astype(np.float64).sum())
             memory.require(8 * nodes, f"{nodes:,} nodes of the trees of support items")
             forests = {name: trees.take(places) for name, places in zip(names, which, strict=True)}
             support = _support(feature_names, rows, forests)
-        return cls(feature_names, kernel, support, coefficients, scale)
+        return cls(feature_names, kernel, support, coefficients, scale, bias)
 
     def _cause(self, lists: CandidateLists, item: int) -> str:
         return "the sum over support items overflows"

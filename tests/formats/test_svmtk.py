@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from reference.svmtk import parsed
 
-import rerank.formats.growing
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
@@ -250,9 +249,8 @@ def test_a_slow_reader_agrees(tmp_path: Path, seed: int, monkeypatch: pytest.Mon
     rows = [row for row in map(parsed, lines) if row is not None]
     if seed % 2:
         blocks = [line.encode() + b"\n" for line in lines]
-        monkeypatch.setattr("rerank.formats.svmtk.lines.whole_lines", lambda path: iter(blocks))
+        monkeypatch.setattr("rerank.formats.svmtk.read.whole_lines", lambda path: iter(blocks))
     lists = read(tmp_path, *lines)
-    assert rerank.formats.growing.whole_lines  # what was replaced
     order = range(len(rows)) if lists.rows is None else lists.rows.tolist()
     rows = [rows[i] for i in order]
     labels, qids, trees, vectors, comments = zip(*rows, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -14,11 +15,9 @@ from rerank.data.matrix import Dense, Features, as_features
 from rerank.data.types import Index
 from rerank.data.width import WIDE
 from rerank.errors import FormatError
-from rerank.files import shown
 from rerank.formats.base import ReadOptions
 from rerank.formats.brackets import GrowingForest
 from rerank.formats.common import first_repeated, quoted
-from rerank.formats.growing import whole_lines
 from rerank.formats.svmlight.read import Items, Source, open_source, read_items
 from rerank.formats.svmtk.scan import Block, Spans
 from rerank.text import count
@@ -33,7 +32,9 @@ class Lines:
 
     Parameters
     ----------
-    path, options : of the file.
+    blocks : whole lines of the file.
+    source : the file's name in errors.
+    options : how it is read.
     pairs : whether the first half of trees and of vectors is candidate one, the second half candidate two.
 
     Attributes
@@ -44,8 +45,8 @@ class Lines:
     even : whether all lines have an even number of trees and of vectors.
     """
 
-    def __init__(self, path: str, options: ReadOptions, *, pairs: bool) -> None:
-        self.source = shown(path)
+    def __init__(self, blocks: Iterable[bytes], source: str, options: ReadOptions, *, pairs: bool) -> None:
+        self.source = source
         self.options = options
         self.names: list[str] = []
         self.n = 0
@@ -59,7 +60,7 @@ class Lines:
         }
         self._template = bytearray()  # every line with the label 0 alone
         line = 1
-        for block in whole_lines(path):
+        for block in blocks:
             line += self._add(Block(block, self.source, line))
         if self.n == 0:
             found = "an empty file" if line == 1 else "no example"
@@ -238,6 +239,8 @@ def named_trees(
     FormatError
         If there are more trees than ``names``, if any are given.
     """
+    if not forests:
+        return None, {}
     if names and len(names) < len(forests):
         raise FormatError(
             source, None, count(len(forests), "tree"), f"at most {len(names)}, as named on its first line"

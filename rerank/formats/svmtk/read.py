@@ -15,7 +15,7 @@ from rerank.errors import ConfigError, FormatError
 from rerank.files import shown
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import finite, note
-from rerank.formats.growing import each_line
+from rerank.formats.growing import each_line, whole_lines
 from rerank.formats.svmlight.read import Items, Source, grouped_items, item_ids_of
 from rerank.formats.svmtk.lines import Lines, named_trees
 from rerank.text import count
@@ -23,7 +23,7 @@ from rerank.text import count
 
 def read_examples(path: str, options: ReadOptions) -> CandidateLists:
     """Return the examples of a file, a candidate each; raises FormatError at its first bad line."""
-    lines = Lines(path, options, pairs=False)
+    lines = Lines(whole_lines(path), shown(path), options, pairs=False)
     if lines.most_trees > 1 and lines.even:
         found = f"{count(lines.most_trees, 'tree')} and {count(lines.most_vectors, 'vector')} per line"
         note(f"{lines.source}: {found}; if each half is a candidate, the format is svmtk-pairs")
@@ -39,7 +39,7 @@ def read_pairs(path: str, options: ReadOptions) -> CandidateLists:
     FormatError
         At the first bad line.
     """
-    lines = Lines(path, options, pairs=True)
+    lines = Lines(whole_lines(path), shown(path), options, pairs=True)
     source, items = lines.items()
     forests = lines.trees()
     empty = _is_empty(items.features, forests)

@@ -40,14 +40,19 @@ class Texts:
     vectors: list[list[bytes]]
     names: bytes
 
+    @property
+    def n_trees(self) -> int:
+        """The number of trees of an item."""
+        return len(self.trees[0])
+
     def line(self, label: bytes, items: list[int], comment: bytes = b"", n_sides: int = 1) -> bytes:
         """Return a line with the trees and vectors of ``items``, those that lack of ``n_sides`` empty."""
         lacking = n_sides - len(items)
         trees = [tree for item in items for tree in self.trees[item]]
-        trees += [b""] * (lacking * len(self.trees[0]))
+        trees += [b""] * (lacking * self.n_trees)
         vectors = [vector for item in items for vector in self.vectors[item]]
         vectors += [b""] * (lacking * len(self.vectors[0]))
-        parts = [label, *(b"|BT| " + tree for tree in trees), b"|ET|"]
+        parts = [label, *(b"|BT| " + tree for tree in trees), *([b"|ET|"] if trees else [])]
         if vectors or comment:
             parts += [b" |BV| ".join(vectors), b"|EV|" + comment]
         return b" ".join(parts)
@@ -56,7 +61,7 @@ class Texts:
 def write_examples(lists: CandidateLists, path: str) -> None:
     """Write a line for each item, in the order of the input's lines; raises DataError."""
     labels = _labels(lists, path)
-    lists = rising(lists)
+    lists = rising(_with_trees(lists, path, "svmtk"))
     texts = texts_of(lists, path, "svmtk")
     qids = _qids(lists, path, "svmtk")
     ids = lists.item_ids
@@ -84,7 +89,7 @@ def write_pairs(lists: CandidateLists, path: str) -> None:
     The better item of a pair is first, then second in the next pair, so that both labels occur. Raises
     DataError.
     """
-    lists = rising(lists)
+    lists = rising(_with_trees(lists, path, "svmtk-pairs"))
     texts = texts_of(lists, path, "svmtk-pairs")
     if lists.labels is None:
         _write_all(path, _singles(lists, texts, path))
@@ -101,6 +106,13 @@ def write_pairs(lists: CandidateLists, path: str) -> None:
             names = b""
 
     _write_all(path, lines())
+
+
+def _with_trees(lists: CandidateLists, path: str, name: str) -> CandidateLists:
+    """The lists themselves; raises DataError if they have no trees."""
+    if not lists.tree_names():
+        raise DataError(f"{path}: {name} holds trees, and the lists have none")
+    return lists
 
 
 def _write_all(path: str, lines: Iterator[bytes]) -> None:
@@ -129,11 +141,9 @@ def pairs_of(labels: Floats, offsets: Index) -> Index:
 def texts_of(lists: CandidateLists, path: str, name: str) -> Texts:
     """Return trees and vectors of all items as format ``name`` writes them; raises DataError."""
     tree_names = lists.tree_names()
-    if not tree_names:
-        raise DataError(f"{path}: {name} holds trees, and the lists have none")
     columns = [tree_strings(lists.forest(one), path, name) for one in tree_names]
     trees = [[column.bytes_at(i) for column in columns] for i in range(lists.n_items)]
-    named = tree_names != default_names(len(tree_names))
+    named = bool(tree_names) and tree_names != default_names(len(tree_names))
     return Texts(
         trees, _vectors(lists, path, name), b" " + NAMES + ",".join(tree_names).encode() if named else b""
     )

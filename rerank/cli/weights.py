@@ -38,7 +38,7 @@ def import_(
         str,
         typer.Option(
             metavar="NAME,...",
-            help="Names of an item's trees, in the order of the file (svmtk); default: tree, or tree1,tree2,...",
+            help="Names of an item's trees, in order (svmtk); default: tree, or tree1,tree2,...",
         ),
     ] = "",
 ) -> None:
@@ -54,10 +54,10 @@ def import_(
 
     names = [name.strip() for name in tree_names.split(",")] if tree_names else []
     model = import_weights(weights, out, format, feature_names=feature_names, tree_names=names)
-    what = "weight" if isinstance(model, LinearModel) else "coefficient"
-    say(
-        f"{count(len(model.explain()) if what == 'coefficient' else len(model.feature_names), what)} to {out}"
-    )
+    if isinstance(model, LinearModel):
+        say(f"{count(len(model.weights), 'weight')} to {out}")
+    else:
+        say(f"{count(len(model.explain()), 'support item')} to {out}")
 
 
 @app.add("export")
@@ -83,11 +83,11 @@ def export(
     rerank weights export model --as svmtk-pairs --out svm_model
     """
     from rerank.experiment import export_weights
-    from rerank.models.preference import PreferenceModel, tree_names
+    from rerank.models.preference import PreferenceModel
 
     found = export_weights(model, out, to, ini=ini, feature_names=feature_names)
     if isinstance(found, PreferenceModel):
-        trees = ", ".join(tree_names(found.kernel)) or "none"
+        trees = ", ".join(found.support.tree_names() if found.support else ()) or "none"
         say(f"note: {out}: the trees of each line, in this order: {trees}")
     if found.keep_margin is not None:
         say(f"note: {model}: its keep margin {found.keep_margin:.6g} is not a weight, so it is left out")

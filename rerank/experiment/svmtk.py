@@ -107,8 +107,9 @@ def export_svmtk(path: str, out: str, *, pairs: bool = False) -> PreferenceModel
     if not isinstance(model, PreferenceModel):
         raise ConfigError(f"{path}: a model of kind {model.kind}, expected preference")
     if model.scaling is not None or model.base_weight is not None:
-        what = "scaled features" if model.scaling is not None else "a weight of the base score"
-        raise ConfigError(f"{path}: the model has {what}, which SVM-light-TK has not")
+        scaled = f"scaled features ({model.scaling_name}); --scaling none trains without"
+        what = "a weight of the base score" if model.scaling is None else scaled
+        raise ConfigError(f"{path}: SVM-light-TK cannot have {what}")
     if model.support is None:
         raise ConfigError(f"{path}: the model has no support item")
     try:

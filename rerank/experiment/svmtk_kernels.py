@@ -29,6 +29,7 @@ _KNOWN = {
     "N": ("0", "1", "2", "3"),
     "U": ("0",),
 }
+_PRODUCT = "expected a product of a sum of trees' and a sum of vectors' kernels"
 _APPROACHES = ("S", "R")
 _VECTOR = re.compile(r"v([0-9]+):")
 _DEFAULTS = {
@@ -162,6 +163,8 @@ def parameters_of(kernel: ItemKernel, support: CandidateLists, *, pairs: bool) -
         sides = [_weighted(_as_sum(factor)) for factor in terms[0].factors]
         sides.sort(key=lambda side: side[0][1].kernel.compares == "features")
         trees, vectors = sides
+        if [side[0][1].kernel.compares for side in sides] != ["trees", "features"]:
+            raise ConfigError(_PRODUCT)
         parameters["C"], factor = "*", terms[0].weight
     else:
         leaves = _weighted(kernel.expression)
@@ -208,7 +211,7 @@ def _alike(side: list[tuple[float, Leaf]], known: Mapping[str, str]) -> Leaf:
     weight, first = side[0]
     for other, leaf in side:
         if leaf.kernel.compares != first.kernel.compares:
-            raise ConfigError("expected a product of a sum of trees' and a sum of vectors' kernels")
+            raise ConfigError(_PRODUCT)
         if other != weight or str(replace(leaf, of=())) != str(replace(first, of=())):
             raise ConfigError(f"expected one kernel, with one weight, for all {first.kernel.compares}")
     if first.kernel.name not in known.values():

@@ -78,7 +78,8 @@ def read_model(path: str) -> SvmtkModel:
         if name in ("b", "support", "documents")
     }
     parameters = {name: value for name, value in values.items() if len(name) == 1 and name != "b"}
-    pairs = "R" in (parameters.get("W"), parameters.get("V"))
+    used = {"T": "W", "V": "V"}.get(parameters["C"], "WV")  # of trees, of vectors
+    pairs = any(parameters[letter] == "R" for letter in used)
     body = itertools.chain([b"\n" * n_header], (line + b"\n" for line in lines))
     if numbers["support"] == 1:
         raise FormatError(source, n_header, "no support vector", "one at least")

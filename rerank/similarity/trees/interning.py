@@ -20,7 +20,7 @@ from rerank.errors import DataError
 from rerank.native.data import _strings
 from rerank.native.similarity import _interning, _tree_parts
 
-NODES_OF_A_PART = 1 << 16  # counted once per tree
+NODES_OF_A_PART = 1 << 17  # counted once per tree
 LARGE_TABLE = 1 << 23  # pairs of nodes
 _MOST_NODES = 1 << 30  # numbers of nodes are 32 bits
 _BYTES_OF_A_NODE = 80  # of the tables below while trees are interned

@@ -112,5 +112,7 @@ class Sweeps:
                 apart(row)
                 row += 1
             else:
-                memory.require(8 * need, f"a table of {need:,} pairs of nodes of two trees")
+                memory.require(
+                    8 * need, f"a table of {need:,} pairs of nodes of two trees", "smaller trees need less"
+                )
                 room.fit(n_nodes, need, self.sums)

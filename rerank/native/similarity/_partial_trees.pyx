@@ -19,19 +19,14 @@ from rerank.native.similarity._tree_edges cimport FREE, Edges, clear_edges, find
 from rerank.native.similarity._tree_parts cimport (
     Block,
     Groups,
-    Lists,
-    Nodes,
+    Kernel,
     NodeTable,
     Output,
-    Part,
     Room,
     Tree,
-    block_of,
     fill_first_row,
     group,
     needed,
-    total_of,
-    tree_of,
     ungroup,
 )
 from rerank.native.similarity._tree_programs cimport (
@@ -126,8 +121,28 @@ cdef inline void sweep(
         top = sweep_range(p, e, nodes, x, y, w, y.ranges[k], y.ranges[k + 1], top, out, sums)
 
 
-cdef class Programs:
-    """The settings of the kernel, and what rows need beside ``Room``; not for two threads at a time."""
+cdef inline Edges edges_of(Room room) noexcept nogil:
+    cdef Edges e
+    e.keys = &room.longs[1, 0]
+    e.bounds = &room.ints[2, 0]
+    e.slot_of = &room.ints[3, 0]
+    e.member = &room.ints[4, 0]
+    e.child = &room.ints[5, 0]
+    e.rank = &room.ints[6, 0]
+    e.number = &room.ints[7, 0]
+    e.width = &room.ints[8, 0]
+    e.widest = &room.ints[14, 0]
+    e.slots = &room.slots[0]
+    e.mask = <u64>room.slots.shape[0] - 1
+    e.n = 0
+    return e
+
+
+cdef class PartialTrees(Kernel):
+    """The kernel with its settings, and what rows need beside ``Room``; not for two threads at a time.
+
+    IN most, the members of the longest subsequence that counts, 0 = any number.
+    """
 
     cdef int[:, ::1] entries
     cdef double[::1] chains
@@ -139,6 +154,7 @@ cdef class Programs:
 
     def __init__(self, double decay, double mu, int most):
         cdef Py_ssize_t n_links = MEMBERS * LINKS
+        self.words = True
         self.entries = np.empty((6, ENTRIES + 1), dtype=np.int32)
         self.chains = np.empty(ENTRIES)
         self.links = np.empty(n_links, dtype=np.int32)
@@ -159,89 +175,18 @@ cdef class Programs:
         self.weights.most = most
         self.weights.power = &self.powers[0]
 
-
-cdef inline Edges edges_of(Room room) noexcept nogil:
-    cdef Edges e
-    e.keys = &room.longs[1, 0]
-    e.bounds = &room.ints[2, 0]
-    e.slot_of = &room.ints[3, 0]
-    e.member = &room.ints[4, 0]
-    e.child = &room.ints[5, 0]
-    e.rank = &room.ints[6, 0]
-    e.number = &room.ints[7, 0]
-    e.width = &room.ints[8, 0]
-    e.widest = &room.ints[14, 0]
-    e.slots = &room.slots[0]
-    e.mask = <u64>room.slots.shape[0] - 1
-    e.n = 0
-    return e
-
-
-cdef inline long long prepare(
-    const Tree* x, const NodeTable* nodes, const Block* y, Programs kernel, Room room
-) noexcept nogil:
-    """Compute r for one tree; return the room of the table that it needs, which may be more than there is."""
-    cdef Groups* groups = &room.groups
-    cdef Edges edges = edges_of(room)
-    cdef long long need
-    groups.of_key = &room.of_symbol[0]
-    group(x, x.n, nodes.symbol, groups)
-    need = needed(y, y.n_words, y.symbol, groups, room.output.room)
-    if need <= room.output.room:
-        list_edges(nodes, groups, &edges)
-        sweep(&kernel.program, &edges, nodes, groups, y, &kernel.weights, &room.output, &room.sums[0])
-        clear_edges(&edges)
-    ungroup(x, x.n, nodes.symbol, groups)
-    return need
-
-
-def rows(
-    Nodes nodes,
-    Lists lists,
-    const long long[::1] which,
-    Py_ssize_t start,
-    Part part,
-    Programs kernel,
-    Room room,
-    double[:, ::1] out,
-    Py_ssize_t column,
-):
-    """Compute the rows of the trees which[start:] and the columns of a part, as in _subset_trees.pyx."""
-    cdef Py_ssize_t row = start
-    cdef Py_ssize_t j
-    cdef Py_ssize_t n = (part.lists.starts.shape[0] - 1) // 2
-    cdef long long need = 0
-    cdef Tree x
-    cdef Tree y
-    with nogil:
-        while row < which.shape[0]:
-            x = tree_of(lists, which[row])
-            need = prepare(&x, &nodes.table, &part.block, kernel, room)
-            if need > room.output.room:
-                break
-            for j in range(n):
-                y = tree_of(part.lists, j)
-                out[row, column + j] = total_of(&y, 0, y.n, room.output.r)
-            row += 1
-    return row, need
-
-
-def diagonal(Nodes nodes, Lists lists, Py_ssize_t start, Programs kernel, Room room, double[::1] out):
-    """OUT out[start:], K(x, x) of the trees of lists; else as ``rows``."""
-    cdef Py_ssize_t row = start
-    cdef long long need = 0
-    cdef Tree x
-    cdef Tree y
-    cdef Block block
-    with nogil:
-        while row < out.shape[0]:
-            x = tree_of(lists, row)
-            block = block_of(&nodes.table, &x, room)
-            need = prepare(&x, &nodes.table, &block, kernel, room)
-            if need > room.output.room:
-                break
-            y = x
-            y.nodes = &room.ints[9, 0]
-            out[row] = total_of(&y, 0, y.n, room.output.r)
-            row += 1
-    return row, need
+    cdef long long prepare(
+        self, const Tree* x, const NodeTable* nodes, const Block* y, Room room
+    ) noexcept nogil:
+        cdef Groups* groups = &room.groups
+        cdef Edges edges = edges_of(room)
+        cdef long long need
+        groups.of_key = &room.of_symbol[0]
+        group(x, x.n, nodes.symbol, groups)
+        need = needed(y, y.n_words, y.symbol, groups, room.output.room)
+        if need <= room.output.room:
+            list_edges(nodes, groups, &edges)
+            sweep(&self.program, &edges, nodes, groups, y, &self.weights, &room.output, &room.sums[0])
+            clear_edges(&edges)
+        ungroup(x, x.n, nodes.symbol, groups)
+        return need

@@ -7,19 +7,14 @@ compared: Moschitti, Making tree kernels practical for natural language learning
 from rerank.native.similarity._tree_parts cimport (
     Block,
     Groups,
-    Lists,
-    Nodes,
+    Kernel,
     NodeTable,
     Output,
-    Part,
     Room,
     Tree,
-    block_of,
     fill_first_row,
     group,
     needed,
-    total_of,
-    tree_of,
     ungroup,
 )
 
@@ -125,82 +120,31 @@ cdef inline void sweep_words(
         of_symbol[nodes.symbol[x.nodes[i]]] = -1
 
 
-cdef inline long long prepare(
-    const Tree* x, const NodeTable* nodes, const Block* y, double decay, bint words, Room room
-) noexcept nogil:
-    """Compute r for one tree; return the room of the table that it needs, which may be more than there is."""
-    cdef Groups* groups = &room.groups
-    cdef Children children
-    cdef long long need
-    groups.of_key = &room.of_production[0]
-    children.first = &room.ints[2, 0]
-    children.production = &room.ints[3, 0]
-    children.rank = &room.ints[4, 0]
-    group(x, x.n_inner, nodes.production, groups)
-    need = needed(y, y.n_low, y.production, groups, room.output.room)
-    if need <= room.output.room:
-        pack(nodes, groups, &children)
-        sweep(groups, &children, y, decay, &room.output)
-    ungroup(x, x.n_inner, nodes.production, groups)
-    if words:
-        sweep_words(x, nodes, y, &room.of_symbol[0], decay, room.output.r)
-    return need
+cdef class SubsetTrees(Kernel):
+    """The kernel with its settings; ``words``: equal words count decay."""
 
+    cdef double decay
 
-def rows(
-    Nodes nodes,
-    Lists lists,
-    const long long[::1] which,
-    Py_ssize_t start,
-    Part part,
-    double decay,
-    bint words,
-    Room room,
-    double[:, ::1] out,
-    Py_ssize_t column,
-):
-    """Compute the rows of the trees which[start:] and the columns of a part.
+    def __init__(self, double decay, bint words):
+        self.decay = decay
+        self.words = words
 
-    IN words, whether equal words count; SCRATCH room; OUT out[:, column:column + trees of the part]. Return
-    the number of the first row that was not computed, and the room of the table that it needs.
-    """
-    cdef Py_ssize_t row = start
-    cdef Py_ssize_t j
-    cdef Py_ssize_t n = (part.lists.starts.shape[0] - 1) // 2
-    cdef long long need = 0
-    cdef Tree x
-    cdef Tree y
-    with nogil:
-        while row < which.shape[0]:
-            x = tree_of(lists, which[row])
-            need = prepare(&x, &nodes.table, &part.block, decay, words, room)
-            if need > room.output.room:
-                break
-            for j in range(n):
-                y = tree_of(part.lists, j)
-                out[row, column + j] = total_of(&y, 0, y.n if words else y.n_inner, room.output.r)
-            row += 1
-    return row, need
-
-
-def diagonal(
-    Nodes nodes, Lists lists, Py_ssize_t start, double decay, bint words, Room room, double[::1] out
-):
-    """OUT out[start:], K(x, x) of the trees of lists; else as ``rows``."""
-    cdef Py_ssize_t row = start
-    cdef long long need = 0
-    cdef Tree x
-    cdef Tree y
-    cdef Block block
-    with nogil:
-        while row < out.shape[0]:
-            x = tree_of(lists, row)
-            block = block_of(&nodes.table, &x, room)
-            need = prepare(&x, &nodes.table, &block, decay, words, room)
-            if need > room.output.room:
-                break
-            y = x
-            y.nodes = &room.ints[9, 0]
-            out[row] = total_of(&y, 0, y.n if words else y.n_inner, room.output.r)
-            row += 1
-    return row, need
+    cdef long long prepare(
+        self, const Tree* x, const NodeTable* nodes, const Block* y, Room room
+    ) noexcept nogil:
+        cdef Groups* groups = &room.groups
+        cdef Children children
+        cdef long long need
+        groups.of_key = &room.of_production[0]
+        children.first = &room.ints[2, 0]
+        children.production = &room.ints[3, 0]
+        children.rank = &room.ints[4, 0]
+        group(x, x.n_inner, nodes.production, groups)
+        need = needed(y, y.n_low, y.production, groups, room.output.room)
+        if need <= room.output.room:
+            pack(nodes, groups, &children)
+            sweep(groups, &children, y, self.decay, &room.output)
+        ungroup(x, x.n_inner, nodes.production, groups)
+        if self.words:
+            sweep_words(x, nodes, y, &room.of_symbol[0], self.decay, room.output.r)
+        return need

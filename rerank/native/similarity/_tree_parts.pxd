@@ -95,7 +95,11 @@ cdef class Room:
     cdef Output output
 
 
-cdef Block block_of(const NodeTable* nodes, const Tree* x, Room room) noexcept nogil
+cdef class Kernel:
+    cdef bint words  # whether words have an r
+    cdef long long prepare(
+        self, const Tree* x, const NodeTable* nodes, const Block* y, Room room
+    ) noexcept nogil
 
 
 cdef inline Tree tree_of(Lists lists, Py_ssize_t t) noexcept nogil:

@@ -128,7 +128,7 @@ cdef inline bint above_words(const NodeTable* nodes, int v) noexcept nogil:
     return True
 
 
-cdef Block block_of(const NodeTable* nodes, const Tree* x, Room room) noexcept nogil:
+cdef inline Block block_of(const NodeTable* nodes, const Tree* x, Room room) noexcept nogil:
     """One tree as a block; room.ints[9, i] is the number there of its node i."""
     cdef Block out = Block(NULL, NULL, NULL, NULL, NULL, 0, 0, 0)
     cdef int* symbol = &room.ints[10, 0]
@@ -188,3 +188,65 @@ def gather(Nodes nodes, const int[::1] order, int[::1] place, long long[::1] fir
                 children[at] = place[nodes.keys[i]]
                 at += 1
         first[order.shape[0]] = at
+
+
+cdef class Kernel:
+    """A tree kernel, which computes r."""
+
+    cdef long long prepare(
+        self, const Tree* x, const NodeTable* nodes, const Block* y, Room room
+    ) noexcept nogil:
+        """Compute r for one tree if there is room; return the room of the table that it needs."""
+        return 0
+
+    def rows(
+        self,
+        Nodes nodes,
+        Lists lists,
+        const long long[::1] which,
+        Py_ssize_t start,
+        Part part,
+        Room room,
+        double[:, ::1] out,
+        Py_ssize_t column,
+    ):
+        """Compute the rows of the trees which[start:] and the columns of a part.
+
+        SCRATCH room; OUT out[:, column:column + trees of the part]. Return the number of the first row that
+        was not computed, and the room of the table that it needs.
+        """
+        cdef Py_ssize_t row = start
+        cdef Py_ssize_t j
+        cdef Py_ssize_t n = (part.lists.starts.shape[0] - 1) // 2
+        cdef long long need = 0
+        cdef Tree x
+        cdef Tree y
+        with nogil:
+            while row < which.shape[0]:
+                x = tree_of(lists, which[row])
+                need = self.prepare(&x, &nodes.table, &part.block, room)
+                if need > room.output.room:
+                    break
+                for j in range(n):
+                    y = tree_of(part.lists, j)
+                    out[row, column + j] = total_of(&y, 0, y.n if self.words else y.n_inner, room.output.r)
+                row += 1
+        return row, need
+
+    def diagonal(self, Nodes nodes, Lists lists, Py_ssize_t start, Room room, double[::1] out):
+        """OUT out[start:], K(x, x) of the trees of lists; else as ``rows``."""
+        cdef Py_ssize_t row = start
+        cdef long long need = 0
+        cdef Tree x
+        cdef Block block
+        with nogil:
+            while row < out.shape[0]:
+                x = tree_of(lists, row)
+                block = block_of(&nodes.table, &x, room)
+                need = self.prepare(&x, &nodes.table, &block, room)
+                if need > room.output.room:
+                    break
+                x.nodes = &room.ints[9, 0]
+                out[row] = total_of(&x, 0, x.n if self.words else x.n_inner, room.output.r)
+                row += 1
+        return row, need

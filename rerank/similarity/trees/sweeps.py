@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -29,12 +28,10 @@ class Sweeps:
             self.weights = np.ones(len(self.nodes)) if decay is None else self.nodes.subtree_weights(decay)
         elif name == "ptk":
             most = max_children or 0
-            self.native = _partial_trees
-            self.settings: tuple[Any, ...] = (_partial_trees.Programs(decay, mu, most),)
+            self.kernel: _tree_parts.Kernel = _partial_trees.PartialTrees(decay, mu, most)
             self.sums = max(1, most) * self.nodes.most_children
         else:
-            self.native = _subset_trees
-            self.settings = decay, self.words
+            self.kernel = _subset_trees.SubsetTrees(decay, self.words)
 
     def rows(self, which: Index, b: TreeSet, out: Floats) -> None:
         """Compute K of the trees ``which`` and all trees of ``b``."""
@@ -56,7 +53,7 @@ class Sweeps:
         with self.nodes.room() as room:
             both = self.nodes.native, self.a.lists
             self._all(
-                lambda row: self.native.diagonal(*both, row, *self.settings, room, out),
+                lambda row: self.kernel.diagonal(*both, row, room, out),
                 self.a.n,
                 self.nodes.largest,
                 room,
@@ -83,7 +80,7 @@ class Sweeps:
                 self._part(which[one], b, begin, end, b.part(begin, end), room, out[one])
 
         self._all(
-            lambda row: self.native.rows(*given, row, part, *self.settings, room, out, first),
+            lambda row: self.kernel.rows(*given, row, part, room, out, first),
             len(which),
             part.n,
             room,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import mmap
 import os
@@ -109,12 +110,19 @@ def array_in_file(path: str, shape: tuple[int, ...]) -> Iterator[Floats]:
         start = file.tell()
         n_bytes = start + 8 * math.prod(shape)
         file.flush()
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, n_bytes)
-        else:
-            file.truncate(n_bytes)
+        _reserve(file.fileno(), n_bytes)
         pages = mmap.mmap(file.fileno(), n_bytes)
         out = np.frombuffer(pages, dtype="<f8", offset=start).reshape(shape)
         yield out
         out.flags.writeable = False
         pages.flush()
+
+
+def _reserve(descriptor: int, n_bytes: int) -> None:
+    """Give a file its size, and space on the disk if the system can: a mapped file without it is fatal."""
+    try:
+        os.posix_fallocate(descriptor, 0, n_bytes)
+    except (AttributeError, OSError) as error:
+        if isinstance(error, OSError) and error.errno not in (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
+            raise
+        os.ftruncate(descriptor, n_bytes)

@@ -133,6 +133,8 @@ class MinimumRecord(Record):
     prior, penalty, C, nonzero
         Weight of the penalty (``prior`` of log-linear models) or of the loss (``C`` of SVMs), and how many
         weights are not zero.
+    support
+        How many support items there are, of models that have no weights.
     train, dev, metric
         The metric on the training and on the dev lists, and its name.
     """
@@ -145,6 +147,7 @@ class MinimumRecord(Record):
     penalty: float | None = None
     C: float | None = None
     nonzero: int | None = None
+    support: int | None = None
     train: Number[float | None] = None
     dev: Number[float | None] = None
     metric: str | None = None

@@ -40,7 +40,7 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
             lines += [text, *_curve_lines(model, metric)]
         case RestartsRecord():
             lines += restart_lines(rounds, metric, weighted=_is_weighted(model.training))
-        case MinimumRecord() if rounds.nonzero is not None:
+        case MinimumRecord() if rounds.nonzero is not None or rounds.support is not None:
             lines += [_minimum_line(rounds, metric), *_curve_lines(model, metric)]
         case FitRecord() | MinimumRecord():
             if rounds.train is not None:
@@ -174,7 +174,10 @@ def _minimum_line(found: MinimumRecord, metric: str | None) -> str:
     strengths = {"prior": found.prior, "penalty": found.penalty, "C": found.C}
     strength = ", ".join(f"{name} {value:g}" for name, value in strengths.items() if value is not None)
     text = f"{strength}, {count(found.iterations, 'iteration')}, mean loss {found.loss:.4f}"
-    text += f", {count(found.nonzero or 0, 'weight is', 'weights are')} not 0"
+    if found.support is not None:
+        text += f", {count(found.support, 'support item')}"
+    else:
+        text += f", {count(found.nonzero or 0, 'weight is', 'weights are')} not 0"
     for name, value in (("train", found.train), ("dev", found.dev)):
         if value is not None:
             text += f"; {name} {metric} {value:.4f}"

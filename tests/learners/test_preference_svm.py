@@ -226,7 +226,8 @@ def test_equal_items_are_one_and_their_pairs_are_left_out():
     lists = CandidateLists.from_arrays(X, y, group=[2, 2, 2])
     model = PreferenceSVM(C=0.25).fit(lists)
     notes = model.training.notes
-    assert (notes["support_items"], notes["support_pairs"], notes["pairs_of_equal_items"]) == (2, 2, 1)
+    assert model.training.rounds.support == 2
+    assert (notes["support_pairs"], notes["pairs_of_equal_items"]) == (2, 1)
     assert model.score(lists).tolist() == [0.5, 0.0, 0.5, 0.0, 1.0, 1.0]
     with pytest.raises(FitError, match="the items of every pair are equal, nothing tells them apart"):
         PreferenceSVM().fit(lists.subset([2]))
@@ -410,7 +411,7 @@ def test_scores_that_say_nothing_or_everything_have_probabilities_with_a_note():
 
 
 def test_probabilities_need_as_many_lists_as_folds():
-    with pytest.raises(FitError, match="some lists: probability=true: 5 folds of 3"):
+    with pytest.raises(FitError, match="some lists: probability=true: 5 folds of 3 lists: too few"):
         PreferenceSVM(probability=True).fit(some_lists(0))
 
 

@@ -217,5 +217,5 @@ def test_probabilities_that_are_not_there_are_refused_in_one_line(files, name, m
 
 def test_show_prints_the_kernel_and_how_exact_the_minimum_is(files):
     lines = CliRunner().invoke(app, ["show", files["sure"]]).stdout
-    for part in ("ptk(question) + ptk(passage)", "support_items", "gap", "softmax of", "[support item 1]"):
+    for part in ("ptk(question) + ptk(passage)", "support_pairs", "gap", "softmax of", "[support item 1]"):
         assert part in lines

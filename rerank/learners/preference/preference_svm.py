@@ -14,6 +14,7 @@ from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
+from rerank.learners.pair_settings import PairChoice, balance_setting, pairs_setting, tolerance_setting
 from rerank.learners.paths import path, require_dev, watched
 from rerank.learners.preference.fits import Fits, Fitted
 from rerank.learners.preference.items import ItemPairs, equal_items
@@ -78,18 +79,9 @@ class PreferenceSVM(Learner):
         "weight of the loss of a pair; auto = 1 / (mean norm of pairs)^2, dev = the best of 11 from 0.01 to "
         "1000 times that on the development lists",
     )
-    pairs: Literal["all", "neighbours"] = setting(
-        "all", "every two items with different labels, or only those whose labels are next to one another"
-    )
-    list_balance: bool = setting(
-        True, "every list counts as much as another; without it, every pair as much as another"
-    )
-    tolerance: float = setting(
-        1e-4,
-        "most distance from the minimum, relative to it and to the difference from weights of 0",
-        gt=0,
-        le=0.1,
-    )
+    pairs: PairChoice = pairs_setting()
+    list_balance: bool = balance_setting()
+    tolerance: float = tolerance_setting()
     iterations: int = setting(20_000, "most working sets of items for one minimum", ge=1)
     cache: int = setting(
         1000, "megabytes for rows of the kernel, which are computed again if they do not fit", ge=1
@@ -194,12 +186,11 @@ class PreferenceSVM(Learner):
             iterations=fits.iterations,
             loss=solution.loss / found.strength / float(fits.pairs.weight.sum()),
             C=found.strength,
-            nonzero=len(model.coefficients),
+            support=len(model.coefficients),
             train=None if judge is None else value_of(judge, fits.scores(found, fits.lists)),
             dev=None if dev is None else value_of(dev[1], fits.scores(found, dev[0])),
         )
         model.training.notes = {
-            "support_items": len(model.coefficients),
             "support_pairs": solution.n_pairs,
             "pairs_of_equal_items": fits.pairs.n_equal,
             "objective": solution.objective,

@@ -38,9 +38,10 @@ def learnt_scale(fits: Fits, pairs: Pairs, list_weights: Floats, strength: float
     FitError
         If there are fewer lists than folds.
     """
-    copies = copy_groups(fits.lists)
+    every = copy_groups(fits.lists)
+    copies = [every[i] for i in pairs.lists.tolist()]
     try:
-        parts = folds(pairs.n_lists, k, key=[copies[i] for i in pairs.lists.tolist()])
+        parts = folds(pairs.n_lists, k, key=copies if len(set(copies)) < len(copies) else None)
     except DataError as error:
         raise FitError(f"{fits.lists.source}: probability=true: {error}") from None
     limits, numbers = fits.limits(strength), fits.pairs.numbers[pairs.items]

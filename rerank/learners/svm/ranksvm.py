@@ -15,6 +15,7 @@ from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.data.types import Floats
 from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
+from rerank.learners.pair_settings import PairChoice, balance_setting, pairs_setting, tolerance_setting
 from rerank.learners.paths import Strength, check_strength, path, require_dev, watched
 from rerank.learners.rounds import Rounds
 from rerank.learners.svm.loss import PairLoss
@@ -67,18 +68,9 @@ class RankSVM(Learner):
     loss: Literal["l1", "l2"] = setting(
         "l2", "what a pair lacks to the margin 1 (l1, the hinge loss) or its square (l2)"
     )
-    pairs: Literal["all", "neighbours"] = setting(
-        "all", "every two items with different labels, or only those whose labels are next to one another"
-    )
-    list_balance: bool = setting(
-        True, "every list counts as much as another; without it, every pair as much as another"
-    )
-    tolerance: float = setting(
-        1e-4,
-        "most distance from the minimum, relative to it and to the difference from weights of 0",
-        gt=0,
-        le=0.1,
-    )
+    pairs: PairChoice = pairs_setting()
+    list_balance: bool = balance_setting()
+    tolerance: float = tolerance_setting()
     iterations: int = setting(200, "most steps of Newton's method for one minimum", ge=1)
 
     @field_validator("C")

@@ -86,8 +86,8 @@ def heaviest_fragments(
     min_nodes
         Only fragments of so many nodes or more, labels without children and words included.
     most_work
-        Where the search gives up, in rows of occurrences looked at. What it has found by then are the best
-        fragments among those that it visited; ``HeavyFragments.missed`` bounds the others.
+        Where the search for a proof gives up, in rows of occurrences looked at. A greedy search then goes on
+        for half as long; ``HeavyFragments.missed`` bounds what neither has visited.
 
     Raises
     ------

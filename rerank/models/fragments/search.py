@@ -24,6 +24,7 @@ from rerank.models.fragments.support import NOISE, Part, require_finite, runs
 
 MOST_LEVELS = 64  # of a fragment: a deeper one is not looked for
 MOST_ROWS = 1 << 22  # of fragments that wait, and of one that grows
+_BEAM = 200  # fragments of one size that grow after the search for a proof has given up
 _COST = 500  # rows that a step costs besides its own
 
 
@@ -113,7 +114,8 @@ class Search:
     Attributes
     ----------
     most_work : int
-        Rows of occurrences that are looked at before the search gives up.
+        Rows of occurrences that are looked at before the search for a proof gives up; a greedy search goes on
+        for half as many.
     missed : float
         No fragment that was not looked at is heavier; 0 if there is none.
     """
@@ -138,25 +140,39 @@ class Search:
             If a weight exceeds the largest number.
         """
         self._weigh(None, self._beginning())
-        work = 0
-        while self._waiting:
+        work = self.most_work
+        while self._waiting and -self._waiting[0][0] > self._least():
+            if work < 0:
+                self.missed = max(self.missed, -self._waiting[0][0])
+                self._dive(self.most_work // 2)
+                break
             bound, _, fragment = heapq.heappop(self._waiting)
-            if -bound <= self._least():
-                break
             self._n_rows -= len(fragment.places)
-            reach = self._reach(fragment) if fragment.depth < MOST_LEVELS else []
-            rows = sum(int(one.lengths.sum()) for one in reach)
-            if not reach or rows > MOST_ROWS:
-                self.missed = max(self.missed, -bound)
-                continue
-            work += rows + len(reach) * (_COST + len(fragment.places))
-            if work > self.most_work:
-                self.missed = max(self.missed, -bound)
-                break
-            self._weigh(fragment, self.growth(fragment, reach))
+            work -= self._grow(bound, fragment)
         if self.missed <= self._least():
             self.missed = 0.0
         return [(weight, step) for _, _, weight, step in sorted(self._best, reverse=True)]
+
+    def _grow(self, bound: float, fragment: Fragment) -> int:
+        """Weigh every way to grow a fragment by one step; return the work."""
+        reach = self._reach(fragment) if fragment.depth < MOST_LEVELS else []
+        rows = sum(int(one.lengths.sum()) for one in reach)
+        if not reach or rows > MOST_ROWS:
+            self.missed = max(self.missed, -bound)
+            return _COST
+        self._weigh(fragment, self.growth(fragment, reach))
+        return rows + len(reach) * (_COST + len(fragment.places))
+
+    def _dive(self, work: int) -> None:
+        """Grow greedily, of the fragments of each size those with the largest bounds, without a proof."""
+        while self._waiting and work > 0:
+            size = min(entry[2].step.n_nodes for entry in self._waiting)
+            level = sorted(entry for entry in self._waiting if entry[2].step.n_nodes == size)[:_BEAM]
+            self._waiting = [entry for entry in self._waiting if entry[2].step.n_nodes > size]
+            self._n_rows = sum(len(entry[2].places) for entry in self._waiting)
+            for bound, _, fragment in level:
+                if -bound > self._least():
+                    work -= self._grow(bound, fragment)
 
     def _beginning(self) -> Growth:
         """Every fragment of one step."""

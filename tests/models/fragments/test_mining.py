@@ -9,7 +9,7 @@ from reference.fragments import bare, plain, weights_of
 
 from rerank.data.columns.forests import Forest
 from rerank.errors import ConfigError, DataError
-from rerank.models.fragments import heaviest_fragments
+from rerank.models.fragments import heaviest_fragments, search
 from rerank.similarity.trees import TreeFunction, TreeSet
 
 SETTINGS = [
@@ -105,6 +105,20 @@ def test_a_search_that_gives_up_bounds_what_it_missed(most_work):
     assert proved == pytest.approx(sizes[: some.n_proved])
     again = heaviest_fragments(forest, coefficients, TreeFunction(**settings), 40, most_work=most_work)
     assert again == some
+
+
+def test_a_search_that_gives_up_goes_on_greedily(monkeypatch):
+    monkeypatch.setattr(search, "_BEAM", 5)
+    settings = {"name": "ptk", "normalise": False}
+    tree = trees.parse("(S (A a) (B b) (C c) (D d) (E e) (F f))")
+    weights, _ = weights_of([tree], [1.0], {"name": "ptk"}, False)
+    forest = Forest.from_strings([trees.brackets(tree)])
+    some = heaviest_fragments(forest, np.ones(1), TreeFunction(**settings), 5, min_nodes=9, most_work=200_000)
+    assert (some.n_proved, len(some.found)) == (0, 5)
+    assert len({one.text for one in some.found}) == 5
+    for one in some.found:
+        assert len(re.findall("[A-Sa-f]", one.text)) >= 9
+        assert one.weight == pytest.approx(weights[bare(one.text)], rel=1e-11)
 
 
 def test_words_have_no_brackets_and_labels_have():

@@ -14,7 +14,8 @@ from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
 from rerank.settings import setting
 from rerank.similarity.items.base import ITEM_KERNELS, PlainKernel, PreparedPart
-from rerank.similarity.trees import TreeFunction, TreeSet
+from rerank.similarity.trees.functions import LEAST, TreeFunction
+from rerank.similarity.trees.interning import TreeSet
 
 
 class PreparedTrees(PreparedPart):
@@ -103,7 +104,7 @@ class OnTrees(PlainKernel):
 
 
 class _WithDecay(OnTrees):
-    decay: float = setting(0.4, "lambda: weight of each node with children in a fragment", gt=0, le=1)
+    decay: float = setting(0.4, "lambda: weight of each node with children in a fragment", ge=LEAST, le=1)
 
 
 @ITEM_KERNELS.register("st")
@@ -143,10 +144,10 @@ class PartialTrees(_WithDecay):
     decay: float = setting(
         0.4,
         "lambda: weight of each child left out between those of a fragment; squared, of each of its leaves",
-        gt=0,
+        ge=LEAST,
         le=1,
     )
-    mu: float = setting(0.4, "weight of each node of a fragment", gt=0, le=1)
+    mu: float = setting(0.4, "weight of each node of a fragment", ge=LEAST, le=1)
     max_children: int | None = setting(None, "most children of a node of a fragment; none = any number", ge=1)
 
 

@@ -106,7 +106,7 @@ def test_a_text_parses_back(expression):
         ),
         ("ptk(decay=1,decay=1)", "character 13: found decay twice"),
         ("st + ptk(mu=2)", "character 6: ptk: mu: found '2', expected 1 or less"),
-        ("ptk(decay=0)", "decay: found '0', expected more than 0"),
+        ("ptk(decay=0)", "decay: found '0', expected 1e-09 or more"),
         ("ptk(decay=nan)", "expected a finite number"),
         ("ptk(decay=1_0)", "decay: found '1_0', expected a number"),
         ("ptk(max_children=0)", "max_children: found '0', expected 1 or more"),

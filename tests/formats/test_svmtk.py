@@ -74,6 +74,12 @@ def test_one_tree_is_the_parse_and_one_vector_has_plain_indices(tmp_path: Path) 
     assert lists.labels.tolist() == [2.5, -0.5]
 
 
+def test_line_ends_of_windows(tmp_path: Path) -> None:
+    lists = read(tmp_path, "+1 qid:1 trees:q |BT| (S a) |ET| 1:2 |EV|\r", "\r", "-1 qid:1 |BT| (S b) |ET|\r")
+    assert trees_of(lists) == {"q": ["(S a)", "(S b)"]}
+    assert (lists.features.to_dense().tolist(), lists.item_ids) == ([[2], [0]], None)
+
+
 def test_lines_without_trees_or_vectors(tmp_path: Path) -> None:
     lists = read(tmp_path, "1 qid:1 |BT| (S a) |ET|", "1 qid:1 1:2 |BV| 1:3 |EV|", "-1 qid:2 |EV|")
     assert trees_of(lists) == {"tree": ["(S a)", "", ""]}
@@ -199,6 +205,17 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
 def test_a_bad_pair_is_named(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         read(tmp_path, line, format="svmtk-pairs")
+
+
+def test_names_of_trees_on_the_first_line(tmp_path: Path) -> None:
+    for names, message in (("a,a", "set:1: found 'a', expected names"), ("1", "set:1: found '1'")):
+        with pytest.raises(FormatError, match=message):
+            read(tmp_path, f"+1 trees:{names} |BT| (S a) |BT| |ET|")
+    for names in ("a", "a,b,c"):
+        with pytest.raises(
+            FormatError, match=r"set: found 2 trees, expected [13], as named on its first line"
+        ):
+            read(tmp_path, f"+1 trees:{names} |BT| (S a) |BT| |ET|")
 
 
 def test_a_file_without_an_example(tmp_path: Path) -> None:

@@ -237,13 +237,13 @@ def named_trees(
     Raises
     ------
     FormatError
-        If there are more trees than ``names``, if any are given.
+        If there are not as many trees as ``names``, if any are given.
     """
     if not forests:
         return None, {}
-    if names and len(names) < len(forests):
+    if names and len(names) != len(forests):
         raise FormatError(
-            source, None, count(len(forests), "tree"), f"at most {len(names)}, as named on its first line"
+            source, None, count(len(forests), "tree"), f"{len(names)}, as named on its first line"
         )
-    found = dict(zip(names or default_names(len(forests)), forests, strict=False))
+    found = dict(zip(names or default_names(len(forests)), forests, strict=True))
     return found.pop(TREE, None), found

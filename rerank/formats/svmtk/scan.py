@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank.data.types import AnyArray, Bytes, Index, Mask
+from rerank.data.types import Bytes, Index, Mask
 from rerank.errors import FormatError
-from rerank.formats.common import quoted
 
 MARKERS = ("|BT|", "|ET|", "|BV|", "|EV|")
 BT, ET, BV, EV = range(4)
@@ -179,10 +178,11 @@ class Block:
     def _read_leaves(self) -> None:
         """Make words of leaves in brackets, and missing trees of EMPTY."""
         text, trees = self.text, self.trees
-        inside = _covered(len(text), trees.start, trees.stop)
         stops = _STOPS[text]
-        words = np.cumsum(~stops[1:] & stops[:-1])  # begun up to each byte
-        brackets = np.flatnonzero(((text == _OPEN) | (text == _CLOSE)) & inside)
+        words = np.cumsum(~stops[1:] & stops[:-1], dtype=np.int32)  # begun up to each byte
+        brackets = np.flatnonzero((text == _OPEN) | (text == _CLOSE))
+        tree = np.searchsorted(trees.start, brackets, side="right") - 1
+        brackets = brackets[(tree >= 0) & (brackets < np.append(trees.stop, 0)[tree])]
         kinds, words = text[brackets], words[brackets - 1]
         leaf = (kinds[:-1] == _OPEN) & (kinds[1:] == _CLOSE) & (np.diff(words) == 1)
         text[brackets[:-1][leaf]] = _BLANK
@@ -217,25 +217,15 @@ class Block:
         return self._compact(start, [begin + 1, self.vectors.stop[chosen], self.stops + 1])
 
     def _compact(self, start: list[Index], stop: list[Index]) -> bytes:
-        """Return the text at spans that do not overlap."""
-        covered = _covered(len(self.text), np.concatenate(start), np.concatenate(stop))
-        return self.text[covered].tobytes()
+        """Return the text at spans that do not overlap, in its order."""
+        starts, stops = np.concatenate(start), np.concatenate(stop)
+        order = np.lexsort((stops, starts))  # an empty span goes before one that starts in the same place
+        text = self.text.tobytes()
+        spans = zip(starts[order].tolist(), stops[order].tolist(), strict=True)
+        return b"".join([text[i:j] for i, j in spans])
 
 
 def _numbers(line: Index) -> Index:
     """Return which one of its line each part is, from 0; ``line`` does not fall."""
     starts = np.flatnonzero(np.diff(line, prepend=-1))
     return np.arange(len(line)) - np.repeat(starts, np.diff(starts, append=len(line)))
-
-
-def _covered(n: int, start: Index, stop: Index) -> AnyArray:
-    """Return which of n bytes are in one of some spans that do not overlap, bool (n)."""
-    steps = np.zeros(n + 1, dtype=np.int8)
-    np.add.at(steps, start, 1)
-    np.add.at(steps, stop, -1)
-    return np.cumsum(steps[:n], dtype=np.int8).view(np.bool_)
-
-
-def shown_prefix(prefix: bytes) -> str:
-    """Return what is before the first tree for a message."""
-    return quoted(prefix.strip())

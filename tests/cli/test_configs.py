@@ -85,7 +85,7 @@ def test_a_configuration_trains(path, rerank, tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=[path.stem for path in EXPERIMENTS])
 def test_an_experiment_is_read(path, monkeypatch):
     for name in re.findall(r"\$\{(\w+)\}", path.read_text()):
-        monkeypatch.setenv(name, "/data")
+        monkeypatch.setenv(name, "1" if name == "SEED" else "/data")
     config = read_experiment(str(path))
     assert config.name == path.stem
     for row in config.learners:

@@ -1,0 +1,48 @@
+# Question answering with tree kernels, from the public data to tables; the manual's page on trees explains them.
+#
+#     make -f scripts/qa.mk DATA=folder [OUT=runs/qa] [JOBS=2] [SEED=1] [MOST=50]
+#
+# DATA has trecqa/{train,dev,test}.jsonl.gz (tokens with Penn tags) and trec-qa-lab/candidates.jsonl.gz (plain text,
+# tagged with the extra rerank[qa]). SEED draws the folds of the lab's questions, of which MOST passages are kept.
+
+DATA ?= $(RERANK_DATA)
+OUT ?= runs/qa
+JOBS ?= 2
+SEED ?= 1
+MOST ?= 50
+BIN ?= .venv/bin
+STORES := $(OUT)/data
+LAB := $(OUT)/lab$(MOST)-seed$(SEED)
+
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+.PHONY: all trecqa lab
+
+all: trecqa lab
+
+trecqa: $(STORES)/trecqa-train.store $(STORES)/trecqa-dev.store $(STORES)/trecqa-test.store
+	QA=$(STORES) $(BIN)/rerank run configs/qa-trecqa.yaml --out $(OUT)/trecqa --jobs $(JOBS)
+	$(BIN)/rerank report $(OUT)/trecqa --html $(OUT)/trecqa.html
+
+lab: $(STORES)/lab$(MOST).store
+	SEED=$(SEED) MOST=$(MOST) QA=$(STORES) $(BIN)/rerank run configs/qa-lab.yaml --out $(LAB) --jobs $(JOBS)
+	$(BIN)/rerank report $(LAB) --html $(LAB).html
+
+$(STORES):
+	mkdir -p $@
+
+# Questions without both right and wrong passages say nothing about a ranking: they are left out of the test part.
+$(STORES)/trecqa-test.jsonl: MIXED := --mixed
+$(STORES)/trecqa-%.jsonl: $(DATA)/trecqa/%.jsonl.gz scripts/qa/trecqa.py | $(STORES)
+	$(BIN)/python scripts/qa/trecqa.py $(MIXED) $< $@
+
+# Linked trees and overlap features, then trees without links (their names end in _plain). Stems as in the lab.
+$(STORES)/trecqa-%.store: $(STORES)/trecqa-%.jsonl
+	$(BIN)/rerank features qa $< --tagged _ --stemmer porter --trees both --overlap --out $(basename $<).linked.jsonl
+	$(BIN)/rerank features qa $(basename $<).linked.jsonl --tagged _ --stemmer porter --trees both --no-rel --suffix _plain --out $@
+
+# The engine's first passages of each question; 15 in the lecture's lab.
+$(STORES)/lab$(MOST).store: $(DATA)/trec-qa-lab/candidates.jsonl.gz | $(STORES)
+	$(BIN)/rerank features qa $< --first-best input --most $(MOST) --tagger hanta --trees both --overlap \
+	    --out $(STORES)/lab$(MOST).linked.jsonl
+	$(BIN)/rerank features qa $(STORES)/lab$(MOST).linked.jsonl --tagger hanta --trees both --no-rel --suffix _plain --out $@

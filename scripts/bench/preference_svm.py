@@ -4,11 +4,11 @@
     python scripts/bench/preference_svm.py [--svm-learn PROGRAM] [--quick]
 
 First, ``tree-kernels/pair.train.gz`` of $RERANK_DATA: partial trees of questions and of answers (lambda .4,
-mu .4, at most 5 children) plus a polynomial of degree 3 of the features, each normalised. Second, the first
-questions of ``trecqa/train.jsonl.gz`` whose pairs are few enough for SVM-light-TK, as chunk trees with
-relational links. With --svm-learn, SVM-light-TK 1.5 (the version for reranking, built by the user: its
-licence does not allow copies) learns from the same pairs without a threshold; its objective is that of the
-loss and the norm that it prints. Third, all training questions of TREC QA, and the scores of the test
+mu .4, at most 5 children) plus a polynomial of degree 3 of the features, each normalised. Second, the
+questions of ``trecqa/train.jsonl.gz`` with the fewest pairs, as many as SVM-light-TK can learn from, as chunk
+trees with relational links. With --svm-learn, SVM-light-TK 1.5 (the version for reranking, built by the
+user: its licence does not allow copies) learns from the same pairs without a threshold; its objective is that
+of the loss and the norm that it prints. Third, all training questions of TREC QA, and the scores of the test
 questions, by rerank alone. CPU seconds are those of the whole process of SVM-light-TK, and of ``fit``, on one
 thread. --quick leaves out the third part.
 """
@@ -23,6 +23,7 @@ import resource
 import subprocess
 import tempfile
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -49,15 +50,14 @@ def main() -> None:
     parser = arguments(__doc__, quick="only what SVM-light-TK can learn from")
     parser.add_argument("--svm-learn", metavar="PROGRAM", help="svm_learn of SVM-light-TK 1.5")
     given = parser.parse_args()
+    warnings.simplefilter("ignore")  # the format of SVM-light-TK has no texts
     folder = Path(os.environ.get("RERANK_DATA", "."))
     if not (folder / "trecqa").is_dir():
         print(f"no {folder / 'trecqa'}: set RERANK_DATA")
         return
     beside_peer(load(str(folder / "tree-kernels" / "pair.train.gz"), format="svmtk-pairs"), given.svm_learn)
     train, test = (questions(folder / "trecqa" / f"{part}.jsonl.gz") for part in ("train", "test"))
-    few = np.cumsum(make_pairs(train, PairRelation("all")).counts) <= PAIRS
-    chosen = make_pairs(train, PairRelation("all")).lists[few]
-    beside_peer(train.subset(chosen), given.svm_learn)
+    beside_peer(few_pairs(train), given.svm_learn)
     if not given.quick:
         whole(train, test)
 
@@ -83,6 +83,13 @@ def questions(path: Path) -> CandidateLists:
         source=path.name,
     )
     return qa_features(lists, QASettings(tagged="_", overlap=True, match="form", leaves="form")).lists
+
+
+def few_pairs(lists: CandidateLists) -> CandidateLists:
+    """The lists with the fewest pairs, as many as SVM-light-TK can learn from."""
+    pairs = make_pairs(lists, PairRelation("all"))
+    order = np.argsort(pairs.counts, kind="stable")
+    return lists.subset(np.sort(pairs.lists[order[np.cumsum(pairs.counts[order]) <= PAIRS]]))
 
 
 def tagged(text: dict[str, Any]) -> str:

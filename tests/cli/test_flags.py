@@ -98,6 +98,7 @@ VALUES = {
     "--format": "svmlight",
     "--ini": "a.ini",
     "--cache": "new",
+    "--tree-names": "question,passage",
 }
 READING_VALUES = {
     "refs": "refs",
@@ -128,6 +129,7 @@ ALSO = {
     "--unlabelled": "--learner list-iw",
     "--replicas": "a.scores b.scores",
     "--ini": "--as moses-ini",
+    "--tree-names": "--format svmtk",
     "--nearest": "--out o",
     "--repair": "--out o",
     "--cache-nearest": "--cache filled",

@@ -26,12 +26,24 @@ def test_values(params):
     kernel = rerank.TreeKernel(**params)
     K = kernel.fit_transform(TREES)
     (every,) = TreeSet.of(kernel.trees_)
-    assert np.array_equal(K, TreeFunction(**{"name": "ptk", **params}).matrix(every, every))
-    assert np.array_equal(kernel.transform(TREES), K)
-    assert np.array_equal(kernel.transform(tuple(TREES[1:3])), K[1:3])
+    values = kernel.transform(TREES)
+    assert np.array_equal(values, TreeFunction(**{"name": "ptk", **params}).matrix(every, every))
+    assert np.array_equal(K, K.T)
+    assert np.allclose(values, K, rtol=1e-14, atol=0)
+    assert np.array_equal(kernel.transform(tuple(TREES[1:3])), values[1:3])
     assert np.array_equal(
-        kernel.set_params(jobs=2).fit(Forest.from_strings(kernel.trees_.to_strings())).transform(TREES), K
+        kernel.set_params(jobs=2).fit(Forest.from_strings(kernel.trees_.to_strings())).transform(TREES),
+        values,
     )
+
+
+def test_symmetric_to_the_last_bit():
+    """K(x, y) and K(y, x) are sums in different orders, here of several children each."""
+    words = "abcdefg"
+    trees = [f"(S {' '.join(words[k:])} (X {' '.join(words[: k + 2])}) {words[k]})" for k in range(5)]
+    for name in ("sst-leaves", "ptk"):
+        K = rerank.TreeKernel(name, decay=0.77).fit_transform(trees)
+        assert np.array_equal(K, K.T)
 
 
 def test_parameters():

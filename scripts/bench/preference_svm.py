@@ -149,9 +149,9 @@ def by_peer(lists: CandidateLists, program: str, strength: float) -> tuple[float
 def whole(train: CandidateLists, test: CandidateLists) -> None:
     """Print seconds of all questions."""
     model, seconds = fitted(train)
-    notes, pairs = model.training.notes, model.training.data.pairs
+    pairs = model.training.data.pairs
     size = f"{train.n_lists} questions, {train.n_items:,} items, {pairs:,} pairs"
-    print(f"{train.source}: {size}: {seconds:.1f} CPU s, {notes['support_items']:,} support items")
+    print(f"{train.source}: {size}: {seconds:.1f} CPU s, {len(model.coefficients):,} support items")
     started = time.process_time()
     model.score(test)
     print(f"{test.source}: {test.n_items:,} items scored in {time.process_time() - started:.1f} CPU s")

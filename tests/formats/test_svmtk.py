@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -205,6 +206,16 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
 def test_a_bad_pair_is_named(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         read(tmp_path, line, format="svmtk-pairs")
+
+
+def test_many_bad_trees_on_a_line_take_no_memory(tmp_path: Path) -> None:
+    line = "1 " + "|BT| (S (NP a (S c) " * 200 + "|ET| |EV|"
+    tracemalloc.start()
+    with pytest.raises(FormatError, match="in tree 1, expected a \\) for every"):
+        read(tmp_path, line)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50e6  # a reader takes 2 MB
 
 
 def test_names_of_trees_on_the_first_line(tmp_path: Path) -> None:

@@ -128,10 +128,11 @@ class Lines:
                 forest.read(block.text, spans)
             except BracketError as error:
                 at = int(chosen[np.flatnonzero(rows[chosen] == error.tree)[0]])
-                faults.append((int(trees.line[at]), int(trees.number[at]), error))
+                # Not the error itself: its traceback would keep what each reader has allocated.
+                faults.append((int(trees.line[at]), int(trees.number[at]), error.found, error.expected))
         if faults:
-            line, number, fault = min(faults, key=lambda one: one[:2])
-            raise block.fault(line, f"{fault.found} in tree {number + 1}", fault.expected) from None
+            line, number, found, expected = min(faults)
+            raise block.fault(line, f"{found} in tree {number + 1}", expected)
 
     def _add_vectors(self, block: Block, sides: Index, numbers: Index) -> None:
         """Add the lines of each vector of a candidate."""

@@ -63,7 +63,7 @@ def kernel_text(model: SvmtkModel, support: CandidateLists) -> str:
     Raises
     ------
     ConfigError
-        If a parameter has a value that is not implemented; it names the parameter.
+        If a parameter has a value that is not supported; the message names the parameter.
     """
     given = model.parameters
     for letter in ("t", "U", "C", *("FN" if given["C"] != "V" else ""), *("SN" if given["C"] != "T" else "")):

@@ -265,7 +265,7 @@ def _different(forests: list[Forest]) -> tuple[Forest, Index]:
 
 
 def _kernel_of(content: Bytes) -> ItemKernel:
-    """The kernel whose text is in a model file; DataError if it is none, or does not name its trees."""
+    """The kernel whose text is in a model file; DataError if it is not a kernel, or lacks names of trees."""
     if len(content) > _LONGEST:
         raise DataError(f"a kernel of {len(content):,} characters")
     try:

@@ -98,7 +98,7 @@ def tagged(text: dict[str, Any]) -> str:
 
 
 def kernel_of(lists: CandidateLists) -> str:
-    """The kernel that SVM-light-TK is told to use."""
+    """The expression of the kernel that the options of SVM-light-TK choose."""
     trees = [f"ptk({name}, max_children=5)" for name in lists.tree_names()]
     return " + ".join([*trees, VECTORS])
 

@@ -3,7 +3,7 @@
 These are the phrases of the lab of Moschitti's lecture, whose trees they reproduce. Neighbours whose tags are
 of one kind are one phrase: nouns with their determiners, adjectives, pronouns and numbers (NP), verbs with
 modals (VP), adverbs (ADVP). Each preposition, and each "to", is a phrase of its own (PP). What remains
-(punctuation, conjunctions, particles) stands beside the phrases.
+(punctuation, conjunctions, particles) belongs to no phrase.
 """
 
 from __future__ import annotations

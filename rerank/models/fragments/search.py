@@ -117,7 +117,7 @@ class Search:
         Rows of occurrences that are looked at before the search for a proof gives up; a greedy search goes on
         for half as many.
     missed : float
-        No fragment that was not looked at is heavier; 0 if there is none.
+        The largest weight that a fragment not examined can have; 0 if all were examined.
     """
 
     space: Space

@@ -93,7 +93,7 @@ def ascend(
 
     IN better, worse (n), places in the working set; most (n); gram (m, m); enough, of the largest violation
     met in a sweep; sweeps, at most. INOUT alpha (n); f (m), the scores; change (m), of beta.
-    Return the number of steps, and the first pair with a negative curvature, -1 if there is none.
+    Return the number of steps, and the first pair with a negative curvature, -1 if no pair has one.
     """
     cdef Py_ssize_t sweep
     cdef Py_ssize_t p

@@ -13,6 +13,7 @@ import numpy as np
 from rerank.data.columns.schema import TREE
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
+from rerank.data.roles import is_of_number, note_resembling, spells_number
 from rerank.data.types import Floats, Index
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import in_list_order, note, quoted
@@ -34,7 +35,6 @@ from rerank.formats.jsonl.keys import (
     strings_of,
 )
 from rerank.formats.jsonl.trees import TREES, Trees
-from rerank.formats.names import is_of_number, note_resembling, spells_number
 from rerank.native.formats._json import fill_rows
 from rerank.text import count
 

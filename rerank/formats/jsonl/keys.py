@@ -7,10 +7,10 @@ from array import array
 from collections.abc import Mapping
 from typing import Any
 
+from rerank.data.roles import ITEM_NAMES
 from rerank.errors import FormatError
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import quoted
-from rerank.formats.names import ITEM_NAMES
 
 # The first key that a file has is taken; the others are ignored.
 CANDIDATES = ("candidates", "outputs", "choices", "responses", "completions", "hypotheses", "nbest")

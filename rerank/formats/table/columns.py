@@ -7,18 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.data.roles import CLASSES, ITEM_NAMES, LISTS, note_resembling, resembled, spells_number
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, FormatError
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import first_repeated, not_a_number, note, quoted
-from rerank.formats.names import ITEM_NAMES, note_resembling, resembled, spells_number
 from rerank.formats.table.source import Rows
 from rerank.native.data._number import parse
 from rerank.native.formats._table import parse_cells
 from rerank.registry import did_you_mean
 
 # Names by which a column is found if the options name none; the first that the header has.
-LISTS = ("qid", "list", "list_id", "query", "query_id", "target")
 KNOWN = {
     "list_column": LISTS,
     "label_column": ITEM_NAMES["label"],
@@ -26,8 +25,7 @@ KNOWN = {
     "text_column": ITEM_NAMES["text"],
 }
 
-# Names of the columns of classes, and of lists of examples: a target is a class there.
-CLASSES = ("label", "labels", "class", "classes", "target")
+# The same for lists of examples: a target is a class there.
 KNOWN_OF_CLASSES = KNOWN | {
     "list_column": tuple(name for name in LISTS if name not in CLASSES),
     "label_column": CLASSES,

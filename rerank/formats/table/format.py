@@ -8,11 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.data.lists import CandidateLists
+from rerank.data.roles import CLASSES
 from rerank.errors import DataError
 from rerank.files import atomic_write, plain_suffix
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, in_input_order, refuse_equal_ids
-from rerank.formats.table.columns import CLASSES, KNOWN
+from rerank.formats.table.columns import KNOWN
 from rerank.formats.table.read import read_table
 
 _RESERVED = [name for names in KNOWN.values() for name in names]

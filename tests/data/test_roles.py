@@ -2,20 +2,20 @@
 
 import pytest
 
+from rerank.data import roles
 from rerank.errors import DataNote
-from rerank.formats import names
 
 
 def test_of_very_many_names_only_cases_of_known_ones_are_reported(monkeypatch):
     calls = []
-    real = names.resembled
-    monkeypatch.setattr(names, "resembled", lambda *a: calls.append(a) or real(*a))
+    real = roles.resembled
+    monkeypatch.setattr(roles, "resembled", lambda *a: calls.append(a) or real(*a))
     some = [f"{i}word" for i in range(5000)]
     with pytest.warns(DataNote, match=r"'lable' \(label\?\), 'Label' \(label\?\), 'F1' \(a metric\?\)$"):
-        names.note_resembling("data.tsv", ["lable", *some, "txet", "Label", "F1", "feature12"], ())
+        roles.note_resembling("data.tsv", ["lable", *some, "txet", "Label", "F1", "feature12"], ())
     assert len(calls) == 1001  # comparing spellings is slow
 
 
 def test_numbered_names_resemble_nothing(recwarn):
-    names.note_resembling("data.tsv", [f"feature{i}" for i in range(9)], ())
+    roles.note_resembling("data.tsv", [f"feature{i}" for i in range(9)], ())
     assert not recwarn

@@ -1,12 +1,16 @@
-"""Names of columns and keys: those with a meaning, and those that resemble one or suggest a leak."""
+"""Names of columns and keys: those with a meaning, and those that resemble one or suggest a leak.
+
+Readers of tables and of JSON Lines, and ``CandidateLists.from_frame``, share them.
+"""
 
 from __future__ import annotations
 
 import difflib
 import re
+import warnings
 from collections.abc import Iterable
 
-from rerank.formats.common import note, quoted
+from rerank.errors import DataNote
 
 # What describes a candidate, by role; of several names for one role a file's first one here is taken.
 ITEM_NAMES: dict[str, tuple[str, ...]] = {
@@ -14,6 +18,10 @@ ITEM_NAMES: dict[str, tuple[str, ...]] = {
     "id": ("id", "item_id", "docid", "doc_id", "docno"),
     "text": ("text", "generated_text", "completion", "response"),
 }
+# Names of the column of lists, and of the column of classes; a target is a class where there are classes.
+LISTS = ("qid", "list", "list_id", "query", "query_id", "target")
+CLASSES = ("label", "labels", "class", "classes", "target")
+
 _KNOWN = [name for names in ITEM_NAMES.values() for name in names]
 _SUGGESTS = {
     **dict.fromkeys(
@@ -64,7 +72,8 @@ def note_resembling(source: str, names: Iterable[str], lists: Iterable[str]) -> 
         if near is None and (plain in known or (i < _EXAMINED and not plain[-1:].isdigit())):  # feature12
             near = resembled(name, known)
         if near is not None and near != name:
-            found.append(f"{quoted(name)} ({near}?)")
+            found.append(f"{name!r} ({near}?)")
     if found:
         more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
-        note(f"{source}: names without a meaning here resemble known ones: {', '.join(found[:_MOST])}{more}")
+        text = f"names without a meaning here resemble known ones: {', '.join(found[:_MOST])}{more}"
+        warnings.warn(f"{source}: {text}", DataNote, stacklevel=3)

@@ -9,8 +9,8 @@ A family of metrics is one class in one file of this package, found without bein
     @register("words@1", "length")
     class Words(SelectingMetric): ...
 
-Its declaration (summary, examples, needed columns, parameters) is what ``rerank list metrics`` prints and
-what the contract suite, tests/contracts/test_metrics.py, runs over.
+Its declaration (summary, meaning, source, examples, needed columns, parameters) is what ``rerank list
+metrics`` prints and what the contract suite, tests/contracts/test_metrics.py, runs over.
 """
 
 from __future__ import annotations
@@ -69,6 +69,14 @@ class Metric(Measure):
     ----------
     summary : str
         One line for ``rerank list metrics``.
+    meaning : str
+        The formula in words and the unit, one to three sentences.
+    source : str
+        The paper or program that defines it.
+    elsewhere : str
+        What other tools call it, and whether their values are equal; may be empty.
+    better : {1, -1}
+        1 if a larger value is better, -1 if a smaller one is. That of a prefix is its inner metric's.
     examples : tuple of str
         Canonical names of this family; the contract suite tests each.
     needs : tuple of str
@@ -82,6 +90,10 @@ class Metric(Measure):
     """
 
     summary: ClassVar[str]
+    meaning: ClassVar[str]
+    source: ClassVar[str]
+    elsewhere: ClassVar[str] = ""
+    better: ClassVar[int] = 1
     examples: ClassVar[tuple[str, ...]]
     needs: ClassVar[tuple[str, ...]] = ("labels",)
     uses_ties: ClassVar[bool] = False
@@ -216,6 +228,18 @@ def parse(text: str) -> Metric:
     name = _known(match["name"]) or match["name"]
     cutoff = None if match["cutoff"] is None else int(match["cutoff"])
     return _make(text, name, _parameters(match["parameters"] or "", text), cutoff, None)
+
+
+def family_of(text: str) -> type[Metric]:
+    """Return the family called ``text``, in any case, or that of the metric called so.
+
+    Raises
+    ------
+    ConfigError
+        If there is none; the error names the nearest one.
+    """
+    name = _known(text) or _known(f"{text}.")
+    return FAMILIES.get(name) if name else type(parse(text))
 
 
 def parse_all(texts: Iterable[str]) -> dict[str, Metric]:

@@ -180,6 +180,12 @@ class Bleu(_BleuMetric):
     """Corpus BLEU."""
 
     summary = "corpus BLEU of the chosen texts, 0 to 100, equal to sacrebleu's"
+    meaning = (
+        "The geometric mean of the precisions of n-grams of 1 to 4 words over all chosen texts, times a "
+        "penalty for texts shorter than the references. 0 to 100."
+    )
+    source = "Papineni et al. 2002; sacrebleu"
+    elsewhere = "BLEU of sacrebleu: equal with the same tokenizer"
     examples = ("BLEU", "BLEU(lc=1)", "BLEU(smooth=floor, value=0.01)")
     smooth: Smoothing = setting("exp", "what replaces zero matches")
     value: float | None = setting(None, "of floor (0.1 by default) and add-k (1)", gt=0, allow_inf_nan=False)
@@ -249,6 +255,12 @@ class SentenceBleu(_BleuMetric):
     """Mean of BLEU+1."""
 
     summary = "mean over lists of the chosen text's BLEU+1, 0 to 100"
+    meaning = (
+        "BLEU of each chosen text alone, with one match added to each order of n-grams, averaged over "
+        "lists. 0 to 100."
+    )
+    source = "Lin & Och 2004"
+    elsewhere = "not sentence_bleu of sacrebleu, which smooths otherwise"
     examples = ("sBLEU", "sBLEU(smooth=higher)")
     smooth: PlusOne = setting("each", "orders that get one match more: each, or those of n > 1")
 

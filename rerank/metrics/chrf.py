@@ -38,6 +38,12 @@ class Chrf(SelectingMetric, TextStatistics):
     """
 
     summary = "character n-gram F-score, 0 to 100, equal to sacrebleu's"
+    meaning = (
+        "The F-score of precision and recall of character n-grams, recall weighing beta times as much, over"
+        " all chosen texts. 0 to 100."
+    )
+    source = "Popović 2015; sacrebleu"
+    elsewhere = "chrF2 of sacrebleu: equal"
     examples: ClassVar[tuple[str, ...]] = ("chrF", "chrF(nc=3, beta=1, lc=1)")
     needs = ("texts", "references")
     # Longer orders hardly ever match, and cost time.
@@ -79,6 +85,9 @@ class ChrfWithWords(Chrf):
     """chrF with words up to bigrams."""
 
     summary = "chrF of characters and of words up to bigrams, 0 to 100"
+    meaning = "The F-score of chrF in which words and pairs of words count as n-grams too. 0 to 100."
+    source = "Popović 2017; sacrebleu"
+    elsewhere = "chrF2++ of sacrebleu: equal"
     examples = ("chrF++",)
     nw: int = setting(2, "largest order of words", ge=0, le=4)
 

@@ -60,6 +60,7 @@ class ClassMetric(Metric):
 
     needs = ("labels", "classes")
     of_classes = True
+    better = -1
 
     @abstractmethod
     def losses(self, sets: ClassSets, found: PredictedSets) -> Floats:
@@ -87,12 +88,12 @@ class ClassMetric(Metric):
 class ClassJudge(ReportJudge):
     """Judges predicted sets of classes by a mean loss; there is no random prediction to compare with."""
 
-    better = -1
     stage: ClassSets
 
     def __init__(self, metric: ClassMetric, sets: ClassSets) -> None:
         super().__init__(metric.name, signed(metric.name, "mean:examples", *metric.formula(sets)), sets)
         self.metric = metric
+        self.better = metric.better
         self.judged = np.ones(len(sets.has), dtype=bool)
 
     def of(self, placed: PredictedSets) -> Floats:
@@ -116,7 +117,10 @@ def _reject() -> float:
 class ZeroOne(ClassMetric):
     """The share of examples whose predicted classes are not exactly the true ones."""
 
-    summary = "share of examples whose classes are not all right; lower is better"
+    summary = "share of examples whose classes are not all right"
+    meaning = "1 for an example whose predicted classes are not exactly its own, else 0. 0 to 1."
+    source = "rerank"
+    elsewhere = "1 - accuracy_score of scikit-learn: equal"
     examples = ("zero-one", "zero-one(reject=0.25)")
     reject: float = _reject()
 
@@ -133,7 +137,13 @@ class ZeroOne(ClassMetric):
 class Hamming(ClassMetric):
     """The number of classes that are predicted or true, but not both."""
 
-    summary = "mean number of classes that are predicted or true but not both; lower is better"
+    summary = "mean number of classes that are predicted or true but not both"
+    meaning = (
+        "The number of classes that are predicted or true, but not both; with per=class it is divided by "
+        "the number of classes."
+    )
+    source = "Schapire & Singer 2000"
+    elsewhere = "hamming_loss of scikit-learn: equal with per=class"
     examples = ("Hamming", "Hamming(per=class)")
     per: Literal["example", "class"] = setting(
         "example", "the number for an example, or that divided by the number of classes"
@@ -152,7 +162,12 @@ class Hamming(ClassMetric):
 class ErrorSet(ClassMetric):
     """The number of pairs of a true class that is not predicted and a predicted one that is not true."""
 
-    summary = "mean number of pairs of a missed class and a wrong one; lower is better"
+    summary = "mean number of pairs of a missed class and a wrong one"
+    meaning = (
+        "The number of true classes that are not predicted, times the number of predicted classes that are "
+        "not true."
+    )
+    source = "Schapire & Singer 2000"
     examples = ("error-set",)
 
     def losses(self, sets: ClassSets, found: PredictedSets) -> Floats:
@@ -165,7 +180,10 @@ class ErrorSet(ClassMetric):
 class Difference(ClassMetric):
     """The absolute difference of the predicted class and the true one, both numbers."""
 
-    summary = "mean |predicted - true| of classes that are numbers; lower is better"
+    summary = "mean |predicted - true| of classes that are numbers"
+    meaning = "The absolute difference of the predicted and the true class, both numbers."
+    source = "rerank"
+    elsewhere = "mean_absolute_error of scikit-learn: equal"
     examples = ("difference", "difference(reject=2)")
     reject: float = _reject()
 

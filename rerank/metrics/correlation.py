@@ -105,6 +105,12 @@ class Spearman(_Correlation):
     """Spearman's rho."""
 
     summary = "mean of Spearman's rank correlation of scores with labels, -1 to 1"
+    meaning = (
+        "The correlation of the ranks of scores with the ranks of labels within each list; tied values "
+        "share their mean rank. -1 to 1."
+    )
+    source = "Spearman 1904"
+    elsewhere = "spearmanr of scipy on each list: equal"
     examples = ("Spearman",)
     kind = "rho"
 
@@ -119,6 +125,12 @@ class Kendall(_Correlation):
     """Kendall's tau-b."""
 
     summary = "mean of Kendall's tau-b of scores with labels, -1 to 1"
+    meaning = (
+        "Within each list, the pairs that scores and labels order alike minus those that they order "
+        "differently, divided by the geometric mean of the pairs untied in scores and in labels. -1 to 1."
+    )
+    source = "Kendall 1945"
+    elsewhere = "kendalltau of scipy (tau-b) on each list: equal"
     examples = ("Kendall",)
     kind = "tau-b"
 

@@ -101,6 +101,7 @@ class EditRate(SelectingMetric, TextStatistics):
     """Edits over reference tokens; the statistics are [edits, reference tokens] of each item."""
 
     needs = ("texts", "references")
+    better = -1
 
     @property
     def width(self) -> int:
@@ -128,14 +129,20 @@ class EditRate(SelectingMetric, TextStatistics):
             "unit:chars" if self.family == "CER" else f"tok:{tok}",
         )
         stage = preparation.of_lists(Selection)
-        return RateJudge(self.name, signature, stage, preparation.shared(self), better=-1)
+        return RateJudge(self.name, signature, stage, preparation.shared(self), better=self.better)
 
 
 @register("CER")
 class CharacterErrorRate(EditRate):
     """Levenshtein's distance over characters."""
 
-    summary = "character edits per 100 characters of the reference; lower is better"
+    summary = "character edits per 100 characters of the reference"
+    meaning = (
+        "100 times the insertions, deletions and substitutions of characters that turn the references into "
+        "the chosen texts, divided by the characters of the references. 0 or more, in percent."
+    )
+    source = "Levenshtein 1966"
+    elsewhere = "cer of jiwer: equal, times 100"
     examples = ("CER", "CER(lc=1)")
     lc: bool = lc_setting()
 
@@ -155,7 +162,13 @@ class _WordRate(EditRate):
 class WordErrorRate(_WordRate):
     """Levenshtein's distance over words."""
 
-    summary = "word edits per 100 words of the reference; lower is better"
+    summary = "word edits per 100 words of the reference"
+    meaning = (
+        "100 times the insertions, deletions and substitutions of words that turn the references into the "
+        "chosen texts, divided by the words of the references. 0 or more, in percent."
+    )
+    source = "Levenshtein 1966; sclite"
+    elsewhere = "wer of jiwer: equal, times 100"
     examples = ("WER", "WER(lc=1)")
 
 
@@ -163,5 +176,10 @@ class WordErrorRate(_WordRate):
 class PositionIndependentErrorRate(_WordRate):
     """Edits of bags of words."""
 
-    summary = "word edits in any order per 100 words of the reference; lower is better"
+    summary = "word edits in any order per 100 words of the reference"
+    meaning = (
+        "100 times the larger of the two numbers of words minus the words in common in any order, summed "
+        "and divided by the words of the references. 0 or more, in percent."
+    )
+    source = "Tillmann et al. 1997"
     examples = ("PER", "PER(lc=1)")

@@ -57,7 +57,6 @@ class Labels:
 class _LabelMetric(SelectingMetric):
     """The mean of a function of the labels at the chosen item."""
 
-    better: ClassVar[int] = 1
     unjudged: ClassVar[str] = "min(0,lowest)"
     digits: ClassVar[int] = 4
     cutoff: int = setting(1, "always 1: one item is chosen", ge=1)
@@ -102,6 +101,11 @@ class Label(_LabelMetric):
     """Mean label."""
 
     summary = "mean label of the chosen items"
+    meaning = (
+        "The label of the chosen item; one without a label counts 0, or the lowest label of its list if "
+        "that is below 0. In the labels' own units."
+    )
+    source = "rerank"
     examples = ("label@1",)
 
     def values(self, labels: Labels, lists: CandidateLists) -> Floats:
@@ -112,7 +116,13 @@ class Label(_LabelMetric):
 class Loss(_LabelMetric):
     """Mean loss to the best label."""
 
-    summary = "mean of the list's best label minus the chosen item's; lower is better"
+    summary = "mean of the list's best label minus the chosen item's"
+    meaning = (
+        "The best label of the list minus the label of the chosen item, which counts as for label@1. In the"
+        " labels' own units."
+    )
+    source = "rerank"
+    elsewhere = "regret in the literature on selection"
     examples = ("loss@1",)
     better = -1
 
@@ -125,6 +135,11 @@ class ZScore(_LabelMetric):
     """Mean z-score of the label."""
 
     summary = "mean z-score of the chosen item's label within its list"
+    meaning = (
+        "The label of the chosen item minus the mean label of its list, divided by the standard deviation "
+        "of the list's labels. 0 if all labels of the list are equal."
+    )
+    source = "rerank"
     examples = ("z@1", "z(deviation=sample)@1")
     unjudged = "lowest"
     digits = 3

@@ -64,6 +64,11 @@ class TopOracle(Metric):
     """The best choice by ``inner`` among the first ``cutoff`` items of each list."""
 
     summary = "value of the best choice among the first k items, of any metric of one chosen item"
+    meaning = (
+        "The value of METRIC if the best of the K items with the largest scores were chosen in each list: "
+        "the most that a later stage can reach. In the units of METRIC."
+    )
+    source = "Duh 2009, 3.2.2"
     examples = ("oracle2.sBLEU", "oracle2.label@1", "oracle3.loss@1", "oracle2.WER")
     needs = ()  # those of the inner metric
     list_by_list = False  # the best choice for a ratio depends on the other lists

@@ -50,6 +50,12 @@ class PairAccuracy(Metric):
     """Pairwise accuracy."""
 
     summary = "share of pairs of different labels in the labels' order, a tie one half"
+    meaning = (
+        "Of each list, the share of pairs of items with different labels whose scores have the order of the"
+        " labels; a pair of equal scores counts one half. 0 to 1, a constant scorer has 0.5."
+    )
+    source = "Joachims 2002"
+    elsewhere = "roc_auc_score of scikit-learn on each list of labels 0 and 1: equal"
     examples = ("PairAcc", "PairAcc(over=pairs)")
     over: Literal["lists", "pairs"] = setting("lists", "mean over lists, or over the pairs of all lists")
 

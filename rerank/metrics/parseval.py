@@ -180,8 +180,6 @@ class _Ratio(_Brackets):
 
 
 class _Mean(_Brackets):
-    better: ClassVar[int] = 1
-
     @abstractmethod
     def values(self, counts: Floats) -> Floats:
         """Return the metric of items (n_items)."""
@@ -197,6 +195,12 @@ class Parseval(_Ratio):
     """F of labelled brackets."""
 
     summary = "F of the chosen parses' labelled brackets, 0 to 100, as in evalb"
+    meaning = (
+        "Twice the matched labelled brackets, divided by the brackets of the chosen and of the gold parses,"
+        " over all sentences. 0 to 100."
+    )
+    source = "Black et al. 1991; evalb"
+    elsewhere = "Bracketing FMeasure of evalb with COLLINS.prm: equal"
     examples = ("PARSEVAL", "PARSEVAL(max=4)")
 
     def ratio(self, counts: Floats) -> tuple[Floats, Floats]:
@@ -208,6 +212,9 @@ class LabelledRecall(_Ratio):
     """Labelled recall."""
 
     summary = "recall of gold's labelled brackets, 0 to 100"
+    meaning = "Matched labelled brackets divided by the brackets of the gold parses. 0 to 100."
+    source = "Black et al. 1991; evalb"
+    elsewhere = "Bracketing Recall of evalb: equal"
     examples = ("PARSEVAL.LR",)
 
     def ratio(self, counts: Floats) -> tuple[Floats, Floats]:
@@ -219,6 +226,9 @@ class LabelledPrecision(_Ratio):
     """Labelled precision."""
 
     summary = "precision of the parses' labelled brackets, 0 to 100"
+    meaning = "Matched labelled brackets divided by the brackets of the chosen parses. 0 to 100."
+    source = "Black et al. 1991; evalb"
+    elsewhere = "Bracketing Precision of evalb: equal"
     examples = ("PARSEVAL.LP",)
 
     def ratio(self, counts: Floats) -> tuple[Floats, Floats]:
@@ -230,6 +240,9 @@ class ExactMatch(_Mean):
     """Sentences without a wrong bracket."""
 
     summary = "percentage of sentences all of whose brackets are right"
+    meaning = "The sentences whose chosen parse has exactly the brackets of the gold parse. 0 to 100."
+    source = "evalb"
+    elsewhere = "Complete match of evalb: equal"
     examples = ("PARSEVAL.EX",)
 
     def values(self, counts: Floats) -> Floats:
@@ -241,7 +254,13 @@ class ExactMatch(_Mean):
 class CrossingBrackets(_Mean):
     """Crossing brackets per sentence."""
 
-    summary = "crossing brackets per sentence; lower is better"
+    summary = "crossing brackets per sentence"
+    meaning = (
+        "The brackets of the chosen parse that share words with a bracket of the gold parse while neither "
+        "contains the other, per sentence. 0 or more."
+    )
+    source = "Black et al. 1991; evalb"
+    elsewhere = "Average crossing of evalb: equal"
     examples = ("PARSEVAL.CB",)
     better = -1
 
@@ -254,6 +273,9 @@ class NoCrossing(_Mean):
     """Sentences without a crossing bracket."""
 
     summary = "percentage of sentences without a crossing bracket"
+    meaning = "The sentences whose chosen parse has no crossing bracket. 0 to 100."
+    source = "evalb"
+    elsewhere = "No crossing of evalb: equal"
     examples = ("PARSEVAL.0CB",)
     most: ClassVar[int] = 0
 
@@ -266,6 +288,9 @@ class TwoCrossing(NoCrossing):
     """Sentences with at most two crossing brackets."""
 
     summary = "percentage of sentences with at most two crossing brackets"
+    meaning = "The sentences whose chosen parse has at most two crossing brackets. 0 to 100."
+    source = "evalb"
+    elsewhere = "2 or less crossing of evalb: equal"
     examples = ("PARSEVAL.2CB",)
     most = 2
 
@@ -275,6 +300,11 @@ class Score(_Mean):
     """Collins and Koo's Score."""
 
     summary = "mean over sentences of F / 100 * gold brackets (Collins & Koo's Score)"
+    meaning = (
+        "The F-score of each sentence, 0 to 1, times the number of its gold brackets, averaged over "
+        "sentences."
+    )
+    source = "Collins & Koo 2005, equation 21"
     examples = ("PARSEVAL.score",)
 
     def values(self, counts: Floats) -> Floats:

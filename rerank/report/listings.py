@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from rerank.data.scaling import AUTO, SCALINGS
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
-from rerank.metrics.base import FAMILIES
+from rerank.metrics.base import FAMILIES, family_of
+from rerank.metrics.selecting import SelectingMetric
 from rerank.report.table import facts
 from rerank.settings import describe
 from rerank.similarity.base import KERNELS
@@ -57,17 +58,37 @@ def metrics() -> list[str]:
     """Return name, summary and aliases of each family of metrics."""
     rows = []
     for name in FAMILIES.names():
-        aliases = ", ".join(FAMILIES.aliases(name))
-        rows.append((name, FAMILIES.get(name).summary + (f" (also {aliases})" if aliases else "")))
+        kind, aliases = FAMILIES.get(name), ", ".join(FAMILIES.aliases(name))
+        lower = "; lower is better" if kind.better < 0 else ""
+        rows.append((name, kind.summary + lower + (f" (also {aliases})" if aliases else "")))
     return facts(rows)
 
 
 def metric_lines(name: str) -> list[str]:
-    """Return a family's summary, what it needs and takes, and its parameters."""
-    kind = FAMILIES.get(name)
-    known = [("metric", _with_aliases(kind.family, FAMILIES.aliases(kind.family))), ("summary", kind.summary)]
-    known += [("needs", ", ".join(kind.needs))] * bool(kind.needs)
-    known += [("ties", "depends on --ties")] * kind.uses_ties + [("examples", "  ".join(kind.examples))]
+    """Return what a family measures, its direction, source and needs, and its parameters.
+
+    ``name`` is that of a family in any case, or of a metric such as "nDCG@10".
+    """
+    kind = family_of(name)
+    better = "lower is better" if kind.better < 0 else "larger is better"
+    ties = "equal scores: the first item in input order is chosen"
+    if kind.uses_ties:
+        ties = "equal scores: as --ties states (trec, expected or input)"
+    elif not issubclass(kind, SelectingMetric):
+        ties = "" if kind.of_classes else "equal scores: as the meaning states, whatever --ties is"
+    prefix = "inner" in kind.model_fields
+    known = [
+        ("metric", _with_aliases(kind.family, FAMILIES.aliases(kind.family))),
+        ("summary", kind.summary),
+        ("meaning", kind.meaning),
+        ("better", "as for METRIC" if prefix else better),
+        ("source", kind.source),
+        ("elsewhere", kind.elsewhere),
+        ("needs", ", ".join(kind.needs)),
+        ("ties", "as for METRIC" if prefix else ties),
+        ("examples", "  ".join(kind.examples)),
+    ]
+    known = [(key, value) for key, value in known if value]
     rows = [("parameter", "type", "default", "meaning")]
     shown = {"cutoff": "K" if "inner" in kind.model_fields else "@k", "inner": "METRIC"}
     for key, type_, default, meaning in describe(kind):

@@ -78,8 +78,7 @@ def test_lower_is_better_and_truth_is_the_oracle(example):
     lists, truth, _ = examples_of(SINGLE)
     expanded, scores = class_lists(lists, {"p": predictions(truth)})
     judge = parse(example).prepare(expanded)
-    assert "lower is better" in type(parse(example)).summary
-    assert judge.better == -1
+    assert judge.better == parse(example).better == -1
     assert judge.oracle() == 0.0
     assert corpus_value(judge, judge.per_list(scores["p"])) == 0.0
     assert math.isnan(judge.random())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -80,14 +81,24 @@ def test_a_family_describes_itself_and_is_listed(name):
     assert kind.family == name
     assert kind.summary
     assert kind.__doc__
+    assert re.fullmatch(r"[0-9A-Z].{40,}\.", kind.meaning), f"{name}: meaning is one to three sentences"
+    assert re.search(r"\b(1[89]|20)\d\d\b|^[A-Za-z_]+$", kind.source), (
+        f"{name}: source is a paper or a program"
+    )
+    assert "lower is better" not in kind.summary, f"{name}: better = -1 says so"
     assert kind.examples, f"{name} has no examples for this suite"
     assert not set(kind.needs) - {"labels", "texts", "references", "trees", "gold", "counts", "classes"}
     for key, field in kind.model_fields.items():
         assert field.description, f"{name}: parameter {key} has no help"
     listed = " ".join(" ".join(listings.metrics()).split())
-    assert f"{name} {kind.summary}" in listed
+    direction = "; lower is better" * (kind.better < 0)
+    assert f"{name} {kind.summary}{direction}" in listed
     lines = listings.metric_lines(name)
-    assert kind.summary in " ".join(line.strip() for line in lines)
+    text = " ".join(line.strip() for line in lines)
+    for stated in (kind.summary, kind.meaning, kind.source, kind.elsewhere):
+        assert stated in text
+    for typed in (name.lower(), name.upper(), name.rstrip("."), *kind.examples[:1]):
+        assert listings.metric_lines(typed) == listings.metric_lines(FAMILIES.get(name).family)
     for example in kind.examples:
         assert type(parse(example)) in (kind, type(parse(example).canonical()))
         assert example in "\n".join(lines)
@@ -135,10 +146,9 @@ def test_the_mode_of_ties_matters_as_declared(example):
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-def test_the_summary_states_if_lower_is_better(example):
+def test_the_direction_is_that_of_the_judge(example):
     metric = parse(example)
-    summary = type(getattr(metric, "inner", metric)).summary
-    assert judged(example, SETS["mixed"]).better == (-1 if "lower is better" in summary else 1)
+    assert judged(example, SETS["mixed"]).better == getattr(metric, "inner", metric).better
 
 
 @pytest.mark.parametrize("set_name", SETS)

@@ -79,6 +79,7 @@ class ReadOptions(Settings):
     label_column: str | None = setting(None, "column of labels")
     id_column: str | None = setting(None, "column of item ids")
     text_column: str | None = setting(None, "column of texts")
+    answer_column: str | None = setting(None, "column of final answers, for votes")
     feature_names: OptionalPath = setting(
         None, "names of the features, one per line or as index<TAB>name", path=True
     )

@@ -63,6 +63,8 @@ class CandidateLists:
         None = "1", "2", ...
     texts : StringColumn (n_items), optional
         The candidates' strings.
+    answers : StringColumn (n_items), optional
+        The final answers of the candidates, for votes: equal strings are one answer, "" = none.
     prompts : StringColumn (n_lists), optional
         What the candidates of a list answer.
     references : tuple of StringColumn (n_lists)
@@ -102,6 +104,7 @@ class CandidateLists:
     rows: Index | None = field(default=None, metadata=per_item("positions"))
     feature_names: Sequence[str] | None = field(default=None, metadata=per_feature("names"))
     texts: StringColumn | None = field(default=None, metadata=per_item("strings"))
+    answers: StringColumn | None = field(default=None, metadata=per_item("strings"))
     prompts: StringColumn | None = field(default=None, metadata=per_list("strings"))
     references: tuple[StringColumn, ...] = field(default=(), metadata=per_list("strings", several=True))
     trees: Forest | None = field(default=None, metadata=per_item("trees"))

@@ -17,6 +17,7 @@ ITEM_NAMES: dict[str, tuple[str, ...]] = {
     "label": ("label", "is_correct", "correct", "passed", "relevance"),
     "id": ("id", "item_id", "docid", "doc_id", "docno"),
     "text": ("text", "generated_text", "completion", "response"),
+    "answer": ("predicted_answer", "answer"),
 }
 # Names of the column of lists, and of the column of classes; a target is a class where there are classes.
 LISTS = ("qid", "list", "list_id", "query", "query_id", "target")

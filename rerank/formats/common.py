@@ -26,7 +26,9 @@ CHANGED = "bytes that change while they are read", "an unchanged file"
 
 # The read options of formats whose columns have names.
 _OF_ANY = {"strict", "missing", "layout", "dtype", "refs", "distinct"}
-NAMED_COLUMN_OPTIONS = frozenset({"list_column", "label_column", "id_column", "text_column"} | _OF_ANY)
+NAMED_COLUMN_OPTIONS = frozenset(
+    {"list_column", "label_column", "id_column", "text_column", "answer_column"} | _OF_ANY
+)
 
 _LONGEST = 40
 _LONGEST_TOKEN = 1 << 16

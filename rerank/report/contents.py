@@ -8,6 +8,7 @@ import numpy as np
 
 from rerank.data.classes import ClassLabels
 from rerank.data.columns.forests import Forest
+from rerank.data.columns.strings import StringColumn
 from rerank.data.labels import label_copies
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
@@ -50,6 +51,8 @@ def describe(lists: CandidateLists) -> Contents:
         facts.append(("trees", f"{_trees(lists.trees)}; {gold}"))
     elif lists.texts is not None:
         facts.append(("texts", _texts(lists)))
+    if lists.answers is not None:
+        facts.append(("answers", _answers(lists.answers, lists)))
     facts += [(f"{name} trees", _trees(trees)) for name, trees in lists.structures.items()]
     if lists.base_scores is not None:
         facts.append(("scores", f"{lists.base_scores.min():.6g} to {lists.base_scores.max():.6g}"))
@@ -117,6 +120,12 @@ def _texts(lists: CandidateLists) -> str:
     words = sum(len(text.split()) for text in lists.texts) / lists.n_items
     text = f"{lists.n_items}, {distinct} distinct within their lists, {words:.1f} words on average"
     return f"{text}; {count(len(lists.references), 'reference')}" if lists.references else text
+
+
+def _answers(answers: StringColumn, lists: CandidateLists) -> str:
+    given = answers.lengths() > 0
+    distinct = int(np.count_nonzero(given & ~answers.repeated(lists.offsets)))
+    return f"{int(given.sum())}, {distinct / lists.n_lists:.1f} different ones in a list on average"
 
 
 def _trees(trees: Forest) -> str:

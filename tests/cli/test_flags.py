@@ -24,7 +24,7 @@ SETS = {
     "flat": ("a.flat", "a b\na\nb\nb c\n"),
     "trec": ("a.run", "1 Q0 d1 1 2.0 r\n1 Q0 d2 2 1.0 r\n"),
     "parses": ("a.parses", f"1 s1\n-1.5\n{TREE}\n"),
-    "table": ("a.csv", "group,grade,name,words,lm\n1,2,x,a b,1\n1,1,y,b,2\n"),
+    "table": ("a.csv", "group,grade,name,words,reply,lm\n1,2,x,a b,a,1\n1,1,y,b,b,2\n"),
 }
 FILES = {
     "refs": "a\nb\n",
@@ -109,6 +109,7 @@ READING_VALUES = {
     "label_column": "grade",
     "id_column": "name",
     "text_column": "words",
+    "answer_column": "reply",
     "feature_names": "names",
     "threads": "1",
     "features": "1",

@@ -504,6 +504,7 @@ def sets(draw: st.DrawFn, names: st.SearchStrategy[str] = TEXTS) -> CandidateLis
         list_ids=maybe(st.lists(TEXTS, min_size=m, max_size=m, unique=True).map(STRINGS)),
         item_ids=maybe(st.lists(TEXTS, min_size=n, max_size=n).map(STRINGS)),
         texts=maybe(st.lists(TEXTS, min_size=n, max_size=n).map(STRINGS)),
+        answers=maybe(st.lists(TEXTS, min_size=n, max_size=n).map(STRINGS)),
         prompts=maybe(st.lists(TEXTS, min_size=m, max_size=m).map(STRINGS)),
         feature_names=feature_names,
         references=tuple(
@@ -531,7 +532,7 @@ def test_what_is_written_reads_back(tmp_path_factory: pytest.TempPathFactory, li
     assert same_bits(again.features.to_dense(), lists.features.to_dense())
     assert same_bits(again.labels, lists.labels)
     assert same_bits(again.base_scores, lists.base_scores)
-    for name in ("list_ids", "item_ids", "texts", "prompts", "references"):
+    for name in ("list_ids", "item_ids", "texts", "answers", "prompts", "references"):
         assert getattr(again, name) == getattr(lists, name), name
     with open(path, encoding="utf-8") as file:
         assert len(file.read().splitlines()) == lists.n_lists
@@ -578,6 +579,21 @@ def test_what_cannot_be_written_is_refused_or_reported(tmp_path: Path) -> None:
     )
     with pytest.warns(DataNote, match="jsonl holds no first_best, rows, counts; left out"):
         JSONLines().write(lists, path)
+
+
+def test_answers_are_strings_or_numbers(tmp_path: Path) -> None:
+    first = [{"text": "a"}, {"text": "b", "predicted_answer": "42", "answer": "of the key that counts less"}]
+    second = [{"text": "c", "predicted_answer": 42}, {"text": "d", "predicted_answer": None}]
+    third = [{"text": "e", "predicted_answer": 0.5}]
+    lines = [{"id": i, "candidates": some} for i, some in enumerate((first, second, third))]
+    with pytest.warns(DataNote, match=r"ignored keys: 'answer' \(1\)"):
+        lists = read(tmp_path, *lines)
+    assert list(lists.answers) == ["", "42", "42", "", "0.5"]
+    assert lists.n_features == 0
+    named = [{"text": "a", "pred": "1"}, {"text": "b"}]
+    assert list(read(tmp_path, {"id": 1, "candidates": named}, answer_column="pred").answers) == ["1", ""]
+    with pytest.raises(FormatError, match=r"jsonl:1: found an array of 1 at candidates\[0\].answer"):
+        read(tmp_path, {"id": 1, "candidates": [{"answer": ["4"]}]})
 
 
 # Against the slow reader

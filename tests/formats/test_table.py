@@ -272,7 +272,8 @@ def sets(draw: st.DrawFn) -> CandidateLists:
     """Any set that a table holds."""
     lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
     n, m = sum(lengths), len(lengths)
-    names = draw(st.lists(TEXTS.filter(lambda s: s not in ("", "list", "id", "text", "label")), unique=True))
+    taken = ("", "list", "id", "text", "label", "answer")
+    names = draw(st.lists(TEXTS.filter(lambda s: s not in taken), unique=True))
     names = [name for name in names if not name.startswith("\ufeff")]
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     values = rng.choice(draw(st.lists(FLOATS, min_size=3, max_size=8)), (n, len(names)))
@@ -294,6 +295,7 @@ def sets(draw: st.DrawFn) -> CandidateLists:
         list_ids=ids,
         item_ids=draw(strings),
         texts=draw(strings),
+        answers=draw(strings),
         feature_names=names,
         rows=rows,
     )
@@ -321,12 +323,13 @@ def test_what_is_written_reads_back(
             label_column=None if lists.labels is None else "label",
             id_column=None if lists.item_ids is None else "id",
             text_column=None if lists.texts is None else "text",
+            answer_column=None if lists.answers is None else "answer",
         )
     assert np.array_equal(again.offsets, lists.offsets)
     assert again.feature_names == lists.feature_names
     assert same_bits(again.features.to_dense(), lists.features.to_dense())
     assert same_bits(again.labels, lists.labels)
-    for name in ("list_ids", "item_ids", "texts"):
+    for name in ("list_ids", "item_ids", "texts", "answers"):
         assert getattr(again, name) == getattr(lists, name), name
     assert (again.rows is None) == (lists.rows is None)
     assert again.rows is None or again.rows.tolist() == lists.rows.tolist()

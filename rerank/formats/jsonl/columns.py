@@ -24,6 +24,7 @@ from rerank.formats.jsonl.keys import (
     PROMPTS,
     MisfitError,
     Roles,
+    answer_of,
     described,
     encoded,
     logprobs_of,
@@ -60,6 +61,7 @@ class Columns:
         self.trees = Trees(self.roles.of)
         self.texts = Strings()
         self.ids = Strings()
+        self.answers = Strings()
         self.labels = array("d")
         self.scores = array("d")
         self.any_label = False
@@ -109,6 +111,8 @@ class Columns:
         scores = numbers_of(*values["score"], nullable=True) if "score" in values else nan
         texts = self._strings("text", "a text", values, self.texts)
         ids = self._strings("id", "an id", values, self.ids)
+        column, key = values.get("answer", ([], "answer"))
+        answers = [answer_of(value, key) for value in column]
         if "logprobs" in values:
             column, key = values["logprobs"]
             found = _logprobs(column, key)
@@ -130,11 +134,18 @@ class Columns:
         self.labels.extend(labels)
         self.scores.extend(scores)
         self.texts.extend(texts)
+        if answers:
+            self._fill_answers()
+            self.answers.extend(answers)
         self.ids.extend(ids)
         for row in rows:
             self.cells.add(*row)
         for key in ignored:
             self.ignore(key, len(items))
+
+    def _fill_answers(self) -> None:
+        """Give no answer to the candidates before that have none."""
+        self.answers.extend([b""] * (self.cells.n_items - len(self.answers)))
 
     def _by_role(self, items: list[dict[str, Any]]) -> tuple[Values, Extra, list[str]]:
         """Return values by role, other numbers by key, and the keys that are ignored."""
@@ -261,6 +272,8 @@ class Columns:
         known = {*self.roles.of, *LISTS, *PROMPTS, "others"}
         others = [key for key in (*self.cells.names, *self.ignored) if key not in known]
         note_resembling(self.source, others, LISTS)
+        if len(self.answers):
+            self._fill_answers()
         trees, structures = self.trees.finish(rows)
         items = in_list_order(
             rows,
@@ -270,6 +283,7 @@ class Columns:
             first_best=-np.arange(len(self.labels), dtype=np.float64),
             item_ids=self.ids.column() if len(self.ids) else None,
             texts=self.texts.column() if len(self.texts) else None,
+            answers=self.answers.column() if len(self.answers) else None,
         )
         return CandidateLists(
             offsets,

@@ -22,6 +22,8 @@ Keys of a candidate, which is an object or just its text:
   candidates have one, or none has.
 - "label" (or "is_correct", "correct", "passed", "relevance"): a number, true = 1, false = 0; null or
   absent = unjudged.
+- "predicted_answer" or "answer": its final answer, a string or a number, for votes; null, "" or absent =
+  none.
 - "features": an object of names and numbers. A null needs missing=nan. A name that other candidates have
   and this one lacks is 0, or NaN with missing=nan; a warning counts them.
 - "score": the first stage's score (``base_scores``). Without "features" it is a feature as well.
@@ -74,8 +76,8 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=
 class JSONLines(Format):
     """Reader and writer of JSON Lines; the schema is at the head of this file.
 
-    ``list_column``, ``label_column``, ``id_column`` and ``text_column`` name other keys. A list per line is
-    written.
+    ``list_column``, ``label_column``, ``id_column``, ``text_column`` and ``answer_column`` name
+    other keys. A list per line is written.
     """
 
     name: ClassVar[str] = "jsonl"
@@ -128,7 +130,7 @@ def _entry(lists: CandidateLists, i: int, names: list[str], trees: Strings) -> d
     """Return list ``i`` as the object of its line."""
     start, stop = lists.offsets[i : i + 2].tolist()
     columns: dict[str, list[Any]] = {}
-    for key, strings in (("id", lists.item_ids), ("text", lists.texts)):
+    for key, strings in (("id", lists.item_ids), ("text", lists.texts), ("answer", lists.answers)):
         if strings is not None:
             columns[key] = [strings[k] for k in range(start, stop)]
     for key, numbers in (("label", lists.labels), ("score", lists.base_scores)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from array import array
 from collections.abc import Mapping
@@ -99,6 +100,15 @@ def name_of(value: Any, where: str) -> str:
     raise MisfitError(where, described(value), "an id (a string or a whole number)")
 
 
+def answer_of(value: Any, where: str) -> bytes:
+    """Return a final answer, a number as JSON has it, null = none; raises MisfitError."""
+    if value is None:
+        return b""
+    if isinstance(value, int | float):
+        return json.dumps(value).encode()
+    return encoded(value, where)
+
+
 def encoded(value: Any, where: str) -> bytes:
     """Return a string as UTF-8; raises MisfitError."""
     if not isinstance(value, str):
@@ -147,7 +157,12 @@ class Roles:
     """
 
     def __init__(self, options: ReadOptions) -> None:
-        given = {"id": options.id_column, "text": options.text_column, "label": options.label_column}
+        given = {
+            "id": options.id_column,
+            "text": options.text_column,
+            "label": options.label_column,
+            "answer": options.answer_column,
+        }
         self.of: dict[str, str] = dict.fromkeys(ORDER, "spare")
         for role, keys in ITEM_KEYS.items():
             self.of.update(dict.fromkeys(keys, f"?{role}" if given.get(role) is None else "spare"))

@@ -23,6 +23,7 @@ KNOWN = {
     "label_column": ITEM_NAMES["label"],
     "id_column": ITEM_NAMES["id"],
     "text_column": ITEM_NAMES["text"],
+    "answer_column": ITEM_NAMES["answer"],
 }
 
 # The same for lists of examples: a target is a class there.
@@ -44,6 +45,7 @@ class Roles:
     label: int | None
     id: int | None
     text: int | None
+    answer: int | None
     features: list[int]
     left: list[str]  # other names of a role, and columns without a name, such as the index that pandas writes
 
@@ -82,8 +84,8 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
     note_resembling(source, (name for name in rest if name not in spare), known["list_column"])
     left = [quoted(name) for name in rest if name in spare] + ["one without a name"] * nameless
     features = [place[name] for name in rest if name not in spare]
-    lists, label, item_id, text = (place.get(chosen.get(option, "")) for option in KNOWN)
-    return Roles(lists, label, item_id, text, features, left)
+    lists, label, item_id, text, answer = (place.get(chosen.get(option, "")) for option in KNOWN)
+    return Roles(lists, label, item_id, text, answer, features, left)
 
 
 class Numbers:

@@ -24,15 +24,15 @@ _ROWS = 1024
 class Table(Format):
     """Reader and writer of CSV and TSV, quoted as Python's csv module does it.
 
-    ``list_column``, ``label_column``, ``id_column`` and ``text_column`` name the columns that are not
-    features. If they are not given, columns are found by well-known names, which is reported: qid, list,
-    list_id, query, query_id or target for the list; label, is_correct, correct, passed or relevance; id,
-    item_id, docid, doc_id or docno; text, generated_text, completion or response. All other columns of
-    numbers are features. Further columns with one of these names, and columns whose first cell is not a
-    number, are left out and named in a warning. Names that resemble these are reported. A column that is
-    meant as numbers (0,5 or 1_000, or mostly numbers) but is not is an error. An empty
-    label is unjudged; an empty feature is an error, or NaN with missing=nan. NaN and infinite numbers are
-    refused.
+    ``list_column``, ``label_column``, ``id_column``, ``text_column`` and ``answer_column`` name the columns
+    that are not features. If they are not given, columns are found by well-known names, which is reported:
+    qid, list, list_id, query, query_id or target for the list; label, is_correct, correct, passed or
+    relevance; id, item_id, docid, doc_id or docno; text, generated_text, completion or response;
+    predicted_answer or answer. All other columns of numbers are features. Further columns with one of these
+    names, and columns whose first cell is not a number, are left out and named in a warning. Names that
+    resemble these are reported. A column that is meant as numbers (0,5 or 1_000, or mostly numbers) but is
+    not is an error. An empty label is unjudged; an empty feature is an error, or NaN with missing=nan. NaN
+    and infinite numbers are refused.
 
     The separator is the comma (.csv), the tab (.tsv), or the one of them that the header contains. If rows
     of a list are not contiguous, they are brought together. A table has no first-best order.
@@ -46,7 +46,7 @@ class Table(Format):
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv")
     honours: ClassVar[frozenset[str]] = NAMED_COLUMN_OPTIONS | {"classes"}
     holds: ClassVar[frozenset[str]] = frozenset(
-        {"features", "labels", "list_ids", "item_ids", "rows", "feature_names", "texts"}
+        {"features", "labels", "list_ids", "item_ids", "rows", "feature_names", "texts", "answers"}
     )
 
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
@@ -67,7 +67,12 @@ class Table(Format):
         classes = lists.classes if _has_classes(lists) else None
         if classes is not None and lists.n_lists == lists.n_items and lists.list_ids is None and names:
             header, columns = [], []  # rows of examples need no list
-        for name, strings in (("id", lists.item_ids), ("text", lists.texts), ("label", classes)):
+        for name, strings in (
+            ("id", lists.item_ids),
+            ("text", lists.texts),
+            ("answer", lists.answers),
+            ("label", classes),
+        ):
             if strings is not None:
                 header.append(name)
                 columns.append(strings.__getitem__)

@@ -41,7 +41,7 @@ class _Reader:
         self.grouping = Grouping(self.source, options.strict)
         self.features = [Numbers(table.header[j], j) for j in self.roles.features]
         label = self.roles.label
-        as_text = [self.roles.id, self.roles.text, label if options.classes else None]
+        as_text = [self.roles.id, self.roles.text, self.roles.answer, label if options.classes else None]
         self.label = None if label is None or label in as_text else Numbers(table.header[label], label)
         self.strings = {j: Strings() for j in as_text if j is not None}
         self.lines: list[Index] = []  # of rows with classes, for messages
@@ -92,6 +92,7 @@ class _Reader:
             "classes": self._classes() if self.options.classes else None,
             "item_ids": self._strings(self.roles.id),
             "texts": self._strings(self.roles.text),
+            "answers": self._strings(self.roles.answer),
         }
         return CandidateLists(
             offsets,

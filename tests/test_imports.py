@@ -120,10 +120,10 @@ def imports_of(package):
             yield path.relative_to(package).as_posix(), module, found - {module}
 
 
-def faults(package):
+def faults(imports):
     """Return a line for each import that goes upwards."""
     out = []
-    for name, module, imported in imports_of(package):
+    for name, module, imported in imports:
         room = room_of(module)
         if room not in MAY_IMPORT:
             out.append(f"{name}: the room {room!r} is not in the table of tests/test_imports.py")
@@ -133,10 +133,10 @@ def faults(package):
     return out
 
 
-def circle(package):
+def circle(imports):
     """Return the modules of one circle of imports, or None."""
     graph = {}
-    for _, module, imported in imports_of(package):
+    for _, module, imported in imports:
         graph.setdefault(module, set()).update(imported)
     try:
         graphlib.TopologicalSorter(graph).prepare()
@@ -145,13 +145,18 @@ def circle(package):
     return None
 
 
-def test_packages_import_downwards_only():
+@pytest.fixture(scope="module")
+def imports():
+    return list(imports_of(PACKAGE))
+
+
+def test_packages_import_downwards_only(imports):
     assert (PACKAGE / "errors.py").is_file()
-    assert faults(PACKAGE) == []
+    assert faults(imports) == []
 
 
-def test_no_modules_import_each_other_in_a_circle():
-    assert circle(PACKAGE) is None
+def test_no_modules_import_each_other_in_a_circle(imports):
+    assert circle(imports) is None
 
 
 def test_the_table_has_no_circle():
@@ -201,7 +206,7 @@ def test_imports_that_go_upwards_are_found(file, text, expected, tmp_path):
     path = tmp_path / "rerank" / file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-    assert faults(tmp_path / "rerank") == expected
+    assert faults(imports_of(tmp_path / "rerank")) == expected
 
 
 @pytest.mark.parametrize(
@@ -219,7 +224,7 @@ def test_circles_of_modules_are_found(a, b, found, tmp_path):
     data.mkdir(parents=True)
     (data / "a.py").write_text(a)
     (data / "b.py").write_text(b)
-    assert (circle(tmp_path / "rerank") is not None) == found
+    assert (circle(imports_of(tmp_path / "rerank")) is not None) == found
 
 
 def test_circles_of_kernels_are_found(tmp_path):
@@ -229,9 +234,9 @@ def test_circles_of_kernels_are_found(tmp_path):
     (native / "x" / "_a.pxd").write_text("cdef int h()")
     (native / "y").mkdir()
     (native / "y" / "_b.pxd").write_text("from rerank.native.x cimport _a")
-    assert circle(tmp_path / "rerank") is not None
+    assert circle(imports_of(tmp_path / "rerank")) is not None
     (native / "y" / "_b.pxd").write_text("from rerank.native.x._c cimport i")
-    assert circle(tmp_path / "rerank") is None
+    assert circle(imports_of(tmp_path / "rerank")) is None
 
 
 def test_slow_modules_are_loaded_when_they_are_used():

@@ -60,7 +60,7 @@ def parses(draw: st.DrawFn) -> CandidateLists:
 
 
 @given(parses())
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_round_trip(tmp_path_factory: pytest.TempPathFactory, lists: CandidateLists) -> None:
     path = str(tmp_path_factory.getbasetemp() / "round.bllip")
     Bllip().write(lists, path)

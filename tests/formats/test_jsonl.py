@@ -519,7 +519,7 @@ def same_bits(a: np.ndarray | None, b: np.ndarray | None) -> bool:
     return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a), np.signbit(b))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 @given(sets())
 def test_what_is_written_reads_back(tmp_path_factory: pytest.TempPathFactory, lists: CandidateLists) -> None:
     path = str(tmp_path_factory.mktemp("round") / "set.jsonl")
@@ -684,7 +684,7 @@ def test_reads_as_the_slow_reader(tmp_path: Path, seed: int) -> None:
 PIECES = [b"NaN", b"null", b"{", b"}", b'"', b",", b"\n", b"\xff", b"1e999", b'"text":1,', b'"list":', b"[]"]
 
 
-@settings(max_examples=400)
+@settings(max_examples=120)
 @given(content=mutated_files(random_file, PIECES, most=2))
 def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
     tmp_path_factory: pytest.TempPathFactory, content: bytes

@@ -116,7 +116,7 @@ def test_reads_what_the_slow_reader_reads(tmp_path: Path, seed: int) -> None:
 
 
 @given(seed=st.integers(0, 2**32), data=st.data())
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
     folder: Path, seed: int, data: st.DataObject
 ) -> None:
@@ -168,7 +168,7 @@ def test_a_sign_without_a_name_is_no_name_of_numbers_alone(folder: Path) -> None
         max_size=30,
     )
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_garbage_reads_the_same_or_fails(folder: Path, pieces: list[bytes]) -> None:
     content = b"0 ||| a ||| f= 1 ||| 2\n" + b"".join(pieces)
     _, twin = read_slowly(content)

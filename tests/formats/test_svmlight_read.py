@@ -185,7 +185,7 @@ PIECES += [b"1:1 ", b"9" * 12]
 
 
 @given(content=mutated_files(random_file, PIECES), layout=st.sampled_from(["auto", "dense", "sparse"]))
-@settings(max_examples=400)
+@settings(max_examples=150)
 def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, layout: str
 ) -> None:
@@ -195,7 +195,7 @@ def test_a_mutated_file_reads_the_same_or_fails_at_the_same_line(
 
 
 @given(st.binary(max_size=60))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_garbage_fails_at_the_line_where_the_slow_reader_fails(
     tmp_path_factory: pytest.TempPathFactory, data: bytes
 ) -> None:

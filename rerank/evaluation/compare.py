@@ -65,7 +65,8 @@ def compare_all(
     ----------
     lists : CandidateLists
     systems : mapping of str to array_like (n_items)
-        Scores by name, in the order of the caller's rows (see ``Model.score``); larger is better.
+        Scores by name, in the order of the caller's rows (see ``Model.score``); larger is better,
+        NaN = not returned.
     metrics : sequence of str
     ties, no_relevant : str, optional
         See ``Preparation``.

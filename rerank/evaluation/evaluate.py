@@ -190,7 +190,8 @@ def evaluate(
     ----------
     lists : CandidateLists
     systems : mapping of str to array_like (n_items)
-        Scores by name, in the order of the caller's rows (see ``Model.score``); larger is better.
+        Scores by name, in the order of the caller's rows (see ``Model.score``); larger is better,
+        NaN = not returned.
     metrics : sequence of str
     baseline : str, optional
         The system that the others are tested against; by default the first stage's ranking if there is one.
@@ -272,7 +273,8 @@ def values(
     ----------
     lists : CandidateLists
     scores : array_like (n_items)
-        In the order of the caller's rows (see ``Model.score``); larger is better.
+        In the order of the caller's rows (see ``Model.score``); larger is better,
+        NaN = not returned.
     metrics : sequence of str
     ties, no_relevant : str, optional
         See ``Preparation``.
@@ -286,7 +288,8 @@ def values(
     """
     typed: dict[str, Metric] = parse_all(metrics)
     judges = prepare_all(lists, typed.values(), ties=ties, no_relevant=no_relevant)
-    found = statistics(judges, lists.from_input_order(checked_scores(scores, lists.n_items)))
+    ranking = checked_scores(scores, lists.n_items, partial=True)
+    found = statistics(judges, lists.from_input_order(ranking))
     return {
         text: corpus_value(judge, per_list)
         for text, judge, per_list in zip(typed, judges, found, strict=True)

@@ -10,7 +10,7 @@ from rerank.data.types import Floats
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.evaluation.results import Results
 from rerank.metrics.ranking import RankingJudge
-from rerank.metrics.relevance import Relevance
+from rerank.metrics.relevance import NOT_RETURNED, Relevance
 from rerank.native.metrics._placement import Placement
 
 LEVELS = tuple(tenth / 10 for tenth in range(11))
@@ -40,7 +40,7 @@ def mean_precision(results: Results, system: str) -> Floats | None:
         if not counted.any():
             continue
         if system == FIRST_BEST:
-            found = [_first_stage(one)]
+            found = [precision_at_recall(one, one.first_best)]
         else:
             scores = (one.lists.from_input_order(outcome.scores) for outcome in results.outcomes(system)[k])
             found = [precision_at_recall(one, one.place(values)) for values in scores]
@@ -68,20 +68,12 @@ def precision_at_recall(relevance: Relevance, placed: Placement) -> Floats:
         if start == stop:
             continue
         group = above[start:stop]
+        stop = start + int(np.searchsorted(group, NOT_RETURNED))
+        group = above[start:stop]
         hits = np.searchsorted(group, group, side="right")  # found when the group of tied items ends
         best = np.maximum.accumulate((hits / below[start:stop])[::-1])[::-1]
         # The relevant items that a level asks for: trec_eval's rounding.
         asked = np.maximum((np.array(LEVELS) * sizes[i] + 0.9).astype(np.int64), 1)
         reached = asked <= stop - start
         out[i, reached] = best[asked[reached] - 1]
-    return out
-
-
-def _first_stage(relevance: Relevance) -> Floats:
-    """The precision of the first stage; that of a TREC run is the one that it has alone."""
-    if relevance.returned is None:
-        return precision_at_recall(relevance, relevance.first_best)
-    alone, which = relevance.returned
-    out = np.zeros((relevance.lists.n_lists, len(LEVELS)))
-    out[which] = precision_at_recall(alone, alone.first_best)
     return out

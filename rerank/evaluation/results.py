@@ -29,7 +29,7 @@ class Outcome:
     Attributes
     ----------
     scores : float64 (n_items)
-        In the order of the caller's rows of the fold's test lists; larger is better.
+        In the order of the caller's rows of the fold's test lists; larger is better, NaN = not returned.
     seed : int, optional
         None if the learner draws nothing.
     curve : sequence of mappings
@@ -323,7 +323,7 @@ def _first_best(judge: ReportJudge, part: TestPart) -> Floats:
 def _checked(system: str, scores: npt.ArrayLike, n_items: int, where: str = "") -> Floats:
     """Scores as float64 (n_items); DataError with the system's name if they do not fit."""
     try:
-        return checked_scores(scores, n_items).astype(np.float64, copy=False)
+        return checked_scores(scores, n_items, partial=True).astype(np.float64, copy=False)
     except DataError as error:
         raise DataError(f"{system}{where}: {error}") from None
 

@@ -9,7 +9,7 @@ from rerank.data.class_lists import read_predictions
 from rerank.data.lists import CandidateLists
 from rerank.data.scores import read_scores
 from rerank.data.types import Floats
-from rerank.errors import ConfigError
+from rerank.errors import ConfigError, DataError
 from rerank.evaluation import evaluate as evaluation
 from rerank.evaluation.compare import Comparisons, compare_all
 from rerank.evaluation.evaluate import Evaluation
@@ -159,8 +159,16 @@ def compare(
         found = {name: predictions_of(values, name, lists) for name, values in systems.items()}
         lists, ranked = judged(lists, found, chosen)
     else:
-        ranked = {name: scores_of(scores, lists) for name, scores in systems.items()}
+        ranked = {name: _named_scores(name, scores, lists) for name, scores in systems.items()}
     return compare_all(lists, ranked, chosen, **options)
+
+
+def _named_scores(name: str, scores: Any, lists: CandidateLists) -> Floats:
+    """The scores of a system; errors begin with its name."""
+    try:
+        return scores_of(scores, lists)
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
 
 
 def evaluate_files(

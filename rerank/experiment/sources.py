@@ -17,6 +17,7 @@ from rerank.data.types import Floats
 from rerank.errors import DataError
 from rerank.files import os_error
 from rerank.formats import load
+from rerank.metrics.judges import checked_scores
 from rerank.reading import Reading
 
 Data = str | os.PathLike[str] | CandidateLists
@@ -90,7 +91,7 @@ def scores_of(scores: Any, lists: CandidateLists) -> Floats:
     Raises
     ------
     DataError
-        If they are not numbers, or nested scores do not match the lists.
+        If one is NaN or not a number, or they do not match the lists.
     """
     if _is_nested(scores):
         found, expected = [len(row) for row in scores], lists.lengths.tolist()
@@ -99,15 +100,12 @@ def scores_of(scores: Any, lists: CandidateLists) -> Floats:
             if bad is None:
                 raise DataError(f"found scores of {len(found)} lists, expected {len(expected)}")
             raise DataError(f"list {bad + 1}: found {found[bad]} scores, expected {expected[bad]}")
-        return lists.input_order(_numbers(list(chain.from_iterable(scores))))
-    return _numbers(scores)
+        return lists.input_order(_checked(list(chain.from_iterable(scores)), lists))
+    return _checked(scores, lists)
 
 
-def _numbers(scores: Any) -> Floats:
-    try:
-        return np.asarray(scores, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"scores must be numbers: {error}") from None
+def _checked(scores: Any, lists: CandidateLists) -> Floats:
+    return checked_scores(scores, lists.n_items).astype(np.float64, copy=False)
 
 
 def _is_nested(data: Any) -> bool:

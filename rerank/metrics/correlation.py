@@ -21,7 +21,15 @@ from rerank.data.label_judge import labels_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.metrics.base import Metric, Preparation, register
-from rerank.metrics.judges import ReportJudge, Stage, checked_scores, signed, untied
+from rerank.metrics.judges import (
+    ReportJudge,
+    Stage,
+    checked_scores,
+    first_stage,
+    ranked_last,
+    signed,
+    untied,
+)
 from rerank.metrics.pairs import Pairs
 
 
@@ -72,15 +80,19 @@ class Agreement(Stage):
         self.labels = Ranked.of(labels[self.items], self.offsets)
 
     def place(self, scores: npt.ArrayLike) -> tuple[Ranked, Floats]:
-        """Return the judged items' scores ranked, and concordant minus discordant pairs (n_lists)."""
-        values = checked_scores(scores, self.lists.n_items).astype(np.float64, copy=False)
+        """Return the judged items' scores ranked, and concordant minus discordant pairs (n_lists).
+
+        Items that were not returned (NaN) are tied below the others.
+        """
+        given = checked_scores(scores, self.lists.n_items, partial=True)
+        values = ranked_last(given).astype(np.float64, copy=False)
         balance = 2.0 * self.pairs.place(values) - self.pairs.n_pairs
         return Ranked.of(values[self.items], self.offsets), balance
 
     @cached_property
     def first_best(self) -> tuple[Ranked, Floats] | None:
         """The first stage's order placed; it has no ties."""
-        first = self.lists.first_best
+        first = first_stage(self.lists)
         return None if first is None else self.place(untied(self.lists, first))
 
     def sums(self, values: Floats) -> Floats:

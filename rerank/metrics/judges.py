@@ -29,16 +29,19 @@ class Stage(ABC):
     def place(self, scores: npt.ArrayLike) -> Any:
         """Return how ``scores`` (n_items, larger is better) rank the lists.
 
+        An item with the score NaN was not returned. A stage that knows no such items refuses it.
+
         Raises
         ------
         DataError
-            If a score is NaN or their number is wrong.
+            If the number of scores is wrong.
         """
 
     @cached_property
     def first_best(self) -> Any:
         """How the first stage ranked the lists; None if they have no order of their own."""
-        return None if self.lists.first_best is None else self.place(self.lists.first_best)
+        first = first_stage(self.lists)
+        return None if first is None else self.place(first)
 
 
 class ReportJudge(ABC):
@@ -80,8 +83,12 @@ class ReportJudge(ABC):
         """Return the best value that any order reaches."""
 
     def per_list(self, scores: npt.ArrayLike) -> Floats:
-        """Return the statistics of each list under ``scores`` (n_items): float64 (n_lists, k)."""
-        return self.of(self.stage.place(scores))
+        """Return the statistics of each list under ``scores`` (n_items): float64 (n_lists, k).
+
+        Raises DataError if a score is NaN: those of a system that did not return every item are for
+        ``statistics``.
+        """
+        return self.of(self.stage.place(_without_nan(_as_floats(scores))))
 
     def score_from_sums(self, sums: Floats) -> Floats | float:
         """Return the metric (...) of summed statistics (..., k): here means of [value, 1]."""
@@ -94,7 +101,11 @@ class ReportJudge(ABC):
 
 
 def statistics(judges: Sequence[ReportJudge], scores: npt.ArrayLike) -> list[Floats]:
-    """Return ``per_list`` of every judge on the same scores; each stage places them once."""
+    """Return ``per_list`` of every judge on the same scores; each stage places them once.
+
+    An item with the score NaN was not returned by the system. It has no rank and is never chosen; a list of
+    which nothing was returned counts as if its worst item was chosen.
+    """
     placed: dict[int, Any] = {}
     out = []
     for judge in judges:
@@ -113,6 +124,8 @@ def signed(*parts: str) -> str:
 def by_item(lists: CandidateLists, systems: Mapping[str, npt.ArrayLike]) -> dict[str, Scores]:
     """Return scores by system in the order of the items, from those in the order of the caller's rows.
 
+    NaN stays: the system did not return the item.
+
     Raises
     ------
     DataError
@@ -121,42 +134,77 @@ def by_item(lists: CandidateLists, systems: Mapping[str, npt.ArrayLike]) -> dict
     out = {}
     for name, scores in systems.items():
         try:
-            out[name] = lists.from_input_order(checked_scores(scores, lists.n_items))
+            out[name] = lists.from_input_order(checked_scores(scores, lists.n_items, partial=True))
         except DataError as error:
             raise DataError(f"{name}: {error}") from None
     return out
 
 
-def checked_scores(scores: npt.ArrayLike, n_items: int) -> Scores:
+def checked_scores(scores: npt.ArrayLike, n_items: int, *, partial: bool = False) -> Scores:
     """Return scores as a contiguous float vector (n_items).
+
+    Parameters
+    ----------
+    scores : array_like (n_items)
+    n_items : int
+    partial : bool
+        Whether NaN is allowed: the item was not returned.
 
     Raises
     ------
     DataError
         If one is NaN or not a number, or there are more or fewer.
     """
-    try:
-        values = np.asarray(scores)
-        if values.dtype not in (np.float32, np.float64):
-            values = values.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"scores must be numbers: {error}") from None
+    values = _as_floats(scores)
     if values.shape != (n_items,):
         raise DataError(f"scores have shape {values.shape}, expected ({n_items},)")
+    if not partial:
+        _without_nan(values)
+    return values if values.flags.c_contiguous else values.copy()
+
+
+def _as_floats(scores: npt.ArrayLike) -> Scores:
+    try:
+        values = np.asarray(scores)
+        return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"scores must be numbers: {error}") from None
+
+
+def _without_nan(values: Scores) -> Scores:
     missing = np.isnan(values)
     if missing.any():
         raise DataError(f"the score of item {int(np.argmax(missing))} is NaN ({int(missing.sum())} in all)")
-    return np.ascontiguousarray(values)
+    return values
+
+
+def first_stage(lists: CandidateLists) -> Floats | None:
+    """Return ``first_best``, NaN for items that a TREC run did not return; None if there is no order."""
+    first, run = lists.first_best, lists.run_scores
+    return first if first is None or run is None else np.where(np.isnan(run), np.nan, first)
+
+
+def ranked_last(values: Scores) -> Scores:
+    """Return scores (n_items) in which items that were not returned (NaN) are tied below all others.
+
+    The order of the others and their ties remain.
+    """
+    absent = np.isnan(values)
+    if not absent.any():
+        return values
+    if np.isneginf(values).any():  # below them there is no number
+        values = np.unique(values, return_inverse=True)[1].astype(np.float64)
+    ranked: Scores = np.where(absent, -np.inf, values)
+    return ranked
 
 
 def untied(lists: CandidateLists, values: Floats) -> Floats:
     """Return scores that rank each list as ``values`` do, ties in input order: float64 (n_items).
 
-    Items that a TREC run did not return are tied below the others.
+    Items that were not returned (NaN) are tied below the others.
     """
     down = np.lexsort((-values, lists.list_index))  # stable
     scores = np.empty(lists.n_items)
     scores[down] = -np.arange(lists.n_items, dtype=np.float64)
-    if lists.run_scores is not None:
-        scores[np.isnan(lists.run_scores)] = -float(lists.n_items)
+    scores[np.isnan(values)] = -float(lists.n_items)
     return scores

@@ -39,13 +39,17 @@ class Prefix(Stage):
     def place(self, scores: npt.ArrayLike) -> Index:
         """Return the first items of each list from the top down, ties in input order.
 
-        They are int64 (sum of ``lengths``), those of list i at ``offsets[i]:offsets[i + 1]``. Raises
-        DataError if a score is NaN or their number is wrong.
+        They are int64 (sum of ``lengths``), those of list i at ``offsets[i]:offsets[i + 1]``. For items that
+        were not returned (NaN) the list's first one stands again, -1 if there is none.
         """
-        values = checked_scores(scores, self.lists.n_items)
+        values = checked_scores(scores, self.lists.n_items, partial=True)
         order = np.lexsort((-values, self.lists.list_index))  # stable: ties stay in the input's order
         starts = np.repeat(self.lists.offsets[:-1] - self.offsets[:-1], self.lengths)
         first: Index = order[starts + np.arange(self.offsets[-1])].astype(np.int64, copy=False)
+        absent = np.isnan(values[first])
+        if absent.any():  # NaN is sorted last
+            leading = np.repeat(first[self.offsets[:-1]], self.lengths)
+            first = np.where(absent, np.where(np.isnan(values[leading]), -1, leading), first)
         return first
 
 
@@ -112,6 +116,8 @@ class OracleJudge(ReportJudge):
 
     def of(self, placed: Index) -> Floats:
         """Return the statistics of the best choice among items that this judge's stage has placed."""
+        if placed.min() < 0:
+            placed = np.where(placed < 0, np.repeat(self.inner.worst, self.stage.lengths), placed)
         return self.inner.of(self.inner.best_of(placed, self.stage.offsets))
 
     def score_from_sums(self, sums: Floats) -> Floats | float:

@@ -17,7 +17,15 @@ from rerank.data.label_judge import labels_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.metrics.base import Metric, Preparation, register
-from rerank.metrics.judges import ReportJudge, Stage, checked_scores, signed, untied
+from rerank.metrics.judges import (
+    ReportJudge,
+    Stage,
+    checked_scores,
+    first_stage,
+    ranked_last,
+    signed,
+    untied,
+)
 from rerank.settings import setting
 
 
@@ -34,14 +42,17 @@ class Pairs(Stage):
         return self._concordance.n_pairs
 
     def place(self, scores: npt.ArrayLike) -> Floats:
-        """Return the pairs in the right order, a tie counting one half: float64 (n_lists)."""
-        values = checked_scores(scores, self.lists.n_items).astype(np.float64, copy=False)
-        return self._concordance.right(values)
+        """Return the pairs in the right order, a tie counting one half: float64 (n_lists).
+
+        Items that were not returned (NaN) are tied below the others.
+        """
+        values = ranked_last(checked_scores(scores, self.lists.n_items, partial=True))
+        return self._concordance.right(values.astype(np.float64, copy=False))
 
     @property
     def first_best(self) -> Floats | None:
         """The pairs in the first stage's order; it has no ties."""
-        first = self.lists.first_best
+        first = first_stage(self.lists)
         return None if first is None else self.place(untied(self.lists, first))
 
 

@@ -291,21 +291,6 @@ class RankingJudge(ReportJudge):
         """Return [value, 1] of each list that counts, else [0, 0], from a placement of this judge's stage."""
         return self._statistics(self._values(placed))
 
-    def first_best(self) -> Floats | None:
-        """Return ``per_list`` of the first stage's ranking; None if the lists have none.
-
-        A TREC run has the values that it has alone, 0 for lists of which it returned nothing.
-        """
-        if self.stage.returned is None:
-            return super().first_best()
-        alone, which = self.stage.returned
-        of_run = self.metric.judge(alone, self.no_relevant).first_best()
-        if of_run is None:
-            return None
-        values = np.zeros(self.stage.lists.n_lists)
-        values[which] = of_run[:, 0]
-        return self._statistics(values)
-
     def _statistics(self, value: Floats) -> Floats:
         """Statistics of lists from the measure of each (n_lists), which is changed."""
         out = np.empty((len(self.possible), 2))

@@ -5,24 +5,24 @@ All measures of retrieval share one ``Relevance`` of the lists and one ``Placeme
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.ragged import Ragged
 from rerank.data.label_judge import labels_of
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import as_features
 from rerank.data.types import Floats, Index, Mask
 from rerank.errors import ConfigError, DataError
-from rerank.metrics.judges import Stage, checked_scores
+from rerank.metrics.judges import Stage, checked_scores, first_stage, ranked_last
 from rerank.native.metrics import _placement, _ties
 from rerank.registry import did_you_mean
 
 TIES = ("trec", "expected", "input")
+
+# What a Placement has above items that were not returned: more than any cutoff and any list.
+NOT_RETURNED = 1 << 30
 
 
 class Relevance(Stage):
@@ -71,15 +71,24 @@ class Relevance(Stage):
     def place(self, scores: npt.ArrayLike, ties: str | None = None) -> _placement.Placement:
         """Return where ``scores`` (n_items, larger is better) put the relevant items.
 
-        ``ties`` overrides the stage's own mode. Raises DataError if a score is NaN; infinities are allowed.
+        An item with the score NaN was not returned: it takes no place of the others, and as many as
+        NOT_RETURNED items are above it. Infinities are scores. ``ties`` overrides the stage's own mode.
         """
         ties = self.ties if ties is None else ties
-        values = checked_scores(scores, self.lists.n_items)
+        given = checked_scores(scores, self.lists.n_items, partial=True)
+        partial = bool(np.isnan(given).any())
         with np.errstate(over="ignore"):  # beyond float32 is infinite for trec_eval too
+            values = given.astype(np.float32, copy=False) if ties == "trec" else given
+            values = ranked_last(values) if partial else values
             low = values.astype(np.float32, copy=False)
-        exact = low if ties == "trec" or np.array_equal(low, values) else values
+        exact = low if low is values or np.array_equal(low, values) else values
         placement = _placement.Placement(self.offsets)
         n_tied = _placement.place(exact, low, self.lists.offsets, self.items, placement)
+        if partial:
+            absent = np.isnan(given[self.items[placement.order]])
+            np.asarray(placement.above)[absent] = NOT_RETURNED
+            np.asarray(placement.tied)[absent] = 1
+            n_tied = int(np.count_nonzero(np.asarray(placement.tied) > 1))
         if n_tied and ties != "expected":
             ids = self.lists.item_ids if ties == "trec" else None
             text, bounds = (None, None) if ids is None else (ids.data, ids.offsets)
@@ -102,39 +111,18 @@ class Relevance(Stage):
 
         A TREC run is ordered as trec_eval does if ties are broken so.
         """
-        first, run = self.lists.first_best, self.lists.run_scores
+        first, run = first_stage(self.lists), self.lists.run_scores
         if first is None:
             return None
         if run is None or self.ties != "trec":
             return self.place(first, "input")
         return self.place(_as_trec_eval(self.lists, first, run))
 
-    @cached_property
-    def returned(self) -> tuple[Relevance, Index] | None:
-        """What the run of ``first_best`` returned, as if alone, and its lists; None if that is everything.
-
-        Relevant items that it did not return are among the unretrieved ones.
-        """
-        lists = self.lists
-        if lists.run_scores is None or not np.isnan(lists.run_scores).any():
-            return None
-        absent = np.isnan(lists.run_scores)
-        gone = self.items[absent[self.items]]
-        more = np.bincount(lists.list_index[gone], minlength=lists.n_lists)
-        old = lists.unretrieved or Ragged(np.empty(0), np.zeros(lists.n_lists + 1, dtype=np.int64))
-        values = np.insert(old.values, np.repeat(old.offsets[1:], more), self.labels[gone])
-        missed = Ragged(values, old.offsets + offsets_of(more)) if len(values) else None
-        bare = lists.with_features(as_features(np.empty((lists.n_items, 0))), None)
-        which = np.flatnonzero(np.logical_or.reduceat(~absent, lists.offsets[:-1]))
-        own = replace(bare, unretrieved=missed).subset(which)
-        assert own.run_scores is not None
-        return Relevance(own.kept(~np.isnan(own.run_scores)), self.ties), which
-
 
 def _as_trec_eval(lists: CandidateLists, first: Floats, run: Floats) -> Floats:
     """Return scores that order a run as trec_eval does, or as its ranks in lists where they contradict that.
 
-    trec_eval reads scores as float32 and ignores ranks.
+    trec_eval reads scores as float32 and ignores ranks. NaN stays.
     """
     index = lists.list_index
     with np.errstate(over="ignore"):
@@ -148,7 +136,7 @@ def _as_trec_eval(lists: CandidateLists, first: Floats, run: Floats) -> Floats:
         return scores
     places = np.empty(lists.n_items)
     places[np.lexsort((-first, index))] = np.arange(lists.n_items) - lists.offsets[:-1][index]
-    return np.where(contradicted[index], -places, scores)
+    return np.where(contradicted[index] & ~np.isnan(run), -places, scores)
 
 
 def resolve_ties(lists: CandidateLists, ties: str | None) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Mask
 from rerank.errors import DataError
 from rerank.metrics.base import Measure, Metric, Preparation
-from rerank.metrics.judges import ReportJudge, Stage, checked_scores
+from rerank.metrics.judges import ReportJudge, Stage, checked_scores, ranked_last
 
 RANDOM_SAMPLES = 100
 RANDOM_SEED = 12345
@@ -42,9 +43,11 @@ class Selection(Stage):
     def place(self, scores: npt.ArrayLike) -> Index:
         """Return the item with the largest score of each list, the first on ties: int64 (n_lists).
 
-        Raises DataError if a score (n_items) is NaN or their number is wrong.
+        It is -1 if no item of a list was returned (all scores are NaN).
         """
-        return first_largest(checked_scores(scores, self.lists.n_items), self.lists.offsets)
+        values = checked_scores(scores, self.lists.n_items, partial=True)
+        chosen = first_largest(ranked_last(values), self.lists.offsets)
+        return np.where(np.isnan(values[chosen]), -1, chosen)
 
 
 class SelectingMetric(Metric):
@@ -178,18 +181,14 @@ class SelectingJudge(ReportJudge):
         return None
 
     def of(self, placed: Index) -> Floats:
-        """Return the statistics of the chosen items ``placed`` (n_lists)."""
-        return self.per_item[placed]
+        """Return the statistics of the chosen items ``placed`` (n_lists), the list's worst item for -1."""
+        return self.per_item[placed if placed.min() >= 0 else np.where(placed < 0, self.worst, placed)]
 
-    def first_best(self) -> Floats | None:
-        """Return ``per_list`` of the first stage's choice, the worst item if it is a run without the list."""
-        rows, lists = super().first_best(), self.stage.lists
-        if rows is None or lists.run_scores is None:
-            return rows
-        without = np.logical_and.reduceat(np.isnan(lists.run_scores), lists.offsets[:-1])
+    @cached_property
+    def worst(self) -> Index:
+        """The worst item of each list on its own, the first on ties: int64 (n_lists)."""
         badness = np.nan_to_num(-self.better * self.item_values(), nan=np.inf)
-        worst = first_largest(badness, lists.offsets)
-        return np.where(without[:, None], self.per_item[worst], rows)
+        return first_largest(badness, self.stage.lists.offsets)
 
     def item_values(self) -> Floats:
         """Return the metric of each item on its own, float64 (n_items); NaN if it has none."""

@@ -169,8 +169,6 @@ def test_rows_that_do_not_fit_are_refused():
         Results("r", good.parts, {"a": {100: (plain[0], (*plain[1], *plain[1]))}})
     with pytest.raises(DataError, match="no results"):
         Results("r", good.parts, {"a": {}})
-    with pytest.raises(DataError, match="a: the score of item 0 is NaN"):
-        Results.of_systems(good.parts[0].lists, {"a": np.full(30, np.nan)}, ["AP"])
     with pytest.raises(DataError, match="judged by other metrics"):
         Results("r", (good.parts[0], TestPart.of("2", good.parts[1].lists, ["RR"])), {})
     bare = CandidateLists.from_arrays(np.zeros((2, 1)), [np.nan, np.nan])

@@ -88,11 +88,10 @@ def test_the_largest_score_is_chosen_and_on_ties_the_earliest(values):
     assert Selection(lists).place(flat.astype(np.float32)).tolist() == expected
 
 
-def test_infinite_scores_choose_and_nan_is_refused():
+def test_infinite_scores_choose_and_nan_never():
     stage = Selection(plain((2, 2)))
     assert stage.place([-np.inf, -np.inf, -np.inf, np.inf]).tolist() == [0, 3]
-    with pytest.raises(DataError, match="score of item 1 is NaN"):
-        stage.place([0.0, np.nan, 0.0, 0.0])
+    assert stage.place([np.nan, -np.inf, np.nan, np.nan]).tolist() == [1, -1]
     with pytest.raises(DataError, match="shape"):
         stage.place([0.0])
 

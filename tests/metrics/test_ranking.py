@@ -345,7 +345,7 @@ def test_repeated_ids_are_found_anywhere() -> None:
 @pytest.mark.parametrize("metric", ["AP", "PairAcc"])
 def test_scores_that_are_not_numbers_are_refused(scores: list[object], message: str, metric: str) -> None:
     with pytest.raises(DataError, match=message):
-        values(lists_of([[1.0, 0.0, 0.0]]), scores, [metric])
+        parse(metric).prepare(lists_of([[1.0, 0.0, 0.0]])).per_list(scores)
 
 
 def test_lists_without_labels_and_labels_too_large_are_refused() -> None:

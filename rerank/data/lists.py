@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data import given
+from rerank.data import frames, given, views
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.invariants import check_lists
 from rerank.data.columns.offsets import grouped, offsets_of, places_of, renumbered
@@ -21,6 +21,7 @@ from rerank.data.layouts.base import NotFiniteError
 from rerank.data.matrix import Features, as_features
 from rerank.data.names import Columns, match, numbered
 from rerank.data.types import AnyArray, Floats, Index, Mask
+from rerank.data.views import CandidateList
 from rerank.errors import DataError
 from rerank.registry import did_you_mean
 
@@ -134,14 +135,15 @@ class CandidateLists:
         classes: Any = None,
         feature_names: Sequence[str] | None = None,
         item_ids: Sequence[str] | None = None,
+        texts: Sequence[str] | None = None,
         trees: Any = None,
         structures: Mapping[str, Any] | None = None,
         source: str = "arrays",
     ) -> CandidateLists:
         """Make lists from arrays, as other Python tools hold them.
 
-        Entries belong together by position: the index of a pandas Series does not count. The rows of a list
-        need not be contiguous; scores are given and returned in the order of these rows.
+        Entries belong together by position; frames and series of pandas with different indexes are refused.
+        The rows of a list need not be contiguous; scores are given and returned in the order of these rows.
 
         Parameters
         ----------
@@ -159,7 +161,7 @@ class CandidateLists:
             separated by commas.
         feature_names : sequence of str, optional
             None = the columns of a data frame, if they are strings.
-        item_ids : sequence of str, optional
+        item_ids, texts : sequence of str (n_items), optional
         trees : Forest or sequence (n_items), optional
             A tree for each row: a string in brackets, a tree of NLTK or a nested list, see
             ``data.columns.given_trees.forest_of``; "" or None = missing.
@@ -174,6 +176,7 @@ class CandidateLists:
             If the arrays do not fit each other, an id or a class is missing, a tree is malformed, or both
             ``group`` and ``qid``, or ``y`` and ``classes``, are given.
         """
+        frames.refuse_other_rows(X=X, y=y, qid=qid, classes=classes, item_ids=item_ids, texts=texts)
         forest, named = given.forests(trees, structures or {}, source)
         if X is None:
             some = forest if forest is not None else next(iter(named.values()), ())
@@ -191,8 +194,9 @@ class CandidateLists:
             raise DataError("give y or classes, not both")
         if group is None:
             group = [n_items] if classes is None else np.ones(n_items, dtype=np.int64)
-        if item_ids is not None and len(item_ids) != n_items:
-            raise DataError(f"{source}: item_ids has {len(item_ids)} entries, expected {n_items}")
+        for name, strings in (("item_ids", item_ids), ("texts", texts)):
+            if strings is not None and len(strings) != n_items:
+                raise DataError(f"{source}: {name} has {len(strings)} entries, expected {n_items}")
         lists = cls(
             given.group_offsets(group, n_items, source),
             features,
@@ -200,11 +204,82 @@ class CandidateLists:
             classes=None if classes is None else given.class_texts(classes, n_items, source),
             item_ids=None if item_ids is None else StringColumn.from_strings(item_ids),
             feature_names=None if feature_names is None else list(feature_names),
+            texts=None if texts is None else StringColumn.from_strings(texts),
             trees=forest,
             structures=named,
             source=source,
         )
         return lists if qid is None else lists.regrouped(given.list_ids(qid, n_items, source))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        list_column: str | None = None,
+        label_column: str | None = None,
+        id_column: str | None = None,
+        text_column: str | None = None,
+        classes_column: str | None = None,
+        features: Sequence[str] | None = None,
+        source: str = "data frame",
+    ) -> CandidateLists:
+        """Make lists from a data frame of pandas or polars, an Arrow table or a mapping of columns.
+
+        Columns that are not named are found by the names that tables have: qid, list, list_id, query,
+        query_id or target for the list; label, is_correct, correct, passed or relevance; id, item_id, docid,
+        doc_id or docno; text, generated_text, completion or response. Rows of a list need not be contiguous.
+
+        Parameters
+        ----------
+        frame : a row for each item.
+        list_column, label_column, id_column, text_column : names of columns; a missing label is unjudged.
+        classes_column : the column of classes of examples; without a column of lists each row is a list.
+        features : names of the features; None = all other columns of numbers. Missing values are NaN.
+        source : what messages call the frame.
+
+        Raises
+        ------
+        RerankError
+            If there is no column of lists, a named column is not there, or one does not hold what it should.
+
+        Examples
+        --------
+        >>> import rerank
+        >>> columns = {"qid": ["a", "a", "b"], "label": [1, 0, 2], "bm25": [7.5, 3.0, 1.0]}
+        >>> lists = rerank.CandidateLists.from_frame(columns)
+        >>> lists, lists.feature_names
+        (CandidateLists(2 lists, 3 items, 1 dense features), ['bm25'])
+        """
+        return cls.from_arrays(
+            **frames.arguments_of(
+                frame,
+                source,
+                list_column=list_column,
+                label_column=label_column,
+                id_column=id_column,
+                text_column=text_column,
+                classes_column=classes_column,
+                features=features,
+            )
+        )
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """Return a data frame with a row for each item, in the order of the caller's rows.
+
+        The columns are list, id, text and label, as far as the lists have them, and the features by name:
+        what ``from_frame`` reads, and what tables (CSV, TSV) hold.
+
+        Parameters
+        ----------
+        library : "pandas" or "polars".
+
+        Raises
+        ------
+        RerankError
+            If the library is not installed, or a feature has the name of another column.
+        """
+        return frames.frame_of(frames.columns_of_lists(self), library)
 
     @property
     def n_lists(self) -> int:
@@ -223,6 +298,24 @@ class CandidateLists:
 
     def __len__(self) -> int:
         return self.n_lists
+
+    def __iter__(self) -> Iterator[CandidateList]:
+        return views.each_list(self)
+
+    @overload
+    def __getitem__(self, key: int | str) -> CandidateList: ...
+    @overload
+    def __getitem__(self, key: Any) -> CandidateList | CandidateLists: ...
+    def __getitem__(self, key: Any) -> CandidateList | CandidateLists:
+        """Return one list, by number or id, or some lists, by a slice, a mask, or numbers or ids.
+
+        Raises
+        ------
+        DataError
+            If there is no such list, which is an IndexError as well, or a slice is empty.
+        """
+        found = views.chosen(self, key)
+        return views.CandidateList(self, found) if isinstance(found, int) else self.subset(found)
 
     def __repr__(self) -> str:
         size = (

@@ -76,10 +76,9 @@ def as_lists(
     if texts and len(texts) < len(values):
         raise DataError("found texts and numbers, expected either the texts or the labels of the items")
     labels = None if texts else values
-    lists = CandidateLists.from_arrays(np.empty((len(values), 0)), labels, group=group, qid=qid)
-    if texts:
-        column = StringColumn.from_strings(texts)
-        lists = replace(lists, texts=column if lists.rows is None else column.take(lists.rows))
+    lists = CandidateLists.from_arrays(
+        np.empty((len(values), 0)), labels, group=group, qid=qid, texts=texts or None
+    )
     return lists if refs is None else replace(lists, references=_references(refs, lists))
 
 

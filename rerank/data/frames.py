@@ -1,0 +1,292 @@
+"""Data frames of pandas and polars, tables of Arrow and mappings of columns; none of them is imported."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from rerank.data.roles import (
+    CLASSES,
+    ITEM_NAMES,
+    LISTS,
+    is_of_number,
+    note_resembling,
+    resembled,
+    spells_number,
+)
+from rerank.data.types import AnyArray
+from rerank.errors import ConfigError, DataError, DataNote
+from rerank.registry import did_you_mean
+from rerank.text import some
+
+# Names by which a column is found if its role is not given: the first that the frame has.
+_KNOWN = {
+    "list_column": LISTS,
+    "label_column": ITEM_NAMES["label"],
+    "id_column": ITEM_NAMES["id"],
+    "text_column": ITEM_NAMES["text"],
+}
+_KNOWN_OF_CLASSES = _KNOWN | {
+    "list_column": tuple(name for name in LISTS if name not in CLASSES),
+    "label_column": CLASSES,
+}
+_LIBRARIES = ("pandas", "polars")
+_MOST_NAMED = 5  # columns of a message
+
+
+def is_frame(data: Any) -> bool:
+    """Return whether data are a frame of columns with names: of pandas, polars or Arrow, or a mapping."""
+    if isinstance(data, Mapping):
+        return True
+    return hasattr(data, "column_names") or (hasattr(data, "columns") and hasattr(data, "__getitem__"))
+
+
+def columns_of(frame: Any, source: str) -> dict[str, Any]:
+    """Return the columns of a frame by name.
+
+    Raises
+    ------
+    DataError
+        If it is no frame, or two columns have one name.
+    """
+    if hasattr(frame, "collect") and not isinstance(frame, Mapping):
+        raise DataError(f"{source}: found a {type(frame).__name__}, expected a frame; call .collect() first")
+    if not is_frame(frame):
+        found = f"found {type(frame).__name__}, expected a data frame of pandas or polars, an Arrow table"
+        raise DataError(f"{source}: {found}, or a mapping of column names to columns")
+    if isinstance(frame, Mapping):
+        names = list(frame)
+    else:
+        names = list(getattr(frame, "column_names", None) or frame.columns)
+    texts = [str(name) for name in names]
+    twice = next((name for name in texts if texts.count(name) > 1), None)
+    if twice is not None:
+        raise DataError(f"{source}: found two columns {twice!r}, expected each column once")
+    return {text: frame[name] for text, name in zip(texts, names, strict=True)}
+
+
+def values_of(column: Any) -> AnyArray:
+    """Return a column as an array; missing numbers are NaN."""
+    dtype = getattr(column, "dtype", None)
+    if hasattr(dtype, "na_value") and getattr(dtype, "kind", "") in ("b", "i", "u", "f"):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)  # pandas' Int64, boolean, ...
+    values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+    # numpy makes the text "nan" of a missing one
+    return np.array(column, dtype=object) if values.dtype.kind in "US" else values
+
+
+def numbers(values: AnyArray) -> AnyArray | None:
+    """Return the values as floats, NaN for missing ones, or None if they are not numbers."""
+    if values.ndim == 1 and values.dtype.kind in "biuf":
+        return values if values.dtype == np.float32 else values.astype(np.float64)
+    if values.ndim != 1 or values.dtype != object:
+        return None
+    kinds = (bool, int, float, Decimal, np.number, np.bool_)
+    if not all(isinstance(value, kinds) or is_missing(value) for value in values):
+        return None
+    return np.array([np.nan if is_missing(value) else float(value) for value in values], dtype=np.float64)
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a cell holds None, NaN, NaT or NA."""
+    return value is None or (not isinstance(value, str | bytes) and str(value) in ("nan", "NaT", "<NA>"))
+
+
+def arguments_of(
+    frame: Any,
+    source: str,
+    *,
+    classes_column: str | None = None,
+    features: Sequence[str] | None = None,
+    **roles: str | None,
+) -> dict[str, Any]:
+    """Return the arguments of ``CandidateLists.from_arrays`` for a frame.
+
+    Parameters
+    ----------
+    frame, classes_column, features : see ``CandidateLists.from_frame``.
+    source : what errors call the frame.
+    roles : ``list_column``, ``label_column``, ``id_column`` and ``text_column``; None = by name.
+
+    Raises
+    ------
+    ConfigError
+        If a column is not there.
+    DataError
+        If there is no column of lists, or a column does not hold what its role needs.
+    """
+    columns = columns_of(frame, source)
+    given = {role: name for role, name in {**roles, "classes_column": classes_column}.items() if name}
+    _check_names(columns, given, [] if features is None else features, source)
+    taken = {*given.values(), *(features or ())}
+    known = _KNOWN if classes_column is None else _KNOWN_OF_CLASSES
+    for role, names in known.items():
+        if role == "label_column" and classes_column is not None:
+            continue
+        name = next((one for one in names if one in columns and one not in taken), None)
+        if role not in given and name is not None:
+            given[role] = name
+            taken.add(name)
+    if "list_column" not in given and classes_column is None:
+        raise DataError(_without_lists(frame, columns, taken, source))
+    rest = [name for name in columns if name not in taken]
+    chosen = list(_features(columns, rest, known, source) if features is None else features)
+    arrays = [_feature(columns[name], name, source) for name in chosen]
+    n_items = len(columns[next(iter(columns))]) if columns else 0
+    found: dict[str, Any] = {
+        "X": np.column_stack(arrays) if chosen else np.empty((n_items, 0)),
+        "feature_names": chosen,
+        "source": source,
+    }
+    if "list_column" in given:
+        found["qid"] = values_of(columns[given["list_column"]])
+    if "label_column" in given:
+        found["y"] = _labels(values_of(columns[given["label_column"]]), given["label_column"], source)
+    if classes_column is not None:
+        found["classes"] = list(values_of(columns[classes_column]))
+    if "id_column" in given:
+        found["item_ids"] = list(_ids(values_of(columns[given["id_column"]]), given["id_column"], source))
+    if "text_column" in given:
+        texts = values_of(columns[given["text_column"]])
+        found["texts"] = ["" if is_missing(text) else str(text) for text in texts]
+    return found
+
+
+def _check_names(
+    columns: Mapping[str, Any], given: Mapping[str, str], features: Sequence[str], source: str
+) -> None:
+    """Raise ConfigError if a column is not there, or has two roles."""
+    if isinstance(features, str):
+        raise ConfigError(f"features: found the text {features!r}, expected a list of column names")
+    named = [*given.items(), *(("features", name) for name in features)]
+    for role, name in named:
+        if name not in columns:
+            raise ConfigError(f"{source}: no column {name!r} ({role}); {did_you_mean(str(name), columns)}")
+    names = [name for _, name in named]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        roles = " and ".join(role for role, name in named if name == twice)
+        raise ConfigError(f"{source}: column {twice!r} is given for {roles}, expected one of them")
+
+
+def _without_lists(frame: Any, columns: Mapping[str, Any], taken: set[str], source: str) -> str:
+    """What to do if no column names the lists."""
+    level = getattr(getattr(frame, "index", None), "name", None)
+    if isinstance(level, str) and level in LISTS:
+        return f"{source}: {level!r} is the index, expected a column; call .reset_index() first"
+    free = [name for name in columns if name not in taken]
+    near = next((f" (is it {name!r}?)" for name in free[:1000] if resembled(name, LISTS)), "")
+    expected = f"expected one of {', '.join(LISTS)}, or list_column=NAME{near}"
+    return f"{source}: found no column of lists, {expected}; columns: {some(list(columns), _MOST_NAMED)}"
+
+
+def _features(
+    columns: Mapping[str, Any], rest: Sequence[str], known: Mapping[str, Sequence[str]], source: str
+) -> Iterator[str]:
+    """Yield the columns of numbers without another role, and note which columns are left out.
+
+    Raises
+    ------
+    DataError
+        If a column holds texts that spell numbers.
+    """
+    spare = {name for names in known.values() for name in names}
+    left = []
+    note_resembling(source, (name for name in rest if name not in spare), LISTS)
+    for name in rest:
+        values = values_of(columns[name])
+        if name in spare:
+            left.append(f"{name!r} (a name of another role)")
+        elif values.dtype == np.float32 or numbers(values) is not None:
+            yield name
+        else:
+            first = next((value for value in values if not is_missing(value)), None)
+            if isinstance(first, str) and spells_number(first) and is_of_number(name):
+                advice = "convert it to numbers, or name the features (features=)"
+                raise DataError(f"{source}: column {name!r} holds texts such as {first!r}; {advice}")
+            left.append(f"{name!r}")
+    if left:
+        warnings.warn(
+            f"{source}: columns that are no features are left out: {some(left, _MOST_NAMED)}",
+            DataNote,
+            stacklevel=4,
+        )
+
+
+def _feature(column: Any, name: str, source: str) -> AnyArray:
+    """A feature as numbers."""
+    found = numbers(values_of(column))
+    if found is None:
+        raise DataError(f"{source}: column {name!r} holds no numbers and cannot be a feature")
+    return found
+
+
+def _labels(values: AnyArray, name: str, source: str) -> AnyArray:
+    """Labels as numbers, NaN if they are missing."""
+    found = numbers(values)
+    if found is None:
+        first = next((value for value in values.tolist() if not isinstance(value, int | float)), None)
+        advice = "expected numbers (larger is better), or classes (classes_column=)"
+        raise DataError(f"{source}: column {name!r} of labels holds {first!r}, {advice}")
+    return found
+
+
+def _ids(values: AnyArray, name: str, source: str) -> Iterator[str]:
+    """Yield the ids of items as texts; 1.0 is the id "1"."""
+    for row, value in enumerate(values.tolist(), 1):
+        if is_missing(value):
+            raise DataError(f"{source}: column {name!r}: the id of row {row} is missing")
+        yield str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def columns_of_lists(lists: Any) -> dict[str, Any]:
+    """Return the columns of ``CandidateLists.to_frame``."""
+    index = lists.list_index.tolist()
+    columns = {"list": lists.input_order(np.array([lists.list_id(i) for i in range(len(lists))])[index])}
+    for name, strings in (("id", lists.item_ids), ("text", lists.texts), ("classes", lists.classes)):
+        if strings is not None:
+            columns[name] = lists.input_order(np.array(list(strings), dtype=object))
+    if lists.labels is not None:
+        columns["label"] = lists.input_order(lists.labels)
+    names = lists.names()
+    for name in columns:
+        if name in names:
+            raise DataError(f"{lists.source}: feature {name!r} has the name of another column of the frame")
+    values = lists.input_order(lists.features.to_dense())
+    return {name: list(column) if column.dtype == object else column for name, column in columns.items()} | {
+        name: values[:, j] for j, name in enumerate(names)
+    }
+
+
+def frame_of(columns: Mapping[str, Any], library: str = "pandas") -> Any:
+    """Return columns as a data frame of pandas or polars.
+
+    Raises
+    ------
+    ConfigError
+        If the library is unknown or not installed.
+    """
+    if library not in _LIBRARIES:
+        raise ConfigError(f"unknown library {library!r}; {did_you_mean(library, _LIBRARIES)}")
+    try:
+        return importlib.import_module(library).DataFrame(dict(columns))
+    except ImportError:
+        raise ConfigError(f"a data frame needs {library}: pip install {library}") from None
+
+
+def refuse_other_rows(**arrays: Any) -> None:
+    """Raise DataError if two of the arguments are frames or series of pandas with different indexes.
+
+    Entries belong together by position. Series that pandas would align by their index are not meant so.
+    """
+    found = [(name, value.index) for name, value in arrays.items() if hasattr(value, "iloc")]
+    for name, other in found[1:]:
+        first, index = found[0]
+        if len(other) == len(index) and not index.equals(other):
+            advice = "align them by .loc, or give arrays (.to_numpy()) to take the rows in their order"
+            raise DataError(f"{first} and {name} have different indexes; {advice}")

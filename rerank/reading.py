@@ -59,13 +59,21 @@ class ReadOptions(Settings):
         path=True,
         per_part=True,
     )
-    merge: Paths = setting((), "further files of the same format, whose lists are joined by id", path=True)
+    merge: Paths = setting(
+        (),
+        "further files of the same format, or runs of any format, whose lists are joined by id",
+        path=True,
+    )
     distinct: bool = setting(False, "keep only the first of a list's items that have the same text")
     n_best: int = setting(0, "items of each list (flat); 0 = as many as fit the references", ge=0)
     qrels: OptionalPath = setting(
         None,
-        "judgements that become labels: those of TREC, for svmtk a line per example: list, item, label",
+        "judgements that become labels: those of TREC or BEIR, or JSON; for svmtk a line per example: list, "
+        "item, label",
         path=True,
+    )
+    subset: str | None = setting(
+        None, "which part of an MTEB file with several: a subset, a split, or subset/split"
     )
     strip: Stripped = setting((), "what is removed from trees (parses)")
     ids: OptionalPath = setting(

@@ -154,7 +154,7 @@ def _reorders(lists: CandidateLists) -> bool:
 FORMATS: Registry[type[Format]] = Registry("format", "rerank.formats")
 
 # Suffixes that tell little: content that clearly is of another format counts for more.
-_VAGUE_SUFFIXES = (".txt", ".dat")
+_VAGUE_SUFFIXES = (".txt", ".dat", ".tsv", ".json")
 
 
 def detect(path: str, head: bytes) -> tuple[str, str]:

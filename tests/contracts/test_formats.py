@@ -301,6 +301,7 @@ def test_an_option_is_honoured_or_refused(tmp_path: Path, name: str) -> None:
         "text_column": "text",
         "answer_column": "answer",
         "qrels": "qrels",
+        "subset": "en",
         "ids": "ids",
         "strip": ("traces",),
     }

@@ -41,7 +41,7 @@ def test_a_format_is_found_on_standard_input(monkeypatch: pytest.MonkeyPatch) ->
     assert lists.n_items == 2
 
 
-@pytest.mark.parametrize("content", [b"", b"hello world\n", b'[{"a": 1}]\n', b"1\t2\t3\n"])
+@pytest.mark.parametrize("content", [b"", b"hello world\n", b'[{"a": 1}]\n', b"1\t2\tx\n"])
 def test_unknown_content_names_the_formats(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "what"
     path.write_bytes(content)

@@ -74,6 +74,24 @@ SAMPLES: dict[str, list[Seed]] = {
         ),
         Seed({"": b"1 Q0 a 1 2 r\n"}, {"merge": ["other"]}, {"other": b"1 Q0 b 1 2 s\n1 Q0 a 2 1 s\n"}),
     ],
+    "msmarco": [
+        Seed(
+            {"": b"1\ta\t1\n1\tb\t2\n2\ta\t1\n"},
+            {"qrels": "q"},
+            {"q": b"query-id\tcorpus-id\tscore\n1\ta\t1\n"},
+        ),
+        Seed(
+            {"": b"1 a 0.5\n1 b -2e3\n"}, {"merge": ["other"]}, {"other": b'{"1": {"b": 1}, "2": {"c": 2}}'}
+        ),
+    ],
+    "json-run": [
+        Seed({"": b'{"q": {"a": 0.5, "b": -1e3}, "p": {"a": 7}}'}, {"qrels": "q"}, {"q": b'{"q": {"a": 1}}'}),
+        Seed(
+            {"": b'{"mteb_model_meta": {"model_name": "m"}, "en": {"test": {"q": {"a": 1}}, "dev": {}}}'},
+            {"subset": "en", "merge": ["other"]},
+            {"other": b"q Q0 a 1 2 r\n"},
+        ),
+    ],
     "parses": [
         Seed(
             {"": b"(S (N (D a)) (V b))\n-1.5\t(S (N (D a)) (V b))\n-2\t(S (X a) (V b))\n\n(S c)\n-1\t(S c)\n"}
@@ -122,7 +140,11 @@ def corpus() -> dict[str, list[Seed]]:
     seeds["text:scores"] = [Seed({"": b"0.5\n-1\n1e-3\n+7.25E2\n-0\n"})]
     seeds["text:predictions"] = [Seed({"": b"1\n1,3\n\n+2\nREJECT\n"}), Seed({"": b"1,3,2\r\n" * 5})]
     seeds["text:heads"] = [Seed({"": HEADS.read_bytes()})]
-    seeds["text:qrels"] = [Seed({"": b"1 0 a 1\n1 0 b 0\n2 0 a 2\n"})]
+    seeds["text:qrels"] = [
+        Seed({"": b"1 0 a 1\n1 0 b 0\n2 0 a 2\n"}),
+        Seed({"": b"query-id\tcorpus-id\tscore\n1\ta\t1\n2\ta\t2\n"}),
+        Seed({"": b'{"1": {"a": 1, "b": 0}, "2": {"a": 2}}'}),
+    ]
     seeds["text:feature-names"] = [Seed({"": b"a\nb\nc d\n"}), Seed({"": b"0\ta\n7\tb\n100\tc\n"})]
     empty = [name for name, inputs in seeds.items() if not inputs]
     if empty:

@@ -59,6 +59,7 @@ from rerank.formats.base import COLUMNS, FORMATS, Format, ReadOptions
 from rerank.formats.brackets import bracket_strings
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, first_repeated, refuse_equal_ids
 from rerank.formats.jsonl.keys import PROMPTS
+from rerank.formats.jsonl.nested import holds_objects_only
 from rerank.formats.jsonl.read import read_jsonl
 from rerank.formats.jsonl.trees import TREES
 
@@ -95,7 +96,7 @@ class JSONLines(Format):
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:
-        return head.lstrip().startswith(b"{")
+        return head.lstrip().startswith(b"{") and not holds_objects_only(head)
 
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
         return read_jsonl(path, options)

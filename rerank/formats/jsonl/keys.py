@@ -43,7 +43,7 @@ class MisfitError(Exception):
         self.found = found
         self.expected = expected
 
-    def at(self, source: str, line: int) -> FormatError:
+    def at(self, source: str, line: int | None) -> FormatError:
         """Return the error for a user."""
         place = f" at {self.where}" if self.where else ""
         return FormatError(source, line, self.found + place, self.expected)

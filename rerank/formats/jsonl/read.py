@@ -33,7 +33,7 @@ from rerank.native.formats._json import repeats_key
 from rerank.text import count
 
 _ONE_LINE = "one whole JSON object per line"
-_BLANKS = b" \t\r"
+_BLANKS = b" \t\r\n"
 _BATCH = 256  # candidates that are added together, at least
 
 
@@ -85,31 +85,35 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constan
 
 def _parsed(raw: bytes) -> dict[str, Any] | None:
     """Return the object of a line, None if it is blank; raises MisfitError."""
-    try:
-        value = _FAST.decode(raw)
-        if repeats_key(raw, value):
-            value = _strictly_parsed(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        if not raw.strip(_BLANKS):
-            return None
-        value = _strictly_parsed(raw)  # which finds the words for the fault
-    if type(value) is not dict:
+    value = parsed(raw, _ONE_LINE)
+    if type(value) is not dict and (value is not None or raw.strip(_BLANKS)):
         raise MisfitError("", described(value), _ONE_LINE)
     return value
 
 
-def _strictly_parsed(raw: bytes) -> Any:
+def parsed(raw: bytes, expected: str) -> Any:
+    """Return the value of a text, None if it is blank; raises MisfitError, also for a repeated key."""
+    try:
+        value = _FAST.decode(raw)
+        return _strictly_parsed(raw, expected) if repeats_key(raw, value) else value
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _strictly_parsed(raw, expected) if raw.strip(_BLANKS) else None
+
+
+def _strictly_parsed(raw: bytes, expected: str) -> Any:
+    """Return the value of a text, or raise the MisfitError that has the words for its fault."""
     try:
         value = _STRICT.decode(raw.decode())
         if _SURROGATE.search(raw):
             encoded(json.dumps(value, ensure_ascii=False), "a text of an array")
         return value
     except UnicodeDecodeError:
-        raise MisfitError("", "bytes that are not UTF-8", _ONE_LINE) from None
+        raise MisfitError("", "bytes that are not UTF-8", expected) from None
     except json.JSONDecodeError as error:
-        raise MisfitError("", f"no JSON ({error.msg}, column {error.colno})", _ONE_LINE) from None
+        place = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
+        raise MisfitError("", f"no JSON ({error.msg}, {place})", expected) from None
     except RecursionError:
-        raise MisfitError("", "JSON nested too deeply", _ONE_LINE) from None
+        raise MisfitError("", "JSON nested too deeply", expected) from None
     except ValueError:  # Python refuses whole numbers of more than 4300 digits
         raise MisfitError("", "a whole number of too many digits", "a finite number") from None
 

@@ -1,11 +1,11 @@
-"""TREC judgements as labels: ``query iteration document label``, one judgement a line."""
+"""Judgements as labels, one per line as TREC or BEIR writes them, or as a JSON object."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,32 +15,47 @@ from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.errors import DataError, FormatError
-from rerank.files import shown
+from rerank.files import read_head, shown
+from rerank.formats.buffers import BOM
 from rerank.formats.common import finite, note, quoted
 from rerank.formats.growing import each_line
+from rerank.formats.jsonl.keys import MisfitError
+from rerank.formats.jsonl.nested import read_nested
 from rerank.text import count
 
 _NUMBER = re.compile(rb"[0-9]{1,9}")
-_LINE = "four fields: query iteration document label"
+_FOUR = "four fields: query iteration document label"
+_THREE = "three fields, separated by tabs: query document label"
+_EITHER = f"{_FOUR}; or {_THREE}"
+# BEIR's header, and those of data sets that copy it.
+_HEADER = {b"query-id", b"query_id", b"queryid", b"query", b"qid", b"topic"}
 
 Judgements = dict[bytes, dict[bytes, float]]
+Fields = tuple[bytes, bytes, bytes, bytes]  # query, iteration, document, label
 
 
 def read_qrels(path: str) -> tuple[Judgements, set[bytes]]:
-    """Return labels by query and document, and what the second column holds.
+    """Return labels by query and document, and what the second of four columns holds.
 
-    Raises FormatError, also if a document is judged twice.
+    The content tells the form: lines of four fields, as for TREC and MS MARCO; lines of three fields
+    separated by tabs, with a header as for BEIR or without one; or JSON, ``{query: {document: label}}``.
+
+    Raises FormatError, also if a document is judged twice or the forms of lines differ.
     """
+    if read_head(path).removeprefix(BOM).lstrip().startswith(b"{"):
+        return _of_json(path), set()
     source = shown(path)
     out: Judgements = {}
     second: set[bytes] = set()
+    split: Callable[[bytes, str, int], Fields] | None = None
     for line, text in enumerate(each_line(path), start=1):
-        fields = text.split()
-        if len(fields) != 4:
-            if not fields:
+        if not text.strip():
+            continue
+        if split is None:
+            split = _three if text.count(b"\t") == 2 and len(text.split()) != 4 else _four
+            if split is _three and text.split(b"\t")[0].strip().lower() in _HEADER:
                 continue
-            raise FormatError(source, line, count(len(fields), "field"), _LINE)
-        query, iteration, document, label = fields
+        query, iteration, document, label = split(text, source, line)
         second.add(iteration)
         judged = out.setdefault(query, {})
         if document in judged:
@@ -48,8 +63,38 @@ def read_qrels(path: str) -> tuple[Judgements, set[bytes]]:
             raise FormatError(source, line, found, "one judgement each")
         judged[document] = finite(label, source, line, "label")
     if not out:
-        raise FormatError(source, None, "no judgement", _LINE)
+        raise FormatError(source, None, "no judgement", _EITHER)
     return out, second
+
+
+def _four(text: bytes, source: str, line: int) -> Fields:
+    """Return the fields of a line of TREC's form."""
+    fields = text.split()
+    if len(fields) != 4:
+        raise FormatError(source, line, count(len(fields), "field"), _EITHER if line == 1 else _FOUR)
+    return fields[0], fields[1], fields[2], fields[3]
+
+
+def _three(text: bytes, source: str, line: int) -> Fields:
+    """Return the fields of a line of BEIR's form, its iteration is empty."""
+    fields = [field.strip() for field in text.split(b"\t")]
+    if len(fields) != 3 or not all(fields):
+        raise FormatError(source, line, count(len(fields), "field"), f"{_THREE}, as on the first line")
+    return fields[0], b"", fields[1], fields[2]
+
+
+def _of_json(path: str) -> Judgements:
+    """Return the judgements of a JSON file."""
+    source = shown(path)
+    out: Judgements = {}
+    try:
+        for query, documents, labels in read_nested(path).each():
+            out[query.encode()] = dict(zip((name.encode() for name in documents), labels, strict=True))
+    except MisfitError as misfit:
+        raise misfit.at(source, None) from None
+    if not any(out.values()):
+        raise FormatError(source, None, "no judgement", "a JSON object {query: {document: label}}")
+    return out
 
 
 def with_qrels(lists: CandidateLists, path: str) -> CandidateLists:
@@ -79,7 +124,10 @@ def with_qrels(lists: CandidateLists, path: str) -> CandidateLists:
         lost.append([label for label in judged.values() if label > 0])
     source, qrels = lists.source, shown(path)
     if without == lists.n_lists:
-        raise DataError(f"{qrels}: judges no query of {source}{_other_case(names, lists.list_ids)}")
+        cause = _other_case(names, lists.list_ids)
+        if not cause and not set(documents).isdisjoint(lists.list_ids.bytes_at(i) for i in range(without)):
+            cause = ": are its columns of queries and documents swapped?"
+        raise DataError(f"{qrels}: judges no query of {source}{cause}")
     if np.isnan(labels).all():
         cause = _other_case(documents, lists.item_ids)
         if not cause and not second.isdisjoint(lists.item_ids.bytes_at(k) for k in range(lists.n_items)):

@@ -1,4 +1,4 @@
-"""Reading one TREC run into arrays."""
+"""Runs as arrays, and reading one of TREC's form."""
 
 from __future__ import annotations
 
@@ -41,12 +41,42 @@ class Run:
     rows: Index | None
 
 
+class RunLines:
+    """A run that grows line by line; parameters are those of ``Grouping``."""
+
+    def __init__(self, source: str, strict: bool) -> None:
+        self._source = source
+        self._grouping = Grouping(source, strict)
+        self._documents = Strings()
+        self._scores, self._ranks, self._lines = array("d"), array("d"), array("q")
+
+    def add(self, line: int, query: bytes, document: bytes, score: float, rank: float) -> None:
+        """Add the document of a line; raises FormatError if the query is not UTF-8."""
+        try:
+            self._grouping.add(query.decode(), line)
+        except UnicodeDecodeError:
+            raise FormatError(self._source, line, "bytes that are not UTF-8", "a query") from None
+        self._documents.add(document)
+        self._scores.append(score)
+        self._ranks.append(rank)
+        self._lines.append(line)
+
+    def finish(self, expected: str) -> Run:
+        """Return the run, without a tag; raises FormatError if it is empty or repeats a document."""
+        if not self._lines:
+            raise FormatError(self._source, None, "no line of a run", expected)
+        offsets, queries, rows = self._grouping.finish()
+        scores, ranks = np.frombuffer(self._scores), np.frombuffer(self._ranks)
+        columns = in_list_order(rows, documents=self._documents.column(), scores=scores, ranks=ranks)
+        run = Run(self._source, "", offsets, queries, rows=rows, **columns)
+        _refuse_repeated(run, np.frombuffer(self._lines, dtype=np.int64))
+        return run
+
+
 def read_run(path: str, strict: bool) -> Run:
     """Return the run in ``path``; raises FormatError at the first fault."""
     source = shown(path)
-    grouping = Grouping(source, strict)
-    documents = Strings()
-    scores, ranks, lines = array("d"), array("d"), array("q")
+    lines = RunLines(source, strict)
     tags: Counter[bytes] = Counter()
     for line, text in enumerate(each_line(path), start=1):
         fields = text.split()
@@ -55,30 +85,27 @@ def read_run(path: str, strict: bool) -> Run:
                 continue
             raise FormatError(source, line, count(len(fields), "field"), _LINE)
         query, _, document, rank, score, tag = fields
-        scores.append(finite(score, source, line, "score"))
+        value = finite(score, source, line, "score")
         if _RANK.fullmatch(rank) is None:
             raise FormatError(source, line, f"rank {quoted(rank)}", "a whole number")
-        try:
-            grouping.add(query.decode(), line)
-        except UnicodeDecodeError:
-            raise FormatError(source, line, "bytes that are not UTF-8", "a query") from None
-        documents.add(document)
-        ranks.append(float(rank))
-        lines.append(line)
+        lines.add(line, query, document, value, float(rank))
         tags[tag] += 1
-    if not lines:
-        raise FormatError(source, None, "no line of a run", _LINE)
-    offsets, queries, rows = grouping.finish()
-    name = tags.most_common(1)[0][0].decode("utf-8", "surrogateescape")
+    run = lines.finish(_LINE)
+    run.tag = tags.most_common(1)[0][0].decode("utf-8", "surrogateescape")
     if len(tags) > 1:
-        note(f"{source}: {len(tags)} tags in one run; it is taken as run {quoted(name)}")
-    columns = in_list_order(
-        rows, documents=documents.column(), scores=np.frombuffer(scores), ranks=np.frombuffer(ranks)
-    )
-    run = Run(source, name, offsets, queries, rows=rows, **columns)
-    _refuse_repeated(run, np.frombuffer(lines, dtype=np.int64))
+        note(f"{source}: {len(tags)} tags in one run; it is taken as run {quoted(run.tag)}")
     _note_disorder(run)
     return run
+
+
+def ranks_in(offsets: Index, order: Floats) -> Index:
+    """Return ranks from 1 in each list by ``order``, largest first, ties by position: int64 (n_items)."""
+    lengths = np.diff(offsets)
+    index = np.repeat(np.arange(len(lengths)), lengths)
+    places = np.arange(len(order))
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[np.lexsort((places, -order, index))] = places - offsets[:-1][index] + 1
+    return ranks
 
 
 def _refuse_repeated(run: Run, lines: Index) -> None:

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from rerank import progress
 from rerank.archives import COMPRESSED_SUFFIXES, MAGIC_LENGTH, archive_of, beginning, compressed, inflated
 from rerank.errors import RerankError
 from rerank.memory import require
@@ -23,6 +24,7 @@ STDIN = "<stdin>"
 STDOUT = "<stdout>"
 BLOCK = 1 << 20
 LARGE = 1 << 16
+_PIECE = 1 << 24  # bytes that are read at once
 _GROWTH = 1 << 27  # bytes of content after which the memory that is left is looked at again
 
 
@@ -62,13 +64,13 @@ def read_bytes(path: str) -> Buffer:
     """
     try:
         if path == "-":
-            return _gathered(_blocks(_stdin(), STDIN), STDIN)
+            return _gathered(_counted(_blocks(_stdin(), STDIN), STDIN), STDIN)
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
             plain = archive_of(file.peek(MAGIC_LENGTH)) is None
             if plain and size >= LARGE and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return _read_large(file, size, path)
-            return _gathered(_blocks(file, path), path)
+            return _gathered(_counted(_blocks(file, path), path, file), path)
     except OSError as error:
         raise os_error(shown(path), error) from None
 
@@ -93,10 +95,27 @@ def _read_large(file: IO[bytes], size: int, path: str) -> Buffer:
         with suppress(OSError):  # a kernel without them
             pages.madvise(mmap.MADV_HUGEPAGE)
     at = 0
-    with memoryview(pages) as room:
-        while at < size and (n := file.readinto(room[at : at + _GROWTH])):  # type: ignore[attr-defined]
+    with memoryview(pages) as room, progress.step(_reading(path), size, "byte") as advance:
+        while at < size and (n := file.readinto(room[at : at + _PIECE])):  # type: ignore[attr-defined]
             at += n
+            advance(n)
     return pages if at == size else bytearray(pages[:at])
+
+
+def _reading(path: str) -> str:
+    return f"reading {os.path.basename(path)}"
+
+
+def _counted(blocks: Iterable[bytes], path: str, file: IO[bytes] | None = None) -> Iterator[bytes]:
+    """Yield blocks, and report how much of ``file`` was read for them, or without it how much they are."""
+    size = None if file is None else os.fstat(file.fileno()).st_size
+    with progress.step(_reading(path), size or None, "byte") as advance:
+        at = 0
+        for block in blocks:
+            now = file.tell() if file is not None and size else at + len(block)
+            advance(now - at)
+            at = now
+            yield block
 
 
 def _gathered(blocks: Iterable[bytes], path: str) -> bytearray:
@@ -115,10 +134,10 @@ def read_blocks(path: str) -> Iterator[bytes]:
     """Yield the content of a file block by block, never all at once; raise as ``read_bytes``."""
     try:
         if path == "-":
-            yield from _blocks(_stdin(), STDIN)
+            yield from _counted(_blocks(_stdin(), STDIN), STDIN)
             return
         with open(path, "rb") as file:
-            yield from _blocks(file, path)
+            yield from _counted(_blocks(file, path), path, file)
     except OSError as error:
         raise os_error(shown(path), error) from None
 

@@ -16,6 +16,7 @@ from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from rerank import progress
 from rerank.errors import ConfigError, DataNote, RerankError
 from rerank.tasks import Outcome, TaskError
 
@@ -96,6 +97,7 @@ def each(
     *,
     threads: bool = False,
     anywhere: bool = False,
+    step: tuple[str, str] | None = None,
 ) -> list[T]:
     """Return ``function(*task)`` of every task, in order; the first error is raised as is.
 
@@ -113,14 +115,34 @@ def each(
     anywhere
         With a cluster, use its workers: the function is defined in a module, or a method, and returns all
         that it finds. Otherwise a cluster is not used.
+    step
+        What is being done and what a task is, for the display of progress; None = it shows nothing.
     """
     todo = list(tasks)
-    if anywhere and remote():
-        return list(in_order(function, todo))
+    if step is None:
+        return _all(function, todo, threads, anywhere, progress.nothing)
+    with progress.step(step[0], len(todo), step[1]) as advance:
+        return _all(function, todo, threads, anywhere, advance)
+
+
+def _all(
+    function: Callable[..., T],
+    todo: list[tuple[Any, ...]],
+    threads: bool,
+    anywhere: bool,
+    advance: progress.Advance,
+) -> list[T]:
+    """What ``each`` returns; ``advance`` is called after each task."""
     workers = min(_jobs.get(), len(todo))
-    if workers <= 1:
-        return [function(*task) for task in todo]
-    return _in_threads(function, todo, workers) if threads else list(in_order(function, todo))
+    elsewhere = anywhere and remote()
+    if threads and workers > 1 and not elsewhere:
+        return _in_threads(function, todo, workers, advance)
+    apart = elsewhere or workers > 1
+    found = []
+    for value in in_order(function, todo) if apart else (function(*task) for task in todo):
+        found.append(value)
+        advance()
+    return found
 
 
 def in_order(
@@ -219,7 +241,9 @@ def _raised(value: T | TaskError) -> T:
     raise value.error
 
 
-def _in_threads(function: Callable[..., T], todo: Sequence[tuple[Any, ...]], workers: int) -> list[T]:
+def _in_threads(
+    function: Callable[..., T], todo: Sequence[tuple[Any, ...]], workers: int, advance: progress.Advance
+) -> list[T]:
     """Results in order, from threads that end with this process; of several errors, the first in order."""
     results: dict[int, T] = {}
     errors: dict[int, BaseException] = {}
@@ -229,6 +253,7 @@ def _in_threads(function: Callable[..., T], todo: Sequence[tuple[Any, ...]], wor
         while not errors and (number := next(numbers, None)) is not None:
             try:
                 results[number] = function(*todo[number])
+                advance()
             except BaseException as error:
                 errors[number] = error
 

@@ -20,7 +20,7 @@ PACKAGE = Path(rerank.__file__).parent
 GROUND = {
     *("errors", "registry", "settings", "reading", "config", "parallel", "files", "text", "records"),
     *("archives", "memory", "patterns", "placing", "renaming", "yamltext", "_version"),
-    *("tasks", "pool", "workers", "cluster", "sending"),
+    *("tasks", "pool", "workers", "cluster", "sending", "progress"),
 }
 BELOW = {"data", "native", *GROUND}
 MIDDLE = {"formats", "features", "evaluation", "metrics", *BELOW}

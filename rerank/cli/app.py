@@ -34,6 +34,7 @@ from rerank.cli import (
     weights,
 )
 from rerank.cli.common import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_USAGE, Commands, output_error, say
+from rerank.cli.messages import set_quiet
 
 app = Commands(
     "N-best reranking and learning to rank: learn to put the best candidate first.",
@@ -56,6 +57,16 @@ def _version(value: bool) -> None:
 def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet",
+            "-q",
+            callback=set_quiet,
+            is_eager=True,
+            help="Print errors only: no notes, progress or summary; also after a verb.",
+        ),
     ] = False,
     debug: Annotated[
         bool,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from rerank.errors import DataNote, RerankError, one_line
+from rerank.cli.messages import inform as inform
+from rerank.cli.messages import say as say
+from rerank.cli.messages import set_quiet, showing
+from rerank.errors import RerankError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,6 +30,9 @@ ClusterAddress = Annotated[
         metavar="tcp://HOST:PORT",
         help="Workers of a Dask cluster, in place of --jobs; see 'rerank help configuration'.",
     ),
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print errors only: no notes, progress or summary.")
 ]
 
 EXIT_NO = 1
@@ -60,14 +66,6 @@ class Commands(typer.Typer):
         return self.command(name, cls=Command)
 
 
-def say(text: str) -> None:
-    """Print one line on standard error; it is dropped if nothing can be written there."""
-    try:
-        print(f"rerank: {one_line(text)}", file=sys.stderr, flush=True)
-    except OSError:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (what is buffered would fail again at exit)
-
-
 def output_error(error: OSError) -> int:
     """Report why writing to standard output failed, unless a pipe was closed; return the exit code.
 
@@ -86,14 +84,14 @@ def output_error(error: OSError) -> int:
 
 
 def verb(function: F) -> F:
-    """Decorate a command: one line for an error, no traceback, the right exit code."""
+    """Decorate a command: --quiet, one line for an error, no traceback, the right exit code."""
 
     @functools.wraps(function)
-    def command(*args: Any, **kwargs: Any) -> Any:
+    def command(*args: Any, quiet: bool = False, **kwargs: Any) -> Any:
+        if quiet:
+            set_quiet(True)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("always", DataNote)
-                warnings.showwarning = _show
+            with showing():
                 function(*args, **kwargs)
             sys.stdout.flush()
         except RerankError as error:
@@ -107,13 +105,10 @@ def verb(function: F) -> F:
         except KeyboardInterrupt:
             raise typer.Exit(EXIT_INTERRUPTED) from None
 
+    signature = inspect.signature(function, eval_str=True)
+    option = inspect.Parameter("quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet)
+    parameters = [*signature.parameters.values(), option]
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    del command.__wrapped__  # the new signature is the one to show
     return command  # type: ignore[return-value]
-
-
-def _show(
-    message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any, **__: Any
-) -> None:
-    if issubclass(category, DataNote):
-        say(f"note: {message}")
-    else:
-        say(f"{category.__name__}: {message} ({filename}:{lineno})")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli.common import say, verb
+from rerank.cli.common import inform, verb
 from rerank.cli.options import reads
 from rerank.reading import Reading
 
@@ -33,4 +33,4 @@ def convert(
     from rerank.experiment import convert_file
 
     made = convert_file(data, out, to, reading=reading)
-    say(f"{made.size()} to {out} ({made.format})")
+    inform(f"{made.size()} to {out} ({made.format})")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rerank.cli.common import ClusterAddress, Commands, Jobs, say, verb
+from rerank.cli.common import ClusterAddress, Commands, Jobs, inform, verb
 from rerank.cli.convert import To
 from rerank.cli.options import configures, reads
 from rerank.features.qa.settings import QASettings
@@ -49,7 +49,7 @@ def consensus(
 
     made = consensus_file(data, by, out, to, statistic=statistic, reading=reading)
     items = count(made.lists.n_items, "item")
-    say(f"{items} with {count(len(by), 'further feature')} to {out} ({made.format})")
+    inform(f"{items} with {count(len(by), 'further feature')} to {out} ({made.format})")
 
 
 @app.add("parse")
@@ -128,7 +128,7 @@ def parse(
     for one in made.stores:
         share = 100 * one.unknown / max(1, one.known + one.unknown)
         size = f"{count(one.lists, 'list')}, {count(one.items, 'item')}, {one.values} values"
-        say(f"{one.store}: {size}; {share:.0f}% of features not chosen")
+        inform(f"{one.store}: {size}; {share:.0f}% of features not chosen")
 
 
 @app.add("qa")
@@ -172,5 +172,5 @@ def qa(
 
     made = qa_file(data, out, to, questions=questions, passages=passages, settings=given, reading=reading)
     for line in made.made.statistics.lines(made.settings):
-        say(line)
-    say(f"{made.written.size()} to {out} ({made.written.format})")
+        inform(line)
+    inform(f"{made.written.size()} to {out} ({made.written.format})")

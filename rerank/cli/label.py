@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli.common import say, verb
+from rerank.cli.common import inform, verb
 from rerank.cli.convert import To
 from rerank.cli.options import reads
 from rerank.reading import Reading
@@ -42,4 +42,4 @@ def label(
     labels = lists.labels
     assert labels is not None
     spread = f"{labels.min():.4g} to {labels.max():.4g}, mean {labels.mean():.4g}"
-    say(f"{metric} of {count(lists.n_items, 'item')}: {spread}")
+    inform(f"{metric} of {count(lists.n_items, 'item')}: {spread}")

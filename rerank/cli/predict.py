@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli.common import ClusterAddress, Jobs, say, verb
+from rerank.cli.common import ClusterAddress, Jobs, inform, verb
 from rerank.cli.options import reads
 from rerank.reading import Reading
 
@@ -113,9 +113,9 @@ def predict(
         reading=reading,
     )
     if cheating:
-        say(CHEATS)
+        inform(CHEATS)
     if found.adaptation is not None:
-        say(adaptation_line(found.adaptation))
+        inform(adaptation_line(found.adaptation))
     if found.switched is not None:
         lists = count(found.lists.n_lists, "list")
-        say(f"keep margin {found.model.keep_margin:.6g}: {found.switched} of {lists} switch")
+        inform(f"keep margin {found.model.keep_margin:.6g}: {found.switched} of {lists} switch")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli.common import EXIT_NO, ClusterAddress, Jobs, say, verb
+from rerank.cli.common import EXIT_NO, ClusterAddress, Jobs, inform, say, verb
 
 
 @verb
@@ -76,7 +76,7 @@ def run(
     for cell, error in summary.failed:
         say(f"cell {cell.number} failed ({cell.row}, fold {cell.fold}): {error}")
     for line in summary.lines():
-        say(line)
+        inform(line)
     if summary.failed:
         raise typer.Exit(EXIT_NO)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli.common import say, verb
+from rerank.cli.common import inform, verb
 from rerank.cli.options import reads
 from rerank.reading import Reading
 
@@ -42,4 +42,4 @@ def split(
 
     written = split_file(data, out, parts=part or [], folds=folds, seed=seed, suffix=suffix, reading=reading)
     for made in written:
-        say(f"{made.path}: {made.size()}")
+        inform(f"{made.path}: {made.size()}")

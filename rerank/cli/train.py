@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rerank.cli.common import say, verb
+from rerank.cli.common import inform, verb
 from rerank.cli.options import configures
 from rerank.config import TrainConfig
 
@@ -73,4 +73,4 @@ def train(
     if not out:
         raise ConfigError("no model file to write: give --out MODEL")
     for line in train_files(settings, out, curve, grid_out).summary():
-        say(line)
+        inform(line)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli.common import Commands, say, verb
+from rerank.cli.common import Commands, inform, verb
 
 Names = Annotated[
     str | None,
@@ -55,9 +55,9 @@ def import_(
     names = [name.strip() for name in tree_names.split(",")] if tree_names else []
     model = import_weights(weights, out, format, feature_names=feature_names, tree_names=names)
     if isinstance(model, LinearModel):
-        say(f"{count(len(model.weights), 'weight')} to {out}")
+        inform(f"{count(len(model.weights), 'weight')} to {out}")
     else:
-        say(f"{count(len(model.explain()), 'support item')} to {out}")
+        inform(f"{count(len(model.explain()), 'support item')} to {out}")
 
 
 @app.add("export")
@@ -88,6 +88,6 @@ def export(
     found = export_weights(model, out, to, ini=ini, feature_names=feature_names)
     if isinstance(found, PreferenceModel):
         trees = ", ".join(found.support.tree_names() if found.support else ()) or "none"
-        say(f"note: {out}: the trees of each line, in this order: {trees}")
+        inform(f"note: {out}: the trees of each line, in this order: {trees}")
     if found.keep_margin is not None:
-        say(f"note: {model}: its keep margin {found.keep_margin:.6g} is not a weight, so it is left out")
+        inform(f"note: {model}: its keep margin {found.keep_margin:.6g} is not a weight, so it is left out")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank import parallel
+from rerank import parallel, progress
 from rerank.config import TrainConfig
 from rerank.data.alignment import aligned
 from rerank.data.judge import corpus_value
@@ -27,7 +27,6 @@ from rerank.experiment.training import inputs_of_training
 from rerank.formats import load
 from rerank.learners.base import Learner
 from rerank.metrics.judges import ReportJudge
-from rerank.report.progress import progress
 
 
 def ablation(
@@ -102,7 +101,8 @@ class _Runs:
         """Return ``statistics`` without each group of columns."""
         rows: list[Floats] = []
         at_once = parallel.jobs()
-        with warnings.catch_warnings(), progress("features", len(chosen)) as advance:
+        shown = progress.step("training without features", len(chosen), "feature")
+        with warnings.catch_warnings(), shown as advance:
             warnings.simplefilter("ignore", DataNote)  # those of the run with all features were shown
             for first in range(0, len(chosen), at_once):
                 some = [(columns,) for _, columns in chosen[first : first + at_once]]

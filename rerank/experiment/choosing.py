@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from rerank import parallel
+from rerank import parallel, progress
 from rerank.data.base_scale import checked_scale
 from rerank.data.judge import Judge, SelectingJudge, value_of
 from rerank.data.lists import CandidateLists
@@ -35,7 +35,6 @@ from rerank.experiment.preparing import (
 from rerank.learners.base import Learner
 from rerank.models.training import CellRecord, ChoiceRecord, RoundsRecord, Value
 from rerank.registry import did_you_mean
-from rerank.report.progress import progress
 
 ChooseOn = Literal["none", "dev", "folds"]
 Grid = Mapping[str, Sequence[Value]]
@@ -246,7 +245,7 @@ def _on_folds(
     column = column_of_base(lists)
     chosen = folds_of(lists, tuning.folds, seed)
     at_once = -(-parallel.jobs() // tuning.folds)
-    with progress("cells of the grid", len(trials)) as advance:
+    with progress.step("choosing settings", len(trials), "cell") as advance:
         for first in range(0, len(trials), at_once):
             for pooled in out_of_fold(lists, chosen, trials[first : first + at_once], column, extras):
                 found.append(_best_round(whole, pooled, tuning.on == "folds"))
@@ -272,7 +271,7 @@ def _on_dev(
 ) -> list[_Outcome]:
     """Every trial, fitted to all lists, on the dev lists; lists are prepared once for each setup."""
     found: list[_Outcome] = []
-    with progress("cells of the grid", len(trials)) as advance:
+    with progress.step("choosing settings", len(trials), "cell") as advance:
         for _, group in itertools.groupby(
             trials, lambda trial: (trial.setup.scaling, trial.setup.base_scale)
         ):

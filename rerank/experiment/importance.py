@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank import memory, parallel
+from rerank import memory, parallel, progress
 from rerank.data.base_scores import base_scores_of
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
@@ -25,7 +25,6 @@ from rerank.models.base import Model, load_model
 from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel, ThresholdModel
 from rerank.reading import Reading
-from rerank.report.progress import progress
 from rerank.transductive.adapting import CHEATING, AdaptingModel
 
 LINEAR = (LinearModel, ThresholdModel)
@@ -158,7 +157,7 @@ class _Permuting:
         """Return ``drop`` of each group, some at once."""
         found: list[Drop] = []
         at_once = max(_AT_ONCE, parallel.jobs())
-        with progress("features", len(groups)) as advance:
+        with progress.step("permuting features", len(groups), "feature") as advance:
             for first in range(0, len(groups), at_once):
                 some = groups[first : first + at_once]
                 found += parallel.each(self.drop, some, threads=True, anywhere=True)

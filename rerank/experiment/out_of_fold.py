@@ -120,7 +120,7 @@ def out_of_fold(
     memory.require(need, f"the lists of {at_once} folds at once", "fewer workers need less (--jobs)")
     rounds = sum(getattr(trial.learner, "rounds", 1) if trial.each_round else 1 for trial in trials)
     memory.require(16 * rounds * lists.n_items, f"scores of {rounds:,} rounds", "fewer rounds need less")
-    parts = parallel.each(_fitted_part, tasks, threads=True, anywhere=True)
+    parts = parallel.each(_fitted_part, tasks, threads=True, anywhere=True, step=("training on folds", "fit"))
     k = len(chosen)
     return [_pooled(lists, chosen, parts[i * k : (i + 1) * k]) for i in range(len(trials))]
 

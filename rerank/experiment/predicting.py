@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
+from rerank import progress
 from rerank.data.labels import parse_quantiser
 from rerank.data.leads import margin_of, switched
 from rerank.data.lists import CandidateLists
@@ -29,7 +30,6 @@ from rerank.report import predictions
 from rerank.report.adaptation import adaptation_tsv
 from rerank.report.contents import Contents, describe
 from rerank.report.pair_counts import Scheme, parse_relation, standard_quantisers, standard_relations
-from rerank.report.progress import progress
 from rerank.transductive.adaptation import Adaptation
 from rerank.transductive.adapting import CHEATING, AdaptingModel
 from rerank.transductive.cache.descriptors import By
@@ -140,7 +140,7 @@ def predict_file(
     if isinstance(scorer, AdaptingModel):
         by: By = "histogram" if cache_by == "histogram" else "list-kernel"
         rankers = None if cache is None else scorer.open_cache(cache, cache_nearest, by)
-        with using(jobs, cluster), progress("lists", lists.n_lists) as advance:
+        with using(jobs, cluster), progress.step("adapting to lists", lists.n_lists, "list") as advance:
             adaptation = scorer.adapt(lists, strict=reading.strict, advance=advance, cache=rankers)
         scores = adaptation.scores
     else:

@@ -72,7 +72,8 @@ def fit_seeds(
     memory.require(n * size, f"{n:,} runs", "fewer runs need less (--seeds)")
     seeds = [settings["seed"] + k for k in range(n)]
     runs = [(prepared, type(learner)(**{**settings, "seed": seed}), keep_margin, tune_base) for seed in seeds]
-    models = parallel.each(fit_prepared, runs, threads=True, anywhere=True)
+    step = ("training with several seeds", "run")
+    models = parallel.each(fit_prepared, runs, threads=True, anywhere=True, step=step)
     rows = [judge.per_list(final_scores(model, part.lists)) for model in models]
     goodness = np.array([judge.better * corpus_value(judge, row) for row in rows])
     goodness[np.isnan(goodness)] = -np.inf

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rerank import progress
 from rerank.data.lists import CandidateLists
 from rerank.data.selection import selected
 from rerank.data.store import restore
@@ -84,7 +85,8 @@ class Format(ABC):
         Oddities of the file that are no faults are reported by ``warnings.warn(..., DataNote)``.
         """
         self.check_options(options)
-        lists = self._read(path, options)
+        with progress.step(f"reading {os.path.basename(shown(path))}"):
+            lists = self._read(path, options)
         if options.distinct:
             lists = drop_duplicates(lists)
         for name in options.refs:

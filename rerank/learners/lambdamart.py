@@ -87,7 +87,7 @@ class LambdaMart(Learner):
         watch = Rounds(lists, inputs, self.keep)
         sums = _Sums(lists.n_features)
         converged, since, best = False, 0, -np.inf
-        for r in range(self.rounds):
+        for r in watch.each(range(self.rounds), self.rounds):
             if _called(lists.source, booster.update) and booster.num_trees() <= r:
                 converged = True  # LightGBM has no split left
                 break

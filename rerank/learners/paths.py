@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
+from rerank import progress
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import FitError
@@ -71,15 +72,17 @@ def watched(
     """
     found: AnyStep | None = None
     best, behind = -np.inf, 0
-    for found in steps:
-        watch.record(found, scores or _scores, **found.row())
-        if on_dev:
-            assert watch.dev is not None
-            value = watch.dev[1].better * watch.curve[-1]["dev"]
-            behind = 0 if value > best else behind + int(strictly or value < best)
-            best = max(best, value)
-            if behind == _PATIENCE:
-                break
+    with progress.step("training", None, "fit") as advance:
+        for found in steps:
+            watch.record(found, scores or _scores, **found.row())
+            advance(value=watch.latest)
+            if on_dev:
+                assert watch.dev is not None
+                value = watch.dev[1].better * watch.curve[-1]["dev"]
+                behind = 0 if value > best else behind + int(strictly or value < best)
+                best = max(best, value)
+                if behind == _PATIENCE:
+                    break
     kept: AnyStep = watch.kept(found)[0]
     return kept
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from rerank import progress
 from rerank.data.judge import Judge, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.learners.base import FitInputs
 from rerank.models.training import RoundsRecord
 
+T = TypeVar("T")
 Keep = Literal["last", "best", "train"]
 KEEP_HELP = "keep the last round, or the best one by the metric on the dev (best) or training lists (train)"
 
@@ -40,6 +42,30 @@ class Rounds:
         self._best_round = 0
         self._best_value = -np.inf
         self._best: Any = None
+
+    def each(self, rounds: Iterable[T], total: int, what: str = "training") -> Iterator[T]:
+        """Yield what each round needs, and show the progress of the rounds.
+
+        Parameters
+        ----------
+        rounds
+            What each round needs, such as an order of visits.
+        total
+            The most rounds.
+        what
+            What is being done, for the display of progress.
+        """
+        with progress.step(what, total, "round") as advance:
+            for one in rounds:
+                yield one
+                advance(value=self.latest)
+
+    @property
+    def latest(self) -> progress.Value | None:
+        """The name and the value of the metric on the dev or else the training lists after the last round."""
+        if self.dev is not None:
+            return f"dev {self.dev[1].name}", self.curve[-1]["dev"]
+        return None if self.judge is None else (f"train {self.judge.name}", self.curve[-1]["train"])
 
     def record(self, state: Any, score: Callable[[Any, CandidateLists], Floats], **progress: float) -> None:
         """Add a row to the curve.

@@ -224,7 +224,7 @@ def kernel_rows(items: Items, which: Index, others: Items) -> Floats:
         part = slice(first, first + _ROWS)
         items.rows(which[part], others, out[part])
 
-    parallel.each(work, [(first,) for first in range(0, n, _ROWS)], threads=True)
+    parallel.each(work, [(first,) for first in range(0, n, _ROWS)], threads=True, step=("scoring", "block"))
     return out
 
 

@@ -1,35 +1,164 @@
-"""Progress of long work, on standard error and only on a terminal."""
+"""The display of long work on a terminal: one line at once, and a bar for each step of over two seconds."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import IO, Any
+
+from rerank.errors import one_line
+from rerank.progress import Step
+
+_FIRST = 0.2  # seconds after which the first line appears
+_NEXT = 0.5  # seconds of a later step without a bar, before its line takes the place of another
+_BAR = 2.0  # seconds of a step before it has a bar
+_PAUSE = 0.1  # seconds between two looks
+_WIDTH = 24
+_NAME = 44  # characters of a step's name
 
 
-@contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
-    """Show how much of some work is done; nothing is shown if standard error is not a terminal.
+class Screen:
+    """Shows steps on a terminal until ``close``; nothing of it stays there.
 
     Parameters
     ----------
-    what
-        What is counted.
-    total
-        How many there are.
-
-    Yields
-    ------
-    callable
-        To be called with the number of what has just been done, by default 1.
+    stream
+        The terminal.
+    clock
+        Returns seconds.
+    threaded
+        Whether a thread looks at the steps; otherwise ``tick`` is to be called.
     """
-    if not sys.stderr.isatty():
-        yield lambda done=1: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done=1: bar.advance(task, done)
+    def __init__(
+        self, stream: IO[str], clock: Callable[[], float] = time.monotonic, *, threaded: bool = True
+    ) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._threaded = threaded
+        self._steps: list[Step] = []
+        self._begun: float | None = None
+        self._lock = threading.RLock()
+        self._live: Any = None
+        self._line = ""
+        self._closed = threading.Event()
+
+    def begin(self, step: Step) -> None:
+        """Add a step; it is shown once it has taken long enough."""
+        step.begun = self._clock()
+        with self._lock:
+            if self._begun is None:
+                self._begun = step.begun
+                if self._threaded:
+                    threading.Thread(target=self._watch, daemon=True).start()
+            self._steps.append(step)
+
+    def end(self, step: Step) -> None:
+        """Remove a step and those within it that were left without an end."""
+        with self._lock:
+            if step in self._steps:
+                del self._steps[self._steps.index(step) :]
+            if self._live is not None and not self._steps:
+                self.clear()
+
+    def clear(self) -> None:
+        """Remove what is shown, so that something else can be printed; the next look shows it again."""
+        with self._lock, suppress(OSError, ValueError):
+            live, self._live = self._live, None
+            if live is not None:
+                live.stop()
+
+    def close(self) -> None:
+        """Remove what is shown, for good."""
+        self._closed.set()
+        self.clear()
+
+    def _watch(self) -> None:
+        while not self._closed.wait(_PAUSE):
+            try:
+                self.tick()
+            except (OSError, ValueError):  # the terminal is gone
+                return
+
+    def tick(self) -> None:
+        """Show the steps as they are now."""
+        with self._lock:
+            if self._closed.is_set() or not self._steps:
+                return
+            now = self._clock()
+            last = self._steps[-1]
+            long = [s for s in self._steps if now - s.begun >= _BAR and (s.unit or s is last)]
+            if long:
+                self._show(_bars(long, now))
+                return
+            begun = last.begun if self._line else self._begun
+            assert begun is not None  # set with the first step
+            if now - begun >= (_NEXT if self._line else _FIRST):
+                self._line = f"rerank: {one_line(last.what)}"
+            if self._line:
+                from rich.text import Text
+
+                self._show(Text(self._line, no_wrap=True, overflow="ellipsis"))
+
+    def _show(self, what: Any) -> None:
+        if self._live is not None:
+            self._live.update(what, refresh=True)
+            return
+        from rich.console import Console
+        from rich.live import Live
+
+        console = Console(file=self._stream, highlight=False)
+        options = {"redirect_stdout": False, "redirect_stderr": False}
+        self._live = Live(what, console=console, auto_refresh=False, transient=True, **options)  # type: ignore[arg-type]
+        self._live.start(refresh=True)
+
+
+def _bars(steps: list[Step], now: float) -> Any:
+    """A table with a row for each step: its name, a bar, what is counted, the time left and the value."""
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 1), pad_edge=False)
+    table.add_column(no_wrap=True, overflow="ellipsis", max_width=_NAME)
+    for _ in range(4):
+        table.add_column(no_wrap=True, overflow="ellipsis")
+    for step in steps:
+        done = step.done if step.total is None else min(step.done, step.total)
+        bar = ProgressBar(
+            total=step.total, completed=done, width=_WIDTH, pulse=step.total is None, animation_time=now
+        )
+        cells = (counted(done, step.total, step.unit), left(step, now), running(step))
+        table.add_row(Text(one_line(step.what)), bar, *map(Text, cells))
+    return table
+
+
+def counted(done: float, total: float | None, unit: str) -> str:
+    """Return how much of a step is done: "3/10 rounds", "1.5/20 MB", or "" if nothing is counted."""
+    if not unit:
+        return ""
+    if unit == "byte":
+        size = total or done
+        scale, name = (1e9, "GB") if size >= 1e9 else (1e6, "MB") if size >= 1e6 else (1e3, "kB")
+        of = "" if total is None else f"/{total / scale:.1f}"
+        return f"{done / scale:.1f}{of} {name}"
+    name = unit if total == 1 else f"{unit}s"
+    of = "" if total is None else f"/{total:,.0f}"
+    return f"{done:,.0f}{of} {name}"
+
+
+def left(step: Step, now: float) -> str:
+    """Return the time that is left if the rest takes as long as what is done, "" if that is unknown."""
+    if step.total is None or step.done <= 0:
+        return ""
+    seconds = (now - step.begun) * max(step.total - step.done, 0.0) / step.done
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02} left" if hours < 100 else "days left"
+
+
+def running(step: Step) -> str:
+    """Return the running value of a step, "" if it has none."""
+    return "" if step.value is None else f"{step.value[0]} {step.value[1]:.4f}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank import memory, parallel
+from rerank import memory, parallel, progress
 from rerank.data.alignment import aligned
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
@@ -125,14 +125,15 @@ def in_blocks(mine: Prepared, theirs: Prepared, take: Callable[[int, Floats], No
     blocks = [(first, min(first + step, mine.n)) for first in range(0, mine.n, step)]
     if parallel.remote():
         tasks = [(mine, theirs, *block) for block in blocks]
-        for (first, _), rows in zip(blocks, parallel.in_order(_rows, tasks), strict=True):
+        every = progress.over(parallel.in_order(_rows, tasks), "computing similarities", len(tasks), "block")
+        for (first, _), rows in zip(blocks, every, strict=True):
             take(first, rows)
     else:
 
         def work(first: int, last: int) -> None:
             take(first, _rows(mine, theirs, first, last))
 
-        parallel.each(work, blocks, threads=True)
+        parallel.each(work, blocks, threads=True, step=("computing similarities", "block"))
 
 
 def _rows(mine: Prepared, theirs: Prepared, first: int, last: int) -> Floats:

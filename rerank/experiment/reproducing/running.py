@@ -71,7 +71,8 @@ def reproduce(
         for timed, names in todo.items():
             with using(1 if timed else jobs):
                 tasks = [(config.steps[name], work, records / f"{name}.json", keys[name]) for name in names]
-                found |= zip(names, each(_run_and_keep, tasks, threads=True), strict=True)
+                made = each(_run_and_keep, tasks, threads=True, step=("regenerating numbers", "step"))
+                found |= zip(names, made, strict=True)
         rows = [*_outputs(config, found), *(_number(one, found[one.step]) for one in config.numbers)]
         write_lines(str(Path(out) / "numbers.json"), [to_json(as_json(rows)).rstrip("\n")])
     return rows

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from rerank import parallel
+from rerank import parallel, progress
 from rerank.errors import ConfigError, DataNote
 from rerank.experiment.outputs import check_outputs
 from rerank.experiment.running.config import ExperimentConfig
@@ -29,7 +29,6 @@ from rerank.experiment.running.parts import check_judged, make_stores
 from rerank.experiment.running.planning import Plan, chosen, planned
 from rerank.experiment.running.work import Ended, do, write_record
 from rerank.files import os_error, write_lines
-from rerank.report.progress import progress
 from rerank.text import count
 
 
@@ -157,7 +156,7 @@ def _make_stores(plan: Plan, folder: RunFolder, cells: Sequence[Cell]) -> None:
     tasks = [
         (folder.path, making, plan.config.metrics) for making in makings if not making.is_made(folder.path)
     ]
-    parallel.each(make_stores, tasks)
+    parallel.each(make_stores, tasks, step=("preparing folds", "fold"))
     made = [name for _, making, _ in tasks for name in making.names]
     tests = {cell.fold: plan.record.tests[cell.fold] for cell in cells}
     checks = [
@@ -165,7 +164,7 @@ def _make_stores(plan: Plan, folder: RunFolder, cells: Sequence[Cell]) -> None:
         for fold, name in tests.items()
         if name not in made and not _is_judged(folder, fold)
     ]
-    parallel.each(check_judged, checks)
+    parallel.each(check_judged, checks, step=("checking folds", "fold"))
 
 
 def _is_judged(folder: RunFolder, fold: str) -> bool:
@@ -176,7 +175,7 @@ def _is_judged(folder: RunFolder, fold: str) -> bool:
 def _do(plan: Plan, folder: RunFolder, cells: Sequence[Cell], models: bool, summary: RunSummary) -> None:
     """Do the cells; those that another process does are waited for at the end."""
     notes: Counter[str] = Counter()
-    with progress("cells", len(cells)) as advance:
+    with progress.step(f"running {plan.config.path}", len(cells), "cell") as advance:
         for wait in (False, True):
             if not cells:
                 break

@@ -8,15 +8,18 @@ the guess.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from rerank import progress
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
@@ -49,6 +52,7 @@ Result = tuple[int, int, int, int, int]  # fault, its place in the part and deta
 
 _EXPECTED = "lines 'label qid:ID index:value ...'"
 _SMALLEST_PART = 1 << 18
+_LARGEST_PART = 1 << 25  # so that Ctrl-C is seen between two of them
 _SAMPLE = 1 << 18
 _MOST_STEPS = 8192
 _LABEL_AND_QID = re.compile(rb"[^ \t\r#]+[ \t\r]+qid:")
@@ -73,10 +77,13 @@ class Source:
     def each(self, work: Callable[[int], T]) -> list[T]:
         """Return the results of ``work`` on the number of each part, in order; uses threads if allowed."""
         threads = min(self.options.n_threads(), len(self.parts))
-        if threads == 1:
-            return [work(p) for p in range(len(self.parts))]
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(work, range(len(self.parts))))
+        results: list[T] = []
+        shown = progress.step(f"parsing {os.path.basename(self.path)}", len(self.text), "byte")
+        with shown as advance, ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+            for result in (map if pool is None else pool.map)(work, range(len(self.parts))):
+                advance(len(self.parts[len(results)][0]))
+                results.append(result)
+        return results
 
 
 def open_source(data: Buffer, path: str, options: ReadOptions) -> Source:
@@ -84,7 +91,8 @@ def open_source(data: Buffer, path: str, options: ReadOptions) -> Source:
     start = content_start(data, path, _EXPECTED)
     first_item, has_qid = _first_item(data, start, path)
     threads = options.n_threads()
-    parts = parts_of_lines(data, start, 8 * threads if threads > 1 else 1, _SMALLEST_PART)
+    n = max(8 * threads if threads > 1 else 1, len(data) // _LARGEST_PART)
+    parts = parts_of_lines(data, start, n, _SMALLEST_PART)
     return Source(path, np.frombuffer(data, dtype=np.uint8), parts, first_item, has_qid, options)
 
 

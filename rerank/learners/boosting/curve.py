@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank import progress
 from rerank.data.judge import Judge, SelectingJudge, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Ints
@@ -72,7 +73,7 @@ def _ranked(judge: Judge, choices: Choices, rounds: Ints, steps: Floats) -> Floa
     """The values of any metric, from the scores of all items after each round."""
     events = np.empty((3, len(choices.chosen)), dtype=np.int64)
     out = np.empty(len(rounds))
-    for r in range(len(rounds)):
+    for r in progress.over(range(len(rounds)), "judging rounds", len(rounds), "round"):
         choices.rounds(rounds[: r + 1], steps, events, r)
         out[r] = value_of(judge, choices.scores)
     return out

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rerank import progress
 from rerank.data.types import Floats, Index, Ints
 from rerank.learners.boosting.examples import Examples
 from rerank.native.learners._boosting import Trace
@@ -84,11 +85,13 @@ def run(loss: Any, rounds: int) -> Run:
     """Return at most so many rounds of a kernel's ``loss``."""
     traces = []
     outcome = done = 0
-    while done < rounds and not outcome:
-        trace = Trace(min(_CHUNK, rounds - done))
-        outcome = loss.rounds(trace)
-        traces.append(trace)
-        done += trace.n
+    with progress.step("training", rounds, "round") as advance:
+        while done < rounds and not outcome:
+            trace = Trace(min(_CHUNK, rounds - done))
+            outcome = loss.rounds(trace)
+            traces.append(trace)
+            done += trace.n
+            advance(trace.n)
 
     loss.measure()
 

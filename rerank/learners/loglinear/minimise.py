@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank import progress
 from rerank.data.types import Floats, Mask
 from rerank.learners.vectors import inner
 
@@ -174,7 +175,7 @@ def minimise(objective: Objective, start: Floats, tolerance: float, iterations: 
     history = _History()
     step = _orthant_step if objective.penalty.l1 else _wolfe_step
     totals: deque[float] = deque(maxlen=_RECENT + 1)
-    for done in range(iterations + 1):
+    for done in progress.over(range(iterations + 1), "minimising the loss", None, "iteration"):
         if not np.isfinite(inner(here.slope, here.slope) + here.total):
             raise OverflowError
         totals.append(here.total)

@@ -162,7 +162,7 @@ class ItemLearner(Learner):
         rng = np.random.default_rng(self.seed)
         converged = False
         cut = passes.cut(False)
-        for _ in range(self.rounds):
+        for _ in watch.each(range(self.rounds), self.rounds):
             counts = passes.run(rng.permutation(items.rows) if self.shuffle else items.rows)
             with np.errstate(over="ignore", invalid="ignore"):
                 cut = passes.cut(self.average == "average")

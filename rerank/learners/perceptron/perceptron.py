@@ -181,7 +181,7 @@ class Perceptron(Learner):
         """The last weights, or their mean."""
         updates = -1
         weights = state.w
-        for visits in self._orders(state.n_lists):
+        for visits in watch.each(self._orders(state.n_lists), self.rounds):
             updates, violated = state.run(visits)
             weights = state.mean() if self.average == "average" else state.w.copy()
             watch.record(weights, linear_scores, updates=updates, violated=violated)
@@ -194,7 +194,7 @@ class Perceptron(Learner):
         """All weights, each with the number of visits that it survived."""
         ballots = Ballots(state.w)
         updates = -1
-        for visits in self._orders(state.n_lists):
+        for visits in watch.each(self._orders(state.n_lists), self.rounds):
             updates = violated = 0
             for v in range(len(visits)):
                 updated, here = state.run(visits[v : v + 1])

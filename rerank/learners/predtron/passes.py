@@ -61,7 +61,8 @@ def run_rounds(settings: RoundSettings, passes: Passes, watch: Rounds) -> tuple[
         Gets a row for each pass.
     """
     updates, state = -1.0, passes.state(False)
-    for visits in visit_orders(passes.n, settings.rounds, settings.shuffle, settings.seed):
+    orders = visit_orders(passes.n, settings.rounds, settings.shuffle, settings.seed)
+    for visits in watch.each(orders, settings.rounds):
         counts = passes.run(visits)
         updates, state = counts["updates"], passes.state(settings.average == "average")
         watch.record(state, passes.score, **counts)

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank import progress
 from rerank.data.types import Floats, Index, Ints
 from rerank.learners.preference.rows import KernelRows
 from rerank.learners.vectors import inner
@@ -108,7 +109,7 @@ class PreferenceDual:
         self._move_within(most)
         violation = np.empty(len(most))
         at_0 = float(most.sum())
-        for done in range(iterations + 1):
+        for done in progress.over(range(iterations + 1), "minimising the loss", None, "iteration"):
             loss, mass = _preference.measure(self.better, self.worse, most, self._alpha, self._f, violation)
             square = inner(self._beta, self._f)
             objective = 0.5 * square + loss

@@ -220,7 +220,8 @@ class RankBoost(Learner):
         """The rounds that ``keep`` chooses, with the learning curve of all."""
         watch, scores = Rounds(lists, inputs, self.keep), RoundScores(whole)
         seen: set[int] = set()
-        for r, (choice, log_loss) in enumerate(zip(run.choices, run.log_loss, strict=True)):
+        rounds_run = zip(run.choices, run.log_loss, strict=True)
+        for r, (choice, log_loss) in enumerate(watch.each(rounds_run, len(run.steps), "judging rounds")):
             seen.add(choice.column)
             progress = {"loss": float(np.exp(log_loss)), "gain": choice.gain, "features": len(seen)}
             watch.record(r + 1, scores, **progress)

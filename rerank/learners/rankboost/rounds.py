@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from rerank import progress
 from rerank.data.types import Floats
 from rerank.learners.rankboost.rankers import Choice, WeakRankers
 
@@ -102,7 +103,7 @@ def boost(pairs: Distribution, rankers: WeakRankers, rule: Rule, rounds: int) ->
     """
     run = Run()
     potential, start = pairs.potentials()
-    while len(run.steps) < rounds:
+    for _ in progress.over(range(rounds), "training", rounds, "round"):
         choice = rankers.best(potential, rule.both)
         if choice is None or not (abs(choice.gain) if rule.both else choice.gain) > _LEAST:
             run.converged = True

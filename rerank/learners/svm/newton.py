@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank import progress
 from rerank.data.types import Floats
 from rerank.learners.svm.loss import PairLoss
 from rerank.learners.svm.objective import Objective, Point
@@ -84,7 +85,7 @@ def minimise(
     narrowing = _Narrowing(objective)
     here = objective.at(start, loss.scores(start))
     dual = 0.0
-    for done in range(iterations + 1):
+    for done in progress.over(range(iterations + 1), "minimising the loss", None, "iteration"):
         if not np.isfinite(inner(here.slope, here.slope) + here.primal):
             raise OverflowError
         dual = max(dual, here.dual)

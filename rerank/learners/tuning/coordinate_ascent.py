@@ -138,7 +138,7 @@ class CoordinateAscent(Learner):
                 start = np.zeros(len(initial))
                 start[crossings.varying] = rng.standard_normal(len(crossings.varying))
             tasks.append((self, _Climb(lists, judge, weight, crossings, start), rng))
-        return each(_climbed, tasks, threads=True)
+        return each(_climbed, tasks, threads=True, step=("training", "restart"))
 
 
 def _climbed(learner: CoordinateAscent, climb: _Climb, rng: np.random.Generator) -> End:

@@ -150,14 +150,15 @@ class Mert(Learner):
                 if ends[-1].objective >= problem.most:
                     return ends
         else:
-            ends = each(_climbed, tasks, threads=True)
+            ends = each(_climbed, tasks, threads=True, step=("training", "restart"))
         if self.perturbations:
             best = sorted(range(len(ends)), key=lambda i: -ends[i].objective)[:_PERTURBED]
             again = [
                 (self, problem, near, ends[i], np.random.default_rng(child))
                 for i, child in zip(best, noises.spawn(len(best)), strict=True)
             ]
-            for i, end in zip(best, each(_perturbed, again, threads=True), strict=True):
+            found = each(_perturbed, again, threads=True, step=("training: perturbations", "restart"))
+            for i, end in zip(best, found, strict=True):
                 ends[i] = end
         return ends
 

@@ -88,7 +88,7 @@ class Mira(Learner):
         watch = Rounds(lists, inputs, self.keep)
         rng = np.random.default_rng(self.seed)
         updates = 0
-        for _ in range(self.rounds):
+        for _ in watch.each(range(self.rounds), self.rounds):
             order = rng.permutation(len(visited)) if self.shuffle else np.arange(len(visited))
             done, loss = state.run(visited[order])
             updates += done

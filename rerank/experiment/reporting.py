@@ -20,7 +20,7 @@ from rerank.experiment.running.results import ADAPTATION, adaptation_of, costs_o
 from rerank.files import write_lines
 from rerank.report import record
 from rerank.report.page import check_page, write_page
-from rerank.report.reports import PER_LIST, Report, check_form
+from rerank.report.reports import PER_LIST, Report, check_report_form
 from rerank.report.table import show
 from rerank.text import some
 
@@ -105,7 +105,7 @@ def report_files(
     choices : text has the settings that were chosen as well.
     costs, options : as for ``report``.
     """
-    check_form(form, choices=choices, costs=costs)
+    check_report_form(form, choices=choices, costs=costs)
     outputs = {"--out": out, "--per-list": per_list, "--html": html, "--adaptation": adaptation}
     check_outputs(
         {option: path for option, path in outputs.items() if path is not None},

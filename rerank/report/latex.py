@@ -1,24 +1,17 @@
-"""The numbers of experiments as LaTeX tables for the package booktabs."""
+"""Sheets as LaTeX tables for the package booktabs."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import groupby
 
 from rerank.errors import printable
-from rerank.evaluation.summary import MetricSummary, Summary
-from rerank.report.summaries import (
-    best_texts,
-    caption_lines,
-    heading,
-    reference_cells,
-    references_of,
-    row_names,
-    spelled,
-    star,
-    title,
-)
-from rerank.report.tables import value_text
+from rerank.report.paper import Cell, Head, paper_cells, paper_heads, paper_notes
+from rerank.report.sheet import Sheet
 
+_NUMBERS = re.compile(r"[-+]?[0-9.]+( to [-+]?[0-9.]+)?")
+_RANGE = re.compile(r"[0-9.]+-[0-9.]+")
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -36,6 +29,8 @@ _SPECIAL = {
     '"': r"{\char34}",
 }
 _ESCAPES = str.maketrans(_SPECIAL)
+_MANY = 8  # columns: more are set in small type
+_LONG = 40  # cells of words that are longer are wrapped
 
 
 def escaped(text: str) -> str:
@@ -43,62 +38,71 @@ def escaped(text: str) -> str:
     return printable(text).translate(_ESCAPES).replace("--", "-{}-")
 
 
-def latex_text(summaries: Sequence[Summary], notes: Sequence[str]) -> str:
-    """Return a table for each experiment and share: values by row and metric.
+def latex_text(sheets: Sequence[Sheet], notes: Sequence[str] = ()) -> str:
+    """Return a table for each sheet, with the explanations in its caption; signatures are comments.
 
     The best value of a metric is bold, a star marks rows that differ significantly from the baseline. Whether
     others differ from the best row is not tested: it was chosen by the same values.
     """
     out = ["% \\usepackage{booktabs}"]
-    for summary in summaries:
-        for share in sorted(summary.shares, key=lambda share: (share != summary.share, share)):
-            out += ["", *_table(summary, share)]
-    out += [f"% note: {printable(text)}" for text in notes]
-    return "\n".join([*out, ""])
+    for sheet in (part for whole in sheets for part in whole.split()):
+        out += ["", *_table(sheet)]
+    return "\n".join([*out, *(f"% {printable(text)}" for text in notes), ""])
 
 
-def _table(summary: Summary, share: int) -> list[str]:
-    """The table of one share."""
-    metrics = list(summary.metrics.values())
-    heads = " & ".join(["", *(escaped(title(found)) for found in metrics)])
-    rows = [
-        [rf"\textit{{{spelled(name)}}}", *map(_signed, reference_cells(metrics, name))]
-        for name in references_of(metrics)
-    ]
-    columns = [_column(summary, found, share) for found in metrics]
-    names = [escaped(name) for name in row_names(summary)]
-    lines = [" & ".join(row) + r" \\" for row in rows]
-    lines += [r"\midrule", *(" & ".join(row) + r" \\" for row in zip(names, *columns, strict=True))]
-    at = [f"{share} % of the training lists"] if len(summary.shares) > 1 else []
-    lines_of = [line for line in caption_lines(summary) if not line.startswith("interval")]
-    caption = ". ".join([heading(summary), *at, *map(_capital, ["bold: the best value", *lines_of])])
+def _table(sheet: Sheet) -> list[str]:
+    heads, cells = paper_heads(sheet), [paper_cells(sheet, row) for row in sheet.rows]
+    rows: list[str] = []
+    for i, row in enumerate(sheet.rows):
+        if i and sheet.rows[i - 1].reference and not row.reference:
+            rows.append(r"\midrule")
+        rows.append(" & ".join(map(_cell, cells[i])) + r" \\")
+    caption = escaped(". ".join(filter(None, [sheet.title, *map(_capital, paper_notes(sheet))])))
+    kinds = [_kind(head, [row[j].text for row in cells]) for j, head in enumerate(heads)]
     return [
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{escaped(caption)}.}}",
-        rf"\begin{{tabular}}{{l{'r' * len(metrics)}}}",
+        *([r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"] if len(heads) > _MANY else []),
+        *([rf"\caption{{{caption}.}}"] if caption else []),
+        rf"\begin{{tabular}}{{{''.join(kinds)}}}",
         r"\toprule",
-        heads + r" \\",
+        *_heads(heads),
         r"\midrule",
-        *lines,
+        *rows,
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{table}",
-        *(f"% {printable(found.info.signature)}" for found in metrics),
-        *(f"% note: {printable(text)}" for text in summary.notes),
+        *(f"% {printable(text)}" for text in sheet.signatures),
     ]
 
 
-def _column(summary: Summary, found: MetricSummary, share: int) -> list[str]:
-    """The cells of one metric."""
-    best = best_texts(found, share)
-    cells = []
-    for name, shares in found.rows.items():
-        text = value_text(shares[share].value if share in shares else None, found.info.digits)
-        shown = rf"\textbf{{{_signed(text)}}}" if text in best else _signed(text)
-        pair = found.against(name, summary.baseline) if share == summary.share else None
-        cells.append(shown + ("$^{*}$" if star(pair) == "*" else ""))
-    return cells
+def _kind(head: Head, texts: Sequence[str]) -> str:
+    """The letter of a column."""
+    if not head.left:
+        return "r"
+    return r"p{.5\linewidth}" if max(map(len, texts), default=0) > _LONG else "l"
+
+
+def _heads(heads: Sequence[Head]) -> list[str]:
+    """A line of heads; a line with the titles of groups before it, if groups have several columns."""
+    if not any(head.group and head.text for head in heads):
+        return [" & ".join(escaped(head.group or head.text) for head in heads) + r" \\"]
+    titles, rules, j = [], [], 0
+    for group, members in groupby(heads, key=lambda head: head.group):
+        n = len(list(members))
+        titles += [rf"\multicolumn{{{n}}}{{c}}{{{escaped(group)}}}"] if group else [""] * n
+        rules += [rf"\cmidrule(lr){{{j + 1}-{j + n}}}"] if group else []
+        j += n
+    texts = " & ".join(escaped(head.text) for head in heads)
+    return [" & ".join(titles) + r" \\", "".join(rules), texts + r" \\"]
+
+
+def _cell(cell: Cell) -> str:
+    text = _signed(cell.text)
+    text = rf"\textbf{{{text}}}" if cell.best else text
+    text = rf"\textit{{{text}}}" if cell.italic else text
+    text += "$^{*}$" * cell.star
+    return f"{text} {{\\small [{_signed(cell.bracketed)}]}}" if cell.bracketed else text
 
 
 def _capital(line: str) -> str:
@@ -107,5 +111,7 @@ def _capital(line: str) -> str:
 
 
 def _signed(text: str) -> str:
-    """A number with a minus sign of text."""
-    return text if text == "-" else text.replace("-", "$-$")
+    """An escaped text; the minus sign of a number is that of mathematics, the hyphen of a range is a dash."""
+    if _RANGE.fullmatch(text):
+        return text.replace("-", "--")
+    return text.replace("-", "$-$") if _NUMBERS.fullmatch(text) else escaped(text)

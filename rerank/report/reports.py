@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 from rerank.errors import ConfigError
 from rerank.evaluation.ranks import Ranks
 from rerank.evaluation.results import Results
 from rerank.evaluation.rows import Cost, choices_of
 from rerank.evaluation.summary import Summary
-from rerank.registry import did_you_mean
-from rerank.report import delimited, latex, markdown, record, rows, summaries
+from rerank.report import delimited, forms, longform, record, rows, summaries
+from rerank.report.sheet import Sheet
 from rerank.report.table import drawn
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-Form = Literal["text", "json", "csv", "markdown", "latex"]
-FORMS: tuple[str, ...] = get_args(Form)
 PER_LIST = ("set", "fold", "list", "system", "metric", "value")
 
 
@@ -72,17 +70,22 @@ class Report:
         ConfigError
             If the form is unknown, or cannot show what was asked for.
         """
-        check_form(form, choices=choices, costs=self.costs is not None)
+        check_report_form(form, choices=choices, costs=self.costs is not None)
         match form:
             case "json":
                 return record.to_json(self.as_json())
             case "csv":
-                return delimited.csv_text(self.summaries)
-            case "markdown":
-                return markdown.markdown_text(self.summaries, self.ranks, self.notes)
-            case "latex":
-                return latex.latex_text(self.summaries, self.notes)
+                return delimited.csv_text(longform.KEYS, longform.value_records(self.summaries))
+            case "markdown" | "latex":
+                notes = [f"note: {text}" for text in self.notes]
+                tests = form == "markdown" or any(summary.all_pairs for summary in self.summaries)
+                return forms.sheets_text(self.sheets(tests=tests), form, notes)
         return "".join(f"{line}\n" for part in self.parts(choices=choices) for line in drawn(part))
+
+    def sheets(self, *, tests: bool = True) -> list[Sheet]:
+        """Return tables of values, of tests if asked for, and of ranks."""
+        tables = [sheet for one in self.summaries for sheet in summaries.summary_sheets(one, tests=tests)]
+        return tables + [rows.rank_sheet(metric, ranks) for metric, ranks in self.ranks.items()]
 
     def parts(self, *, choices: bool = False) -> list[RenderableType]:
         """Return tables, paragraphs and notes, with empty lines between them, for ``table.show``."""
@@ -114,10 +117,9 @@ class Report:
                             yield results.name, fold, list_id, row, name, value
 
 
-def check_form(form: str, *, choices: bool, costs: bool) -> None:
+def check_report_form(form: str, *, choices: bool, costs: bool) -> None:
     """Raise ConfigError if a form is unknown, or cannot show choices or costs."""
-    if form not in FORMS:
-        raise ConfigError(f"unknown form {form!r}; {did_you_mean(form, FORMS)}")
+    forms.check_form(form)
     if choices and form != "text":
         why = "JSON always has them" if form == "json" else f"not part of {form}"
         raise ConfigError(f"--choices: {why}")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rerank.evaluation.ranks import Ranks
 from rerank.evaluation.rows import Choice, Cost
 from rerank.evaluation.summary import Summary
+from rerank.report.sheet import Column, Row, Sheet
 from rerank.report.summaries import spelled
-from rerank.report.table import table
-from rerank.report.tables import p_text
+from rerank.report.table import WIDTH, table
+from rerank.report.tables import p_text, value_text
+from rerank.report.text import sheet_tables
 from rerank.report.training import number
 from rerank.settings import value_text as value_of
 from rerank.text import some
@@ -57,10 +60,17 @@ def rank_title(metric: str, ranks: Ranks) -> str:
     return f"{metric}: average ranks over {some(ranks.sets, 6)}"
 
 
+def rank_sheet(metric: str, ranks: Ranks) -> Sheet:
+    """Return the average ranks of systems over several sets, with tests."""
+    columns = (Column("", ("row",), left=True), Column("rank", ("rank",), partial(value_text, digits=3)))
+    rows = tuple(Row((name, rank)) for name, rank in ranks.average.items())
+    return Sheet(columns, rows, title=rank_title(metric, ranks), notes=tuple(rank_tests(ranks)))
+
+
 def rank_parts(metric: str, ranks: Ranks) -> list[RenderableType]:
     """Return the average ranks of systems over several sets, with tests."""
-    rows = [(name, f"{rank:.3f}") for name, rank in ranks.average.items()]
-    return [rank_title(metric, ranks), table(("", "rank"), rows), *rank_tests(ranks)]
+    sheet = rank_sheet(metric, ranks)
+    return [sheet.title, *sheet_tables(sheet, WIDTH)[0], *sheet.notes]
 
 
 def rank_tests(ranks: Ranks) -> list[str]:

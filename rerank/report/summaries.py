@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.evaluation.pairs import Pair
 from rerank.evaluation.summary import REFERENCES, MetricSummary, RowSummary, Summary
-from rerank.report.comparisons import detectable_note, pair_table
-from rerank.report.table import beside, block
-from rerank.report.tables import SIGNIFICANT, interval_text, lists_text, p_text, value_text
+from rerank.report.comparisons import detectable_note, pair_sheet
+from rerank.report.sheet import Column, Group, Row, Sheet
+from rerank.report.table import WIDTH, beside, block
+from rerank.report.tables import (
+    SIGNIFICANT,
+    gap_text,
+    interval_text,
+    lists_of,
+    lists_text,
+    p_text,
+    signed_interval,
+    signed_text,
+    value_text,
+)
+from rerank.report.text import sheet_tables
 from rerank.text import count
 
 if TYPE_CHECKING:
@@ -32,7 +45,8 @@ def summary_parts(summary: Summary) -> list[RenderableType]:
     for found in metrics:
         out += [_details(summary, found), ""]
         if summary.all_pairs and found.pairs:
-            out += [pair_table(found.pairs, found.info.digits), ""]
+            pairs = pair_sheet({_group(found): (found.pairs, found.info.digits)}, summary.level)
+            out += [*sheet_tables(pairs, WIDTH)[0], ""]
         if len(summary.shares) > 1:
             out += [f"{found.info.typed} by share of the training lists", _by_share(summary, found), ""]
     return [
@@ -65,11 +79,6 @@ def references_of(metrics: Sequence[MetricSummary]) -> list[str]:
     return [name for name in REFERENCES if name in metrics[0].references]
 
 
-def reference_cells(metrics: Sequence[MetricSummary], name: str) -> list[str]:
-    """Return the values of a reference by each metric."""
-    return [value_text(getattr(found.info, name), found.info.digits) for found in metrics]
-
-
 def row_names(summary: Summary) -> list[str]:
     """Return the rows, with a remark at the baseline."""
     return [f"{name} (baseline)" if name == summary.baseline else name for name in summary.rows]
@@ -83,6 +92,64 @@ def title(found: MetricSummary) -> str:
 def star(pair: Pair | None) -> str:
     """Return a star if a difference is significant after Holm's correction, else a blank."""
     return "*" if pair is not None and pair.holm is not None and pair.holm < SIGNIFICANT else " "
+
+
+def _group(found: MetricSummary) -> Group:
+    return Group(found.info.name, title(found))
+
+
+def summary_sheets(summary: Summary, *, tests: bool) -> list[Sheet]:
+    """Return values by row and metric at each share, and ``tests`` of two rows in further tables."""
+    metrics = list(summary.metrics.values())
+    sheets = [_value_sheet(summary, metrics, summary.share)]
+    sheets += [_value_sheet(summary, metrics, share) for share in summary.shares if share != summary.share]
+    if tests and any(found.pairs for found in metrics):
+        groups = {_group(found): (found.pairs, found.info.digits) for found in metrics}
+        sheets.append(pair_sheet(groups, summary.level))
+    return sheets
+
+
+def _value_sheet(summary: Summary, metrics: Sequence[MetricSummary], share: int) -> Sheet:
+    """References and rows with their values and intervals at a share of the training lists."""
+    references = references_of(metrics)
+    columns = [Column("", ("row",), left=True)]
+    cells: list[Sequence[Any]] = [[*map(spelled, references), *row_names(summary)]]
+    for found in metrics:
+        digits, group = found.info.digits, _group(found)
+        rows = [shares.get(share) for shares in found.rows.values()]
+        shown = partial(value_text, digits=digits)
+        columns.append(Column("value", ("value",), shown, group, star="paper", better=found.info.better))
+        values = [None if row is None else row.value for row in rows]
+        cells.append([*(getattr(found.info, name) for name in references), *values])
+        head, interval = f"{100 * summary.level:.6g}% interval", partial(interval_text, digits=digits)
+        columns.append(Column(head, ("low", "high"), interval, group, bracketed=True))
+        cells.append([*[""] * len(references), *(None if row is None else row.ci for row in rows)])
+    at = f"{share} % of the training lists" if len(summary.shares) > 1 else ""
+    return Sheet(
+        tuple(columns),
+        tuple(_rows(summary, metrics, cells, len(references), tested=share == summary.share)),
+        title=". ".join(filter(None, [heading(summary), at])),
+        notes=(*caption_lines(summary), *(f"note: {text}" for text in summary.notes)),
+        signatures=tuple(signatures(summary)),
+    )
+
+
+def _rows(
+    summary: Summary,
+    metrics: Sequence[MetricSummary],
+    cells: Sequence[Sequence[Any]],
+    references: int,
+    tested: bool,
+) -> Iterator[Row]:
+    """The rows of a sheet of values; those that differ from the baseline are marked."""
+    names = [None] * references + list(summary.rows)
+    for i, (name, values) in enumerate(zip(names, zip(*cells, strict=True), strict=True)):
+        differs = (
+            found.info.name
+            for found in metrics
+            if name and star(found.against(name, summary.baseline)) == "*"
+        )
+        yield Row(values, i < references, frozenset(differs if tested else ()))
 
 
 def _overview(summary: Summary, metrics: Sequence[MetricSummary]) -> Table:
@@ -139,7 +206,7 @@ def _value_columns(
         columns["seeds"] = [*blank, *(str(len(row.seeds)) for row in rows)]
         columns["sd"] = [*blank, *(value_text(row.sd_seeds, digits) for row in rows)]
     if info.first_best is not None:
-        columns["gap"] = [*blank, *("-" if row.gap is None else f"{100 * row.gap:z.0f}%" for row in rows)]
+        columns["gap"] = [*blank, *(gap_text(row.gap) for row in rows)]
     return columns
 
 
@@ -158,7 +225,7 @@ def _difference_columns(
         return [p_text(getattr(pair, key, None)) for pair in pairs]
 
     columns = {
-        "value": [signed(getattr(pair, "difference", None), digits) for pair in pairs],
+        "value": [signed_text(getattr(pair, "difference", None), digits) for pair in pairs],
         "interval": [signed_interval(getattr(pair, "ci", None), digits) for pair in pairs],
         "p": p_values("p_bootstrap"),
         "Holm": [p + star(pair) for p, pair in zip(p_values("holm"), pairs, strict=True)],
@@ -166,19 +233,9 @@ def _difference_columns(
     }
     if any(pair is not None and pair.p_mcnemar is not None for pair in pairs):
         columns["McNemar"] = p_values("p_mcnemar")
-    columns["won/tied/lost"] = [lists_text(pair) for pair in pairs]
+    columns["won/tied/lost"] = [lists_text(lists_of(pair)) for pair in pairs]
     columns["detectable"] = [value_text(getattr(pair, "detectable", None), digits) for pair in pairs]
     return {head: [""] * references + cells for head, cells in columns.items()}
-
-
-def signed(value: float | None, digits: int) -> str:
-    """Return a difference with its sign, "-" without one."""
-    return "-" if value is None or value != value else f"{value:+.{digits}f}"
-
-
-def signed_interval(ci: tuple[float, float] | None, digits: int) -> str:
-    """Return the interval of a difference, "-" if there is none."""
-    return "-" if ci is None else f"{ci[0]:+.{digits}f} to {ci[1]:+.{digits}f}"
 
 
 def _by_share(summary: Summary, found: MetricSummary) -> Table:
@@ -193,13 +250,6 @@ def _by_share(summary: Summary, found: MetricSummary) -> Table:
             cells.append([value_text(value, digits), interval_text(ci, digits)])
         blocks.append(block(["value", "interval"], cells))
     return beside(["", *(f"{share} %" for share in summary.shares)], blocks)
-
-
-def best_texts(found: MetricSummary, share: int) -> set[str]:
-    """Return how the best value of a share is printed; rows that print the same are as good."""
-    values = [of[share].value for of in found.rows.values() if share in of]
-    known = [found.info.better * value for value in values if value == value]
-    return {value_text(found.info.better * max(known), found.info.digits)} if len(known) > 1 else set()
 
 
 def caption_lines(summary: Summary) -> list[str]:

@@ -31,7 +31,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1,
     Parameters
     ----------
     heads : sequence of str
-        A head for each column; all empty = no line of heads.
+        A head for each column, which may have line ends; all empty = no line of heads.
     rows : sequence of sequences of str
     left : int
         Columns of words.
@@ -41,7 +41,10 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1,
     from rich.table import Table
     from rich.text import Text
 
-    heads, *rows = ([printable(cell) for cell in row] for row in (heads, *rows))
+    rows = [[printable(cell) for cell in row] for row in rows]
+    lines = [head.split("\n") for head in heads]
+    most = max(map(len, lines), default=1)
+    heads = ["\n".join([""] * (most - len(own)) + [printable(line) for line in own]) for own in lines]
     made = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, show_header=any(heads))
     columns = [c if j < left else _padded(c) for j, c in enumerate(zip(heads, *rows, strict=True))]
     head, *body = zip(*columns, strict=True)
@@ -54,8 +57,8 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1,
 
 def _padded(cells: Sequence[str]) -> Sequence[str]:
     """Cells moved to the right; rich would drop the trailing blank of a cell without a star."""
-    width = max(map(_cells, cells))
-    return [" " * (width - _cells(cell)) + cell for cell in cells]
+    width = max(cells_of(line) for cell in cells for line in cell.split("\n"))
+    return ["\n".join(" " * (width - cells_of(line)) + line for line in cell.split("\n")) for cell in cells]
 
 
 def block(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 0, dim: int = 0) -> Table:
@@ -92,14 +95,14 @@ def facts(rows: Sequence[Sequence[str]], width: int = WIDTH) -> list[str]:
     made = table([""] * len(rows[0]), rows, left=len(rows[0]))
     last = made.columns[-1]
     last.no_wrap, last.overflow = False, "fold"
-    begin = sum(max(_cells(cell) for cell in column) + 2 for column in list(zip(*rows, strict=True))[:-1])
+    begin = sum(max(cells_of(cell) for cell in column) + 2 for column in list(zip(*rows, strict=True))[:-1])
     return drawn(made, max(width, begin + 20))
 
 
 def pairs(rows: Sequence[tuple[str, str]]) -> list[str]:
     """Return rows of two cells as aligned lines: as ``table`` does, but quick for a million of them."""
     names = [printable(name) for name, _ in rows]
-    widths = [_cells(name) for name in names]
+    widths = [cells_of(name) for name in names]
     most = max(widths, default=0)
     return [
         f"{name}{' ' * (most - width)}  {value}".rstrip()
@@ -137,8 +140,8 @@ def styled(stream: TextIO) -> bool:
 
 
 def room(stream: TextIO) -> int:
-    """Return the columns that a table may take: those of a terminal, at most WIDTH; WIDTH elsewhere."""
-    return min(WIDTH, shutil.get_terminal_size((WIDTH, 1)).columns) if stream.isatty() else WIDTH
+    """Return the columns that a table may take: those of a terminal, WIDTH elsewhere."""
+    return shutil.get_terminal_size((WIDTH, 1)).columns if stream.isatty() else WIDTH
 
 
 def _console(stream: TextIO, width: int, *, styled: bool) -> Console:
@@ -166,7 +169,8 @@ def _text(part: RenderableType) -> RenderableType:
     return Text(printable(part), style="dim") if isinstance(part, str) else part
 
 
-def _cells(text: str) -> int:
+def cells_of(text: str) -> int:
+    """Return the columns that a text takes."""
     from rich.cells import cell_len
 
     return cell_len(text)

@@ -14,7 +14,8 @@ from experiment.running.conftest import lists_of
 
 from rerank.evaluation.results import Results
 from rerank.evaluation.summary import summarise
-from rerank.report.reports import FORMS, Report
+from rerank.report.forms import FORMS
+from rerank.report.reports import Report
 
 
 def over_folds():

@@ -39,15 +39,15 @@ def test_three_metrics_fit_side_by_side_in_a_hundred_columns() -> None:
     lines = grid.splitlines()
     assert max(map(len, lines)) <= 100
     assert [name in lines[0] for name in METRICS] == [True, True, True, False]
-    assert [line.split()[0] for line in lines[3:6]] == ["first-best", "random", "oracle"]
-    assert [line.split()[0] for line in lines[7:]] == ["a.txt", "[b].txt"]
+    assert [line.split()[0] for line in lines[4:7]] == ["first-best", "random", "oracle"]
+    assert [line.split()[0] for line in lines[8:]] == ["a.txt", "[b].txt"]
     assert "20 lists, 200 items; 1 list without a judged item left out" in notes
     assert "Holm's correction for 2 systems" in notes
     assert all(f"{name}|" in notes for name in ("AP", "nDCG@10", "RR"))
 
 
 def test_numbers_are_below_the_names_of_their_columns() -> None:
-    head, *rows = table_text(evaluated(3)).splitlines()[1:9]
+    head, *rows = table_text(evaluated(3)).splitlines()[2:10]
     end = head.index("value") + len("value")
     for row in (row for row in rows if not row.startswith("-")):
         number = row[:end].split()[-1]
@@ -122,11 +122,12 @@ def test_a_terminal_gets_styles_unless_it_cannot_show_them(monkeypatch: pytest.M
 
 
 def test_a_narrow_terminal_gets_one_table_per_metric(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("COLUMNS", "64")
     monkeypatch.setenv("NO_COLOR", "1")
     terminal = Terminal()
     print_table(evaluated(3), terminal)
-    assert terminal.getvalue() == table_text(evaluated(3), 60) != table_text(evaluated(3))
+    assert terminal.getvalue() == table_text(evaluated(3), 64) != table_text(evaluated(3))
+    assert max(map(len, terminal.getvalue().split("\n\n")[0].splitlines())) <= 64
 
 
 def test_cells_are_never_cut_wrapped_or_read_as_markup() -> None:

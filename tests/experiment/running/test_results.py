@@ -21,8 +21,8 @@ from rerank.experiment import read_run, report, results_of, run
 from rerank.experiment.reporting import report_files
 from rerank.experiment.running.folder import CellRecord
 from rerank.records import read_json
+from rerank.report.forms import FORMS
 from rerank.report.record import to_json
-from rerank.report.reports import FORMS
 
 
 @pytest.fixture(scope="module")

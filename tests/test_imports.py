@@ -45,6 +45,7 @@ MAY_IMPORT = {
     "experiment": {"report", "transductive", "learners", "models", "similarity", *MIDDLE},
 }
 MAY_IMPORT[ROOT] = {"experiment", *MAY_IMPORT["experiment"]}
+MAY_IMPORT["sklearn"] = {"experiment", *MAY_IMPORT["experiment"]}
 MAY_IMPORT["cli"] = {ROOT, "docs", *MAY_IMPORT[ROOT]}
 MAY_IMPORT["__main__"] = {"cli", *MAY_IMPORT["cli"]}
 

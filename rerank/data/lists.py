@@ -20,6 +20,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.layouts.base import NotFiniteError
 from rerank.data.matrix import Features, as_features
 from rerank.data.names import Columns, match, numbered
+from rerank.data.roles import note_features
 from rerank.data.types import AnyArray, Floats, Index, Mask
 from rerank.data.views import CandidateList
 from rerank.errors import DataError
@@ -184,6 +185,7 @@ class CandidateLists:
         features = as_features(X)
         if feature_names is None and not isinstance(X, Features):
             feature_names = given.frame_names(X)
+            note_features(source, feature_names or ())
         n_items = features.n_items
         if n_items == 0:
             raise DataError(f"{source}: no items")

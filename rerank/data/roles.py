@@ -78,3 +78,12 @@ def note_resembling(source: str, names: Iterable[str], lists: Iterable[str]) -> 
         more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
         text = f"names without a meaning here resemble known ones: {', '.join(found[:_MOST])}{more}"
         warnings.warn(f"{source}: {text}", DataNote, stacklevel=3)
+
+
+def note_features(source: str, names: Iterable[str]) -> None:
+    """Warn about features with the name of lists or labels: given as features, these leak or mean nothing."""
+    known = {*LISTS, *ITEM_NAMES["label"]}
+    found = [repr(name) for name in names if name.strip().lower() in known]
+    if found:
+        text = f"features have names of lists or labels: {', '.join(found[:_MOST])}; are they meant?"
+        warnings.warn(f"{source}: {text}", DataNote, stacklevel=3)

@@ -78,8 +78,8 @@ class CandidateLists:
     counts : mapping of metric name to float64 (n_items, k)
         Statistics that the metric sums.
     unretrieved : Ragged (n_lists), optional
-        Labels > 0 of relevant items that are in no list, such as those that a TREC run missed; ranking
-        metrics count them as never found.
+        Labels of judged items that are in no list, such as those that a TREC run missed; ranking metrics
+        count them as never found.
     source : str
         Where the set came from, for messages.
     selection : str

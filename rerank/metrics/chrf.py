@@ -39,8 +39,8 @@ class Chrf(SelectingMetric, TextStatistics):
 
     summary = "character n-gram F-score, 0 to 100, equal to sacrebleu's"
     meaning = (
-        "The F-score of precision and recall of character n-grams, recall weighing beta times as much, over"
-        " all chosen texts. 0 to 100."
+        "The F-score of precision and recall of character n-grams, recall weighing beta times as much, "
+        "over all chosen texts. 0 to 100."
     )
     source = "Popović 2015; sacrebleu"
     elsewhere = "chrF2 of sacrebleu: equal"

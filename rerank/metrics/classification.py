@@ -164,8 +164,8 @@ class ErrorSet(ClassMetric):
 
     summary = "mean number of pairs of a missed class and a wrong one"
     meaning = (
-        "The number of true classes that are not predicted, times the number of predicted classes that are "
-        "not true."
+        "The number of true classes that are not predicted, times the number of predicted classes that "
+        "are not true."
     )
     source = "Schapire & Singer 2000"
     examples = ("error-set",)

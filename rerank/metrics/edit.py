@@ -138,8 +138,8 @@ class CharacterErrorRate(EditRate):
 
     summary = "character edits per 100 characters of the reference"
     meaning = (
-        "100 times the insertions, deletions and substitutions of characters that turn the references into "
-        "the chosen texts, divided by the characters of the references. 0 or more, in percent."
+        "100 times the insertions, deletions and substitutions of characters that turn the references "
+        "into the chosen texts, divided by the characters of the references. 0 or more, in percent."
     )
     source = "Levenshtein 1966"
     elsewhere = "cer of jiwer: equal, times 100"
@@ -164,8 +164,8 @@ class WordErrorRate(_WordRate):
 
     summary = "word edits per 100 words of the reference"
     meaning = (
-        "100 times the insertions, deletions and substitutions of words that turn the references into the "
-        "chosen texts, divided by the words of the references. 0 or more, in percent."
+        "100 times the insertions, deletions and substitutions of words that turn the references into the"
+        " chosen texts, divided by the words of the references. 0 or more, in percent."
     )
     source = "Levenshtein 1966; sclite"
     elsewhere = "wer of jiwer: equal, times 100"

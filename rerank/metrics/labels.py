@@ -118,8 +118,8 @@ class Loss(_LabelMetric):
 
     summary = "mean of the list's best label minus the chosen item's"
     meaning = (
-        "The best label of the list minus the label of the chosen item, which counts as for label@1. In the"
-        " labels' own units."
+        "The best label of the list minus the label of the chosen item, which counts as for label@1. In "
+        "the labels' own units."
     )
     source = "rerank"
     elsewhere = "regret in the literature on selection"
@@ -136,8 +136,8 @@ class ZScore(_LabelMetric):
 
     summary = "mean z-score of the chosen item's label within its list"
     meaning = (
-        "The label of the chosen item minus the mean label of its list, divided by the standard deviation "
-        "of the list's labels. 0 if all labels of the list are equal."
+        "The label of the chosen item minus the mean label of its list, divided by the standard deviation"
+        " of the list's labels. 0 if all labels of the list are equal."
     )
     source = "rerank"
     examples = ("z@1", "z(deviation=sample)@1")

@@ -69,8 +69,8 @@ class TopOracle(Metric):
 
     summary = "value of the best choice among the first k items, of any metric of one chosen item"
     meaning = (
-        "The value of METRIC if the best of the K items with the largest scores were chosen in each list: "
-        "the most that a later stage can reach. In the units of METRIC."
+        "The value of METRIC if the best of the K items with the largest scores were chosen in each list:"
+        " the most that a later stage can reach. In the units of METRIC."
     )
     source = "Duh 2009, 3.2.2"
     examples = ("oracle2.sBLEU", "oracle2.label@1", "oracle3.loss@1", "oracle2.WER")

@@ -62,8 +62,8 @@ class PairAccuracy(Metric):
 
     summary = "share of pairs of different labels in the labels' order, a tie one half"
     meaning = (
-        "Of each list, the share of pairs of items with different labels whose scores have the order of the"
-        " labels; a pair of equal scores counts one half. 0 to 1, a constant scorer has 0.5."
+        "Of each list, the share of pairs of items with different labels whose scores have the order of "
+        "the labels; a pair of equal scores counts one half. 0 to 1, a constant scorer has 0.5."
     )
     source = "Joachims 2002"
     elsewhere = "roc_auc_score of scikit-learn on each list of labels 0 and 1: equal"

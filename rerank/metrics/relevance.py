@@ -46,9 +46,26 @@ class Relevance(Stage):
         super().__init__(lists)
         self.labels: Floats = np.ascontiguousarray(labels_of(lists), dtype=np.float64)
         self.ties = resolve_ties(lists, ties)
-        self.items: Index = np.flatnonzero(self.labels > 0).astype(np.int64, copy=False)
+        self.items: Index = np.flatnonzero(self._placed(self.labels)).astype(np.int64, copy=False)
         self.offsets: Index = np.searchsorted(self.items, lists.offsets).astype(np.int64, copy=False)
         self.item_labels: Floats = self.labels[self.items]
+
+    @staticmethod
+    def _placed(labels: Floats) -> Mask:
+        """Which labels are those of items to place: bool of their shape."""
+        return labels > 0
+
+    @cached_property
+    def of_judged(self) -> Judgements:
+        """The same judgements with a place for every judged item."""
+        return Judgements(self.lists, self.ties)
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest label of all lists, retrieved or not; NaN if nothing is judged."""
+        missed = self.lists.unretrieved
+        both = self.labels if missed is None else np.concatenate([self.labels, missed.values])
+        return float(np.fmax.reduce(both))
 
     @cached_property
     def judged(self) -> Mask:
@@ -63,8 +80,10 @@ class Relevance(Stage):
         offsets, values = self.offsets, self.item_labels.copy()
         missed = self.lists.unretrieved
         if missed is not None:
-            values = np.insert(values, np.repeat(offsets[1:], missed.lengths), missed.values)
-            offsets = offsets + missed.offsets
+            kept = self._placed(missed.values)
+            more = missed.count(kept).astype(np.int64)
+            values = np.insert(values, np.repeat(offsets[1:], more), missed.values[kept])
+            offsets = offsets + offsets_of(more)
         _placement.sort_gains(offsets, values)
         return Ragged(values, offsets)
 
@@ -89,6 +108,7 @@ class Relevance(Stage):
             np.asarray(placement.above)[absent] = NOT_RETURNED
             np.asarray(placement.tied)[absent] = 1
             n_tied = int(np.count_nonzero(np.asarray(placement.tied) > 1))
+            placement.n_returned = np.add.reduceat(~np.isnan(given), self.lists.offsets[:-1], dtype=np.int64)
         if n_tied and ties != "expected":
             ids = self.lists.item_ids if ties == "trec" else None
             text, bounds = (None, None) if ids is None else (ids.data, ids.offsets)
@@ -117,6 +137,14 @@ class Relevance(Stage):
         if run is None or self.ties != "trec":
             return self.place(first, "input")
         return self.place(_as_trec_eval(self.lists, first, run))
+
+
+class Judgements(Relevance):
+    """A Relevance that places every judged item: those of labels of 0 and below too."""
+
+    @staticmethod
+    def _placed(labels: Floats) -> Mask:
+        return ~np.isnan(labels)
 
 
 def _as_trec_eval(lists: CandidateLists, first: Floats, run: Floats) -> Floats:

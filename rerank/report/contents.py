@@ -81,9 +81,10 @@ def feature_names(lists: CandidateLists, most: int) -> str:
 
 
 def _labels(lists: CandidateLists) -> str:
-    missed = lists.unretrieved
-    more = "" if missed is None else f"; {count(len(missed.values), 'relevant item')} more in no list"
-    return _label_values(lists) + more
+    if lists.unretrieved is None:
+        return _label_values(lists)
+    missed = int(np.count_nonzero(lists.unretrieved.values > 0))
+    return f"{_label_values(lists)}; {count(missed, 'relevant item')} more in no list"
 
 
 def _classes(lists: CandidateLists) -> str:

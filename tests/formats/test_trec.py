@@ -143,8 +143,8 @@ def test_judgements(tmp_path: Path) -> None:
         "qrels: judges nothing of 1 query of x.run",
         "qrels: 1 judged query not in x.run; left out (trec_eval -c counts each as 0)",
     ]
-    assert lists.unretrieved.values.tolist() == [1]  # d9 of q2; d8 is not relevant
-    assert lists.unretrieved.offsets.tolist() == [0, 1, 1, 1]
+    assert lists.unretrieved.values.tolist() == [0, 1]  # d8 and d9 of q2
+    assert lists.unretrieved.offsets.tolist() == [0, 2, 2, 2]
     with pytest.raises(DataError, match="judges no query of"):
         load(path, qrels=path_of(tmp_path, "q9 0 d 1\n", "other"))
 
@@ -179,10 +179,10 @@ def test_measures_equal_those_of_trec_eval(tmp_path: Path, seed: int, missed: bo
     for q in range(6):
         documents = [f"d{i}" for i in rng.sample(range(99), rng.randrange(2, 12))]
         run[f"q{q}"] = {d: rng.choice([0.5, 1.25, -3.0, 7.0]) for d in documents}
-        judged[f"q{q}"] = {d: rng.randrange(4) for d in documents if rng.random() < 0.8} | {"absent": 0}
+        judged[f"q{q}"] = {d: rng.randrange(-1, 4) for d in documents if rng.random() < 0.8} | {"absent": 0}
         judged[f"q{q}"][documents[0]] = 1
         if missed:
-            judged[f"q{q}"] |= {f"far{i}": rng.randrange(4) for i in range(rng.randrange(15))}
+            judged[f"q{q}"] |= {f"far{i}": rng.randrange(-1, 4) for i in range(rng.randrange(15))}
         ranked = sorted(documents, key=lambda d, q=q: -run[f"q{q}"][d])
         lines += [f"q{q} Q0 {d} {r} {run[f'q{q}'][d]} t" for r, d in enumerate(ranked)]
     qrels = "".join(f"{q} 0 {d} {rel}\n" for q, docs in judged.items() for d, rel in docs.items())
@@ -190,7 +190,9 @@ def test_measures_equal_those_of_trec_eval(tmp_path: Path, seed: int, missed: bo
     lists = load(path_of(tmp_path, "\n".join(lines)), **options)
     ours = {"map": "AP", "recip_rank": "RR", "ndcg": "nDCG", "P_5": "P@5", "ndcg_cut_10": "nDCG@10"}
     ours |= {"map_cut_5": "AP@5", "recall_5": "R@5", "ndcg_cut_5": "nDCG@5"}
+    ours |= {"Rprec": "Rprec", "bpref": "bpref", "infAP": "infAP"}
     asked = {"map", "recip_rank", "ndcg", "P.5", "ndcg_cut.5,10", "map_cut.5", "recall.5"}
+    asked |= {"Rprec", "bpref", "infAP"}
     theirs = pytrec_eval.RelevanceEvaluator(judged, asked)
     by_query = theirs.evaluate(run)
     for name, metric in ours.items():

@@ -43,5 +43,3 @@ def check_lists(lists: Any) -> None:
         raise DataError("first_best holds NaN, which has no place in an order")
     if lists.rows is not None and not np.array_equal(np.sort(lists.rows), np.arange(lists.n_items)):
         raise DataError(f"rows is not a permutation of 0..{lists.n_items - 1}")
-    if lists.unretrieved is not None and np.any(lists.unretrieved.values <= 0):
-        raise DataError("unretrieved holds a label of 0 or less, which nothing counts")

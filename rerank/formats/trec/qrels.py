@@ -100,9 +100,10 @@ def _of_json(path: str) -> Judgements:
 def with_qrels(lists: CandidateLists, path: str) -> CandidateLists:
     """Return the lists with labels from the qrels in ``path``, NaN for documents that are not judged.
 
-    Relevant documents (label > 0) that are in no list become ``unretrieved``, so that AP, R@k and nDCG
-    divide by the number of all relevant ones, as trec_eval does. Warns how many queries only one of the two
-    has, and if no document is in both or columns seem to be swapped; raises DataError if no query is in both.
+    Judged documents that are in no list become ``unretrieved``, so that AP, R@k and nDCG divide by the number
+    of all relevant ones, and bpref knows those judged not relevant, as in trec_eval. Warns how many queries
+    only one of the two has, and if no document is in both or columns seem to be swapped; raises DataError if
+    no query is in both.
     """
     judgements, second = read_qrels(path)
     if lists.list_ids is None or lists.item_ids is None:
@@ -121,7 +122,7 @@ def with_qrels(lists: CandidateLists, path: str) -> CandidateLists:
             continue
         for k in range(start, stop):
             labels[k] = judged.pop(lists.item_ids.bytes_at(k), math.nan)
-        lost.append([label for label in judged.values() if label > 0])
+        lost.append(list(judged.values()))
     source, qrels = lists.source, shown(path)
     if without == lists.n_lists:
         cause = _other_case(names, lists.list_ids)

@@ -14,4 +14,5 @@ cdef class Placement:
     cdef readonly object order
     cdef readonly object above
     cdef readonly object tied
+    cdef public object n_returned
     cdef object offsets

@@ -30,7 +30,7 @@ cdef class Placement:
 
     IN rel_offsets. Three columns (n_rel) are filled by ``place``: ``order``, the item's number among all
     relevant items; ``above``, the items strictly above its tie group; ``tied``, the size of that group, 1 if
-    ties are broken.
+    ties are broken. ``n_returned`` (n_lists) is the number of items that the system returned, None = all.
     """
 
     def __init__(self, const long long[::1] rel_offsets):

@@ -149,6 +149,18 @@ def hits(Placement placement, const unsigned char[::1] good, long long cutoff, d
         _each_list(&placement.places, good, cutoff, out, _hits)
 
 
+def hits_within(
+    Placement placement, const unsigned char[::1] good, const long long[::1] cutoffs, double[::1] out
+):
+    """OUT out[i]: as ``hits``, with a cutoff for each list. IN cutoffs (n_lists)."""
+    cdef const Places* p = &placement.places
+    cdef const unsigned char* flags = &good[0] if good.shape[0] else NULL
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(p.n_lists):
+            out[i] = _hits(p, p.offsets[i], p.offsets[i + 1], flags, cutoffs[i])
+
+
 cdef inline double _success(
     const Places* p, long long begin, long long end, const unsigned char* good, long long cutoff
 ) noexcept nogil:
@@ -206,6 +218,72 @@ def dcg(
                 else:
                     share = (discounts[min(a + p.tied[j], cutoff)] - discounts[a]) / <double>p.tied[j]
                     total += gains[p.order[j]] * share
+            out[i] = total
+
+
+cdef inline double _stops_in_group(
+    const double* stops, const long long* order, long long j, long long stop, long long above,
+    long long size, long long depth, double* left
+) noexcept nogil:
+    """Expected 1 / place at which a user stops within a group of tied items, who has come so far.
+
+    After t of the ``size`` items in random order the user reads on with probability left[t], the mean over
+    all t of them of the product of 1 - stops. It follows from that of one item less, which is among the first
+    t with probability t / n. Items after the first ``depth`` do not count.
+
+    IN stops by number, that of the relevant items order[j..stop - 1]; WORK left (depth + 1).
+    """
+    cdef long long n = size - (stop - j)
+    cdef long long t
+    cdef double total = 0.0
+    for t in range(depth + 1):
+        left[t] = 1.0
+    while j < stop:
+        n += 1
+        for t in range(min(n, depth), 0, -1):
+            left[t] = (left[t] * <double>(n - t) + left[t - 1] * (1.0 - stops[order[j]]) * t) / <double>n
+        j += 1
+    for t in range(1, depth + 1):
+        total += (left[t - 1] - left[t]) / <double>(above + t)
+    return total
+
+
+def expected_reciprocal_rank(
+    Placement placement, const double[::1] stops, long long cutoff, double[::1] left, double[::1] out
+):
+    """OUT out[i]: expected 1 / place of the item of list i that satisfies a user, 0 beyond the cutoff.
+
+    The user reads down and is satisfied by an item with probability ``stops``. Expected over the orders of
+    tied items.
+
+    IN stops (n_rel) from 0 to 1; WORK left (longest list + 1).
+    """
+    cdef const Places* p = &placement.places
+    cdef Py_ssize_t i
+    cdef long long j
+    cdef long long stop
+    cdef long long a
+    cdef double reads
+    cdef double total
+    with nogil:
+        for i in range(p.n_lists):
+            reads = 1.0
+            total = 0.0
+            j = p.offsets[i]
+            while j < p.offsets[i + 1] and p.above[j] < cutoff:
+                a = p.above[j]
+                stop = j + 1
+                if p.tied[j] == 1:
+                    total += stops[p.order[j]] * reads / <double>(a + 1)
+                else:
+                    while stop < p.offsets[i + 1] and p.above[stop] == a:
+                        stop += 1
+                    total += reads * _stops_in_group(
+                        &stops[0], p.order, j, stop, a, p.tied[j], min(p.tied[j], cutoff - a), &left[0]
+                    )
+                while j < stop:
+                    reads *= 1.0 - stops[p.order[j]]
+                    j += 1
             out[i] = total
 
 

@@ -57,6 +57,8 @@ def of_order(measure: str, cutoff: int | None, rel: float, none: float = 0.0) ->
             return 1.0 / places[0] if places[0] <= k else 0.0
         if measure in ("Success", "pass"):
             return float(places[0] <= k)
+        if measure == "Rprec":
+            return sum(place <= len(places) for place in places) / len(places)
         top = sum(place <= k for place in places)
         return top / k if measure == "P" else top / len(places)
 

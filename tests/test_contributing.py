@@ -16,7 +16,7 @@ import rerank
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / ".github" / "CONTRIBUTING.md"
 FILE = re.compile(r"^```python\n# (\S+\.py)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-SUITES = {"centroid": "learners", "words": "metrics", "RBP": "metrics", "scored": "formats"}
+SUITES = {"centroid": "learners", "words": "metrics", "DCG": "metrics", "scored": "formats"}
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.ragged import Ragged
 from rerank.data.label_judge import labels_of
 from rerank.data.lists import CandidateLists

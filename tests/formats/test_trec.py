@@ -143,7 +143,7 @@ def test_judgements(tmp_path: Path) -> None:
         "qrels: judges nothing of 1 query of x.run",
         "qrels: 1 judged query not in x.run; left out (trec_eval -c counts each as 0)",
     ]
-    assert lists.unretrieved.values.tolist() == [0, 1]  # d8 and d9 of q2
+    assert lists.unretrieved.values.tolist() == [1, 0]  # d9 and d8 of q2
     assert lists.unretrieved.offsets.tolist() == [0, 2, 2, 2]
     with pytest.raises(DataError, match="judges no query of"):
         load(path, qrels=path_of(tmp_path, "q9 0 d 1\n", "other"))

@@ -25,6 +25,9 @@ TREC = {
     "R@5": "recall_5",
     "nDCG@5": "ndcg_cut_5",
     "AP@5": "map_cut_5",
+    "Rprec": "Rprec",
+    "bpref": "bpref",
+    "infAP": "infAP",
 }
 
 
@@ -41,7 +44,9 @@ def pooled(seed, n_lists=7, longest=9):
         Dense(np.zeros((n, 0))),
         labels=labels,
         item_ids=StringColumn.from_strings(f"d{k}" for k in rng.permutation(n)),
-        unretrieved=Ragged(np.ones(int(missed.sum())), np.concatenate([[0], np.cumsum(missed)])),
+        unretrieved=Ragged(
+            rng.integers(-1, 3, missed.sum()).astype(float), np.concatenate([[0], np.cumsum(missed)])
+        ),
     )
     scores = rng.choice([-np.inf, -1.0, 0.5, 0.5 + 1e-9, 2.0, 1e300], n)
     scores[rng.random(n) < 0.4] = np.nan
@@ -56,8 +61,8 @@ def dictionaries(lists, scores):
     for i in range(lists.n_lists):
         span = range(lists.offsets[i], lists.offsets[i + 1])
         labels = {lists.item_ids[k]: lists.labels[k] for k in span if lists.labels[k] == lists.labels[k]}
-        more = int(lists.unretrieved.lengths[i])
-        judged = {**labels, **{f"more{j}": 1.0 for j in range(more)}}
+        more = lists.unretrieved.values[slice(*lists.unretrieved.offsets[i : i + 2])]
+        judged = {**labels, **{f"more{j}": label for j, label in enumerate(more.tolist())}}
         found = {lists.item_ids[k]: float(scores[k]) for k in span if scores[k] == scores[k]}
         if judged:
             qrels[str(i)] = judged
@@ -84,7 +89,9 @@ def test_they_equal_trec_evals_to_the_last_digit(seed):
     qrels, run = dictionaries(lists, scores)
     whole = {q: {d: int(label) for d, label in judged.items()} for q, judged in qrels.items()}
     theirs = pytrec_eval.RelevanceEvaluator(
-        whole, {"map", "P", "recip_rank", "ndcg", "success", "recall", "ndcg_cut", "map_cut"}
+        whole,
+        {"map", "P", "recip_rank", "ndcg", "success", "recall", "ndcg_cut", "map_cut"}
+        | {"Rprec", "bpref", "infAP"},
     ).evaluate(run)
     judges = prepare_all(lists, TREC)
     for judge, rows in zip(judges, statistics(judges, scores), strict=True):
@@ -102,10 +109,8 @@ def test_precision_at_recall_is_that_of_the_run_alone(ties):
     last[np.isnan(scores)] = -1e301  # below the others, where the rest of the judgements is not relevant
     labels = np.where(np.isnan(scores) & (lists.labels > 0), 0.0, lists.labels)
     gone = np.bincount(lists.list_index, np.isnan(scores) & (lists.labels > 0)).astype(int)
-    missed = Ragged(
-        np.ones(int((gone + lists.unretrieved.lengths).sum())),
-        np.concatenate([[0], np.cumsum(gone + lists.unretrieved.lengths)]),
-    )
+    more = gone + lists.unretrieved.count(lists.unretrieved.values > 0).astype(int)
+    missed = Ragged(np.ones(int(more.sum())), np.concatenate([[0], np.cumsum(more)]))
     alone = Relevance(
         CandidateLists(
             lists.offsets, lists.features, labels=labels, item_ids=lists.item_ids, unretrieved=missed

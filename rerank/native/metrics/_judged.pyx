@@ -88,7 +88,7 @@ def bpref(
 
 
 cdef inline double _inferred(long long place, const Seen* seen) noexcept nogil:
-    """The precision inferred at a relevant item with ``place`` items above it, of which ``seen`` are judged."""
+    """The precision inferred at a relevant item with ``place`` items above it, ``seen`` of them judged."""
     cdef double above = <double>place
     cdef long long judged = seen.relevant + seen.not_relevant
     if place == 0:
@@ -148,7 +148,7 @@ def inferred_ap(
     double[::1] chance,
     double[::1] out,
 ):
-    """OUT out[i]: inferred AP of list i as in trec_eval (Yilmaz & Aslam 2006), 0 without a relevant item.
+    """OUT out[i]: inferred AP of list i as in trec_eval (Yilmaz & Aslam 2006), 0 if none is relevant.
 
     IN n_relevant (n_lists), relevant items, retrieved or not; WORK chance (longest list + 1).
     """

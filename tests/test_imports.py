@@ -19,7 +19,7 @@ PACKAGE = Path(rerank.__file__).parent
 
 GROUND = {
     *("errors", "registry", "settings", "reading", "config", "parallel", "files", "text", "records"),
-    *("archives", "memory", "patterns", "placing", "renaming", "yamltext", "_version"),
+    *("archives", "memory", "patterns", "placing", "renaming", "yamltext", "shown", "_version"),
     *("tasks", "pool", "workers", "cluster", "sending", "progress"),
 }
 BELOW = {"data", "native", *GROUND}

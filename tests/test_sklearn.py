@@ -103,7 +103,7 @@ def test_parameters_clones_and_pickles():
 def test_searches_pass_the_lists_on():
     with sklearn.config_context(enable_metadata_routing=True):
         reranker = Reranker("perceptron").set_fit_request(qid=True).set_score_request(qid=True)
-        search = GridSearchCV(reranker, {"rounds": [1, 5]}, cv=GroupKFold(3), n_jobs=2)
+        search = GridSearchCV(reranker, {"rounds": [1, 5]}, cv=GroupKFold(3))
         search.fit(X, Y, groups=QID, qid=QID)
         values = cross_val_score(
             reranker.set_params(rounds=5), X, Y, cv=GroupKFold(3), params={"qid": QID, "groups": QID}

@@ -25,6 +25,7 @@ from rerank.data.types import AnyArray, Floats, Index, Mask
 from rerank.data.views import CandidateList
 from rerank.errors import DataError
 from rerank.registry import did_you_mean
+from rerank.shown import Text, html_of, summary_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,6 +325,13 @@ class CandidateLists:
             f"{self.n_lists} lists, {self.n_items} items, {self.n_features} {self.features.layout} features"
         )
         return f"CandidateLists({size})"
+
+    def _repr_html_(self) -> str:
+        return html_of(self)
+
+    def summary(self) -> Text:
+        """Return counts of lists, items, features and labels, and oddities, as ``rerank validate`` does."""
+        return summary_of(self)
 
     @property
     def lengths(self) -> Index:

@@ -12,6 +12,7 @@ from rerank.data.matrix import Dense, Features
 from rerank.data.types import Floats, Index
 from rerank.errors import DataError
 from rerank.registry import did_you_mean
+from rerank.shown import html_of
 
 _SHOWN = 6  # features of a candidate's repr
 _LONGEST = 40  # characters of a text there
@@ -166,6 +167,9 @@ class CandidateList(Sequence[Candidate]):
         texts = [repr(self[place]) for place in range(min(self._length, 5))]
         more = [f"... {self._length - 5} more"] if self._length > 5 else []
         return "\n  ".join([f"CandidateList {self.id!r} of {self._length}:", *texts, *more])
+
+    def _repr_html_(self) -> str:
+        return html_of(self.lists)
 
     def _part(self, values: Floats | None) -> Floats | None:
         return None if values is None else values[self._first : self._first + self._length]

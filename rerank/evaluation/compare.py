@@ -17,10 +17,11 @@ from rerank.evaluation.resampling import judged_by_any, of_one_set
 from rerank.evaluation.significance import SEED
 from rerank.metrics.base import parse_all, prepare_all
 from rerank.metrics.judges import by_item, statistics
+from rerank.shown import Shown
 
 
-@dataclass(frozen=True, eq=False)
-class Comparisons:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparisons(Shown):
     """All pairs, by metric; ``unjudged`` lists do not count."""
 
     n_lists: int

@@ -16,11 +16,13 @@ from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.resampling import Resampled, judged_by_any, of_one_set
 from rerank.evaluation.significance import SEED
+from rerank.evaluation.values import Values
 from rerank.evaluation.variance import Variance
 from rerank.metrics.base import Metric, parse_all, prepare_all
 from rerank.metrics.judges import ReportJudge, Scores, by_item, checked_scores, statistics
 from rerank.metrics.selecting import Selection
 from rerank.registry import did_you_mean
+from rerank.shown import Shown
 
 FIRST_BEST = "first_best"
 
@@ -83,8 +85,8 @@ class MetricResult:
     switched: int | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Shown):
     """The result of ``evaluate``.
 
     Attributes
@@ -266,7 +268,7 @@ def values(
     *,
     ties: str | None = None,
     no_relevant: str = "zero",
-) -> dict[str, float]:
+) -> Values:
     """Return the metrics of one ranking, by their names as typed; NaN if no list counts.
 
     Parameters
@@ -290,10 +292,11 @@ def values(
     judges = prepare_all(lists, typed.values(), ties=ties, no_relevant=no_relevant)
     ranking = checked_scores(scores, lists.n_items, partial=True)
     found = statistics(judges, lists.from_input_order(ranking))
-    return {
+    measured = {
         text: corpus_value(judge, per_list)
         for text, judge, per_list in zip(typed, judges, found, strict=True)
     }
+    return Values(measured, judges)
 
 
 def _result(

@@ -15,6 +15,7 @@ from rerank.errors import DataError
 from rerank.evaluation.significance import SEED, bootstrap_sums, compare, holm, interval
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import ReportJudge
+from rerank.shown import Shown
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,12 @@ class Basis:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class Permutation:
+class Weights(list[Weight], Shown):
+    """The weights of a linear model, one for each feature in its order."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Permutation(Shown):
     """Permutation importance of features, in the order of the model's columns or of the groups."""
 
     basis: Basis
@@ -165,8 +170,8 @@ class Ablated:
     losses: int
 
 
-@dataclass(frozen=True, eq=False)
-class Ablation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Ablation(Shown):
     """Every feature or group left out once, in the order of the columns or of the groups.
 
     ``on`` is what the models are compared on: "test", or "dev", on which they may have been chosen too.

@@ -19,7 +19,16 @@ from rerank.data.selection import columns_matching
 from rerank.data.spread import deviations_within
 from rerank.data.types import Floats, Index, Mask
 from rerank.errors import ConfigError, DataError
-from rerank.evaluation.importance import Basis, Drop, Permutation, Resampling, Weight, drop_of, judge_of
+from rerank.evaluation.importance import (
+    Basis,
+    Drop,
+    Permutation,
+    Resampling,
+    Weight,
+    Weights,
+    drop_of,
+    judge_of,
+)
 from rerank.experiment.sources import Data, read_lists
 from rerank.models.base import Model, load_model
 from rerank.models.classes import ClassesModel
@@ -35,7 +44,7 @@ _AT_ONCE = 64  # groups between two signs of progress
 
 def standardised_weights(
     model: str | os.PathLike[str] | Model, data: Data, *, reading: Reading | None = None
-) -> list[Weight]:
+) -> Weights:
     """Return the weights of a linear model times the standard deviations of its features within lists.
 
     Parameters
@@ -46,7 +55,7 @@ def standardised_weights(
 
     Returns
     -------
-    list of Weight
+    Weights
         One for each feature of the model, in its order.
 
     Raises
@@ -68,7 +77,7 @@ def standardised_weights(
     total = float(np.abs(products).sum()) or 1.0
     columns = (loaded.weights, deviations, products, np.abs(products) / total)
     rows = zip(loaded.feature_names, *(column.tolist() for column in columns), strict=True)
-    return [Weight(*row) for row in rows]
+    return Weights(Weight(*row) for row in rows)
 
 
 def permutation_importance(

@@ -31,6 +31,8 @@ from rerank.models.archive import ModelArchive, archive_of
 from rerank.models.training import Training
 from rerank.records import Record
 from rerank.registry import Registry
+from rerank.shown import Shown
+from rerank.text import count
 
 FORMAT_VERSION = 1
 _WITH_BASE = 2  # the version of files with a base weight: a release that would ignore it refuses the file
@@ -40,7 +42,7 @@ Arrays = dict[str, AnyArray]
 MODELS: Registry[type[Model]]
 
 
-class Model(ABC):
+class Model(Shown, ABC):
     """A scorer of candidates: larger scores are better.
 
     Attributes
@@ -75,6 +77,10 @@ class Model(ABC):
         self.initial: Floats | None = None
         self.training = Training()
         self.curve: list[dict[str, float]] = []
+
+    def __repr__(self) -> str:
+        learner = self.training.learner or "unknown learner"
+        return f"{type(self).__name__}({learner}, {count(len(self.feature_names), 'feature')})"
 
     @property
     def scaling_name(self) -> str:

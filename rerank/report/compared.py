@@ -16,7 +16,7 @@ from rerank.similarity.items.expression import ItemKernel
 from rerank.text import count
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ListSimilarity(Similarity):
     """Every list compared with every other.
 
@@ -102,7 +102,7 @@ class ListSimilarity(Similarity):
         return tsv(("list", "file", "items", "axes", "x", "y"), rows)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ItemSimilarity(Similarity):
     """Every item compared with every other.
 

@@ -13,6 +13,7 @@ from rerank.data.labels import label_copies
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.report.table import facts
+from rerank.shown import Shown
 from rerank.text import count, some
 
 _MOST_NAMES = 6
@@ -21,8 +22,8 @@ _LONGEST_NAME = 40
 _BLOCK = 1 << 20  # values compared at a time
 
 
-@dataclass
-class Contents:
+@dataclass(repr=False)
+class Contents(Shown):
     """Facts as (name, text), oddities worth knowing, and faults that break other tools."""
 
     facts: list[tuple[str, str]]

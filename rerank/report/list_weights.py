@@ -10,11 +10,12 @@ import numpy as np
 
 from rerank.data.types import Floats
 from rerank.report.table import facts
+from rerank.shown import Shown
 from rerank.text import count
 
 
-@dataclass(frozen=True, eq=False)
-class ListWeights:
+@dataclass(frozen=True, eq=False, repr=False)
+class ListWeights(Shown):
     """A weight for each training list, and how it was found.
 
     Attributes

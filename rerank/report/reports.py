@@ -14,6 +14,7 @@ from rerank.evaluation.summary import Summary
 from rerank.report import delimited, forms, longform, record, rows, summaries
 from rerank.report.sheet import Sheet
 from rerank.report.table import drawn
+from rerank.shown import Shown
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 PER_LIST = ("set", "fold", "list", "system", "metric", "value")
 
 
-@dataclass(frozen=True, eq=False)
-class Report:
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Shown):
     """The numbers of experiments; ``print`` shows them as ``rerank report`` does.
 
     Attributes

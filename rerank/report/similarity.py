@@ -14,6 +14,7 @@ from rerank.data.types import Floats, Index
 from rerank.report import figures
 from rerank.report.record import tsv
 from rerank.report.table import drawn, facts, table
+from rerank.shown import Shown
 from rerank.similarity.neighbours import nearest
 from rerank.similarity.spectra import Spectrum
 from rerank.text import count
@@ -23,8 +24,8 @@ _ALIKE = 5  # pairs of the summary
 _DIGITS = 6  # of coordinates, whose last bits differ between machines
 
 
-@dataclass(frozen=True, eq=False)
-class Similarity(ABC):
+@dataclass(frozen=True, eq=False, repr=False)
+class Similarity(Shown, ABC):
     """Every list, or every item, of some files compared with every other.
 
     Attributes

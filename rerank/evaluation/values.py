@@ -1,0 +1,28 @@
+"""The metrics of one ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rerank.metrics.judges import ReportJudge
+from rerank.shown import Shown
+
+
+class Values(dict[str, float], Shown):
+    """Metrics of one ranking: a dictionary of names as typed and values.
+
+    Attributes
+    ----------
+    signatures : mapping of str to str
+        What was measured, by name as typed.
+    digits : mapping of str to int
+        Decimals to show.
+    """
+
+    def __init__(self, values: Mapping[str, float], judges: Iterable[ReportJudge] = ()) -> None:
+        super().__init__(values)
+        made = dict(zip(values, judges, strict=False))
+        self.signatures = {name: judge.signature for name, judge in made.items()}
+        self.digits = {name: judge.digits for name, judge in made.items()}
+
+    __repr__ = dict.__repr__

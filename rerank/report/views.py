@@ -1,0 +1,223 @@
+"""How each kind of result is shown in notebooks and at prompts, and what its data frame holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
+
+from rerank.data.frames import frame_of
+from rerank.data.lists import CandidateLists
+from rerank.evaluation.compare import Comparisons
+from rerank.evaluation.evaluate import Evaluation
+from rerank.evaluation.importance import Ablation, Permutation, Weights
+from rerank.evaluation.values import Values
+from rerank.models.base import Model
+from rerank.report.comparisons import comparison_sheet, comparison_text
+from rerank.report.contents import Contents, describe
+from rerank.report.html import html_text
+from rerank.report.importance import ablation_lines, permutation_lines, weight_lines
+from rerank.report.list_weights import ListWeights, weighing_lines
+from rerank.report.models import model_lines
+from rerank.report.reports import Report
+from rerank.report.sheet import Column, Row, Sheet, plain
+from rerank.report.similarity import Similarity
+from rerank.report.tables import evaluation_sheet, table_text, value_text
+from rerank.text import count
+
+_MOST_ITEMS = 10  # of lists in a notebook
+_MOST_FEATURES = 8
+_MOST_ROWS = 50  # weights in a notebook
+
+
+@dataclass(frozen=True)
+class View:
+    """How results of one kind are shown.
+
+    Attributes
+    ----------
+    sheets : callable
+        Returns tables for notebooks; the first one has all values for a data frame, unless ``columns`` is
+        given.
+    lines : callable
+        Returns lines of aligned text.
+    columns : callable, optional
+        Returns the columns of the data frame by name.
+    """
+
+    sheets: Callable[[Any], Sequence[Sheet]]
+    lines: Callable[[Any], Iterable[str]]
+    columns: Callable[[Any], Mapping[str, Any]] | None = None
+
+    def html(self, found: Any) -> str:
+        """Return tables as HTML in which every text is escaped."""
+        return html_text(self.sheets(found))
+
+    def text(self, found: Any) -> str:
+        """Return aligned text."""
+        return "\n".join(self.lines(found))
+
+    def frame(self, found: Any, library: str) -> Any:
+        """Return the raw values as a data frame."""
+        if self.columns is not None:
+            return frame_of(self.columns(found), library)
+        sheet = self.sheets(found)[0]
+        return frame_of(_columns(list(sheet.records())), library)
+
+
+def number(value: float | None) -> str:
+    """Return a value in six figures, "-" if there is none."""
+    return "-" if value is None or value != value else f"{value:.6g}"
+
+
+def table_of(records: Sequence[Mapping[str, Any]], title: str = "", notes: Sequence[str] = ()) -> Sheet:
+    """Return records of the same keys as a table; columns of texts are to the left."""
+    keys = list(records[0]) if records else []
+    columns = []
+    for key in keys:
+        of_words = all(isinstance(record[key], str) for record in records)
+        columns.append(Column(key, (key,), plain if of_words else _cell, left=of_words))
+    rows = tuple(Row(tuple(record[key] for key in keys)) for record in records)
+    return Sheet(tuple(columns), rows, title=title, notes=tuple(notes))
+
+
+def _cell(value: Any) -> str:
+    return number(value) if isinstance(value, float) else plain(value)
+
+
+def _values_sheets(found: Values) -> list[Sheet]:
+    digits = [found.digits.get(name, 4) for name in found]
+    rows = tuple(
+        Row((name, (value, places))) for (name, value), places in zip(found.items(), digits, strict=True)
+    )
+    columns = (
+        Column("metric", ("metric",), left=True),
+        Column("value", ("value", "digits"), lambda cell: value_text(cell[0], cell[1])),
+    )
+    return [Sheet(columns, rows, signatures=tuple(found.signatures.values()))]
+
+
+def _values_columns(found: Values) -> dict[str, Any]:
+    return {
+        "metric": list(found),
+        "value": list(found.values()),
+        "signature": [found.signatures.get(name) for name in found],
+    }
+
+
+def _lists_sheets(lists: CandidateLists) -> list[Sheet]:
+    """The first items, with their first features."""
+    rows: list[dict[str, Any]] = []
+    left = max(0, lists.n_features - _MOST_FEATURES)
+    for one in lists:
+        for item in one[: _MOST_ITEMS - len(rows)]:
+            record: dict[str, Any] = {"list": item.list_id, "id": item.id}
+            record |= {} if item.text is None else {"text": item.text}
+            record |= {} if item.classes is None else {"classes": item.classes}
+            if lists.labels is not None:
+                record |= {"label": item.label}
+            names = [name for name in lists.names()[:_MOST_FEATURES] if name not in record]
+            rows.append(record | {name: item.features.get(name, 0.0) for name in names})
+        if len(rows) >= _MOST_ITEMS:
+            break
+    notes = [f"{count(lists.n_lists, 'list')}, {count(lists.n_items, 'item')}"]
+    notes += [f"{count(left, 'more feature')}"] * bool(left)
+    return [table_of(rows, notes=notes)]
+
+
+def _model_records(model: Model) -> list[dict[str, Any]]:
+    remarks = model.remarks()
+    return [
+        {"feature": name, "weight": weight} | ({"remark": remarks.get(name, "")} if remarks else {})
+        for name, weight in model.explain()
+    ]
+
+
+def _model_sheets(model: Model) -> list[Sheet]:
+    records, facts = _model_records(model), [line for line in model_lines(model, top=0) if line.strip()]
+    more = [f"... and {len(records) - _MOST_ROWS} more"] if len(records) > _MOST_ROWS else []
+    return [table_of(records[:_MOST_ROWS], title=repr(model), notes=[*more, *facts])]
+
+
+def _columns(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Records as columns."""
+    keys = list(records[0]) if records else []
+    return {key: [record[key] for record in records] for key in keys}
+
+
+def _parts(records: Sequence[Any]) -> list[dict[str, Any]]:
+    """Dataclasses as records, their intervals as two values."""
+    found = [asdict(one) for one in records]
+    for record in found:
+        if "ci" in record:
+            record["low"], record["high"] = record.pop("ci") or (None, None)
+    return found
+
+
+def _heaviest(records: Sequence[Mapping[str, Any]], key: str) -> list[Mapping[str, Any]]:
+    return sorted(records, key=lambda record: -abs(record[key]))[:_MOST_ROWS]
+
+
+def _contents_sheets(found: Contents) -> list[Sheet]:
+    return [table_of(_contents_records(found))]
+
+
+def _contents_records(found: Contents) -> list[dict[str, str]]:
+    rows = [*found.facts, *(("odd", text) for text in found.oddities), *(("fault", t) for t in found.faults)]
+    return [{"fact": name, "text": text} for name, text in rows]
+
+
+def _weight_records(found: ListWeights) -> list[dict[str, Any]]:
+    return [
+        {"list": name, "weight": weight}
+        for name, weight in zip(found.ids, found.weights.tolist(), strict=True)
+    ]
+
+
+def _similarity_columns(found: Similarity) -> dict[str, Any]:
+    return {found.unit: found.names} | {
+        name: found.gram[:, j] for j, name in enumerate(found.names) if name != found.unit
+    }
+
+
+def _similarity_sheets(found: Similarity) -> list[Sheet]:
+    records = [{"most alike": a, "": b, "similarity": value} for a, b, value in found.alike()]
+    return [table_of(records, title=f"kernel {found.kernel_name}")]
+
+
+def _of(records: Callable[[Any], Sequence[Mapping[str, Any]]], key: str = "") -> dict[str, Any]:
+    """The sheets and columns of a result that is a sequence of records."""
+
+    def sheets(found: Any) -> list[Sheet]:
+        every = records(found)
+        shown = _heaviest(every, key) if key else every[:_MOST_ROWS]
+        more = [f"... and {len(every) - len(shown)} more"] if len(every) > len(shown) else []
+        return [table_of(shown, notes=more)]
+
+    return {"sheets": sheets, "columns": lambda found: _columns(records(found))}
+
+
+_VIEWS: dict[type, View] = {
+    Evaluation: View(lambda found: [evaluation_sheet(found)], lambda found: [table_text(found)]),
+    Comparisons: View(lambda found: [comparison_sheet(found)], lambda found: [comparison_text(found)]),
+    Values: View(
+        _values_sheets, lambda found: [f"{name} {value!r}" for name, value in found.items()], _values_columns
+    ),
+    CandidateLists: View(_lists_sheets, lambda lists: describe(lists).lines()),
+    Model: View(_model_sheets, partial(model_lines, top=_MOST_ROWS), lambda m: _columns(_model_records(m))),
+    Contents: View(
+        _contents_sheets, lambda found: found.lines(), lambda found: _columns(_contents_records(found))
+    ),
+    Weights: View(lines=weight_lines, **_of(_parts, "standardised")),
+    Permutation: View(lines=permutation_lines, **_of(lambda found: _parts(found.drops), "loss")),
+    Ablation: View(lines=ablation_lines, **_of(lambda found: _parts(found.ablated), "loss")),
+    ListWeights: View(lines=weighing_lines, **_of(_weight_records)),
+    Similarity: View(_similarity_sheets, lambda found: found.summary_lines(), _similarity_columns),
+    Report: View(lambda found: found.sheets(), lambda found: [found.text()]),
+}
+
+
+def view_of(kind: type) -> View:
+    """Return how results of a kind are shown."""
+    return next(_VIEWS[one] for one in kind.__mro__ if one in _VIEWS)

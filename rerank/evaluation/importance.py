@@ -114,7 +114,7 @@ class Basis:
         }
 
 
-class Weights(list[Weight], Shown):
+class Weights(Shown, list[Weight]):
     """The weights of a linear model, one for each feature in its order."""
 
 

@@ -41,7 +41,16 @@ Paths = Annotated[tuple[str, ...], BeforeValidator(_several)]
 Patterns = Annotated[tuple[str, ...], BeforeValidator(_patterns)]
 Part = Literal["train", "dev", "unlabelled"]
 BASE = "base"  # in place of a file of initial weights
+Missing = Literal["error", "nan", "zero", "mean", "list-mean", "indicator"]
 Stripped = Annotated[tuple[Literal["traces", "functions"], ...], BeforeValidator(_several)]
+
+
+FITTED = ("mean", "list-mean", "indicator")  # policies for missing values that only training can fit
+
+
+def read_as(policy: Missing | None) -> Missing | None:
+    """Return how files are read for a policy: as missing (nan), unless it is zero or none is chosen."""
+    return policy if policy in (None, "zero") else "nan"
 
 
 class ReadOptions(Settings):
@@ -91,7 +100,11 @@ class ReadOptions(Settings):
     feature_names: OptionalPath = setting(
         None, "names of the features, one per line or as index<TAB>name", path=True
     )
-    missing: Literal["zero", "nan"] = setting("zero", "value of an absent feature")
+    missing: Missing | None = setting(
+        None,
+        "absent feature values: an error, kept as NaN, or 0; training can also fit the mean, the mean of the "
+        "list, or the mean with columns that indicate absence; none = as the format has it",
+    )
     zero_based: bool = setting(False, "feature indices count from 0")
     layout: Literal["auto", "dense", "sparse"] = setting("auto", "how features are kept in memory")
     dtype: Literal["float64", "float32"] = setting("float64", "type of dense features")
@@ -197,7 +210,7 @@ class DataSection(Reading):
             values |= {name: getattr(self, f"dev_{name}") for name in PER_PART} | {"merge": ()}
         if part == "unlabelled":
             values = {name: value for name, value in values.items() if name not in OF_JUDGED}
-        return Reading(**values)
+        return Reading(**values | {"missing": read_as(self.missing)})
 
     def files(self) -> list[str]:
         """Return the paths of all input files, also that of a model whose choices become labels."""

@@ -41,7 +41,11 @@ def test_some_format_honours_every_option_and_help_names_it_if_it_is_the_only_on
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("missing", "none", "missing: found 'none', expected 'zero' or 'nan'"),
+        (
+            "missing",
+            "nil",
+            "missing: found 'nil', expected 'error', 'nan', 'zero', 'mean', 'list-mean' or 'indicator'",
+        ),
         ("layout", "csr", "layout: found 'csr', expected 'auto', 'dense' or 'sparse'"),
         ("n_best", -1, "n_best: found -1, expected 0 or more"),
         ("n_best", "many", "n_best: found 'many', expected a whole number"),

@@ -70,7 +70,8 @@ def labels_of(lists: CandidateLists) -> Floats:
         If the lists have none.
     """
     if lists.labels is None:
-        raise DataError(f"{lists.source}: no labels to measure against")
+        named = " (of a table, --label-column names them)" if lists.feature_names is not None else ""
+        raise DataError(f"{lists.source}: no labels to measure against{named}")
     return lists.labels
 
 

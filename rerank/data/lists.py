@@ -230,8 +230,9 @@ class CandidateLists:
         """Make lists from a data frame of pandas or polars, an Arrow table or a mapping of columns.
 
         Columns that are not named are found by the names that tables have: qid, list, list_id, query,
-        query_id or target for the list; label, is_correct, correct, passed or relevance; id, item_id, docid,
-        doc_id or docno; text, generated_text, completion or response. Rows of a list need not be contiguous.
+        query_id or target for the list; label, is_correct, correct, passed, relevance or GDT_TS; id, item_id,
+        docid, doc_id or docno; text, generated_text, completion or response. Rows of a list need not be
+        contiguous.
 
         Parameters
         ----------

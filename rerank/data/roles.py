@@ -14,7 +14,7 @@ from rerank.errors import DataNote
 
 # What describes a candidate, by role; of several names for one role a file's first one here is taken.
 ITEM_NAMES: dict[str, tuple[str, ...]] = {
-    "label": ("label", "is_correct", "correct", "passed", "relevance"),
+    "label": ("label", "is_correct", "correct", "passed", "relevance", "GDT_TS"),
     "id": ("id", "item_id", "docid", "doc_id", "docno"),
     "text": ("text", "generated_text", "completion", "response"),
     "answer": ("predicted_answer", "answer"),

@@ -14,6 +14,7 @@ from rerank.config import TrainConfig
 from rerank.data.alignment import aligned
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
+from rerank.data.missing import fill_of
 from rerank.data.selection import selected, with_only
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataNote
@@ -77,7 +78,7 @@ def ablation(
     judge = judge_of(judged_on, metric, ties, no_relevant)
     model = fit_by(plan, learner, lists, dev, extras).model
     whole = judge.per_list(model.score_items(judged_on))
-    runs = _Runs(plan, learner, lists, dev, judged_on, extras, model.absent, judge)
+    runs = _Runs(plan, learner, lists, dev, judged_on, extras, model.fill, judge)
     names, sizes = [name for name, _ in chosen], [len(columns) for _, columns in chosen]
     ablated = compared(judge, names, sizes, whole, runs.all_statistics(chosen), drawn)
     basis = Basis(judge, corpus_value(judge, whole), judged_on.n_items, drawn)
@@ -94,7 +95,7 @@ class _Runs:
     dev: CandidateLists | None
     test: CandidateLists
     extras: Extras
-    absent: float
+    fill: float
     judge: ReportJudge
 
     def all_statistics(self, chosen: Sequence[tuple[str, Index]]) -> list[Floats]:
@@ -114,12 +115,12 @@ class _Runs:
         """Return the statistics of each list under a model without the columns."""
         kept = np.ones(self.lists.n_features, dtype=bool)
         kept[columns] = False
-        dev = None if self.dev is None else self._without(self.dev, kept, 0.0)
+        dev = None if self.dev is None else self._without(self.dev, kept, fill_of(self.plan.missing))
         extras, bare = self.extras, self.extras.unlabelled
         if bare is not None:
-            extras = replace(extras, unlabelled=self._without(bare, kept, 0.0))
+            extras = replace(extras, unlabelled=self._without(bare, kept, fill_of(self.plan.missing)))
         model = fit_by(self.plan, self.learner, self._only(self.lists, kept), dev, extras).model
-        return self.judge.per_list(model.score_items(self._without(self.test, kept, self.absent)))
+        return self.judge.per_list(model.score_items(self._without(self.test, kept, self.fill)))
 
     def _without(self, lists: CandidateLists, kept: np.ndarray, fill: float) -> CandidateLists:
         """Other lists with the columns that are kept; columns are matched before any is removed."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rerank.data.folds import fold_names, folds_of, parts_of, shares_of
 from rerank.data.scores import read_scores
-from rerank.errors import ConfigError
+from rerank.errors import ConfigError, DataNote
 from rerank.experiment.derive import labelled
 from rerank.experiment.outputs import Written, all_or_none, check_outputs, checked_format, written
 from rerank.experiment.sources import Data, as_lists, inputs_of, read_lists
@@ -192,7 +193,7 @@ def export_weights(
 ) -> Model:
     """Write a linear model's weights of the raw features, or a preference model for SVM-light-TK.
 
-    A keep margin is not a weight and is left out.
+    A keep margin is not a weight and is left out, and so is what fills missing values, with a DataNote.
 
     Parameters
     ----------
@@ -210,5 +211,8 @@ def export_weights(
         return export_svmtk(path, out, pairs=format == SVMTK_PAIRS)
     model = load_linear(path)
     named = weights_of(model, path)
+    if model.missing_policy not in (None, "error"):
+        text = f"what fills missing values ({model.missing_policy}) is no weight, so it is left out"
+        warnings.warn(f"{path}: {text}: fill them in the same way", DataNote, stacklevel=2)
     write_weights(out, named.names, named.weights, format, WeightOptions(feature_names, ini))
     return model

@@ -24,7 +24,7 @@ from rerank.experiment.classes import (
 )
 from rerank.experiment.notes import note_evaluation, note_systems
 from rerank.experiment.outputs import all_or_none, check_outputs
-from rerank.experiment.sources import Data, as_lists, inputs_of, read_lists, scores_of
+from rerank.experiment.sources import Data, as_lists, inputs_of, read_judged, scores_of
 from rerank.files import write_lines
 from rerank.reading import Reading
 from rerank.report import page, record
@@ -259,7 +259,7 @@ def _read_systems(
         if path in paths[:i]:
             raise ConfigError(f"score file {path} is given twice")
     reading = reading_for(metrics, reading)
-    lists = read_lists(data, reading)
+    lists = read_judged(data, reading)
     chosen = metrics or default_metrics(lists)
     if not has_classes(lists, reading):
         return lists, chosen, {path: read_scores(path, lists) for path in paths}

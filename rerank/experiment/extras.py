@@ -30,8 +30,10 @@ class Extras:
     unlabelled: CandidateLists | None = None
     list_weights: Floats | None = None
 
-    def aligned(self, lists: CandidateLists) -> Extras:
+    def aligned(self, lists: CandidateLists, fill: float = 0.0) -> Extras:
         """Return the same for training lists, with their columns; notes are those of ``data.alignment``.
+
+        Columns that the unlabelled lists do not have are ``fill``.
 
         Raises FitError if weights are not one finite number of 0 or more for each list, or all are 0.
         """
@@ -42,7 +44,7 @@ class Extras:
                 raise FitError("list weights: every weight is 0, expected one above 0")
         bare = self.unlabelled
         if bare is not None:
-            same = aligned(bare, lists.names(), "the training lists", selection=lists.selection)
+            same = aligned(bare, lists.names(), "the training lists", selection=lists.selection, fill=fill)
             bare = stripped(same, labels=False)
         return Extras(bare, weights)
 

@@ -29,7 +29,7 @@ from rerank.evaluation.importance import (
     drop_of,
     judge_of,
 )
-from rerank.experiment.sources import Data, read_lists
+from rerank.experiment.sources import Data, lists_for
 from rerank.models.base import Model, load_model
 from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel, ThresholdModel
@@ -67,7 +67,7 @@ def standardised_weights(
     if not isinstance(loaded, LINEAR):
         advice = "permutation importance needs none ('rerank importance permute')"
         raise ConfigError(f"a model of kind {loaded.kind} has no weight of each feature; {advice}")
-    ready = loaded.prepared(read_lists(data, reading))
+    ready = loaded.prepared(lists_for(loaded, data, reading))
     deviations = deviations_within(ready)
     with np.errstate(over="ignore"):
         products = loaded.weights * deviations
@@ -121,14 +121,16 @@ def permutation_importance(
     if not 1 <= repeats <= _MOST_REPEATS:
         raise ConfigError(f"repeats: found {repeats}, expected 1 to {_MOST_REPEATS}")
     drawn, loaded = Resampling(**resampling), _loaded(model)
-    lists = read_lists(data, reading)
+    lists = lists_for(loaded, data, reading)
     judge = judge_of(lists, metric, ties, no_relevant)
     ready = loaded.prepared(lists)
     scores = loaded.with_keep_margin(ready, loaded.score_prepared(ready))
     if not np.isfinite(scores).all():
         loaded.score_items(lists)  # raises an error that names the item and the cause
     basis = Basis(judge, value_of(judge, scores), lists.n_items, drawn)
-    chosen = groups_of(Columns(loaded.feature_names, len(loaded.feature_names)), groups, "the model")
+    chosen = _with_indicators(
+        loaded, groups_of(Columns(loaded.input_names, len(loaded.input_names)), groups, "the model")
+    )
     memory.require(8 * repeats * ready.n_items, f"{repeats:,} permutations of {ready.n_items:,} items")
     orders = [random_order(ready, permutation_seed, repeat) for repeat in range(repeats)]
     with parallel.using(jobs, cluster):
@@ -151,6 +153,17 @@ def groups_of(columns: Columns, texts: Sequence[str], source: str) -> list[tuple
     except ValueError as error:
         raise ConfigError(f"group: {error}") from None
     return found or [(name, np.array([j])) for j, name in enumerate(columns.at(np.arange(columns.n)))]
+
+
+def _with_indicators(model: Model, groups: list[tuple[str, Index]]) -> list[tuple[str, Index]]:
+    """Groups of columns with the indicators of their missing values, which are permuted with them."""
+    if model.imputation is None or not len(indicated := model.imputation.indicated):
+        return groups
+    first = len(model.input_names)
+    return [
+        (name, np.concatenate([columns, first + np.flatnonzero(np.isin(indicated, columns))]))
+        for name, columns in groups
+    ]
 
 
 @dataclass(frozen=True, eq=False)

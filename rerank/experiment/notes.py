@@ -121,7 +121,7 @@ def note_strangers(model: Model, lists: CandidateLists) -> None:
     Models that adapt to the lists that they score are for any lists.
     """
     record = None if isinstance(model, AdaptingModel) else model.training.unlabelled
-    share = 0.0 if record is None else strangers(record.sketch, model.feature_names, lists)
+    share = 0.0 if record is None else strangers(record.sketch, model.input_names, lists)
     if share:
         whose = f"the unlabelled lists that this model of {model.training.learner} was fitted for"
         note(f"{lists.source}: {max(share, 0.01):.0%} of the lists are not among {whose}")

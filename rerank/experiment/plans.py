@@ -10,6 +10,7 @@ from rerank.data.alignment import aligned
 from rerank.data.base_scale import BaseScale, checked_scale
 from rerank.data.judge import Metric
 from rerank.data.lists import CandidateLists
+from rerank.data.missing import check_policy, fill_of
 from rerank.data.scaling import AUTO
 from rerank.errors import ConfigError
 from rerank.experiment.base_tuning import FOLDS, BaseTuning, TuneOn
@@ -47,6 +48,8 @@ class Plan:
     grid : the values of each setting to choose from.
     folds : parts of the training lists for out-of-fold scores; None = 5.
     seeds : how many runs with consecutive seeds there are.
+    missing : what happens to missing values, a name of data.missing.POLICIES; the model keeps it. None = they
+        stay as they are, and learners that cannot use them refuse them.
     """
 
     metric: str | Metric | None = None
@@ -59,18 +62,21 @@ class Plan:
     grid: Mapping[str, Any] = field(default_factory=dict)
     folds: int | None = None
     seeds: int = 1
+    missing: str | None = None
 
     def check(self, learner: Learner) -> Setup:
         """Return how lists are prepared; raise ConfigError at what can be refused before lists are read."""
-        plain = Plan(scaling=self.scaling)
+        plain = Plan(scaling=self.scaling, missing=self.missing)
         given = [one.name for one in fields(self) if getattr(self, one.name) != getattr(plain, one.name)]
         given += ["grid: base_scale"] * ("base_scale" in self.grid)
         refuse_with_classes(learner, [name for name in given if name not in _WITH_CLASSES])
         self.tuning()
+        if self.missing is not None:
+            check_policy(self.missing)
         metric = parse(self.metric) if isinstance(self.metric, str) else self.metric
         if metric is not None and learner.reads_classes:
             check_metric(metric, learner)
-        setup = Setup(metric, self.scaling, checked_scale(self.base_scale), self.initial)
+        setup = Setup(metric, self.scaling, checked_scale(self.base_scale), self.initial, self.missing)
         self.choosing().check(learner, setup)
         return setup
 
@@ -133,17 +139,25 @@ def fit_by(
     chosen = None
     if plan.choose != "none":
         if dev is not None:
-            dev = aligned(dev, lists.names(), "the training lists", selection=lists.selection)
+            dev = aligned(
+                dev,
+                lists.names(),
+                "the training lists",
+                selection=lists.selection,
+                fill=fill_of(plan.missing),
+            )
         if plan.initial is not None:
             setup = replace(setup, initial=of_all_columns(plan.initial, lists))
-        extras = extras.aligned(lists)
+        extras = extras.aligned(lists, fill_of(plan.missing))
         chosen = choose(plan.choosing(), learner, setup, lists, dev, tuning, extras)
         learner, setup = chosen.learner, chosen.setup
         if plan.seeds == 1:
             tuning = replace(tuning, known=chosen.change)
     scaling = scaling_for(learner, setup.scaling, lists)
     check_scaling(learner, scaling, lists)
-    prepared = prepare(lists, dev, setup.metric, scaling, setup.initial, setup.base_scale, extras)
+    prepared = prepare(
+        lists, dev, setup.metric, scaling, setup.initial, setup.base_scale, extras, setup.missing
+    )
     runs = None
     if plan.seeds > 1:
         runs = fit_seeds(prepared, learner, plan.seeds, plan.keep_margin, tuning)

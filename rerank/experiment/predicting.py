@@ -17,7 +17,7 @@ from rerank.errors import ConfigError
 from rerank.experiment.derive import with_quantised
 from rerank.experiment.notes import note_strangers, note_trained_on
 from rerank.experiment.outputs import all_or_none, check_outputs
-from rerank.experiment.sources import Data, inputs_of, read_lists
+from rerank.experiment.sources import Data, inputs_of, lists_for, read_judged
 from rerank.files import write_lines
 from rerank.formats import format_of
 from rerank.models.base import Model, load_model
@@ -132,9 +132,9 @@ def predict_file(
         predictor(scorer, other)  # refuses models without them before the data is read
     elif keep_margin is not None:
         scorer.keep_margin = margin_of(keep_margin)
-    lists = read_lists(data, reading)
+    lists = lists_for(scorer, data, reading)
     known = scorer.training.data.sketch or ""
-    note_trained_on(known, scorer.feature_names, lists, "lists that the model was trained on")
+    note_trained_on(known, scorer.input_names, lists, "lists that the model was trained on")
     note_strangers(scorer, lists)
     adaptation = None
     if isinstance(scorer, AdaptingModel):
@@ -200,7 +200,7 @@ def _predict_classes(
         raise ConfigError(f"--as {as_}: a model of classes predicts {', '.join(writers)}")
     if keep_margin is not None:
         raise ConfigError("--keep-margin is for models of lists, this one is of classes")
-    lists = read_lists(data, reading.model_copy(update={"classes": True}))
+    lists = lists_for(model, data, reading.model_copy(update={"classes": True}))
     scores = model.class_scores(lists, strict=reading.strict)
     write_lines(out, writers[as_](scores))
     return Predicted(lists, model, scores, None)
@@ -232,7 +232,7 @@ def validate_file(data: Data, *, reading: Reading | None = None) -> Contents:
     FormatError
         With the line, if the file does not follow its format.
     """
-    return describe(read_lists(data, reading))
+    return describe(read_judged(data, reading))
 
 
 def count_pairs(
@@ -258,7 +258,7 @@ def count_pairs(
     """
     chosen = [parse_relation(text) for text in relations]
     ways = [parse_quantiser(text) for text in quantisers]
-    lists = read_lists(data, reading)
+    lists = read_judged(data, reading)
     if not ways and not chosen:
         ways = standard_quantisers(lists)
     schemes = [Scheme(lists, relation) for relation in chosen or standard_relations(lists)]

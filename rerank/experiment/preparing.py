@@ -14,6 +14,7 @@ from rerank.data.base_scores import base_column
 from rerank.data.judge import Judge, Metric
 from rerank.data.labels import label_copies
 from rerank.data.lists import CandidateLists
+from rerank.data.missing import Imputation, fill_of, fit_missing, note_empty
 from rerank.data.overlap import sketch
 from rerank.data.ranges import uneven_columns
 from rerank.data.scaling import AUTO, Scaling, fit_scaling
@@ -41,20 +42,23 @@ class Setup:
         What the feature that is the base score is multiplied by, after scaling.
     initial
         Weights of the raw features to start from, with the names of all columns.
+    missing
+        The policy for missing values, a name of data.missing.POLICIES; None = features stay as they are.
     """
 
     metric: Metric | None = None
     scaling: str = "none"
     base_scale: BaseScale = 1.0
     initial: NamedWeights | None = None
+    missing: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
     """Lists with the columns of the model, and the judge of the watched metric, None without one.
 
-    ``lists`` are scaled: the model scores them. ``learnt`` are what learners see: the same lists, with the
-    base score multiplied if there is a base scale.
+    ``lists`` are filled and scaled: the model scores them. ``learnt`` are what learners see: the same lists,
+    with the base score multiplied if there is a base scale.
     """
 
     name: str
@@ -80,6 +84,7 @@ class Prepared:
     initial: Floats | None = None
     extras: Extras = NO_EXTRAS
     unlabelled: CandidateLists | None = None
+    imputation: Imputation | None = None
 
     def learn(self, learner: Learner, dev: Watched | None = None, observer: Observer | None = None) -> Model:
         """Return the learner's model of the training lists, which scores lists without the base scale."""
@@ -94,7 +99,8 @@ class Prepared:
             observer=observer,
             unlabelled=self.unlabelled,
         )
-        model.scaling = self.scaling if model.feature_names else None  # a kernel of trees uses no feature
+        if model.feature_names:  # a kernel of trees uses no feature
+            model.imputation, model.scaling = self.imputation, self.scaling
         if base is not None:
             model.multiply_weight(base.index, base.factor)
             if model.initial is not None:
@@ -192,8 +198,9 @@ def prepare(
     initial: NamedWeights | None = None,
     base_scale: BaseScale = 1.0,
     extras: Extras = NO_EXTRAS,
+    missing: str | None = None,
 ) -> Prepared:
-    """Fit the scaling, align the columns of the dev lists and the initial weights, prepare the judges.
+    """Fit what fills missing values and the scaling, align columns and initial weights, prepare the judges.
 
     Parameters
     ----------
@@ -203,6 +210,7 @@ def prepare(
     initial : weights of the raw features to start from.
     base_scale : what the feature that is the base score is multiplied by; see ``Setup``.
     extras : what else learners get.
+    missing : the policy for missing values; see ``Setup``.
 
     Raises
     ------
@@ -218,11 +226,16 @@ def prepare(
     for name in label_copies(lists):
         text = f"{lists.source}: feature {name!r} is the label, perhaps scaled"
         warnings.warn(f"{text}; is it known at prediction?", DataNote, stacklevel=3)
+    fill = fill_of(missing)
     if dev is not None:
-        dev = aligned(dev, lists.names(), "the training lists", selection=lists.selection)
+        dev = aligned(dev, lists.names(), "the training lists", selection=lists.selection, fill=fill)
     if initial is not None:
         initial = of_all_columns(initial, lists)
-    return prepared_by(Setup(chosen, scaling, base_scale, initial), lists, dev, extras.aligned(lists))
+    setup = Setup(chosen, scaling, base_scale, initial, missing)
+    prepared = prepared_by(setup, lists, dev, extras.aligned(lists, fill))
+    if prepared.imputation is not None:
+        note_empty(prepared.imputation, lists)
+    return prepared
 
 
 def prepared_by(
@@ -232,8 +245,14 @@ def prepared_by(
 
     ``dev`` and ``extras`` must have the columns of ``lists``; errors are those of ``prepare``.
     """
-    fitted = None if setup.scaling == "none" else fit_scaling(setup.scaling, lists)
-    ready = lists if fitted is None else fitted.apply(lists)
+    filling = None if setup.missing is None else fit_missing(setup.missing, lists)
+
+    def filled(some: CandidateLists) -> CandidateLists:
+        return some if filling is None else filling.apply(some)
+
+    raw = filled(lists)
+    fitted = None if setup.scaling == "none" else fit_scaling(setup.scaling, raw)
+    ready = raw if fitted is None else fitted.apply(raw)
     base = None
     if setup.base_scale != 1:
         column = column_to_scale(lists)
@@ -241,7 +260,7 @@ def prepared_by(
         base = ScaledColumn(column, float(factor))
 
     def scaled(some: CandidateLists) -> CandidateLists:
-        return some if fitted is None else fitted.apply(some)
+        return filled(some) if fitted is None else fitted.apply(filled(some))
 
     def multiplied_in(some: CandidateLists) -> CandidateLists:
         return some if base is None else base.apply(some)
@@ -253,12 +272,18 @@ def prepared_by(
     watched = None if dev is None else part("dev", scaled(dev))
     given_bare = extras.unlabelled
     unlabelled = None if given_bare is None else multiplied_in(scaled(given_bare))
-    given = setup.initial
-    start = None if given is None else for_scaled(given, fitted)
+    start = None if setup.initial is None else for_scaled(_with_indicators(setup.initial, filling), fitted)
     if start is not None and base is not None:
         start = multiplied(start, base.index, 1.0 / base.factor)
     train = part("train", ready)
-    return Prepared(lists, setup, train, watched, fitted, base, start, extras, unlabelled)
+    return Prepared(lists, setup, train, watched, fitted, base, start, extras, unlabelled, filling)
+
+
+def _with_indicators(initial: NamedWeights, filling: Imputation | None) -> NamedWeights:
+    """Initial weights with 0 for each indicator of missing values."""
+    added = [] if filling is None else filling.indicators(initial.names)
+    weights = np.append(initial.weights, np.zeros(len(added)))
+    return NamedWeights([*initial.names, *added], weights, initial.source)
 
 
 def _check_base_scale(learner: Learner, base: ScaledColumn | None) -> None:

@@ -14,11 +14,13 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.store import restore
 from rerank.data.types import Floats
-from rerank.errors import DataError
+from rerank.errors import ConfigError, DataError
 from rerank.files import os_error
 from rerank.formats import load
+from rerank.formats.base import load_for
 from rerank.metrics.judges import checked_scores
-from rerank.reading import Reading
+from rerank.models.base import Model
+from rerank.reading import Reading, read_as
 
 Data = str | os.PathLike[str] | CandidateLists
 
@@ -26,6 +28,33 @@ Data = str | os.PathLike[str] | CandidateLists
 def read_lists(data: Data, reading: Reading | None = None) -> CandidateLists:
     """Return the lists of a file ("-" = standard input), read according to ``reading``; lists are kept."""
     return data if isinstance(data, CandidateLists) else load(data, options=reading)
+
+
+def read_judged(data: Data, reading: Reading | None = None) -> CandidateLists:
+    """Return lists as ``read_lists`` does, for use without their features: missing values are no error."""
+    reading = reading or Reading()
+    if isinstance(data, CandidateLists) or reading.missing is not None:
+        return read_lists(data, reading)
+    return load_for(data, reading, "nan", if_refused=True)
+
+
+def lists_for(model: Model, data: Data, reading: Reading | None = None) -> CandidateLists:
+    """Return the lists of a file as ``model`` needs them: absent values are missing if it treats them.
+
+    Raises
+    ------
+    RerankError
+        As ``read_lists``; ConfigError if ``reading.missing`` is another policy than the model's.
+    """
+    if isinstance(data, CandidateLists) or model.missing_policy is None:
+        return read_lists(data, reading)
+    reading = reading or Reading()
+    if reading.missing not in (None, model.missing_policy):
+        found = (
+            f"--missing {reading.missing}: the model keeps --missing {model.missing_policy} of its training"
+        )
+        raise ConfigError(f"{found}; leave the option out")
+    return load_for(data, reading.model_copy(update={"missing": None}), read_as(model.missing_policy))
 
 
 def inputs_of(data: Data, reading: Reading | None = None, *more: str | None) -> list[str]:

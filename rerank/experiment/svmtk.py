@@ -106,6 +106,8 @@ def export_svmtk(path: str, out: str, *, pairs: bool = False) -> PreferenceModel
     model = load_model(path)
     if not isinstance(model, PreferenceModel):
         raise ConfigError(f"{path}: a model of kind {model.kind}, expected preference")
+    if model.missing_policy not in (None, "error"):
+        raise ConfigError(f"{path}: SVM-light-TK cannot fill missing values ({model.missing_policy})")
     if model.scaling is not None or model.base_weight is not None:
         scaled = f"scaled features ({model.scaling_name}); --scaling none trains without"
         what = "a weight of the base score" if model.scaling is None else scaled

@@ -120,6 +120,7 @@ def train(
     folds: int | None = None,
     list_weights: Floats | None = None,
     unlabelled: CandidateLists | None = None,
+    missing: str | None = None,
     **settings: Any,
 ) -> Model:
     """Train a model on lists with labels.
@@ -141,6 +142,8 @@ def train(
     folds : parts of the training lists for out-of-fold scores; None = 5.
     list_weights : importance weights of the training lists, such as ``weigh_lists(lists, test).weights``.
     unlabelled : the lists to be ranked, for learners that learn from them; labels are not read.
+    missing : what happens to missing values (NaN): "error", "nan" (they stay), "zero", "mean", "list-mean" or
+        "indicator", see data.missing. It is fitted on ``lists`` and becomes part of the model.
     settings : the learner's own settings.
 
     Returns
@@ -171,6 +174,7 @@ def train(
         choose=choose,
         grid=grid or {},
         folds=folds,
+        missing=missing,
     )
     return fit_by(plan, made, lists, dev, Extras(unlabelled, list_weights)).model
 
@@ -278,6 +282,7 @@ def plan_of(config: TrainConfig, initial: NamedWeights | None = None) -> Plan:
         grid=config.grid,
         folds=select.folds,
         seeds=config.seeds,
+        missing=config.data.missing,
     )
 
 

@@ -12,13 +12,14 @@ import numpy as np
 
 from rerank import progress
 from rerank.data.lists import CandidateLists
+from rerank.data.missing import check_complete, with_zeros
 from rerank.data.selection import selected
 from rerank.data.store import restore
 from rerank.errors import ConfigError, DataNote
 from rerank.files import plain_suffix, read_head, shown
 from rerank.formats.oddities import note_oddities
 from rerank.formats.texts import attach_references, drop_duplicates
-from rerank.reading import Reading
+from rerank.reading import FITTED, Missing, Reading
 from rerank.reading import ReadOptions as ReadOptions  # formats import it from here
 from rerank.registry import Registry
 
@@ -43,6 +44,7 @@ class Format(ABC):
     ranked_by_line : whether the first-best ranking is the order of the lines, so that no other can be kept.
     as_pairs : whether a file holds pairs of items in place of lists.
     score_feature : the name of the only feature, if a file holds no features but the first stage's scores.
+    refuses_missing : whether a missing value is an error unless ``missing`` accepts it.
     """
 
     name: ClassVar[str]
@@ -53,6 +55,7 @@ class Format(ABC):
     ranked_by_line: ClassVar[bool] = False
     as_pairs: ClassVar[bool] = False
     score_feature: ClassVar[str | None] = None
+    refuses_missing: ClassVar[bool] = False
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:
@@ -85,8 +88,13 @@ class Format(ABC):
         Oddities of the file that are no faults are reported by ``warnings.warn(..., DataNote)``.
         """
         self.check_options(options)
+        checked = options.missing == "error"
         with progress.step(f"reading {os.path.basename(shown(path))}"):
-            lists = self._read(path, options)
+            lists = self._read(path, options.model_copy(update={"missing": "nan"}) if checked else options)
+        if checked:
+            check_complete(lists)
+        if options.missing == "zero":
+            lists = with_zeros(lists)
         if options.distinct:
             lists = drop_duplicates(lists)
         for name in options.refs:
@@ -126,8 +134,13 @@ class Format(ABC):
         for name in options.changed():
             if name not in self.honours:
                 raise ConfigError(f"format {self.name} cannot honour {name}={getattr(options, name)!r}")
-        if options.layout == "sparse" and options.missing == "nan":
-            raise ConfigError("layout='sparse' cannot hold missing='nan': absent values of sparse rows are 0")
+        if options.missing in FITTED:
+            text = "is fitted by 'rerank train', and the model keeps it; expected error, nan or zero here"
+            raise ConfigError(f"missing={options.missing} {text}")
+        if options.layout == "sparse" and options.missing not in (None, "zero"):
+            raise ConfigError(
+                f"layout='sparse' cannot hold missing={options.missing!r}: absent values of sparse rows are 0"
+            )
         if options.layout == "sparse" and options.dtype == "float32":
             raise ConfigError("layout='sparse' cannot honour dtype='float32': sparse features are float64")
 
@@ -212,12 +225,36 @@ def load(
     RerankError
         In one line: a fault of the file, an unknown option or one that the format does not honour.
     """
-    path = os.fspath(path)
+    given = options.get_params() if options is not None else {}
+    return _load(
+        os.fspath(path), Reading(**{**given, **({} if format is None else {"format": format}), **changes})
+    )
+
+
+def load_for(
+    path: str | os.PathLike[str], reading: Reading, missing: Missing | None, if_refused: bool = False
+) -> CandidateLists:
+    """Read lists with another default of the option ``missing``, for formats that have it.
+
+    Parameters
+    ----------
+    path : as for ``load``, whose errors these are.
+    reading : without ``missing`` of its own.
+    missing : how absent values are read.
+    if_refused : only of formats that would refuse them.
+    """
+    return _load(os.fspath(path), reading, missing, if_refused)
+
+
+def _load(
+    path: str, reading: Reading, missing: Missing | None = None, if_refused: bool = False
+) -> CandidateLists:
     if path != "-":
         restore(path)
-    given = options.get_params() if options is not None else {}
-    reading = Reading(**{**given, **({} if format is None else {"format": format}), **changes})
-    lists = FORMATS.get(reading.format or format_of(path))().read(path, reading)
+    format = FORMATS.get(reading.format or format_of(path))()
+    if missing is not None and "missing" in format.honours and (format.refuses_missing or not if_refused):
+        reading = reading.model_copy(update={"missing": missing})
+    lists = format.read(path, reading)
     if reading.first_best is not None:  # before features are selected: this one need not be among them
         lists = lists.with_first_best(reading.first_best)
     return selected(lists, reading.features)

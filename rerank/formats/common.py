@@ -22,6 +22,9 @@ from rerank.reading import ReadOptions
 from rerank.text import count
 
 STORE = "format store holds it"
+# What accepts a missing value that is written as such: where 0 is what is left out, not zero.
+KEPT = "--missing nan, in training also mean, list-mean or indicator"
+NULLS = "--missing zero or nan, in training also mean, list-mean or indicator"
 CHANGED = "bytes that change while they are read", "an unchanged file"
 
 # The read options of formats whose columns have names.

@@ -26,7 +26,7 @@ class Store(Format):
 
     name: ClassVar[str] = "store"
     summary: ClassVar[str] = "a directory of .npy files, memory-mapped, with every column"
-    honours: ClassVar[frozenset[str]] = frozenset({"layout", "classes"})
+    honours: ClassVar[frozenset[str]] = frozenset({"layout", "classes", "missing"})
     holds: ClassVar[frozenset[str]] = frozenset(COLUMNS)
 
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:

@@ -16,6 +16,7 @@ from rerank.data.columns.class_sets import HOW_READ
 from rerank.data.judge import Judge, SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.missing import FILLS, first_missing
 from rerank.data.types import Floats
 from rerank.errors import FitError
 from rerank.models.base import Model
@@ -249,7 +250,8 @@ class Learner(Settings):
             raise FitError(f"learner {self.name} needs {kind}; {judge.name} judges rankings")
         for some in (lists, inputs.unlabelled):
             if some is not None and some.has_missing and not self.accepts_nan:
-                raise FitError(f"{some.source}: missing (NaN) features; learner {self.name} accepts none")
+                found = f"{some.source}: {first_missing(some)}; learner {self.name} accepts none"
+                raise FitError(f"{found}: {FILLS}")
         for other in (None if dev is None else dev[0], inputs.unlabelled):
             if other is not None and other.n_features != lists.n_features:
                 counts = f"{other.n_features} features, but {lists.source} has {lists.n_features}"
@@ -267,6 +269,8 @@ class Learner(Settings):
                 raise FitError(f"{lists.source}: no classes; learner {self.name} learns from them {HOW_READ}")
         elif self.needs_labels and not lists.judged_lists().any():
             hint = " (--label sBLEU makes them from the references)" if lists.references else ""
+            if not hint and lists.feature_names is not None:
+                hint = " (of a table, --label-column names them)"
             if lists.classes is not None:
                 hint = ", not from classes (--classes)"
             raise FitError(f"{lists.source}: no judged item; learner {self.name} learns from labels{hint}")

@@ -11,17 +11,19 @@ import io
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, cast
 
 import numpy as np
 from pydantic import BeforeValidator, Field
 
 from rerank._version import __version__
+from rerank.data import missing
 from rerank.data.alignment import aligned
 from rerank.data.base_scores import base_scores_of
 from rerank.data.layouts.sparse import MAX_FEATURES
 from rerank.data.leads import with_margin
 from rerank.data.lists import CandidateLists
+from rerank.data.missing import FILLS_IN_TRAINING, Imputation
 from rerank.data.npy import ArrayForm
 from rerank.data.scaling import Scaling, array_forms
 from rerank.data.types import AnyArray, Floats
@@ -29,6 +31,7 @@ from rerank.errors import ConfigError, DataError, FormatError
 from rerank.files import atomic_write, read_bytes, shown
 from rerank.models.archive import ModelArchive, archive_of
 from rerank.models.training import Training
+from rerank.reading import Missing
 from rerank.records import Record
 from rerank.registry import Registry
 from rerank.shown import Shown
@@ -36,7 +39,9 @@ from rerank.text import count
 
 FORMAT_VERSION = 1
 _WITH_BASE = 2  # the version of files with a base weight: a release that would ignore it refuses the file
+_WITH_MISSING = 3  # the same of files with a policy for missing values, and with or without a base weight
 _SCALING = "scaling."  # how the names of the scaling's arrays begin
+_MISSING = "missing."  # and of those of what fills missing values
 Arrays = dict[str, AnyArray]
 
 MODELS: Registry[type[Model]]
@@ -50,6 +55,9 @@ class Model(Shown, ABC):
     feature_names : list of str
         The model's columns. Data with other columns is brought into that order by name, or by position if
         only one side has names; absent features are 0 (see data.alignment).
+    imputation : Imputation or None
+        What takes the place of missing values before features are scaled (data.missing). Its indicators are
+        the last of the model's columns, and no columns of data.
     scaling : Scaling or None
         Applied to features before they are scored.
     base_weight : float or None
@@ -67,10 +75,11 @@ class Model(Shown, ABC):
     """
 
     kind: ClassVar[str]
-    absent: float = 0.0  # what a feature is taken as that dense lists have no column of
+    absent: float = 0.0  # ``fill`` of models without an imputation
 
     def __init__(self, feature_names: list[str]) -> None:
         self.feature_names = feature_names
+        self.imputation: Imputation | None = None
         self.scaling: Scaling | None = None
         self.base_weight: float | None = None
         self.keep_margin: float | None = None
@@ -86,6 +95,25 @@ class Model(Shown, ABC):
     def scaling_name(self) -> str:
         """The name of the scaling, "none" without one."""
         return "none" if self.scaling is None else self.scaling.name
+
+    @property
+    def missing_policy(self) -> Missing | None:
+        """The policy for missing values, a name of data.missing.POLICIES; None = as files are read."""
+        return None if self.imputation is None else cast(Missing, self.imputation.name)
+
+    @property
+    def fill(self) -> float:
+        """What a feature is taken as that dense lists have no column of: 0, or NaN = missing."""
+        return self.absent if self.imputation is None else self.imputation.absent
+
+    @property
+    def input_names(self) -> list[str]:
+        """The names of the columns that data has: ``feature_names`` without indicators of missing values."""
+        return (
+            self.feature_names
+            if self.imputation is None
+            else self.feature_names[: self.imputation.n_features]
+        )
 
     @abstractmethod
     def score_aligned(self, lists: CandidateLists) -> Floats:
@@ -212,9 +240,11 @@ class Model(Shown, ABC):
         return lists.input_order(self._raw(lists, strict))
 
     def prepared(self, lists: CandidateLists, *, strict: bool = False) -> CandidateLists:
-        """Return lists with the model's columns, scaled; errors and notes are those of ``score``."""
+        """Return lists with the model's columns, filled and scaled; errors are those of ``score``."""
         selection = self.training.data.features or ""
-        ready = aligned(lists, self.feature_names, selection=selection, fill=self.absent, strict=strict)
+        ready = aligned(lists, self.input_names, selection=selection, fill=self.fill, strict=strict)
+        if self.imputation is not None:
+            ready = self.imputation.apply(ready, warn=True)
         return ready if self.scaling is None else self.scaling.apply(ready)
 
     def _raw(self, lists: CandidateLists, strict: bool) -> Floats:
@@ -240,7 +270,8 @@ class Model(Shown, ABC):
         weights = getattr(self, "weights", np.ones(len(row)))
         missing = np.isnan(row) & (weights != 0)
         if np.any(missing):
-            return f"its feature {self.feature_names[int(np.argmax(missing))]!r} is missing (NaN)"
+            name = self.feature_names[int(np.argmax(missing))]
+            return f"its feature {name!r} is missing (NaN); {FILLS_IN_TRAINING}"
         with np.errstate(over="ignore"):
             j = int(np.argmax(np.abs(row * weights)))
         return f"its feature {self.feature_names[j]!r} is {row[j]:g} and has the weight {weights[j]:g}"
@@ -249,7 +280,7 @@ class Model(Shown, ABC):
         """Return the content of the model file; the same model gives the same bytes."""
         arrays = self.arrays()
         meta: dict[str, Any] = {
-            "format": FORMAT_VERSION if self.base_weight is None else _WITH_BASE,
+            "format": _format(self.base_weight is not None, self.imputation is not None),
             "rerank": __version__,
             "kind": self.kind,
             "training": self.training.as_json(),
@@ -259,6 +290,9 @@ class Model(Shown, ABC):
         }
         if self.base_weight is not None:
             meta["base_weight"] = self.base_weight
+        if self.imputation is not None:
+            meta["missing"] = self.imputation.to_meta()
+            arrays |= {f"{_MISSING}{name}": array for name, array in self.imputation.arrays().items()}
         if self.scaling is not None:
             meta["scaling"] = self.scaling.to_meta()
             arrays |= {f"{_SCALING}{name}": array for name, array in self.scaling.arrays().items()}
@@ -335,6 +369,14 @@ class _ScalingRecord(Record):
     shifts: bool
 
 
+class _MissingRecord(Record):
+    """What fills missing values, in meta.json."""
+
+    name: str = Field(max_length=100)
+    n_features: int = Field(ge=0, le=MAX_FEATURES)
+    n_items: int = Field(ge=0, lt=1 << 63)
+
+
 class _Metadata(Record):
     """meta.json of a model file."""
 
@@ -346,6 +388,7 @@ class _Metadata(Record):
     scaling: _ScalingRecord | None
     keep_margin: Annotated[float | None, BeforeValidator(_margin_of)] = Field(None, ge=0)
     base_weight: float | None = None
+    missing: _MissingRecord | None = None
 
 
 def _metadata(archive: ModelArchive) -> _Metadata:
@@ -354,14 +397,22 @@ def _metadata(archive: ModelArchive) -> _Metadata:
     version = meta.get("format") if isinstance(meta, dict) else None
     if type(version) is not int:
         raise archive.fault(None, "something else, or a damaged file")
-    if version not in (FORMAT_VERSION, _WITH_BASE):
-        known = f"format {FORMAT_VERSION} or {_WITH_BASE}"
+    if version not in (FORMAT_VERSION, _WITH_BASE, _WITH_MISSING):
+        known = f"format {FORMAT_VERSION} to {_WITH_MISSING}"
         raise FormatError(archive.path, None, f"model format {version}", known)
     checked = _Metadata.from_json(meta)
-    if (checked.base_weight is None) == (version == _WITH_BASE):
-        found = "without" if checked.base_weight is None else "with"
-        raise archive.fault(None, f"a damaged model (format {version} {found} a base weight)")
+    policy, base = checked.missing is not None, checked.base_weight is not None
+    if version != _format(base, policy):
+        of_missing = policy or version == _WITH_MISSING
+        part = "a policy for missing values" if of_missing else "a base weight"
+        there = "with" if (policy if of_missing else base) else "without"
+        raise archive.fault(None, f"a damaged model (format {version} {there} {part})")
     return checked
+
+
+def _format(base_weight: bool, missing: bool) -> int:
+    """The format version of a file with these parts."""
+    return _WITH_MISSING if missing else _WITH_BASE if base_weight else FORMAT_VERSION
 
 
 def _rebuild(meta: _Metadata, archive: ModelArchive) -> Model:
@@ -375,16 +426,28 @@ def _rebuild(meta: _Metadata, archive: ModelArchive) -> Model:
             raise DataError(f"a scaling of {meta.scaling.n_features} features for {len(names)}")
         forms = array_forms(meta.scaling.name, len(names))
         wanted |= {member: form for name, form in forms.items() if archive.has(member := f"{_SCALING}{name}")}
+    if meta.missing is not None:
+        forms = missing.array_forms(meta.missing.name, meta.missing.n_features)
+        wanted |= {f"{_MISSING}{name}": form for name, form in forms.items()}
     arrays = archive.arrays(wanted)
-    of_scaling = {name: array for name, array in arrays.items() if name.startswith(_SCALING)}
-    model = kind.from_arrays(names, {name: arrays[name] for name in arrays.keys() - of_scaling.keys()})
+    own = {name: array for name, array in arrays.items() if not name.startswith((_SCALING, _MISSING))}
+    model = kind.from_arrays(names, own)
     model.training = meta.training
     model.keep_margin = meta.keep_margin
     model.base_weight = meta.base_weight
     if meta.scaling is not None:
-        members = {name.removeprefix(_SCALING): array for name, array in of_scaling.items()}
-        model.scaling = Scaling.restore(meta.scaling.as_json(), members)
+        model.scaling = Scaling.restore(meta.scaling.as_json(), _with_prefix(arrays, _SCALING))
+    if meta.missing is not None:
+        model.imputation = Imputation.restore(meta.missing.as_json(), _with_prefix(arrays, _MISSING))
+        inputs = names[: model.imputation.n_features]
+        if names != [*inputs, *model.imputation.indicators(inputs)]:
+            raise DataError(f"what fills {len(inputs)} features, for {len(names)}")
     return model
+
+
+def _with_prefix(arrays: Arrays, prefix: str) -> Arrays:
+    """The arrays whose names begin with a prefix, without it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 MODELS = Registry("model", "rerank.models", "rerank.transductive")

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Self
 
 import numpy as np
 
 from rerank.data.lists import CandidateLists
-from rerank.data.matrix import Dense, Features, Mixed, Sparse
+from rerank.data.matrix import Dense, Features, Sparse
+from rerank.data.missing import zeros_for_missing
 from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats
 from rerank.errors import DataError
@@ -117,21 +117,3 @@ def retrieved(features: Features) -> Floats:
         return np.full(rows.n_items, float(rows.n_features))
     missing = np.repeat(np.arange(rows.n_items), np.diff(rows.indptr))[np.isnan(rows.data)]
     return rows.n_features - np.bincount(missing, minlength=rows.n_items).astype(np.float64)
-
-
-def zeros_for_missing(features: Features) -> Features:
-    """Return the features with 0 for those that are missing."""
-    if isinstance(features, Dense):
-        return Dense(_zeroed(features.values))
-    if isinstance(features, Mixed):
-        return replace(features, values=_zeroed(features.values), rows=_zeroed_rows(features.rows))
-    assert isinstance(features, Sparse)
-    return _zeroed_rows(features)
-
-
-def _zeroed_rows(rows: Sparse) -> Sparse:
-    return rows if rows.data is None else replace(rows, data=_zeroed(rows.data))
-
-
-def _zeroed(values: AnyArray) -> AnyArray:
-    return np.where(np.isnan(values), values.dtype.type(0), values)

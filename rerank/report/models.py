@@ -13,6 +13,7 @@ from rerank.report.fragments import fragment_lines, fragment_records
 from rerank.report.runs import spread_lines
 from rerank.report.table import facts, pairs
 from rerank.report.training import abstain_lines, base_lines, gain_line, margin_line
+from rerank.text import count
 
 
 def _parts(model: Model) -> dict[str, Any]:
@@ -24,6 +25,7 @@ def _parts(model: Model) -> dict[str, Any]:
         "learner": training["learner"],
         "settings": training["settings"],
         **model.described(),
+        **({} if model.imputation is None else {"missing": _missing(model)}),
         "scaling": model.scaling_name,
         "data": _without_sketch(training["data"]),
         "rounds": training["rounds"],
@@ -34,6 +36,29 @@ def _parts(model: Model) -> dict[str, Any]:
         "seeds": training["seeds"],
         **{name: training[name] for name in LATER if name in training},
     }
+
+
+def _missing(model: Model) -> str:
+    """The policy for missing values, and how many features lacked some in training."""
+    assert model.imputation is not None
+    rows = model.imputation.rows(model.input_names)
+    lacking = f"; in training {count(len(rows), 'feature')} had missing values" if rows else ""
+    return f"{model.missing_policy}{lacking}"
+
+
+def _fill_lines(model: Model, top: int | None) -> list[str]:
+    """The means that take the place of missing values."""
+    rows = [] if model.imputation is None else model.imputation.rows(model.input_names)
+    if not rows[:top]:
+        return []
+    assert model.imputation is not None
+    n = model.imputation.n_items
+    shown = [
+        (name, f"{0.0 if mean != mean else mean: .6g}  {k} of {n} items") for name, mean, k in rows[:top]
+    ]
+    lists = ", if no item of the list has one" if model.missing_policy == "list-mean" else ""
+    lines = ["", f"in place of a missing value{lists}; items without one in training", *pairs(shown)]
+    return [*lines, f"... and {len(rows) - len(shown)} more"] if len(shown) < len(rows) else lines
 
 
 def _without_sketch(record: dict[str, Any]) -> dict[str, Any]:
@@ -49,6 +74,13 @@ def model_json(model: Model, top: int | None = None, fragments: ModelFragments |
     ]
     shares = [{"name": name, "share": share} for name, share in model.step_shares()[:top]]
     parts = {**_parts(model), "features": len(model.feature_names), "weights": weights}
+    if model.imputation is not None:
+        rows = [
+            (name, None if mean != mean else mean, n)
+            for name, mean, n in model.imputation.rows(model.input_names)
+        ]
+        fills = [{"name": name, "mean": mean, "missing": n} for name, mean, n in rows]
+        parts["missing"] = {"policy": model.missing_policy, "features": fills}
     return json.dumps(
         parts
         | ({"shares": shares} if shares else {})
@@ -66,6 +98,7 @@ def model_lines(model: Model, top: int | None = None, fragments: ModelFragments 
     shown = (
         "settings",
         *model.described(),
+        "missing",
         "scaling",
         "data",
         "unlabelled",
@@ -94,6 +127,7 @@ def model_lines(model: Model, top: int | None = None, fragments: ModelFragments 
         lines += ["", *pairs(rows)]
     if len(heaviest) < len(weights):
         lines.append(f"... and {len(weights) - len(heaviest)} more")
+    lines += _fill_lines(model, top)
     lines += _share_lines(model.step_shares(), top)
     lines += [] if fragments is None else fragment_lines(fragments)
     rounds = training.rounds

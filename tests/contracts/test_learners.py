@@ -378,12 +378,35 @@ def test_degenerate_lists_give_a_model_or_an_error_of_ours(name, case):
         assert np.isfinite(fitted(name, odd).score(odd)).all()
 
 
+@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+def test_missing_values_are_filled_from_files_as_in_memory(name, tmp_path):
+    lists = some_lists()
+    X = np.where(
+        np.random.default_rng(3).random(lists.features.values.shape) < 0.1, np.nan, lists.features.values
+    )
+    X[:, 3:] = lists.features.values[:, 3:]
+    lists = with_features(X, lists)
+    data, kept = str(tmp_path / "set.csv"), []
+    rerank.save(lists, data)
+    for jobs in (1, 3):
+        with parallel.using(jobs):
+            learner = make_learner(name, settings_of(name))
+            model = fit(learner, lists, metric=metric_of(name), missing="indicator")
+        model.save(str(tmp_path / "model"))
+        kept.append((tmp_path / "model").read_bytes())
+    assert kept[0] == kept[1]
+    assert model.kind == "random" or model.feature_names[6:] == ["f0?missing", "f1?missing", "f2?missing"]
+    if model.kind != "random":  # which reads no feature, so that nothing is kept
+        found = experiment.predict_file(str(tmp_path / "model"), data, str(tmp_path / "scores"))
+        np.testing.assert_array_equal(found.scores, model.score(lists))
+
+
 def test_missing_features_are_refused_or_taken_as_declared(name):
     lists = some_lists(missing=True)
     if LEARNERS.get(name).accepts_nan:
         assert np.isfinite(fitted(name, lists).score(lists)).all()
     else:
-        with pytest.raises(FitError, match=r"some lists: missing \(NaN\) features"):
+        with pytest.raises(FitError, match=r"some lists: 1 of 192 values are missing \(NaN\)"):
             fitted(name, lists)
 
 

@@ -58,8 +58,8 @@ def test_mistakes_of_the_caller_are_one_line(tmp_path: Path) -> None:
         load(tmp_path, format="svmlite")
     with pytest.raises(ConfigError, match="unknown setting 'stric'; did you mean 'strict'"):
         load(tmp_path, stric=True)
-    with pytest.raises(ConfigError, match="missing: found 'none', expected 'zero' or 'nan'"):
-        ReadOptions(missing="none")
+    with pytest.raises(ConfigError, match="missing: found 'nil', expected 'error', 'nan', 'zero'"):
+        ReadOptions(missing="nil")
     with pytest.raises(ConfigError, match="threads: found -1, expected 0 or more"):
         ReadOptions(threads=-1)
 

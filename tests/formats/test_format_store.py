@@ -28,7 +28,7 @@ def test_another_layout_holds_the_same_numbers(layout, tmp_path):
         assert list(made.texts) == list(lists.texts)
 
 
-@pytest.mark.parametrize("option", [{"strict": True}, {"dtype": "float32"}, {"missing": "nan"}])
+@pytest.mark.parametrize("option", [{"strict": True}, {"dtype": "float32"}, {"zero_based": True}])
 def test_options_that_mean_nothing_here_are_refused(option, tmp_path):
     FORMATS.get("store")().write(full_lists(), str(tmp_path / "s"))
     with pytest.raises(ConfigError, match="format store cannot honour"):

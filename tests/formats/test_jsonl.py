@@ -252,8 +252,8 @@ def test_absent_features(tmp_path: Path) -> None:
     assert np.array_equal(lists.features.to_dense(), [[1, 2], [np.nan, 3]], equal_nan=True)
     line["candidates"][1]["features"]["a"] = None
     assert fault(tmp_path, line) == (
-        "set.jsonl:1: found null at candidates[1].features.a, expected a number (or missing=nan, which "
-        "keeps missing values apart)"
+        "set.jsonl:1: found null at candidates[1].features.a, expected a number (--missing zero or "
+        "nan, in training also mean, list-mean or indicator accepts null)"
     )
     lists = quietly(tmp_path, line, missing="nan", dtype="float32")
     assert np.array_equal(lists.features.to_dense(), [[1, 2], [np.nan, 3]], equal_nan=True)

@@ -21,6 +21,7 @@ from rerank.data.matrix import Dense, Sparse
 from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.formats import load
 from rerank.formats.base import ReadOptions
+from rerank.formats.common import KEPT
 from rerank.formats.svmlight.format import SVMLight
 
 
@@ -333,7 +334,7 @@ def test_a_missing_value_without_the_option_names_it(tmp_path: Path, data: bytes
         read(tmp_path, data, layout=layout)
     assert str(caught.value).endswith(
         f"found value of feature {number}: '{value}', expected a number "
-        "(use --missing nan if it is a missing value)"
+        f"(use {KEPT}, if it is a missing value)"
     )
 
 
@@ -468,7 +469,7 @@ BAD_LINES = [
     (
         b"1 qid:1 1:NaN",
         "value of feature 1: 'NaN'",
-        "a number (use --missing nan if it is a missing value)",
+        f"a number (use {KEPT}, if it is a missing value)",
     ),
     (b"1 qid:1 1:-Infinity", "value of feature 1: '-Infinity'", "a finite number"),
     (b"1 qid:1 1:1e999", "value of feature 1: '1e999', too large for float64", "a finite number"),

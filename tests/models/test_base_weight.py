@@ -85,7 +85,8 @@ def test_the_file_keeps_it_and_older_releases_refuse_it(tmp_path):
         ({"format": 1}, r"a damaged model \(format 1 with a base weight\)"),
         ({"base_weight": None}, r"a damaged model \(format 2 without a base weight\)"),
         ({"base_weight": "much"}, "a damaged model"),
-        ({"format": 3}, "model format 3, expected format 1 or 2"),
+        ({"format": 3}, r"a damaged model \(format 3 without a policy for missing values\)"),
+        ({"format": 4}, "model format 4, expected format 1 to 3"),
     ],
 )
 def test_a_file_whose_version_and_weight_disagree_is_refused(tmp_path, change, message):

@@ -32,7 +32,12 @@ MISSING = lists_of([[1, 0], [1, 1], [np.nan, 1]])
             [1e300, -1e300],
             "list '1', item 'd2' is nan: its feature 'a' is 1e+10 and has the weight 1e+300",
         ),
-        (MISSING, [1, 1], "list '2', item 1 is nan: its feature 'a' is missing (NaN)"),
+        (
+            MISSING,
+            [1, 1],
+            "list '2', item 1 is nan: its feature 'a' is missing (NaN); in training, "
+            "--missing mean, list-mean, indicator or zero fills missing values",
+        ),
     ],
 )
 def test_a_score_that_is_not_finite_is_an_error(lists, weights, message):

@@ -11,7 +11,7 @@ LISTS = ("list", "list_id", "prompt_id", "query_id", "qid", "task_id", "request_
 ALIASES = {
     "id": ("id", "item_id", "docid", "doc_id"),
     "text": ("text", "generated_text", "completion", "response"),
-    "label": ("label", "is_correct", "correct", "passed", "relevance"),
+    "label": ("label", "is_correct", "correct", "passed", "relevance", "GDT_TS"),
     "score": ("score",),
     "features": ("features",),
     "logprobs": ("token_logprobs", "logprobs"),

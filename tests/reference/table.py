@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 LISTS = ("qid", "list", "list_id", "query", "query_id", "target")
 OTHERS = {
-    "label": ("label", "is_correct", "correct", "passed", "relevance"),
+    "label": ("label", "is_correct", "correct", "passed", "relevance", "GDT_TS"),
     "id": ("id", "item_id", "docid", "doc_id", "docno"),
     "text": ("text", "generated_text", "completion", "response"),
 }

@@ -15,7 +15,7 @@ from rerank.experiment.choosing import chooses_rounds
 from rerank.experiment.training import check_config, learner_of
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse_all
-from rerank.reading import DataSection, OptionalPath, Paths, Reading, paths_of
+from rerank.reading import DataSection, OptionalPath, Paths, Reading, paths_of, read_as
 from rerank.registry import did_you_mean
 from rerank.settings import Settings, setting
 from rerank.transductive.adapting import CHEATING
@@ -23,7 +23,7 @@ from rerank.transductive.adapting import CHEATING
 PLACE = "{fold}"
 SINGLE = "1"  # the name of the only fold if there are none
 _OF_ROW = ("name", "grid", "scaling", "base_scale", "select", "metric", "data")
-_DATA_OF_ROW = ("features", "label", "quantise", "init")
+_DATA_OF_ROW = ("features", "label", "quantise", "init", "missing")
 _OF_SELECT = frozenset(SelectSection.model_fields)
 SPELLING = {"first-best": FIRST_BEST}
 
@@ -212,6 +212,9 @@ class ExperimentConfig(Settings):
         Raises ConfigError if the row's section ``data`` has an unknown key.
         """
         own = self._own_data(row)
+        if own.get("missing") not in (None, "none") and read_as(self.data.missing) != "nan":
+            expected = "expected data: {missing: nan} of the experiment, as all rows read the same lists"
+            raise ConfigError(f"{self._path}: learners.{row}: data.missing: {expected}")
         return (
             ExperimentData(**{**self.data.get_params(), **own}).training(fold)
             if own

@@ -16,7 +16,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.roles import is_of_number, note_resembling, spells_number
 from rerank.data.types import Floats, Index
 from rerank.formats.base import ReadOptions
-from rerank.formats.common import in_list_order, note, quoted
+from rerank.formats.common import NULLS, in_list_order, note, quoted
 from rerank.formats.growing import Strings
 from rerank.formats.jsonl.cells import Cells
 from rerank.formats.jsonl.keys import (
@@ -231,8 +231,8 @@ class Columns:
     def _own_row(self, key: str, row: dict[str, Any]) -> list[Row]:
         """Return one candidate's features, null ones by name only, so that they have columns too."""
         nulls = [name for name, value in row.items() if value is None]
-        if nulls and self.options.missing != "nan":
-            expected = "a number (or missing=nan, which keeps missing values apart)"
+        if nulls and self.options.missing is None:
+            expected = f"a number ({NULLS} accepts null)"
             raise MisfitError(f"{key}.{nulls[0]}", "null", expected)
         given = {name: number_of(value, f"{key}.{name}") for name, value in row.items() if value is not None}
         values = tuple(given), array("d", given.values()), 1

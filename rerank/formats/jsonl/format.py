@@ -20,8 +20,8 @@ Keys of a candidate, which is an object or just its text:
 
 - "text" (or "generated_text", "completion", "response"), "id" (or "item_id", "docid", "doc_id", "docno"): all
   candidates have one, or none has.
-- "label" (or "is_correct", "correct", "passed", "relevance"): a number, true = 1, false = 0; null or
-  absent = unjudged.
+- "label" (or "is_correct", "correct", "passed", "relevance", "GDT_TS"): a number, true = 1, false = 0; null
+  or absent = unjudged.
 - "predicted_answer" or "answer": its final answer, a string or a number, for votes; null, "" or absent =
   none.
 - "features": an object of names and numbers. A null needs missing=nan. A name that other candidates have

@@ -6,7 +6,7 @@ import re
 
 from rerank.data.types import Bytes
 from rerank.errors import FormatError
-from rerank.formats.common import CHANGED, exceeds, line_of, not_a_number, quoted, token_at
+from rerank.formats.common import CHANGED, KEPT, exceeds, line_of, not_a_number, quoted, token_at
 
 _LARGEST_INDEX = 2**31 - 1
 _NEAR = 65536
@@ -100,5 +100,5 @@ def _feature(token: str, first: int, dtype: str, has_qid: bool) -> tuple[str, st
         return f"no value for feature {digits}", "index:value"
     found, expected = not_a_number(value.encode(), f"value of feature {digits}:", dtype)
     if value.lower() in ("null", "nan"):
-        expected = "a number (use --missing nan if it is a missing value)"
+        expected = f"a number (use {KEPT}, if it is a missing value)"
     return found, expected

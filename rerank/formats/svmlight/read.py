@@ -131,7 +131,7 @@ def _measure(source: Source, least_width: int) -> _Shape:
     """Count rows; values too, unless the head of the file looks dense."""
     options = source.options
     counts_values = options.layout == "sparse"
-    if options.layout == "auto" and options.missing == "zero":
+    if options.layout == "auto" and options.missing != "nan":
         head = source.parts[0][0]
         if len(head) > _SAMPLE:
             ends = np.flatnonzero(head[:_SAMPLE] == 10)
@@ -249,7 +249,7 @@ def _features(source: Source, shape: _Shape, labels: Floats, spans: Index) -> Fe
 
     Features of many columns are sparse here: how many of the columns are present is known afterwards.
     """
-    auto = source.options.layout == "auto" and source.options.missing == "zero"
+    auto = source.options.layout == "auto" and source.options.missing != "nan"
     ones = True
     features: Features
     while True:

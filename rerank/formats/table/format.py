@@ -44,6 +44,7 @@ class Table(Format):
     name: ClassVar[str] = "table"
     summary: ClassVar[str] = "CSV or TSV with a header, an item per line, empty cells for missing values"
     suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv")
+    refuses_missing: ClassVar[bool] = True
     honours: ClassVar[frozenset[str]] = NAMED_COLUMN_OPTIONS | {"classes"}
     holds: ClassVar[frozenset[str]] = frozenset(
         {"features", "labels", "list_ids", "item_ids", "rows", "feature_names", "texts", "answers"}

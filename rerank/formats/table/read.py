@@ -14,7 +14,7 @@ from rerank.data.matrix import Dense, Features
 from rerank.data.types import Index
 from rerank.errors import FormatError
 from rerank.formats.base import ReadOptions
-from rerank.formats.common import check_float32, empty_dense, in_list_order, note, quoted
+from rerank.formats.common import NULLS, check_float32, empty_dense, in_list_order, note, quoted
 from rerank.formats.growing import Grouping, Strings
 from rerank.formats.table.columns import Fault, Numbers, roles_of
 from rerank.formats.table.source import Rows, Source
@@ -118,11 +118,11 @@ class _Reader:
 
     def _check_missing(self) -> None:
         empty = [c for c in self.features if c.is_numeric and c.empty_line]
-        if empty and self.options.missing != "nan":
+        if empty and self.options.missing is None:
             first = min(empty, key=lambda column: column.empty_line)
             others = f" (and in {count(len(empty) - 1, 'more column')})" if len(empty) > 1 else ""
             found = f"an empty cell in column {quoted(first.name)}{others}"
-            expected = "a number (--missing nan takes empty cells as missing values)"
+            expected = f"a number ({NULLS} accepts empty cells)"
             raise FormatError(self.source, first.empty_line, found, expected)
 
     def _note_left_out(self) -> None:

@@ -41,7 +41,7 @@ class RunFormat(Format):
         """Return the run in a file; raises FormatError at the first fault."""
 
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
-        if options.missing != "zero" and not options.merge:
+        if options.missing == "nan" and not options.merge:
             found = f"missing={options.missing!r}"
             raise ConfigError(
                 f"format {self.name}: {found} needs further runs (merge); one run lacks nothing"

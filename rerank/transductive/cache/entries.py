@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import Any
 
 import numpy as np
 
@@ -63,11 +64,22 @@ def digest_of_model(model: Model, method: str) -> str:
     """
     digest = hashlib.blake2b(digest_size=16)
     scaling = {} if model.scaling is None else model.scaling.arrays()
-    names = [method, model.feature_names, None if model.scaling is None else model.scaling.to_meta()]
+    names: list[Any] = [
+        method,
+        model.feature_names,
+        None if model.scaling is None else model.scaling.to_meta(),
+    ]
+    filling = {} if model.imputation is None else model.imputation.arrays()
+    if model.imputation is not None:
+        names.append(model.imputation.to_meta())
     digest.update(json.dumps(names, ensure_ascii=True, sort_keys=True).encode())
     own = {name: array for name, array in model.arrays().items() if name != "method"}
     for name, array in sorted(
-        {**own, **{f"scaling.{name}": array for name, array in scaling.items()}}.items()
+        {
+            **own,
+            **{f"scaling.{name}": array for name, array in scaling.items()},
+            **{f"missing.{name}": array for name, array in filling.items()},
+        }.items()
     ):
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
         digest.update(np.ascontiguousarray(array).data)

@@ -45,8 +45,9 @@ def note_evaluation(lists: CandidateLists, systems: Mapping[str, Floats], found:
         return  # reading the judgements has said why
     for name, info in found.metrics.items():
         same = abs(info.oracle - info.random) <= 1e-12 * max(1.0, abs(info.oracle))
-        if (getattr(parse(name), "cutoff", None) or 0) >= lists.lengths.max() > 1:
-            continue  # pass@8 of 8 answers is the bound that it is meant to be
+        metric = parse(name)
+        if not metric.of_scores or (getattr(metric, "cutoff", None) or 0) >= lists.lengths.max() > 1:
+            continue  # Success@8 of 8 items is the bound that it is meant to be
         if same and not _nothing_reaches(lists, name):
             note(f"{lists.source}: {name} is {info.oracle:.6g} for every order of these lists")
 

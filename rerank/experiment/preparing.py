@@ -222,6 +222,8 @@ def prepare(
         raise ConfigError("development lists are watched by a metric: give one (--metric, metric=)")
     chosen = parse(metric) if isinstance(metric, str) else metric
     if chosen is not None:
+        if not getattr(chosen, "of_scores", True):
+            raise ConfigError(f"{chosen.name} is the same for every ranking; watch best@k or Success@k")
         _note_feature_of_metric(lists, chosen.name)
     for name in label_copies(lists):
         text = f"{lists.source}: feature {name!r} is the label, perhaps scaled"

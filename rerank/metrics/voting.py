@@ -1,0 +1,310 @@
+"""Votes of samples over their answers: maj@k, every sample with one vote, and wmaj@k, weighted by the scores.
+
+The answers are ``CandidateLists.answers``: equal strings are one answer, a sample without one does not vote.
+An answer counts the mean label of its judged samples, or as a sample without a label if none is judged; so
+does a vote without any answer. Lists without a judged item are left out.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+
+from rerank.data.judge import corpus_value
+from rerank.data.label_judge import labels_of
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index
+from rerank.errors import ConfigError, DataError, DataNote
+from rerank.metrics.base import Preparation, register
+from rerank.metrics.draws import SampleJudge, SampleMetric, Samples, Subsets
+from rerank.settings import setting
+
+RANDOM_RANKINGS = 5
+_SEED = 12345
+_SAME = 1e-12  # sums of weights that differ by less, relative to the largest, are tied
+
+
+class _VoteMetric(SampleMetric):
+    """The label of the answer with the most votes."""
+
+    needs = ("labels", "answers")
+
+    ties: Literal["expected", "first"] = setting(
+        "expected", "equal votes: the mean over the tied answers, or the one sampled first"
+    )
+    subsets: int = setting(
+        200,
+        "all subsets of k samples are counted if there are at most so many, else so many seeded ones",
+        ge=1,
+    )
+
+    def model_post_init(self, context: Any) -> None:
+        super().model_post_init(context)
+        fixed = self.cutoff is None or self.draw == "first"
+        if fixed and self.subsets != type(self).model_fields["subsets"].default:
+            raise ConfigError(f"subsets needs draws of k samples, such as {self.family}(subsets=500)@4")
+
+    def formula(self) -> list[str]:
+        drawn = [f"subsets:{self.subsets}"] if self.cutoff and self.draw == "subsets" else []
+        return [f"vote-ties:{self.ties}", *drawn]
+
+
+@register("maj", "majority", "cons", "self-consistency")
+class Majority(_VoteMetric):
+    """The majority vote of k samples."""
+
+    summary = "label of the answer that most of k samples give; no ranking changes it"
+    meaning = (
+        "The share of right answers among the most frequent ones of k samples, from 0 to 1: the mean over "
+        "subsets of k of the N samples, then over lists. Samples without an answer do not vote. Equal votes: "
+        "the mean over the tied answers, or with ties=first the one sampled first."
+    )
+    source = "Wang et al. (2023), self-consistency"
+    elsewhere = (
+        "maj@k of lm-evaluation-harness, Qwen2.5-Math and search-and-learn takes the first k samples and the "
+        "first of tied answers, as maj(ties=first, draw=first)@k does"
+    )
+    examples = ("maj", "maj(short=all)@2", "maj(ties=first, draw=first, short=all)@3", "maj(short=skip)@3")
+    of_scores = False
+
+    def prepare_in(self, preparation: Preparation) -> VoteJudge:
+        """Return a judge that shares the answers with others of the same draw."""
+        return VoteJudge(self, self.samples(preparation, Ballots))
+
+
+@register("wmaj", "weighted-majority")
+class WeightedMajority(_VoteMetric):
+    """The vote of k samples weighted by their scores."""
+
+    summary = "label of the answer whose samples have the largest sum of scores among k"
+    meaning = (
+        "As maj@k, with the sum of its samples' scores as the votes of an answer. No score may be negative; "
+        "weight=exp takes exp(score), weight=rank the place among the samples of the list from the worst. "
+        "First-best votes with the first stage's scores, or with ranks if these cannot be weights."
+    )
+    source = "Li et al. (2023), voting verifier; Cobbe et al. (2021)"
+    elsewhere = (
+        "weighted@k of search-and-learn and rm-weighted votes: wmaj(ties=first, draw=first)@k; weight=exp is "
+        "softmax voting"
+    )
+    examples = (
+        "wmaj",
+        "wmaj(short=all)@2",
+        "wmaj(weight=exp, short=all)@2",
+        "wmaj(weight=rank, ties=first)",
+    )
+    of_order = False
+
+    weight: Literal["score", "exp", "rank"] = setting(
+        "score", "what a sample's vote weighs: its score, exp(score), or its rank in the list from the worst"
+    )
+
+    def formula(self) -> list[str]:
+        return [f"weight:{self.weight}", *super().formula()]
+
+    def prepare_in(self, preparation: Preparation) -> WeightedJudge:
+        """Return a judge that shares the answers with others of the same draw."""
+        return WeightedJudge(self, self.samples(preparation, Ballots))
+
+
+class Ballots(Samples):
+    """The answers of samples as codes, and the label of each answer.
+
+    Attributes
+    ----------
+    codes : int64 (n)
+        The answer of each sample, numbered within its list by first appearance; -1 = none.
+    answers : list of float64
+        The label of each answer, an array for each list.
+    floor : float64 (n_lists)
+        What a vote without an answer counts.
+    """
+
+    def __init__(self, lists: CandidateLists, most: int | None) -> None:
+        super().__init__(lists, most)
+        if lists.answers is None:
+            raise DataError(
+                f"{lists.source}: votes need the samples' answers, found none (--answer-column names their "
+                "column, --answer-pattern finds them in texts)"
+            )
+        texts = lists.answers.take(self.items)
+        self.contents = [text.encode("utf-8", "surrogateescape") for text in texts]
+        judged = labels_of(lists)[self.items]
+        starts = self.offsets[:-1]
+        self.floor: Floats = np.minimum(np.minimum.reduceat(self.labels, starts), 0.0)
+        self.codes: Index = np.empty(len(self.items), dtype=np.int64)
+        self.answers: list[Floats] = []
+        doubtful: list[str] = []
+        for i, (start, stop) in enumerate(zip(starts.tolist(), self.offsets[1:].tolist(), strict=True)):
+            known: dict[bytes, int] = {}
+            codes = [known.setdefault(text, len(known)) if text else -1 for text in self.contents[start:stop]]
+            self.codes[start:stop] = codes
+            self.answers.append(self._labels(codes, judged[start:stop], len(known), self.floor[i]))
+            doubtful += self._contradictions(i, list(known), codes, judged[start:stop])
+        if doubtful:
+            warnings.warn(
+                f"{lists.source}: {len(doubtful)} answers have samples with different labels, the first in "
+                f"{doubtful[0]}; the mean of the labels counts",
+                DataNote,
+                stacklevel=2,
+            )
+
+    @staticmethod
+    def _labels(codes: list[int], labels: Floats, n: int, floor: float) -> Floats:
+        """The mean label of the judged samples of each answer, ``floor`` if none is judged: (n)."""
+        which = np.array(codes)
+        some = (which >= 0) & ~np.isnan(labels)
+        counts = np.bincount(which[some], minlength=n)
+        sums = np.bincount(which[some], weights=labels[some], minlength=n)
+        return np.where(counts > 0, sums / np.maximum(counts, 1), floor)
+
+    def _contradictions(self, i: int, known: list[bytes], codes: list[int], labels: Floats) -> list[str]:
+        """The places of answers whose judged samples have different labels."""
+        found: dict[int, float] = {}
+        odd = []
+        for code, label in zip(codes, labels.tolist(), strict=True):
+            if code >= 0 and label == label and found.setdefault(code, label) != label:
+                odd.append(code)
+        shown = (known[code].decode("utf-8", "replace") for code in dict.fromkeys(odd))
+        return [f"list {self.lists.list_id(i)!r}, answer {text[:40]!r}" for text in shown]
+
+
+class VoteJudge(SampleJudge):
+    """Label of the answer with the most votes of k samples."""
+
+    stage: Ballots
+
+    def __init__(self, metric: _VoteMetric, stage: Ballots) -> None:
+        super().__init__(metric, stage)
+        self.first = metric.ties == "first"
+        self._subsets = Subsets(metric.subsets)
+        self._plain: Floats | None = None
+
+    def of(self, placed: Floats) -> Floats:
+        """Return [value, 1] of each list that counts; every sample has one vote."""
+        if self._plain is None:
+            self._plain = self.voted(None)
+        return self._plain
+
+    def random(self) -> float:
+        """Return the value, which is that of every ranking."""
+        return corpus_value(self, self.of(self.stage.floor))
+
+    def oracle(self) -> float:
+        """Return the value, which is that of every ranking."""
+        return self.random()
+
+    def voted(self, weights: Floats | None, best: bool = False) -> Floats:
+        """Return [value, 1] of each list from votes with weights (n), or with ``best`` of the best answer."""
+        stage, values = self.stage, self.stage.floor.copy()
+        bounds = zip(stage.offsets[:-1].tolist(), self.sizes.tolist(), stage.lengths.tolist(), strict=True)
+        for i, (start, k, n) in enumerate(bounds):
+            if not self.judged[i] or not len(stage.answers[i]):
+                continue
+            part = slice(start, start + n)
+            subsets = self._subsets.of(n, k, b"\0".join(stage.contents[part]))
+            codes = stage.codes[part][subsets]
+            if best:
+                values[i] = np.r_[stage.answers[i], stage.floor[i]][codes].max(axis=1).mean()
+                continue
+            own = None if weights is None else weights[part][subsets]
+            values[i] = self._vote(codes, own, subsets, i).mean()
+        return self.counted(values)
+
+    def _vote(self, codes: Index, weights: Floats | None, places: Index, i: int) -> Floats:
+        """Value of the winning answers of each subset; codes and weights are (n_subsets, k)."""
+        labels = self.stage.answers[i]
+        m = len(labels)
+        n_subsets = len(codes)
+        # Samples without an answer go to one more column, which is dropped.
+        cells = (np.where(codes < 0, m, codes) + np.arange(n_subsets)[:, None] * (m + 1)).ravel()
+        counts = np.bincount(cells, minlength=n_subsets * (m + 1)).reshape(n_subsets, m + 1)[:, :m]
+        votes = counts.astype(np.float64)
+        if weights is not None:
+            sums = np.bincount(cells, weights=weights.ravel(), minlength=n_subsets * (m + 1))
+            votes = np.where(counts > 0, sums.reshape(n_subsets, m + 1)[:, :m], -1.0)
+        most = votes.max(axis=1)
+        cast = counts.any(axis=1)
+        won = (votes >= (most - _SAME * np.abs(most))[:, None]) & (counts > 0)
+        if self.first:
+            firsts = np.full(n_subsets * (m + 1), np.iinfo(np.int64).max)
+            np.minimum.at(firsts, cells, places.ravel())
+            firsts = np.where(won, firsts.reshape(n_subsets, m + 1)[:, :m], np.iinfo(np.int64).max)
+            values = labels[firsts.argmin(axis=1)]
+        else:
+            values = (won @ labels) / np.maximum(won.sum(axis=1), 1)
+        return np.where(cast, values, self.stage.floor[i])
+
+
+class WeightedJudge(VoteJudge):
+    """Label of the answer with the largest sum of weights among k samples."""
+
+    def __init__(self, metric: WeightedMajority, stage: Ballots) -> None:
+        super().__init__(metric, stage)
+        self.kind = metric.weight
+
+    def of(self, placed: Floats) -> Floats:
+        """Return [value, 1] of each list that counts, from scores that this judge's stage has placed.
+
+        Raises DataError if a score is infinite or, with weight=score, negative.
+        """
+        return self.voted(self._weights(placed, self.kind))
+
+    def first_best(self) -> Floats | None:
+        """Return ``per_list`` of the first stage's scores, or of its ranks if they can be no weights."""
+        lists = self.stage.lists
+        if lists.first_best is None:
+            return None
+        base = lists.base_scores
+        if self.kind != "rank" and base is not None and not np.isnan(base).any():
+            placed = self.stage.place(base)
+            if self.kind == "exp" or placed.min() >= 0:
+                return self.of(placed)
+        return self.voted(self._weights(self.stage.place(lists.first_best), "rank"))
+
+    def random(self) -> float:
+        """Return the mean value of scores drawn from 0 to 1, by a fixed seed."""
+        rng = np.random.Generator(np.random.PCG64(_SEED))
+        n = len(self.stage.items)
+        rows = [self.voted(self._weights(rng.random(n), self.kind)) for _ in range(RANDOM_RANKINGS)]
+        return float(np.mean([corpus_value(self, one) for one in rows]))
+
+    def oracle(self) -> float:
+        """Return the value of the best answer of each subset, which some weights choose."""
+        return corpus_value(self, self.voted(None, best=True))
+
+    def _weights(self, scores: Floats, kind: str) -> Floats:
+        """The weight of each sample's vote (n)."""
+        stage = self.stage
+        index, starts = stage.list_index, stage.offsets[:-1]
+        if kind == "rank":
+            return _ranks(scores, index, stage.offsets)
+        bad = np.flatnonzero(np.isinf(scores) if kind == "exp" else ~(scores >= 0) | np.isinf(scores))
+        if len(bad):
+            item = int(bad[0])
+            family = self.name.partition("(")[0].partition("@")[0]
+            k = f"@{self.name.partition('@')[2]}" if "@" in self.name else ""
+            hint = f"; {family}(weight=exp){k} takes exp(score), {family}(weight=rank){k} the rank"
+            raise DataError(
+                f"{stage.lists.source}: the score of {stage.lists.place_of(int(stage.items[item]))} is "
+                f"{scores[item]:g}, expected a finite weight of 0 or more{hint if kind == 'score' else ''}"
+            )
+        largest = np.maximum.reduceat(scores, starts)[index]  # a factor of a list changes no vote
+        if kind == "exp":
+            with np.errstate(over="ignore"):
+                return np.exp(scores - largest)
+        return np.divide(scores, largest, out=np.zeros_like(scores), where=largest > 0)
+
+
+def _ranks(scores: Floats, index: Index, offsets: Index) -> Floats:
+    """Place of each score in its list from the lowest, from 1, the mean of tied ones: float64 (n)."""
+    order = np.lexsort((scores, index))
+    ranked = scores[order]
+    firsts = np.flatnonzero(np.r_[True, (ranked[1:] != ranked[:-1]) | (np.diff(index) != 0)])
+    sizes = np.diff(np.r_[firsts, len(order)])
+    means = firsts + (sizes + 1) / 2.0
+    out = np.empty(len(scores))
+    out[order] = np.repeat(means, sizes)
+    return out - offsets[:-1][index]

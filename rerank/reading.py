@@ -193,6 +193,11 @@ class DataSection(Reading):
         metavar="HOW",
     )
 
+    unjudged: Literal["skip", "negative", "error"] = setting(
+        "skip",
+        "unjudged items of judged lists: left out of learning, learnt from as not relevant, or refused",
+    )
+
     @model_validator(mode="after")
     def _dev_is_given(self) -> DataSection:
         for name in ("dev_refs", "dev_ids"):

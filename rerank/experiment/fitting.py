@@ -14,6 +14,7 @@ from rerank.errors import ConfigError
 from rerank.evaluation.gains import Use, gain
 from rerank.experiment.base_tuning import NO_TUNING, BaseTuning
 from rerank.experiment.preparing import Part, Prepared
+from rerank.experiment.unjudged import unjudged_record
 from rerank.learners.base import Learner
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
@@ -80,6 +81,8 @@ def _record(model: Model, prepared: Prepared, learner: Learner) -> None:
             lists=bare.n_lists,
             items=bare.n_items,
         )
+    if learner.needs_labels and not learner.reads_classes:
+        training.unjudged = unjudged_record(source, prepared.setup.unjudged)
     weights = prepared.extras.list_weights
     if weights is not None:
         shares = weights / weights.max()  # their sum does not overflow

@@ -12,6 +12,7 @@ from rerank.data.judge import Metric
 from rerank.data.lists import CandidateLists
 from rerank.data.missing import check_policy, fill_of
 from rerank.data.scaling import AUTO
+from rerank.data.unjudged import Unjudged
 from rerank.errors import ConfigError
 from rerank.experiment.base_tuning import FOLDS, BaseTuning, TuneOn
 from rerank.experiment.choosing import ChooseOn, Choosing, choose
@@ -19,6 +20,7 @@ from rerank.experiment.extras import NO_EXTRAS, Extras
 from rerank.experiment.fitting import Margin, fit_prepared, note_choice_on_dev
 from rerank.experiment.preparing import Setup, check_scaling, of_all_columns, prepare, scaling_for
 from rerank.experiment.seeds import Runs, fit_seeds
+from rerank.experiment.unjudged import check_unjudged, label_of_unjudged
 from rerank.experiment.watching_classes import check_metric, watched_classes
 from rerank.learners.base import Learner
 from rerank.metrics.base import parse
@@ -50,6 +52,8 @@ class Plan:
     seeds : how many runs with consecutive seeds there are.
     missing : what happens to missing values, a name of data.missing.POLICIES; the model keeps it. None = they
         stay as they are, and learners that cannot use them refuse them.
+    unjudged : what learners take the unjudged items of judged lists for: "skip" leaves them out, "negative"
+        counts them as not relevant (see ``data.unjudged.level_of_unjudged``), "error" refuses them.
     """
 
     metric: str | Metric | None = None
@@ -63,6 +67,7 @@ class Plan:
     folds: int | None = None
     seeds: int = 1
     missing: str | None = None
+    unjudged: Unjudged = "skip"
 
     def check(self, learner: Learner) -> Setup:
         """Return how lists are prepared; raise ConfigError at what can be refused before lists are read."""
@@ -73,6 +78,7 @@ class Plan:
         self.tuning()
         if self.missing is not None:
             check_policy(self.missing)
+        check_unjudged(self.unjudged, learner)
         metric = parse(self.metric) if isinstance(self.metric, str) else self.metric
         if metric is not None and learner.reads_classes:
             check_metric(metric, learner)
@@ -134,6 +140,7 @@ def fit_by(
     learner.check_unlabelled(extras.unlabelled is not None)
     refuse_with_classes(learner, ["list_weights"] * (extras.list_weights is not None))
     setup, tuning = plan.check(learner), plan.tuning()
+    setup = replace(setup, unjudged=label_of_unjudged(plan.unjudged, learner, lists))
     if learner.reads_classes and setup.metric is not None:
         setup = replace(setup, metric=watched_classes(setup.metric, learner, lists, dev))
     chosen = None
@@ -156,7 +163,15 @@ def fit_by(
     scaling = scaling_for(learner, setup.scaling, lists)
     check_scaling(learner, scaling, lists)
     prepared = prepare(
-        lists, dev, setup.metric, scaling, setup.initial, setup.base_scale, extras, setup.missing
+        lists,
+        dev,
+        setup.metric,
+        scaling,
+        setup.initial,
+        setup.base_scale,
+        extras,
+        setup.missing,
+        setup.unjudged,
     )
     runs = None
     if plan.seeds > 1:

@@ -19,6 +19,7 @@ from rerank.data.overlap import sketch
 from rerank.data.ranges import uneven_columns
 from rerank.data.scaling import AUTO, Scaling, fit_scaling
 from rerank.data.types import Floats
+from rerank.data.unjudged import with_level
 from rerank.errors import ConfigError, DataNote
 from rerank.experiment.extras import NO_EXTRAS, Extras
 from rerank.learners.base import Learner, Observer, Watched
@@ -44,6 +45,8 @@ class Setup:
         Weights of the raw features to start from, with the names of all columns.
     missing
         The policy for missing values, a name of data.missing.POLICIES; None = features stay as they are.
+    unjudged
+        The label that learners see of unjudged items in judged lists, None = NaN as given. Judges see NaN.
     """
 
     metric: Metric | None = None
@@ -51,6 +54,7 @@ class Setup:
     base_scale: BaseScale = 1.0
     initial: NamedWeights | None = None
     missing: str | None = None
+    unjudged: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +62,8 @@ class Part:
     """Lists with the columns of the model, and the judge of the watched metric, None without one.
 
     ``lists`` are filled and scaled: the model scores them. ``learnt`` are what learners see: the same lists,
-    with the base score multiplied if there is a base scale.
+    with the base score multiplied if there is a base scale, and unjudged items labelled if they count as
+    judged.
     """
 
     name: str
@@ -199,6 +204,7 @@ def prepare(
     base_scale: BaseScale = 1.0,
     extras: Extras = NO_EXTRAS,
     missing: str | None = None,
+    unjudged: float | None = None,
 ) -> Prepared:
     """Fit what fills missing values and the scaling, align columns and initial weights, prepare the judges.
 
@@ -211,6 +217,7 @@ def prepare(
     base_scale : what the feature that is the base score is multiplied by; see ``Setup``.
     extras : what else learners get.
     missing : the policy for missing values; see ``Setup``.
+    unjudged : the label that learners see of unjudged items; see ``Setup``.
 
     Raises
     ------
@@ -233,7 +240,7 @@ def prepare(
         dev = aligned(dev, lists.names(), "the training lists", selection=lists.selection, fill=fill)
     if initial is not None:
         initial = of_all_columns(initial, lists)
-    setup = Setup(chosen, scaling, base_scale, initial, missing)
+    setup = Setup(chosen, scaling, base_scale, initial, missing, unjudged)
     prepared = prepared_by(setup, lists, dev, extras.aligned(lists, fill))
     if prepared.imputation is not None:
         note_empty(prepared.imputation, lists)
@@ -269,7 +276,8 @@ def prepared_by(
 
     def part(name: str, some: CandidateLists) -> Part:
         judge = None if setup.metric is None else setup.metric.prepare(some)
-        return Part(name, some, judge, multiplied_in(some))
+        counted = some if setup.unjudged is None else with_level(some, setup.unjudged)
+        return Part(name, some, judge, multiplied_in(counted))
 
     watched = None if dev is None else part("dev", scaled(dev))
     given_bare = extras.unlabelled

@@ -18,6 +18,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.scaling import AUTO
 from rerank.data.selection import selected
 from rerank.data.types import Floats
+from rerank.data.unjudged import Unjudged
 from rerank.errors import ConfigError, DataNote
 from rerank.experiment.base_tuning import TuneOn
 from rerank.experiment.choosing import ChooseOn
@@ -121,6 +122,7 @@ def train(
     list_weights: Floats | None = None,
     unlabelled: CandidateLists | None = None,
     missing: str | None = None,
+    unjudged: Unjudged = "skip",
     **settings: Any,
 ) -> Model:
     """Train a model on lists with labels.
@@ -144,6 +146,8 @@ def train(
     unlabelled : the lists to be ranked, for learners that learn from them; labels are not read.
     missing : what happens to missing values (NaN): "error", "nan" (they stay), "zero", "mean", "list-mean" or
         "indicator", see data.missing. It is fitted on ``lists`` and becomes part of the model.
+    unjudged : what the learner takes the unjudged items (label NaN) of lists with a judged item for: "skip"
+        leaves them out, "negative" counts them as not relevant, "error" refuses them.
     settings : the learner's own settings.
 
     Returns
@@ -175,6 +179,7 @@ def train(
         grid=grid or {},
         folds=folds,
         missing=missing,
+        unjudged=unjudged,
     )
     return fit_by(plan, made, lists, dev, Extras(unlabelled, list_weights)).model
 
@@ -283,6 +288,7 @@ def plan_of(config: TrainConfig, initial: NamedWeights | None = None) -> Plan:
         folds=select.folds,
         seeds=config.seeds,
         missing=config.data.missing,
+        unjudged=config.data.unjudged,
     )
 
 

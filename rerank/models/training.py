@@ -47,6 +47,25 @@ class DataRecord(Record):
     features: str | None = None
 
 
+class UnjudgedRecord(Record):
+    """The unjudged items of judged training lists.
+
+    Attributes
+    ----------
+    items, lists
+        How many there were, and in how many lists.
+    label
+        The label that they got, None if they were left out.
+    positives_only
+        Whether no item was judged as not relevant.
+    """
+
+    items: int
+    lists: int
+    label: float | None = None
+    positives_only: bool = False
+
+
 class UnlabelledRecord(Record):
     """The unlabelled lists that a learner was given besides its training lists: those to be ranked.
 
@@ -370,7 +389,7 @@ AnyFit: TypeAlias = Annotated[
     Discriminator(_shape),
 ]
 # Fields that files have only if they are used.
-LATER = ("notes", "base_scale", "tune_base", "choice", "abstain", "unlabelled", "list_weights")
+LATER = ("notes", "base_scale", "tune_base", "choice", "abstain", "unlabelled", "list_weights", "unjudged")
 _NoneIfEmpty = BeforeValidator(lambda value: None if value == {} else value)
 
 
@@ -386,6 +405,8 @@ class Training(Record):
         runs over seeds, ``base_scale`` if it was 1, ``tune_base`` and ``choice`` if nothing was tuned or
         chosen, ``abstain`` unless a transductive method abstains and had dev lists, ``unlabelled`` and
         ``list_weights`` unless the learner was given some.
+    unjudged
+        See the record; None unless judged lists have unjudged items and the learner learns from labels.
     dev
         Always empty; files of version 0.1 have it.
     notes
@@ -409,6 +430,7 @@ class Training(Record):
     abstain: AbstainRecord | None = None
     unlabelled: UnlabelledRecord | None = None
     list_weights: ListWeightsRecord | None = None
+    unjudged: UnjudgedRecord | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON; what is None is an empty object there."""

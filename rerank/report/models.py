@@ -12,7 +12,7 @@ from rerank.report.choice import choice_lines
 from rerank.report.fragments import fragment_lines, fragment_records
 from rerank.report.runs import spread_lines
 from rerank.report.table import facts, pairs
-from rerank.report.training import abstain_lines, base_lines, gain_line, margin_line
+from rerank.report.training import abstain_lines, base_lines, gain_line, margin_line, unjudged_lines
 from rerank.text import count
 
 
@@ -108,6 +108,7 @@ def model_lines(model: Model, top: int | None = None, fragments: ModelFragments 
     )
     rows += [(name.replace("_", " "), _flat(parts[name])) for name in shown if parts.get(name)]
     rows += [("choice", line.strip()) for line in choice_lines(training)[:2]]
+    rows += [("unjudged", line.removeprefix("unjudged: ")) for line in unjudged_lines(training)]
     rows += [("base", line) for line in base_lines(training)]
     rows += [("dev", line) for line in abstain_lines(training)]
     if model.base_weight is not None:

@@ -45,6 +45,7 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
         case FitRecord() | MinimumRecord():
             if rounds.train is not None:
                 lines.append(f"train {metric} {rounds.train:.4f}")
+    lines += unjudged_lines(model.training)
     lines += extras_lines(model.training)
     lines += base_lines(model.training)
     lines += abstain_lines(model.training)
@@ -53,6 +54,18 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
     if isinstance(model, AdaptingModel):
         lines += [*model.training_lines(), *([CHEATS] if model.cheats else [])]
     return [*lines, *map(gain_line, model.training.gains)]
+
+
+def unjudged_lines(training: Training) -> list[str]:
+    """Return what unjudged items of judged lists counted as, if there were some."""
+    record = training.unjudged
+    if record is None:
+        return []
+    line = f"unjudged: {count(record.items, 'item')} of {count(record.lists, 'judged list')}"
+    if record.label is not None:
+        return [f"{line}, counted as not relevant (label {record.label:g})"]
+    hint = "; no item is judged as not relevant (--unjudged negative counts them so)"
+    return [f"{line}, left out{hint if record.positives_only else ''}"]
 
 
 def extras_lines(training: Training) -> list[str]:

@@ -23,7 +23,7 @@ from rerank.transductive.adapting import CHEATING
 PLACE = "{fold}"
 SINGLE = "1"  # the name of the only fold if there are none
 _OF_ROW = ("name", "grid", "scaling", "base_scale", "select", "metric", "data")
-_DATA_OF_ROW = ("features", "label", "quantise", "init", "missing")
+_DATA_OF_ROW = ("features", "label", "quantise", "init", "missing", "unjudged")
 _OF_SELECT = frozenset(SelectSection.model_fields)
 SPELLING = {"first-best": FIRST_BEST}
 
@@ -256,7 +256,10 @@ class ExperimentConfig(Settings):
             With the file and the row, if a setting is unknown or wrong.
         """
         where = f"{self._path}: learners.{row}"
+        own = self._own_data(row)
         try:
+            if not self._kind(row).needs_labels and "unjudged" not in own:
+                data = data.model_copy(update={"unjudged": "skip"})  # the data's choice is for the other rows
             config = TrainConfig(**self._values(row, data))
             if seed is not None:
                 config = config.model_copy(update={"learner": {**config.learner, "seed": seed}})

@@ -48,7 +48,7 @@ $(DEMO)/scores.txt: $(DEMO)/model
 
 $(DEMO)/report.json: $(DEMO)/scores.txt
 	@$(BIN)/rerank eval $(DEMO)/data/test.letor $(DEMO)/scores.txt --first-best input \
-	    --metric RR --metric P@1 --metric nDCG@10 --json > $@.part && mv $@.part $@
+	    --metric RR --metric P@1 --metric nDCG@10 --as json > $@.part && mv $@.part $@
 
 test: build lint types unit ## Build, lint, check types and run the whole test suite
 

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import verb
-from rerank.cli.evaluate import Html, Json, Metrics, NoRelevant, Samples, Seed, Ties
+from rerank.cli.evaluate import Html, Metrics, NoRelevant, Samples, Seed, Ties
+from rerank.cli.forms import As, write
 from rerank.cli.options import reads
 from rerank.reading import Reading
 
@@ -27,7 +28,7 @@ def compare(
     ties: Ties = None,
     no_relevant: NoRelevant = "zero",
     html: Html = None,
-    json: Json = False,
+    as_: As = "text",
     samples: Samples = 1000,
     seed: Seed = 12345,
     *,
@@ -38,10 +39,8 @@ def compare(
     \b
     rerank compare test.txt a.scores b.scores c.scores --metric AP
     """
-    import sys
-
     from rerank.experiment import compare_files
-    from rerank.report import comparisons, record
+    from rerank.report import comparisons
 
     found = compare_files(
         data,
@@ -54,4 +53,9 @@ def compare(
         samples=samples,
         seed=seed,
     )
-    sys.stdout.write(record.to_json(found.as_json()) if json else comparisons.comparison_text(found))
+    write(
+        as_,
+        lambda: comparisons.print_comparisons(found),
+        found.as_json,
+        lambda: [comparisons.comparison_sheet(found)],
+    )

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import verb
+from rerank.cli.forms import As, write
 from rerank.cli.options import reads
 from rerank.reading import Reading
 
@@ -36,7 +37,6 @@ Html = Annotated[
         help="Write a page of tables, figures and single lists (needs rerank[report]).",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="JSON in place of the table.")]
 Samples = Annotated[
     int, typer.Option("--samples", metavar="N", min=1, help="Bootstrap samples of the lists.")
 ]
@@ -75,7 +75,7 @@ def evaluate(
         str | None, typer.Option("--per-list", metavar="FILE", help="Write the values of each list (TSV).")
     ] = None,
     html: Html = None,
-    json: Json = False,
+    as_: As = "text",
     samples: Samples = 1000,
     seed: Seed = 12345,
     *,
@@ -86,10 +86,8 @@ def evaluate(
     \b
     rerank eval test.txt scores.txt --metric AP --metric nDCG@10
     """
-    import sys
-
     from rerank.experiment import evaluate_files
-    from rerank.report import record, tables
+    from rerank.report import tables
 
     result = evaluate_files(
         data,
@@ -105,7 +103,10 @@ def evaluate(
         seed=seed,
         replicas=replicas,
     )
-    if json:
-        sys.stdout.write(record.to_json(result.as_json()))
-    else:
-        tables.print_table(result)
+    write(
+        as_,
+        lambda: tables.print_table(result),
+        result.as_json,
+        lambda: [tables.evaluation_sheet(result)],
+        notes=list(filter(None, tables.replica_lines(result))),
+    )

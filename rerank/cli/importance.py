@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rerank.cli.common import ClusterAddress, Commands, Jobs, verb
-from rerank.cli.evaluate import Json, NoRelevant, Samples, Seed, Ties
+from rerank.cli.evaluate import NoRelevant, Samples, Seed, Ties
+from rerank.cli.forms import As, write
 from rerank.cli.options import configures, reads
 from rerank.cli.train import Config, LearnerName, Set
 from rerank.config import TrainConfig
 from rerank.reading import Reading
+
+if TYPE_CHECKING:
+    from rerank.report.sheet import Sheet
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by 'rerank train'.")]
 Groups = Annotated[
@@ -46,7 +50,7 @@ def weights(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Lists; - is standard input.")],
     top: Top = 50,
     out: Out = None,
-    json: Json = False,
+    as_: As = "text",
     *,
     reading: Reading,
 ) -> None:
@@ -64,7 +68,7 @@ def weights(
 
     check_outputs({} if out is None else {"--out": out}, inputs_of(data, reading, model))
     found = standardised_weights(model, data, reading=reading)
-    _print(importance.weight_lines(found, top), [asdict(one) for one in found] if json else None)
+    _print(as_, importance.weight_sheet(found, top), lambda: [asdict(one) for one in found])
     _write(importance.rows_of(found), out)
 
 
@@ -88,7 +92,7 @@ def permute(
     no_relevant: NoRelevant = "zero",
     top: Top = 50,
     out: Out = None,
-    json: Json = False,
+    as_: As = "text",
     samples: Samples = 1000,
     seed: Seed = 12345,
     jobs: Jobs = None,
@@ -126,7 +130,7 @@ def permute(
         cluster=cluster,
         reading=reading,
     )
-    _print(importance.permutation_lines(found, top), found.as_json() if json else None)
+    _print(as_, importance.permutation_sheet(found, top), found.as_json)
     _write(importance.rows_of(found), out)
 
 
@@ -149,7 +153,7 @@ def ablate(
     no_relevant: NoRelevant = "zero",
     top: Top = 50,
     out: Out = None,
-    json: Json = False,
+    as_: As = "text",
     samples: Samples = 1000,
     resampling_seed: Annotated[
         int, typer.Option("--resampling-seed", metavar="N", min=0, help="Seed of the tests.")
@@ -182,17 +186,14 @@ def ablate(
         samples=samples,
         seed=resampling_seed,
     )
-    _print(importance.ablation_lines(found, top), found.as_json() if json else None)
+    _print(as_, importance.ablation_sheet(found, top), found.as_json)
     _write(importance.rows_of(found), out)
 
 
-def _print(lines: list[str], json: Any) -> None:
-    """Print a table, or JSON in its place."""
-    import sys
+def _print(form: str, sheet: Sheet, record: Callable[[], Any]) -> None:
+    from rerank.report.text import sheet_lines
 
-    from rerank.report import record
-
-    sys.stdout.write("".join(f"{line}\n" for line in lines) if json is None else record.to_json(json))
+    write(form, lambda: sheet_lines(sheet), record, lambda: [sheet])
 
 
 def _write(rows: Iterator[str], out: str | None) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import verb
+from rerank.cli.forms import As, write
 
 KINDS = ("learners", "metrics", "formats", "scalings", "kernels")
 
@@ -22,6 +23,7 @@ def list_(
             metavar="NAME", help="One learner, metric or kernel: its settings, defaults, meanings."
         ),
     ] = None,
+    as_: As = "text",
 ) -> None:
     """List learners, metrics, formats, scalings or kernels; with a name, the settings of one.
 
@@ -36,9 +38,11 @@ def list_(
     if kind not in KINDS:
         raise ConfigError(f"unknown kind {kind!r}; {did_you_mean(kind, KINDS)}")
     if name is None:
-        lines = listings.LISTINGS[kind]()
+        sheet = listings.LISTINGS[kind]()
+        lines = listings.lines_of(sheet)
     elif kind in listings.DETAILS:
         lines = listings.DETAILS[kind](name)
+        sheet = listings.settings_of(lines[0].splitlines()[0], listings.KINDS[kind](name))
     else:
         raise ConfigError(f"'rerank list {kind}' takes no name")
-    print("\n".join(lines))
+    write(as_, lambda: lines, lambda: list(sheet.records()), lambda: [sheet])

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import verb
-from rerank.cli.evaluate import Json
+from rerank.cli.forms import As, write
 from rerank.cli.options import reads
 from rerank.reading import Reading
 
@@ -34,7 +34,7 @@ def pairs(
             "Repeatable.",
         ),
     ] = None,
-    json: Json = False,
+    as_: As = "text",
     *,
     reading: Reading,
 ) -> None:
@@ -43,13 +43,10 @@ def pairs(
     \b
     rerank pairs train.txt -r pairs=ordinal -r 'pairs=all label_gap=1' --quantise top=30%
     """
-    import sys
-
     from rerank.experiment import count_pairs
-    from rerank.report import pair_counts, record
+    from rerank.report import pair_counts
+    from rerank.report.text import sheet_lines
 
     schemes = count_pairs(data, relation or [], quantise or [], reading=reading)
-    if json:
-        sys.stdout.write(record.to_json([scheme.row() for scheme in schemes]))
-    else:
-        print("\n".join(pair_counts.pair_lines(schemes)))
+    sheet = pair_counts.pair_sheet(schemes)
+    write(as_, lambda: sheet_lines(sheet), lambda: [scheme.row() for scheme in schemes], lambda: [sheet])

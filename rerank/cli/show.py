@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import verb
+from rerank.cli.forms import As, write
 
 
 @verb
@@ -29,7 +30,7 @@ def show(
         int | None,
         typer.Option("--min-nodes", metavar="K", min=1, help="Only fragments of K nodes or more."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_: As = "text",
 ) -> None:
     """Print a model: learner, settings, training data, weights by name, fragments of trees.
 
@@ -41,7 +42,7 @@ def show(
     from rerank.models.base import load_model
     from rerank.models.fragments import has_fragments, model_fragments
     from rerank.models.fragments.of_model import DEFAULT
-    from rerank.report.models import model_json, model_lines
+    from rerank.report import models
 
     if fragments == 0 and min_nodes is not None:
         raise ConfigError("--min-nodes: found --fragments 0, which shows none")
@@ -49,4 +50,10 @@ def show(
     found = None
     if fragments or min_nodes or (fragments is None and has_fragments(loaded)):
         found = model_fragments(loaded, fragments or DEFAULT, min_nodes=min_nodes or 1)
-    print(model_json(loaded, top, found) if json else "\n".join(model_lines(loaded, top, found)))
+    write(
+        as_,
+        lambda: models.model_lines(loaded, top, found),
+        lambda: models.model_record(loaded, top, found),
+        lambda: models.model_sheets(loaded, top, found),
+        data=lambda: models.weight_sheet(loaded, top),
+    )

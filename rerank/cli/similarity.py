@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import ClusterAddress, Jobs, verb
-from rerank.cli.evaluate import Json
+from rerank.cli.forms import As, write
 from rerank.cli.options import reads
 from rerank.reading import Reading
 
@@ -62,7 +62,7 @@ def similarity(
         str,
         typer.Option("--repair", metavar="none|clip|flip", help="Make gram.npy positive semi-definite."),
     ] = "none",
-    json: Json = False,
+    as_: As = "text",
     jobs: Jobs = None,
     cluster: ClusterAddress = None,
     *,
@@ -74,12 +74,9 @@ def similarity(
     rerank similarity train.txt test.txt --kernel list --components 5 --out alike --figure map.svg
     rerank similarity parses.jsonl --kernel ptk --set decay=0.3 --out alike
     """
-    import sys
-
     from rerank.config import settings_of
     from rerank.errors import ConfigError
     from rerank.experiment import similarity_files
-    from rerank.report import record
 
     settings = settings_of(set_ or [])
     if components is not None:
@@ -99,5 +96,4 @@ def similarity(
         cluster=cluster,
         reading=reading,
     )
-    text = record.to_json(found.as_json()) if json else "".join(f"{line}\n" for line in found.summary_lines())
-    sys.stdout.write(text)
+    write(as_, found.summary_lines, found.as_json, found.sheets, data=found.alike_sheet)

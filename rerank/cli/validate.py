@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import EXIT_NO, verb
+from rerank.cli.forms import As, write
 from rerank.cli.options import reads
 from rerank.reading import Reading
 
@@ -15,6 +16,7 @@ from rerank.reading import Reading
 @reads
 def validate(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Lists to check; - is standard input.")],
+    as_: As = "text",
     *,
     reading: Reading,
 ) -> None:
@@ -25,13 +27,13 @@ def validate(
     """
     from rerank.errors import FormatError
     from rerank.experiment import validate_file
+    from rerank.report.contents import Contents
 
     try:
         contents = validate_file(data, reading=reading)
+        lines = contents.lines()
     except FormatError as error:
-        print(f"fault  {error}")
-        raise typer.Exit(EXIT_NO) from None
-    for line in contents.lines():
-        print(line)
+        contents, lines = Contents([], [], [str(error)]), [f"fault  {error}"]
+    write(as_, lambda: lines, contents.as_json, lambda: [contents.sheet()])
     if contents.faults:
         raise typer.Exit(EXIT_NO)

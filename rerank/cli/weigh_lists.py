@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import Jobs, verb
-from rerank.cli.evaluate import Json
+from rerank.cli.forms import As, write
 from rerank.cli.options import reads
 from rerank.reading import Reading
 
@@ -54,7 +54,7 @@ def weigh_lists(
         typer.Option("--scaling", metavar="NAME", help="See 'rerank list scalings'; auto = zscore if dense."),
     ] = "auto",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of centres and of parts for widths.")] = 1,
-    json: Json = False,
+    as_: As = "text",
     jobs: Jobs = None,
     *,
     reading: Reading,
@@ -65,13 +65,12 @@ def weigh_lists(
     rerank weigh-lists train.txt test.txt --kernel list --out weights.tsv
     rerank train --data train.txt --list-weights weights.tsv --learner mert --metric label@1 --out model
     """
-    import sys
-
     from rerank.config import settings_of
     from rerank.errors import ConfigError
     from rerank.experiment import weigh_lists_files
-    from rerank.report import record
-    from rerank.report.list_weights import weighing_lines
+    from rerank.report.list_weights import weighing_facts
+    from rerank.report.sheet import facts_sheet
+    from rerank.report.table import facts
 
     settings = settings_of(set_ or [])
     own = {"kernel": kernel, "components": components, "basis": basis, "centres": centres}
@@ -82,5 +81,5 @@ def weigh_lists(
     found = weigh_lists_files(
         train, test, out, settings=settings, scaling=scaling, seed=seed, jobs=jobs, reading=reading
     )
-    lines = weighing_lines(found)
-    sys.stdout.write(record.to_json(found.as_json()) if json else "".join(f"{line}\n" for line in lines))
+    rows = weighing_facts(found)
+    write(as_, lambda: facts(rows), found.as_json, lambda: [facts_sheet(rows)])

@@ -136,7 +136,7 @@ def compare(
     -------
     Comparisons
         ``pairs`` by metric, each with both values, their difference, its interval and p-values;
-        ``as_json()`` gives what ``rerank compare --json`` prints.
+        ``as_json()`` gives what ``rerank compare --as json`` prints.
 
     Raises
     ------

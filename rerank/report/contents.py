@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.labels import label_copies
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.report.sheet import Sheet, facts_sheet
 from rerank.report.table import facts
 from rerank.shown import Shown
 from rerank.text import count, some
@@ -32,8 +34,19 @@ class Contents(Shown):
 
     def lines(self) -> list[str]:
         """Return aligned text."""
+        return facts(self._rows())
+
+    def sheet(self) -> Sheet:
+        """Return the same as a table."""
+        return facts_sheet(self._rows())
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the same as plain values."""
+        return {"facts": dict(self.facts), "odd": self.oddities, "faults": self.faults}
+
+    def _rows(self) -> list[tuple[str, str]]:
         odd = [("odd", text) for text in self.oddities]
-        return facts([*self.facts, *odd, *(("fault", text) for text in self.faults)])
+        return [*self.facts, *odd, *(("fault", text) for text in self.faults)]
 
 
 def describe(lists: CandidateLists) -> Contents:

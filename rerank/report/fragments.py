@@ -7,7 +7,9 @@ from typing import Any
 
 from rerank.errors import printable
 from rerank.models.fragments import HeavyFragments, ModelFragments
+from rerank.report.sheet import Column, Row, Sheet
 
+COUNTS = "for, against: support trees with a coefficient above and below 0 that contain the fragment"
 _HEADS = ("weight", "for", "against")
 
 
@@ -33,6 +35,21 @@ def fragment_lines(found: ModelFragments) -> list[str]:
             f"no fragments of {printable(product)}: trees within a product have no weights of their own",
         ]
     return lines
+
+
+def fragment_sheets(found: ModelFragments) -> list[Sheet]:
+    """Return a table for each tree kernel."""
+    columns = (
+        Column("fragment", ("fragment",), left=True),
+        Column("weight", ("weight",), "{:.6g}".format),
+        Column("for", ("for",), note=COUNTS),
+        Column("against", ("against",)),
+    )
+    sheets = []
+    for kernel, some in found.kernels.items():
+        rows = tuple(Row((one.text, one.weight, one.raising, one.lowering)) for one in some.found)
+        sheets.append(Sheet(columns, rows, f"fragments of {kernel}, {_proof(some)}"))
+    return sheets
 
 
 def fragment_records(found: ModelFragments) -> dict[str, Any]:

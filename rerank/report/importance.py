@@ -1,75 +1,105 @@
-"""Feature analyses as tables for people and as rows of TSV."""
+"""Feature analyses as tables and as rows of TSV."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
-from rerank.evaluation.importance import Ablation, Basis, Permutation, Resampling, Weight
+from rerank.evaluation.importance import Ablated, Ablation, Basis, Permutation, Resampling, Weight
 from rerank.report.record import tsv
-from rerank.report.table import drawn, table
-from rerank.report.tables import SIGNIFICANT, p_text
+from rerank.report.sheet import Column, Row, Sheet
+from rerank.report.tables import (
+    SIGNIFICANT,
+    lists_text,
+    p_text,
+    signed_interval,
+    signed_text,
+    value_text,
+)
 from rerank.text import count
 
 MOST = 50  # rows of a table unless more are asked for
 
 
-def weight_lines(weights: Sequence[Weight], top: int = MOST) -> list[str]:
-    """Return standardised weights as a table, the heaviest first."""
+def weight_sheet(weights: Sequence[Weight], top: int = MOST) -> Sheet:
+    """Return standardised weights, the heaviest first."""
     order = sorted(weights, key=lambda one: -abs(one.standardised))
-    rows = [
-        (
-            one.feature,
-            *(f"{x:.6g}" for x in (one.weight, one.deviation, one.standardised)),
-            _percent(one.share),
-        )
-        for one in order[:top]
-    ]
-    lines = drawn(table(("feature", "weight", "sd in lists", "weight * sd", "share"), rows))
-    return [*lines, *_rest(len(order), top)]
+    columns = (
+        Column("feature", ("feature",), left=True),
+        Column("weight", ("weight",), _short),
+        Column("sd in lists", ("deviation",), _short),
+        Column("weight * sd", ("standardised",), _short),
+        Column("share", ("share",), _percent),
+    )
+    rows = tuple(Row((w.feature, w.weight, w.deviation, w.standardised, w.share)) for w in order[:top])
+    return Sheet(columns, rows, notes=_rest(len(order), top))
 
 
-def permutation_lines(found: Permutation, top: int = MOST) -> list[str]:
-    """Return losses by permutation as a table, the largest first."""
+def permutation_sheet(found: Permutation, top: int = MOST) -> Sheet:
+    """Return losses by permutation, the largest first."""
     order = sorted(found.drops, key=lambda one: -one.loss)
     digits = found.basis.judge.digits
-    rows = [
-        (one.feature, str(one.columns), *_loss(one.loss, one.ci, digits), _number(one.sd, digits))
-        for one in order[:top]
-    ]
-    heads = ("feature", "features", "loss", "interval", "sd")
-    notes = [
+    sd = Column("sd", ("sd",), partial(value_text, digits=digits))
+    columns = (*_columns("feature", "feature"), *_losses(digits), sd)
+    rows = tuple(Row((one.feature, one.columns, one.loss, one.ci, one.sd)) for one in order[:top])
+    notes = (
+        *_rest(len(order), top),
         _value(found.basis),
         f"loss: mean over {count(found.repeats, 'permutation')} of the items within each list, "
         f"seed {found.seed}; sd: between permutations",
         _interval_note(found.basis.resampling),
-        found.basis.judge.signature,
-    ]
-    return [*drawn(table(heads, rows)), *_rest(len(order), top), "", *notes]
+    )
+    return Sheet(columns, rows, notes=notes, signatures=(found.basis.judge.signature,))
 
 
-def ablation_lines(found: Ablation, top: int = MOST) -> list[str]:
-    """Return losses by leaving features out as a table, the largest first."""
+def ablation_sheet(found: Ablation, top: int = MOST) -> Sheet:
+    """Return losses by leaving features out, the largest first."""
     order = sorted(found.ablated, key=lambda one: -one.loss)
     digits = found.basis.judge.digits
+    columns = (
+        *_columns("left out", "feature"),
+        Column(found.basis.judge.name, ("value",), partial(value_text, digits=digits)),
+        *_losses(digits),
+        Column("p bootstrap", ("p",), p_text),
+        Column("p Holm", ("holm",), p_text, star="both"),
+        Column("won/tied/lost", ("wins", "ties", "losses"), lists_text),
+    )
     rows = []
     for one in order[:top]:
-        star = "*" if one.holm is not None and one.holm < SIGNIFICANT else " "
-        tests = (p_text(one.p), p_text(one.holm) + star, f"{one.wins}/{one.ties}/{one.losses}")
-        value = f"{one.value:.{digits}f}"
-        rows.append((one.feature, str(one.columns), value, *_loss(one.loss, one.ci, digits), *tests))
-    heads = ("left out", "features", found.basis.judge.name, "loss", "interval", "p", "Holm")
+        stars = frozenset([""] if one.holm is not None and one.holm < SIGNIFICANT else [])
+        cells = (one.feature, one.columns, one.value, one.loss, one.ci, one.p, one.holm, _lists(one))
+        rows.append(Row(cells, stars=stars))
     chosen = "; models may have been chosen on them" if found.on == "dev" else ""
-    notes = [
+    notes = (
+        *_rest(len(order), top),
         f"all features: {_value(found.basis)} of {found.on}{chosen}",
         f"{found.learner} trained with all features and without each, by the same settings and seed",
         _interval_note(found.basis.resampling),
-        f"p: paired bootstrap, two-sided; Holm: corrected for {count(len(order), 'comparison')}, "
-        f"* below {SIGNIFICANT}; lists on which all features are better, equal, worse",
-        found.basis.judge.signature,
-    ]
-    return [*drawn(table((*heads, "won/tied/lost"), rows)), *_rest(len(order), top), "", *notes]
+        f"p bootstrap: paired bootstrap, two-sided; p Holm: corrected for {count(len(order), 'comparison')}, "
+        f"* below {SIGNIFICANT}",
+        "won/tied/lost: lists on which all features are better, equal, worse",
+    )
+    return Sheet(columns, tuple(rows), notes=notes, signatures=(found.basis.judge.signature,))
+
+
+def _lists(one: Ablated) -> tuple[int, int, int]:
+    return one.wins, one.ties, one.losses
+
+
+def _columns(head: str, key: str) -> tuple[Column, Column]:
+    """What was permuted or left out, and how many features that is."""
+    return Column(head, (key,), left=True), Column("features", ("columns",))
+
+
+def _losses(digits: int) -> tuple[Column, Column]:
+    """What the metric loses."""
+    interval = partial(signed_interval, digits=digits)
+    return (
+        Column("loss", ("loss",), partial(signed_text, digits=digits)),
+        Column("interval", ("low", "high"), interval, bracketed=True),
+    )
 
 
 def rows_of(found: Sequence[Weight] | Permutation | Ablation) -> Iterator[str]:
@@ -87,21 +117,16 @@ def rows_of(found: Sequence[Weight] | Permutation | Ablation) -> Iterator[str]:
     return tsv(heads, [list(record.values()) for record in records])
 
 
-def _loss(loss: float, ci: tuple[float, float] | None, digits: int) -> tuple[str, str]:
-    low, high = ci if ci is not None else (float("nan"), float("nan"))
-    return f"{loss:+.{digits}f}", f"{low:+.{digits}f} to {high:+.{digits}f}"
-
-
-def _number(value: float | None, digits: int) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
+def _short(value: float) -> str:
+    return f"{value:.6g}"
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.1f}%"
 
 
-def _rest(n: int, top: int) -> list[str]:
-    return [f"... and {n - top} more (--top, --out)"] if n > top else []
+def _rest(n: int, top: int) -> tuple[str, ...]:
+    return (f"... and {n - top} more (--top, --out)",) if n > top else ()
 
 
 def _value(found: Basis) -> str:

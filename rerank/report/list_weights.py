@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from rerank.data.types import Floats
-from rerank.report.table import facts
 from rerank.shown import Shown
 from rerank.text import count
 
@@ -58,8 +57,8 @@ class ListWeights(Shown):
         }
 
 
-def weighing_lines(found: ListWeights) -> list[str]:
-    """Return the figures as aligned text."""
+def weighing_facts(found: ListWeights) -> list[tuple[str, str]]:
+    """Return the figures as names and texts."""
     figures, settings, (train, test) = found.figures, found.settings, found.sources
     own = [f"{name} {settings[name]:g}" for name in ("components", "ridge") if settings[name] is not None]
     kernel = settings["kernel"] + (f" ({', '.join(own)})" if own else "")
@@ -86,4 +85,4 @@ def weighing_lines(found: ListWeights) -> list[str]:
     ):
         if figures[name]:
             rows.append(("note", f"{source}: {count(int(figures[name]), 'list')} {what}"))
-    return facts(rows)
+    return rows

@@ -1,36 +1,110 @@
-"""Lists of learners, metrics, formats and scalings as aligned text."""
+"""Lists of learners, metrics, formats, scalings and kernels as tables, and the settings of one."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from rerank.data.scaling import AUTO, SCALINGS
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES, family_of
 from rerank.metrics.selecting import SelectingMetric
+from rerank.report.sheet import Column, Row, Sheet
 from rerank.report.table import facts
-from rerank.settings import describe
+from rerank.settings import Settings, describe
 from rerank.similarity.base import KERNELS
 from rerank.similarity.items.base import ITEM_KERNELS, PlainKernel
 from rerank.similarity.named import kernel_class
 
 
-def _with_aliases(name: str, aliases: Sequence[str]) -> str:
-    return f"{name} ({', '.join(aliases)})" if aliases else name
+def _sheet(columns: Iterable[Column], rows: Iterable[tuple[Any, ...]], title: str = "") -> Sheet:
+    return Sheet(tuple(Column(**{**vars(c), "left": True}) for c in columns), tuple(map(Row, rows)), title)
 
 
-def learners() -> list[str]:
+def _with_aliases(parts: tuple[str, str]) -> str:
+    name, aliases = parts
+    return f"{name} ({aliases})" if aliases else name
+
+
+def _named(head: str) -> Column:
+    return Column(head, ("name", "aliases"), _with_aliases)
+
+
+def learners() -> Sheet:
     """Return name, summary, source and default scaling of each learner."""
+
+    def shown(parts: tuple[str, str, str]) -> str:
+        summary, source, scaling = parts
+        of = f"default scaling: {scaling}" if scaling else "needs no scaling"
+        return f"{summary}{f' ({source})' if source else ''}; {of}"
+
     rows = []
     for name in LEARNERS.names():
         kind = LEARNERS.get(name)
-        source = f" ({kind.source})" if kind.source else ""
-        scaling = "needs no scaling" if kind.scale_invariant else f"default scaling: {kind.default_scaling}"
-        summary = f"{kind.summary}{source}; {scaling}"
-        rows.append((_with_aliases(name, LEARNERS.aliases(name)), summary))
-    return facts(rows)
+        scaling = "" if kind.scale_invariant else kind.default_scaling
+        rows.append(((name, ", ".join(LEARNERS.aliases(name))), (kind.summary, kind.source, scaling)))
+    return _sheet([_named("learner"), Column("what", ("summary", "source", "scaling"), shown)], rows)
+
+
+def formats() -> Sheet:
+    """Return name, suffixes and summary of each format."""
+    rows = []
+    for name in FORMATS.names():
+        kind = FORMATS.get(name)
+        rows.append(((name, ", ".join(FORMATS.aliases(name))), " ".join(kind.suffixes), kind.summary))
+    return _sheet([_named("format"), Column("suffixes", ("suffixes",)), Column("what", ("summary",))], rows)
+
+
+def metrics() -> Sheet:
+    """Return name, summary, direction and aliases of each family of metrics."""
+
+    def shown(parts: tuple[str, str, str]) -> str:
+        summary, better, aliases = parts
+        lower = f"; {better} is better" if better == "lower" else ""
+        return f"{summary}{lower}" + (f" (also {aliases})" if aliases else "")
+
+    rows = []
+    for name in FAMILIES.names():
+        kind, aliases = FAMILIES.get(name), ", ".join(FAMILIES.aliases(name))
+        rows.append((name, (kind.summary, "lower" if kind.better < 0 else "higher", aliases)))
+    columns = [Column("metric", ("name",)), Column("what", ("summary", "better", "aliases"), shown)]
+    return _sheet(columns, rows)
+
+
+def scalings() -> Sheet:
+    """Return name and meaning of each scaling."""
+    auto = (AUTO, "the learner's default, see 'rerank list learners' (for sparse features none)")
+    return _sheet([Column("scaling", ("name",)), Column("what", ("summary",))], [auto, *SCALINGS.items()])
+
+
+def kernels() -> Sheet:
+    """Return name, what is compared, and summary of each kernel."""
+
+    def shown(parts: tuple[str, bool]) -> str:
+        return f"{parts[0]}; {'' if parts[1] else 'not '}positive semi-definite"
+
+    rows: list[tuple[Any, ...]] = []
+    for name in KERNELS.names():
+        kind = KERNELS.get(name)
+        rows.append(((name, ", ".join(KERNELS.aliases(name))), "lists", (kind.summary, kind.definite)))
+    for name in ITEM_KERNELS.names():
+        part = ITEM_KERNELS.get(name)
+        rows.append(((name, ""), f"items, by {part.compares}", (part.summary, True)))
+    columns = [_named("kernel"), Column("compares", ("compares",))]
+    return _sheet([*columns, Column("what", ("summary", "definite"), shown)], rows)
+
+
+def lines_of(sheet: Sheet) -> list[str]:
+    """Return a listing as aligned text without heads."""
+    return facts([[sheet.text(row, j) for j in range(len(sheet.columns))] for row in sheet.rows])
+
+
+def settings_of(title: str, kind: type[Settings]) -> Sheet:
+    """Return the settings of a learner, metric or kernel: name, type, default, meaning."""
+    heads = ("setting", "type", "default", "meaning")
+    return _sheet([Column(head, (head,)) for head in heads], describe(kind), title)
 
 
 def learner_lines(name: str) -> list[str]:
@@ -43,25 +117,6 @@ def learner_lines(name: str) -> list[str]:
     elif kind.default_scaling != "none":
         scaling += " for dense features, none for sparse ones"
     return [f"{kind.name}: {_docstring(kind)}", "", scaling, "", *facts([header, *describe(kind)])]
-
-
-def formats() -> list[str]:
-    """Return name, suffixes and summary of each format."""
-    rows = []
-    for name in FORMATS.names():
-        kind = FORMATS.get(name)
-        rows.append((_with_aliases(name, FORMATS.aliases(name)), " ".join(kind.suffixes), kind.summary))
-    return facts(rows)
-
-
-def metrics() -> list[str]:
-    """Return name, summary and aliases of each family of metrics."""
-    rows = []
-    for name in FAMILIES.names():
-        kind, aliases = FAMILIES.get(name), ", ".join(FAMILIES.aliases(name))
-        lower = "; lower is better" if kind.better < 0 else ""
-        rows.append((name, kind.summary + lower + (f" (also {aliases})" if aliases else "")))
-    return facts(rows)
 
 
 def metric_lines(name: str) -> list[str]:
@@ -78,7 +133,7 @@ def metric_lines(name: str) -> list[str]:
         ties = "" if kind.of_classes else "equal scores: as the meaning states, whatever --ties is"
     prefix = "inner" in kind.model_fields
     known = [
-        ("metric", _with_aliases(kind.family, FAMILIES.aliases(kind.family))),
+        ("metric", _with_aliases((kind.family, ", ".join(FAMILIES.aliases(kind.family))))),
         ("summary", kind.summary),
         ("meaning", kind.meaning),
         ("better", "as for METRIC" if prefix else better),
@@ -97,25 +152,6 @@ def metric_lines(name: str) -> list[str]:
     return [*facts(known), *(["", *facts(rows)] if len(rows) > 1 else [])]
 
 
-def scalings() -> list[str]:
-    """Return name and meaning of each scaling."""
-    auto = (AUTO, "the learner's default, see 'rerank list learners' (for sparse features none)")
-    return facts([auto, *SCALINGS.items()])
-
-
-def kernels() -> list[str]:
-    """Return name, what is compared, and summary of each kernel."""
-    rows = []
-    for name in KERNELS.names():
-        kind = KERNELS.get(name)
-        definite = "positive semi-definite" if kind.definite else "not positive semi-definite"
-        rows.append((_with_aliases(name, KERNELS.aliases(name)), "lists", f"{kind.summary}; {definite}"))
-    for name in ITEM_KERNELS.names():
-        part = ITEM_KERNELS.get(name)
-        rows.append((name, f"items, by {part.compares}", f"{part.summary}; positive semi-definite"))
-    return facts(rows)
-
-
 def kernel_lines(name: str) -> list[str]:
     """Return a kernel's docstring and its settings: name, type, default, meaning."""
     kind = kernel_class(name)
@@ -130,7 +166,7 @@ def _docstring(kind: type) -> str:
     return textwrap.dedent("    " + (kind.__doc__ or "").strip()).strip()
 
 
-LISTINGS: dict[str, Callable[[], list[str]]] = {
+LISTINGS: dict[str, Callable[[], Sheet]] = {
     "learners": learners,
     "metrics": metrics,
     "formats": formats,
@@ -141,4 +177,9 @@ DETAILS: dict[str, Callable[[str], list[str]]] = {
     "learners": learner_lines,
     "metrics": metric_lines,
     "kernels": kernel_lines,
+}
+KINDS: dict[str, Callable[[str], type[Settings]]] = {
+    "learners": LEARNERS.get,
+    "metrics": family_of,
+    "kernels": kernel_class,
 }

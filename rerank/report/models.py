@@ -1,16 +1,17 @@
-"""A model as text for people, or as JSON."""
+"""A model as text, as tables, or as a record."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+from rerank.evaluation.pairs import plain
 from rerank.models.base import Model, plain_margin
 from rerank.models.fragments import ModelFragments
 from rerank.models.training import LATER, RestartsRecord
 from rerank.report.choice import choice_lines
-from rerank.report.fragments import fragment_lines, fragment_records
+from rerank.report.fragments import fragment_lines, fragment_records, fragment_sheets
 from rerank.report.runs import spread_lines
+from rerank.report.sheet import Column, Row, Sheet, facts_sheet
 from rerank.report.table import facts, pairs
 from rerank.report.training import abstain_lines, base_lines, gain_line, margin_line, unjudged_lines
 from rerank.text import count
@@ -65,8 +66,10 @@ def _without_sketch(record: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name != "sketch"}
 
 
-def model_json(model: Model, top: int | None = None, fragments: ModelFragments | None = None) -> str:
-    """Return a model without its arrays, its weights by name, and fragments of trees, as JSON."""
+def model_record(
+    model: Model, top: int | None = None, fragments: ModelFragments | None = None
+) -> dict[str, Any]:
+    """Return a model without its arrays, its weights by name, and fragments of trees, for JSON."""
     remarks = model.remarks()
     weights = [
         {"name": name, "weight": weight, **({"remark": remarks[name]} if name in remarks else {})}
@@ -81,17 +84,47 @@ def model_json(model: Model, top: int | None = None, fragments: ModelFragments |
         ]
         fills = [{"name": name, "mean": mean, "missing": n} for name, mean, n in rows]
         parts["missing"] = {"policy": model.missing_policy, "features": fills}
-    return json.dumps(
-        parts
-        | ({"shares": shares} if shares else {})
-        | ({} if fragments is None else fragment_records(fragments)),
-        indent=2,
-        ensure_ascii=False,
+    more = ({"shares": shares} if shares else {}) | ({} if fragments is None else fragment_records(fragments))
+    record: dict[str, Any] = plain(parts | more)
+    return record
+
+
+def model_sheets(
+    model: Model, top: int | None = None, fragments: ModelFragments | None = None
+) -> list[Sheet]:
+    """Return what is known of a model, its weights, its features' shares of steps, and fragments of trees."""
+    columns = (Column("feature", ("name",), left=True), Column("share of all steps", ("share",), _percent))
+    shares = Sheet(columns, tuple(map(Row, model.step_shares()[:top])))
+    sheets = [facts_sheet(model_facts(model)), weight_sheet(model, top), _fill_sheet(model, top), shares]
+    sheets += [] if fragments is None else fragment_sheets(fragments)
+    return [sheet for sheet in sheets if sheet.rows]
+
+
+def _fill_sheet(model: Model, top: int | None) -> Sheet:
+    rows = [] if model.imputation is None else model.imputation.rows(model.input_names)
+    columns = (
+        Column("feature", ("name",), left=True),
+        Column("in place of a missing value", ("mean",), lambda mean: f"{0.0 if mean != mean else mean:.6g}"),
+        Column("items without one in training", ("missing",)),
     )
+    return Sheet(columns, tuple(map(Row, rows[:top])))
 
 
-def model_lines(model: Model, top: int | None = None, fragments: ModelFragments | None = None) -> list[str]:
-    """Return the same as aligned text, the heaviest weights first."""
+def weight_sheet(model: Model, top: int | None = None) -> Sheet:
+    """Return the weights, the heaviest first."""
+    remarks, weights = model.remarks(), model.explain()
+    shown = weights[:top]
+    columns = [Column("feature", ("name",), left=True), Column("weight", ("weight",), "{:.6g}".format)]
+    rows = [Row(row) for row in shown]
+    if remarks:
+        columns.append(Column("remark", ("remark",), left=True))
+        rows = [Row((name, weight, remarks.get(name, ""))) for name, weight in shown]
+    more = (f"... and {len(weights) - len(shown)} more",) if len(shown) < len(weights) else ()
+    return Sheet(tuple(columns), tuple(rows), notes=more)
+
+
+def model_facts(model: Model) -> list[tuple[str, str]]:
+    """Return what is known of a model but its weights, as names and texts."""
     parts, training = _parts(model), model.training
     rows = [("model", parts["kind"]), ("learner", parts["learner"] or "unknown")]
     parts["rounds"] = {name: value for name, value in parts["rounds"].items() if not isinstance(value, list)}
@@ -118,9 +151,13 @@ def model_lines(model: Model, top: int | None = None, fragments: ModelFragments 
     rows += [("gain", gain_line(gain)) for gain in training.gains]
     if parts["seeds"]:
         rows.append(("seeds", _flat(parts["seeds"])))
-    weights = model.explain()
     rows.append(("features", f"{len(model.feature_names)}, {model.n_weighted()} with a weight"))
-    lines = facts(rows)
+    return rows
+
+
+def model_lines(model: Model, top: int | None = None, fragments: ModelFragments | None = None) -> list[str]:
+    """Return the same as aligned text, the heaviest weights first."""
+    lines, weights = facts(model_facts(model)), model.explain()
     heaviest = weights[:top]
     if heaviest:
         remarks = model.remarks()
@@ -131,7 +168,7 @@ def model_lines(model: Model, top: int | None = None, fragments: ModelFragments 
     lines += _fill_lines(model, top)
     lines += _share_lines(model.step_shares(), top)
     lines += [] if fragments is None else fragment_lines(fragments)
-    rounds = training.rounds
+    rounds = model.training.rounds
     if isinstance(rounds, RestartsRecord) and len(rounds.restarts) > 1:
         lines += ["", *spread_lines(rounds, [name for name, _ in heaviest])]
     return lines
@@ -144,13 +181,17 @@ def _share_lines(shares: list[tuple[str, float]], top: int | None) -> list[str]:
     lines = [
         "",
         "share of all steps by feature",
-        *pairs([(name, f"{share:6.1%}") for name, share in shares[:top]]),
+        *pairs([(name, f"{_percent(share):>6}") for name, share in shares[:top]]),
     ]
     return (
         [*lines, f"... and {len(shares) - len(shares[:top])} more"]
         if len(shares) > len(shares[:top])
         else lines
     )
+
+
+def _percent(share: float) -> str:
+    return f"{share:.1%}"
 
 
 def _flat(value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -14,7 +15,8 @@ from rerank.data.pairs import PairRelation, RelationName, make_pairs
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.registry import did_you_mean
-from rerank.report.table import drawn, table
+from rerank.report.sheet import Column, Row, Sheet
+from rerank.report.tables import value_text
 from rerank.text import number
 
 FEW_LABELS = 10  # at most so many values are grades; more are real numbers
@@ -145,12 +147,24 @@ def standard_quantisers(lists: CandidateLists) -> list[Quantiser]:
     return [Quantiser("best"), Quantiser("top", 30.0), Quantiser("kmeans", 3.0)]
 
 
-def pair_lines(schemes: Sequence[Scheme]) -> list[str]:
+def pair_sheet(schemes: Sequence[Scheme]) -> Sheet:
     """Return the rows as a table."""
+    columns = (
+        Column("relation", ("quantise", "relation"), _relation, left=True),
+        Column("pairs", ("pairs",)),
+        Column("lists", ("lists", "all_lists"), lambda counts: "/".join(map(str, counts))),
+        Column("mean", ("mean",), partial(value_text, digits=1)),
+        Column("most", ("most",)),
+    )
     rows = []
     for scheme in schemes:
         row = scheme.row()
-        name = row["relation"] if row["quantise"] is None else f"quantise={row['quantise']} {row['relation']}"
-        used = f"{row['lists']}/{scheme.lists.n_lists}"
-        rows.append((name, str(row["pairs"]), used, f"{row['mean']:.1f}", str(row["most"])))
-    return drawn(table(("relation", "pairs", "lists", "mean", "most"), rows))
+        name = (row["quantise"], row["relation"])
+        rows.append(Row((name, row["pairs"], (row["lists"], scheme.lists.n_lists), row["mean"], row["most"])))
+    notes = ("lists: those with a pair, of all; mean and most: pairs of such a list",)
+    return Sheet(columns, tuple(rows), notes=notes)
+
+
+def _relation(parts: tuple[str | None, str]) -> str:
+    quantise, relation = parts
+    return relation if quantise is None else f"quantise={quantise} {relation}"

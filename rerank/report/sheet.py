@@ -215,3 +215,9 @@ def _parts(keys: tuple[str, ...], value: Any) -> dict[str, Scalar]:
     """The parts of a cell; NaN and the absent are None."""
     parts = value if isinstance(value, tuple) else (value,) * len(keys)
     return {key: None if part == "" or part != part else part for key, part in zip(keys, parts, strict=True)}
+
+
+def facts_sheet(rows: Sequence[tuple[str, str]], title: str = "", heads: tuple[str, str] = ("", "")) -> Sheet:
+    """Return names and texts as a table; a row without a name continues the one before."""
+    columns = (Column(heads[0], ("name",), left=True), Column(heads[1], ("value",), left=True))
+    return Sheet(columns, tuple(Row(row) for row in rows), title)

@@ -6,6 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,10 @@ import numpy as np
 from rerank.data.types import Floats, Index
 from rerank.report import figures
 from rerank.report.record import tsv
-from rerank.report.table import drawn, facts, table
+from rerank.report.sheet import Column, Row, Sheet, facts_sheet
+from rerank.report.table import facts
+from rerank.report.tables import value_text
+from rerank.report.text import sheet_lines
 from rerank.shown import Shown
 from rerank.similarity.neighbours import nearest
 from rerank.similarity.spectra import Spectrum
@@ -107,15 +111,31 @@ class Similarity(Shown, ABC):
             "alike": [{unit: [a, b], "similarity": value} for a, b, value in self.alike()],
         }
 
+    def alike_sheet(self) -> Sheet:
+        """Return the most similar pairs as a table."""
+        columns = (
+            Column("most alike", ("a",), left=True),
+            Column("", ("b",), left=True),
+            Column("similarity", ("similarity",), partial(value_text, digits=4)),
+        )
+        return Sheet(columns, tuple(map(Row, self.alike())))
+
+    def sheets(self) -> list[Sheet]:
+        """Return what was compared, and the most similar pairs."""
+        pairs = self.alike_sheet()
+        return [facts_sheet(self._summary()), *([pairs] if pairs.rows else [])]
+
     def summary_lines(self) -> list[str]:
-        """Return what was compared, the spectrum and the most similar pairs."""
+        """Return what was compared, the spectrum and the most similar pairs as text."""
+        pairs = self.alike_sheet()
+        return [*facts(self._summary()), *(["", *sheet_lines(pairs)] if pairs.rows else [])]
+
+    def _summary(self) -> list[tuple[str, str]]:
         rows = [*self._facts(), ("spectrum", _spectrum_text(self.spectrum, self.unit))]
         if self.plane is not None:
             shares = ", ".join(f"{share:.1%}" for share in self.plane[1])
             rows.append(("map", f"{shares} of the total in its two coordinates"))
-        pairs = [(a, b, f"{value:.4f}") for a, b, value in self.alike()]
-        more = ["", *drawn(table(("most alike", "", "similarity"), pairs, left=2))] if pairs else []
-        return [*facts(rows), *more]
+        return rows
 
     def nearest_rows(self, neighbours: int) -> Iterator[str]:
         """Yield the table of the nearest rows of each; those of a similarity of 0 or less are left out."""

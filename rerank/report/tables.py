@@ -50,9 +50,18 @@ def _parts(evaluation: Evaluation, width: int, *, fitting: bool = False) -> list
     out: list[RenderableType] = []
     for table in tables:
         out += [table, ""]
-    for name, variance in (evaluation.replicas or {}).items():
-        out += [*variance_lines(variance, "", evaluation.metrics[name].digits), ""]
+    of_replicas = replica_lines(evaluation)
+    out += [*of_replicas, ""] if of_replicas else []
     return [*out, *notes, *sheet.signatures]
+
+
+def replica_lines(evaluation: Evaluation) -> list[str]:
+    """Return what is known of the variance of replicas, by metric."""
+    found = [
+        variance_lines(variance, "", evaluation.metrics[name].digits)
+        for name, variance in (evaluation.replicas or {}).items()
+    ]
+    return [line for lines in found for line in ("", *lines)][1:]
 
 
 def evaluation_sheet(evaluation: Evaluation) -> Sheet:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rerank.report.sheet import DETAIL, USUAL, Group, Sheet
-from rerank.report.table import beside, block, cells_of, drawn, table
+from rerank.report.table import beside, block, cells_of, drawn, room, table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -40,6 +41,14 @@ def sheet_tables(sheet: Sheet, width: int, *, fitting: bool = False) -> tuple[li
             whole = _table(sheet, places, narrow=True)
         tables += _fitted(sheet, places, width) if fitting and _width(whole) > width else [whole]
     return tables, sheet.notes_of(sorted(shown))
+
+
+def sheet_lines(sheet: Sheet) -> list[str]:
+    """Return a sheet with its notes as lines for standard output."""
+    tables, notes = sheet_tables(sheet, room(sys.stdout), fitting=sys.stdout.isatty())
+    parts: list[list[str]] = [drawn(table) for table in tables]
+    parts += [notes_of] if (notes_of := [*notes, *sheet.signatures]) else []
+    return [line for part in parts for line in ("", *part)][1:]
 
 
 def _fitted(sheet: Sheet, places: Sequence[int], width: int) -> list[Table]:

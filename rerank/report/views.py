@@ -17,13 +17,15 @@ from rerank.models.base import Model
 from rerank.report.comparisons import comparison_sheet, comparison_text
 from rerank.report.contents import Contents, describe
 from rerank.report.html import html_text
-from rerank.report.importance import ablation_lines, permutation_lines, weight_lines
-from rerank.report.list_weights import ListWeights, weighing_lines
+from rerank.report.importance import ablation_sheet, permutation_sheet, weight_sheet
+from rerank.report.list_weights import ListWeights, weighing_facts
 from rerank.report.models import model_lines
 from rerank.report.reports import Report
 from rerank.report.sheet import Column, Row, Sheet, plain
 from rerank.report.similarity import Similarity
+from rerank.report.table import facts
 from rerank.report.tables import evaluation_sheet, table_text, value_text
+from rerank.report.text import sheet_lines
 from rerank.text import count
 
 _MOST_ITEMS = 10  # of lists in a notebook
@@ -155,14 +157,6 @@ def _parts(records: Sequence[Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _heaviest(records: Sequence[Mapping[str, Any]], key: str) -> list[Mapping[str, Any]]:
-    return sorted(records, key=lambda record: -abs(record[key]))[:_MOST_ROWS]
-
-
-def _contents_sheets(found: Contents) -> list[Sheet]:
-    return [table_of(_contents_records(found))]
-
-
 def _contents_records(found: Contents) -> list[dict[str, str]]:
     rows = [*found.facts, *(("odd", text) for text in found.oddities), *(("fault", t) for t in found.faults)]
     return [{"fact": name, "text": text} for name, text in rows]
@@ -186,16 +180,19 @@ def _similarity_sheets(found: Similarity) -> list[Sheet]:
     return [table_of(records, title=f"kernel {found.kernel_name}")]
 
 
-def _of(records: Callable[[Any], Sequence[Mapping[str, Any]]], key: str = "") -> dict[str, Any]:
-    """The sheets and columns of a result that is a sequence of records."""
+def _list_weight_sheets(found: ListWeights) -> list[Sheet]:
+    records = _weight_records(found)
+    more = [f"... and {len(records) - _MOST_ROWS} more"] if len(records) > _MOST_ROWS else []
+    return [table_of(records[:_MOST_ROWS], notes=more)]
 
-    def sheets(found: Any) -> list[Sheet]:
-        every = records(found)
-        shown = _heaviest(every, key) if key else every[:_MOST_ROWS]
-        more = [f"... and {len(every) - len(shown)} more"] if len(every) > len(shown) else []
-        return [table_of(shown, notes=more)]
 
-    return {"sheets": sheets, "columns": lambda found: _columns(records(found))}
+def _of(sheet: Callable[[Any], Sheet], records: Callable[[Any], Sequence[Mapping[str, Any]]]) -> View:
+    """The view of a result that is one table, whose data frame has all rows."""
+    return View(
+        lambda found: [sheet(found)],
+        lambda found: sheet_lines(sheet(found)),
+        lambda found: _columns(records(found)),
+    )
 
 
 _VIEWS: dict[type, View] = {
@@ -207,12 +204,18 @@ _VIEWS: dict[type, View] = {
     CandidateLists: View(_lists_sheets, lambda lists: describe(lists).lines()),
     Model: View(_model_sheets, partial(model_lines, top=_MOST_ROWS), lambda m: _columns(_model_records(m))),
     Contents: View(
-        _contents_sheets, lambda found: found.lines(), lambda found: _columns(_contents_records(found))
+        lambda found: [found.sheet()],
+        lambda found: found.lines(),
+        lambda found: _columns(_contents_records(found)),
     ),
-    Weights: View(lines=weight_lines, **_of(_parts, "standardised")),
-    Permutation: View(lines=permutation_lines, **_of(lambda found: _parts(found.drops), "loss")),
-    Ablation: View(lines=ablation_lines, **_of(lambda found: _parts(found.ablated), "loss")),
-    ListWeights: View(lines=weighing_lines, **_of(_weight_records)),
+    Weights: _of(weight_sheet, _parts),
+    Permutation: _of(permutation_sheet, lambda found: _parts(found.drops)),
+    Ablation: _of(ablation_sheet, lambda found: _parts(found.ablated)),
+    ListWeights: View(
+        _list_weight_sheets,
+        lambda found: facts(weighing_facts(found)),
+        lambda found: _columns(_weight_records(found)),
+    ),
     Similarity: View(_similarity_sheets, lambda found: found.summary_lines(), _similarity_columns),
     Report: View(lambda found: found.sheets(), lambda found: [found.text()]),
 }

@@ -21,7 +21,7 @@ def judged(rerank, tmp_path):
     rerank("train", ROOT / "configs" / "best-of-n.yaml", "--out", tmp_path / "model")
     printed = rerank("predict", tmp_path / "model", TEST, "--out", tmp_path / "scores").err
     metrics = [part for name in ("best", "pass") for k in (2, 4, 8) for part in ("-m", f"{name}@{k}")]
-    result = rerank("eval", TEST, tmp_path / "scores", *metrics, "--json")
+    result = rerank("eval", TEST, tmp_path / "scores", *metrics, "--as", "json")
     return json.loads(result.out), printed + result.err
 
 

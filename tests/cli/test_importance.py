@@ -27,10 +27,10 @@ def test_weights(rerank, model):
     found = rerank("importance", "weights", model, "test.letor", *NAMES, "--top", "3", "--out", "w.tsv")
     lines = found.out.splitlines()
     assert lines[0].split() == ["feature", "weight", "sd", "in", "lists", "weight", "*", "sd", "share"]
-    assert len(lines) == 5
+    assert len(lines) == 6
     names = load_model(model).feature_names
-    assert lines[4] == f"... and {len(names) - 3} more (--top, --out)"
-    rows = json.loads(rerank("importance", "weights", model, "test.letor", *NAMES, "--json").out)
+    assert lines[5] == f"... and {len(names) - 3} more (--top, --out)"
+    rows = json.loads(rerank("importance", "weights", model, "test.letor", *NAMES, "--as", "json").out)
     assert [row["feature"] for row in rows] == names
     assert [row["feature"] for row in tsv("w.tsv")] == names
     assert float(tsv("w.tsv")[0]["standardised"]) == rows[0]["standardised"]
@@ -42,12 +42,12 @@ def test_permute(rerank, model):
     plain = rerank(*base, "--out", "p.tsv")
     assert plain.out.splitlines()[0].split() == ["feature", "features", "loss", "interval", "sd"]
     assert "seed 1; sd: between permutations" in plain.out
-    found = json.loads(rerank(*base, "--jobs", "2", "--json").out)
+    found = json.loads(rerank(*base, "--jobs", "2", "--as", "json").out)
     assert found["permutation"] == {"repeats": 3, "seed": 1}
     assert [one["feature"] for one in found["features"]] == load_model(model).feature_names
     for row, one in zip(tsv("p.tsv"), found["features"], strict=True):
         assert (float(row["loss"]), float(row["low"])) == (one["loss"], one["ci"][0])
-    one = json.loads(rerank(*base, "--group", "*_letters", "--json").out)["features"]
+    one = json.loads(rerank(*base, "--group", "*_letters", "--as", "json").out)["features"]
     assert [(group["feature"], group["columns"] > 1) for group in one] == [("*_letters", True)]
     assert "no feature matches" in rerank(*base, "--group", "x*", code=2).err
     assert "no metric: give one" in rerank("importance", "permute", model, "test.letor", *NAMES, code=2).err
@@ -63,15 +63,15 @@ def test_ablate(rerank, work):
     assert "of test" in plain.out
     assert "Holm: corrected for 2 comparisons" in plain.out
     found = json.loads(
-        rerank("importance", "ablate", "c.yaml", "--test", "test.letor", *groups, "--json").out
+        rerank("importance", "ablate", "c.yaml", "--test", "test.letor", *groups, "--as", "json").out
     )
     assert [one["feature"] for one in found["features"]] == ["*_letters", "distance*"]
     assert [float(row["holm"]) for row in tsv("a.tsv")] == [one["holm"] for one in found["features"]]
     rerank("train", "c.yaml", "--features", "-distance*", "--out", "m")
     rerank("predict", "m", "test.letor", *NAMES, "--out", "s")
-    value = json.loads(rerank("eval", "test.letor", "s", "-m", "RR", "--json").out)["systems"][0]["metrics"][
-        "RR"
-    ]
+    value = json.loads(rerank("eval", "test.letor", "s", "-m", "RR", "--as", "json").out)["systems"][0][
+        "metrics"
+    ]["RR"]
     assert found["features"][1]["value"] == value["value"]
     on_dev = rerank("importance", "ablate", "c.yaml", *groups).out
     assert "of dev; models may have been chosen on them" in on_dev

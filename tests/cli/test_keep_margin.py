@@ -25,7 +25,7 @@ def trained(rerank, work):
 def test_what_train_and_show_print(rerank, trained, golden):
     golden("train-keep-margin.txt", (trained / "printed").read_text(encoding="utf-8"))
     golden("show-keep-margin.txt", rerank("show", "model", "--top", 2).out)
-    shown = json.loads(rerank("show", "model", "--json").out)
+    shown = json.loads(rerank("show", "model", "--as", "json").out)
     assert shown["keep_margin"] == load_model("model").keep_margin
     assert shown["keep"]["tuned"] is True
     assert [gain["part"] for gain in shown["gains"]] == ["train", "dev", "dev"]
@@ -53,7 +53,7 @@ def test_predict_obeys_the_models_margin_or_the_one_given(rerank, trained):
 
 def test_eval_counts_the_lists_that_switch(rerank, trained):
     rerank("predict", "model", *TEST, "-o", "scores")
-    table = rerank("eval", *TEST, "scores", "-m", "label@1", "-m", "RR", "--json").out
+    table = rerank("eval", *TEST, "scores", "-m", "label@1", "-m", "RR", "--as", "json").out
     found = json.loads(table)["systems"][0]["metrics"]
     np.savetxt(
         "first", load("test.letor", feature_names="features.txt").with_first_best("bigram_overlap").first_best

@@ -46,7 +46,7 @@ def test_what_is_written_is_what_python_computes(rerank, folder):
     assert "12 of train.letor, weighted for 12 of test.letor" in result.out
     assert "angles (components 2), scaling zscore" in result.out
     told = rerank(
-        "weigh-lists", "train.letor", "test.letor", "--out", "w2", "-k", "angles", "-c", 2, "--json"
+        "weigh-lists", "train.letor", "test.letor", "--out", "w2", "-k", "angles", "-c", 2, "--as", "json"
     )
     assert json.loads(told.out)["figures"]["effective"] == found.figures["effective"]
     assert (folder / "w2").read_bytes() == (folder / "w.tsv").read_bytes()
@@ -94,7 +94,7 @@ def test_weights_follow_their_lists_and_are_recorded(rerank, folder):
     assert found.effective == pytest.approx(figures["effective"])
     shown = rerank("show", "w.model").out
     assert f"list weights  fingerprint {found.fingerprint}" in shown
-    assert json.loads(rerank("show", "w.model", "--json").out)["list_weights"]["zeros"] == found.zeros
+    assert json.loads(rerank("show", "w.model", "--as", "json").out)["list_weights"]["zeros"] == found.zeros
 
 
 def test_folds_have_the_weights_of_their_lists():

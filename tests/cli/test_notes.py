@@ -76,10 +76,10 @@ def test_one_list_has_no_bootstrap_test(rerank, folder):
     for name in ("good", "other"):
         (folder / f"one.{name}").write_text("".join((folder / name).read_text().splitlines(True)[:6]))
     expected = ["one.letor: tests and intervals of 1 judged list show little"]
-    found = rerank("eval", "one.letor", "one.good", "--baseline", "one.other", "-m", "RR", "--json")
+    found = rerank("eval", "one.letor", "one.good", "--baseline", "one.other", "-m", "RR", "--as", "json")
     assert notes(found) == expected
     assert json.loads(found.out)["systems"][1]["metrics"]["RR"]["p_bootstrap"] is None
-    found = rerank("compare", "one.letor", "one.good", "one.other", "-m", "RR", "--json")
+    found = rerank("compare", "one.letor", "one.good", "one.other", "-m", "RR", "--as", "json")
     assert notes(found) == expected
     (pair,) = json.loads(found.out)["metrics"]["RR"]["pairs"]
     assert [pair[key] for key in ("p_bootstrap", "holm", "p_sacrebleu", "p_t")] == [None] * 4
@@ -119,7 +119,7 @@ def test_dev_lists_that_are_training_lists(rerank, folder):
         predicted = [line.replace("training lists", what) for line in expected]
         for layout in ("dense", "sparse"):
             assert notes(rerank("predict", "m", f"{name}.letor", "--layout", layout)) == predicted, name
-    assert "sketch" not in rerank("show", "m", "--json").out
+    assert "sketch" not in rerank("show", "m", "--as", "json").out
 
 
 def test_large_training_sets_are_recognised_by_a_sample(rerank, folder):

@@ -29,7 +29,7 @@ def test_what_validate_prints(rerank, parses):
 
 
 def test_parseval_is_the_default(rerank, parses):
-    result = rerank("eval", "dev.nbest", "scores", "--json")
+    result = rerank("eval", "dev.nbest", "scores", "--as", "json")
     assert "note: dev.nbest: read as parses (by content)" in result.err
     assert "1 parse is missing" in result.err
     found = json.loads(result.out)

@@ -88,7 +88,7 @@ def test_show_prints_the_rankers_and_the_graph(rerank, train):
     shown = rerank("show", "model").out
     for text in ("trained 6", "without (one item 1)", "ridge 0.1, neighbours 2", "mean cosine", "of lists"):
         assert text in shown
-    facts = json.loads(rerank("show", "model", "--json").out)
+    facts = json.loads(rerank("show", "model", "--as", "json").out)
     assert facts["rankers"]["trained"] == 6
     assert facts["weights of"] == "the global ranker"
 

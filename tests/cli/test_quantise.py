@@ -66,7 +66,7 @@ def test_a_models_choice_as_the_border(rerank, real):
 
 def test_pairs_has_a_row_for_each_quantiser(rerank, real):
     given = [part for way in WAYS for part in ("--quantise", way)]
-    rows = json.loads(rerank("pairs", "real.letor", "-r", "pairs=ordinal", *given, "--json").out)
+    rows = json.loads(rerank("pairs", "real.letor", "-r", "pairs=ordinal", *given, "--as", "json").out)
     assert [row["quantise"] for row in rows] == [None, *WAYS]
     lists = load("real.letor")
     for row in rows:

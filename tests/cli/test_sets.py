@@ -122,12 +122,14 @@ def test_compare_tests_every_pair(rerank, scored, golden):
     systems = ("perceptron", "best-feature", "random")
     asked = ("compare", "test.letor", *systems, "-m", "MRR", "-m", "nDCG@5", "--samples", 500)
     golden("compare.txt", rerank(*asked).out)
-    found = json.loads(rerank(*asked, "--json").out)
+    found = json.loads(rerank(*asked, "--as", "json").out)
     pairs = found["metrics"]["RR"]["pairs"]
     assert [(p["a"], p["b"]) for p in pairs] == [
         ("perceptron", "best-feature"), ("perceptron", "random"), ("best-feature", "random"),
     ]  # fmt: skip
-    judged = json.loads(rerank("eval", "test.letor", *systems, "-m", "RR", "-b", "random", "--json").out)
+    judged = json.loads(
+        rerank("eval", "test.letor", *systems, "-m", "RR", "-b", "random", "--as", "json").out
+    )
     values = {s["name"]: s["metrics"]["RR"]["value"] for s in judged["systems"]}
     for pair in pairs:
         assert pair["difference"] == pytest.approx(values[pair["a"]] - values[pair["b"]])

@@ -64,7 +64,7 @@ def test_what_is_written_is_what_python_computes(rerank, files):
     assert "items     9 in 2 lists of 1 file" in out
     assert f"{n_empty} items without what the kernel compares" in out
     assert "positive semi-definite" in out
-    summary = json.loads(rerank("similarity", "a.jsonl", "-k", "ptk(decay=.3)", "--json").out)
+    summary = json.loads(rerank("similarity", "a.jsonl", "-k", "ptk(decay=.3)", "--as", "json").out)
     assert summary == similarity("a.jsonl", "ptk", settings={"decay": 0.3}).as_json()
     assert (summary["lists"], summary["items"], summary["empty"]) == (2, 9, n_empty)
 

@@ -51,7 +51,7 @@ def test_what_is_written_is_what_python_computes(rerank, work):
 
 
 def test_the_summary_as_json(rerank, work):
-    found = json.loads(rerank("similarity", "train.letor", "--json", "-c", "2").out)
+    found = json.loads(rerank("similarity", "train.letor", "--as", "json", "-c", "2").out)
     plain = similarity("train.letor", settings={"components": 2})
     assert found == plain.as_json()
     assert found["settings"] == {"components": 2}

@@ -52,7 +52,7 @@ def test_training_on_labels_made_from_references(rerank, nbest):
         "-m", "BLEU", "--out", "model",
     )  # fmt: skip
     rerank("predict", "model", *DEV, "-o", "scores")
-    asked = ("eval", "dev.nbest", "scores", "-f", "moses", *REF, "--json")
+    asked = ("eval", "dev.nbest", "scores", "-f", "moses", *REF, "--as", "json")
     found = json.loads(rerank(*asked).out)
     assert list(found["metrics"]) == ["BLEU"]
     assert found["metrics"]["BLEU"]["first_best"] < found["systems"][0]["metrics"]["BLEU"]["value"]
@@ -62,7 +62,9 @@ def test_training_on_labels_made_from_references(rerank, nbest):
 def test_the_best_texts_are_those_that_eval_judges(rerank, nbest):
     sacrebleu = pytest.importorskip("sacrebleu", reason="needs rerank[mt]")
     (nbest / "scores").write_text("1\n2\n3\n9\n8\n0\n1\n")
-    found = json.loads(rerank("eval", "dev.nbest", "scores", "-f", "moses", "-R", "dev.ref", "--json").out)
+    found = json.loads(
+        rerank("eval", "dev.nbest", "scores", "-f", "moses", "-R", "dev.ref", "--as", "json").out
+    )
     chosen = ["a cat", "it rains in the town", ""]
     expected = sacrebleu.corpus_bleu(chosen, [REFS.splitlines()], tokenize="none", force=True).score
     assert found["systems"][0]["metrics"]["BLEU"]["value"] == pytest.approx(expected, abs=1e-12)

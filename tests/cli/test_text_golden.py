@@ -42,7 +42,7 @@ def test_validate_of_text(rerank, scored, golden):
 def test_errors_are_low_when_the_right_system_is_asked(rerank, scored):
     import json
 
-    asked = ("eval", "t.nbest", "tm", "-f", "moses", "--refs", "t.ref", "-m", "WER", "--json")
+    asked = ("eval", "t.nbest", "tm", "-f", "moses", "--refs", "t.ref", "-m", "WER", "--as", "json")
     found = json.loads(rerank(*asked).out)
     # 0 + 1 + 1 + 1 edits over 5 + 5 + 2 + 3 reference words
     assert found["systems"][0]["metrics"]["WER"]["value"] == pytest.approx(100 * 3 / 15)

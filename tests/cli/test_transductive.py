@@ -99,7 +99,7 @@ def test_abstaining_is_printed_and_shown(rerank, train, work):
     assert "the unadapted model" in shown.out
     assert "nearest-lists" in shown.out
     assert "rankboost" in shown.out
-    facts = json.loads(rerank("show", "model", "--json").out)
+    facts = json.loads(rerank("show", "model", "--as", "json").out)
     assert facts["abstains"]["below tau"] == load_model("model").threshold
     assert facts["abstain"]["tuned"] is True
     assert facts["labelled"]["lists"] == load(str(work / "train.jsonl")).n_lists

@@ -30,7 +30,7 @@ def test_what_is_tuned_is_reported(rerank, nbest):
     assert averaged[2] == third
     shown = rerank("show", "model").out
     assert "weights of the better half of 21 restarts" in shown
-    found = json.loads(rerank("show", "model", "--json").out)
+    found = json.loads(rerank("show", "model", "--as", "json").out)
     assert len(found["rounds"]["restarts"]) == 21
     assert found["rounds"]["metric"] == "BLEU"
 

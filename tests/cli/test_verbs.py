@@ -29,7 +29,7 @@ def test_train_reports_what_it_learnt(rerank, work, golden):
 
 def test_show(rerank, trained, golden):
     golden("show.txt", rerank("show", "model").out)
-    shown = json.loads(rerank("show", "model", "--json", "--top", 3).out)
+    shown = json.loads(rerank("show", "model", "--as", "json", "--top", 3).out)
     assert shown["learner"] == "perceptron"
     assert [row["name"] for row in shown["weights"]] == [n for n, _ in load_model("model").explain()[:3]]
 
@@ -49,11 +49,11 @@ def test_eval_table_and_json(rerank, trained, golden):
         "nDCG@5",
     )
     golden("eval.txt", rerank(*asked).out)
-    golden("eval.json", rerank(*asked, "--json").out)
+    golden("eval.json", rerank(*asked, "--as", "json").out)
 
 
 def test_the_json_of_eval_has_the_promised_keys(rerank, trained):
-    found = json.loads(rerank("eval", "test.letor", "scores", "--first-best", "input", "--json").out)
+    found = json.loads(rerank("eval", "test.letor", "scores", "--first-best", "input", "--as", "json").out)
     assert {"lists", "items", "unjudged", "metrics", "systems"} <= set(found)
     assert list(found["metrics"]) == ["AP", "RR", "nDCG@10"]
     assert set(found["metrics"]["AP"]) == {"signature", "first_best", "random", "oracle"}
@@ -66,7 +66,7 @@ def test_the_json_of_eval_has_the_promised_keys(rerank, trained):
 def test_eval_agrees_with_the_python_functions(rerank, trained):
     lists = load("test.letor", feature_names="features.txt")
     scores = load_model("model").score(lists)
-    found = json.loads(rerank("eval", "test.letor", "scores", "--json").out)
+    found = json.loads(rerank("eval", "test.letor", "scores", "--as", "json").out)
     expected = values(lists, scores, ["AP", "RR", "nDCG@10"])
     assert {m: r["value"] for m, r in found["systems"][0]["metrics"].items()} == pytest.approx(expected)
 
@@ -77,14 +77,14 @@ def test_eval_writes_the_values_of_every_list(rerank, trained):
     assert header == "list\tsystem\tmetric\tvalue"
     assert len(rows) == load("test.letor").n_lists
     mean = np.mean([float(row.split("\t")[3]) for row in rows])
-    found = json.loads(rerank("eval", "test.letor", "scores", "-m", "RR", "--json").out)
+    found = json.loads(rerank("eval", "test.letor", "scores", "-m", "RR", "--as", "json").out)
     assert found["systems"][0]["metrics"]["RR"]["value"] == pytest.approx(mean)
 
 
 def test_eval_against_a_baseline(rerank, trained):
     rerank("train", "--learner", "random", "--data", "train.letor", "--out", "random")
     rerank("predict", "random", "test.letor", "--out", "random.scores")
-    found = json.loads(rerank("eval", "test.letor", "scores", "-b", "random.scores", "--json").out)
+    found = json.loads(rerank("eval", "test.letor", "scores", "-b", "random.scores", "--as", "json").out)
     assert [system["name"] for system in found["systems"]] == ["random.scores", "scores"]
     assert found["systems"][0]["metrics"]["AP"]["p_bootstrap"] is None
     assert 0 < found["systems"][1]["metrics"]["AP"]["p_bootstrap"] <= 1
@@ -138,7 +138,7 @@ def test_a_run_and_scores_have_the_same_numbers(rerank, work):
     rerank("predict", "model", "tied", "-f", "svmlight", "--out", "scores")
     rerank("predict", "model", "tied", "-f", "svmlight", "--as", "run", "--out", "x.run")
     for ties in ("trec", "expected"):
-        metrics = ["--ties", ties, "--json", "-m", "AP", "-m", "RR", "-m", "nDCG@3", "-m", "P@2"]
+        metrics = ["--ties", ties, "--as", "json", "-m", "AP", "-m", "RR", "-m", "nDCG@3", "-m", "P@2"]
         of_scores = json.loads(rerank("eval", "tied", "scores", "-f", "svmlight", *metrics).out)
         lines = (work / "x.run").read_text().splitlines()
         (work / "run.scores").write_text("".join(f"{line.split()[4]}\n" for line in lines))
@@ -201,7 +201,7 @@ def test_the_same_run_gives_the_same_bytes(rerank, work):
     for name in ("a", "b"):
         rerank(*TRAIN, "--out", name, "--curve", f"{name}.tsv")
         rerank("predict", name, "test.letor", "--out", f"{name}.scores")
-        report = rerank("eval", "test.letor", "a.scores", "--first-best", "input", "--json").out
+        report = rerank("eval", "test.letor", "a.scores", "--first-best", "input", "--as", "json").out
         (work / f"{name}.json").write_text(report)
     for suffix in ("", ".tsv", ".scores", ".json"):
         assert (work / f"a{suffix}").read_bytes() == (work / f"b{suffix}").read_bytes()
@@ -210,7 +210,7 @@ def test_the_same_run_gives_the_same_bytes(rerank, work):
 
 def test_pairs(rerank, work, golden):
     golden("pairs.txt", rerank("pairs", "train.letor").out)
-    asked = ("pairs", "train.letor", "-r", "pairs=all label_gap=0", "--json")
+    asked = ("pairs", "train.letor", "-r", "pairs=all label_gap=0", "--as", "json")
     (row,) = json.loads(rerank(*asked).out)
     lists = load("train.letor")
     relevant = np.add.reduceat(lists.labels, lists.offsets[:-1])

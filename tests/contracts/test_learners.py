@@ -29,7 +29,7 @@ from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.models.training import Training
 from rerank.report.listings import learner_lines
-from rerank.report.models import model_json, model_lines
+from rerank.report.models import model_lines, model_record
 from rerank.report.training import seed_lines, training_lines
 from rerank.settings import describe
 from rerank.tasks import packed, performed, unpacked
@@ -220,7 +220,7 @@ def test_what_was_learnt_can_be_recorded_and_reported(name, with_dev):
     assert Training.from_json(json.loads(json.dumps(training.as_json()))) == training
     assert training_lines(model, lists, metric)[0].startswith(f"{name}: 6 lists, 32 items, 6 features")
     assert model_lines(model)[0].split() == ["model", model.kind]
-    assert json.loads(model_json(model))["learner"] == name
+    assert model_record(model)["learner"] == name
 
 
 def test_runs_over_seeds_can_be_chosen_from(name):

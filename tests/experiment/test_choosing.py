@@ -23,7 +23,8 @@ from rerank.experiment.preparing import Setup
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.report.choice import cell_rows, choice_lines
-from rerank.report.models import model_json, model_lines
+from rerank.report.models import model_lines, model_record
+from rerank.report.record import to_json
 
 METRIC = "label@1"
 GRID = {"tau": [0, 1.5], "base_scale": [1, "auto"]}
@@ -135,7 +136,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_workers(tmp_path):
     again = load_model(str(tmp_path / "1"))
     assert again.training == model.training
     assert "chosen on out-of-fold scores of 3 folds from 4 cells" in "\n".join(model_lines(again))
-    assert '"choice"' in model_json(again)
+    assert '"choice"' in to_json(model_record(again))
 
 
 def test_rounds_alone_can_be_chosen():

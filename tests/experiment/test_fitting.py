@@ -21,7 +21,8 @@ from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.models.keep_margin import margin_effect, tune_margin
 from rerank.models.linear import LinearModel
-from rerank.report.models import model_json, model_lines
+from rerank.report.models import model_lines, model_record
+from rerank.report.record import to_json
 
 
 def some_lists(seed, n_lists=40, noise=2.0):
@@ -72,7 +73,7 @@ def test_a_saved_margin_is_the_same_margin(margin, tmp_path):
     np.testing.assert_array_equal(again.score(DEV), model.score(DEV))
     assert np.isfinite(again.score(DEV)).all()
     assert any(line.startswith("margin") for line in model_lines(again))
-    assert "Infinity" not in model_json(again)
+    assert "Infinity" not in to_json(model_record(again))
     again.keep_margin = None
     np.testing.assert_array_equal(again.score(DEV), fitted().score(DEV))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import warnings
@@ -23,7 +22,7 @@ from rerank.learners.rankboost.explicit import ExplicitPairs
 from rerank.learners.rankboost.ranges import PairRanges
 from rerank.learners.rankboost.rankboost import RankBoost
 from rerank.metrics.base import parse
-from rerank.report.models import model_json, model_lines
+from rerank.report.models import model_lines, model_record
 
 SETTINGS = [
     {},
@@ -401,7 +400,7 @@ def test_the_share_of_each_feature_is_that_of_its_steps():
         text = "\n".join(model_lines(model, 1))
         name, share = model.step_shares()[0]
         assert re.search(rf"share of all steps by feature\n{name} +{share:.1%}\n\.\.\. and \d more", text)
-        assert json.loads(model_json(model))["shares"][0] == {"name": name, "share": share}
+        assert model_record(model)["shares"][0] == {"name": name, "share": share}
 
 
 def test_settings_without_an_effect_are_refused():

@@ -17,7 +17,7 @@ from rerank.models.linear import LinearModel, ThresholdModel
 from rerank.models.random_scores import RandomModel
 from rerank.models.voted import VotedModel
 from rerank.models.weights import weights_of
-from rerank.report.models import model_json, model_lines
+from rerank.report.models import model_lines, model_record
 
 X = np.array([[1.0, 2.0], [0.0, 4.0], [3.0, 0.0]])
 
@@ -104,8 +104,8 @@ def test_a_file_whose_version_and_weight_disagree_is_refused(tmp_path, change, m
 
 def test_it_is_shown():
     assert any(line.split()[:3] == ["base", "score", "0.25"] for line in model_lines(made(0.25)))
-    assert json.loads(model_json(made(0.25)))["base_weight"] == 0.25
-    assert "base_weight" not in json.loads(model_json(made()))
+    assert model_record(made(0.25))["base_weight"] == 0.25
+    assert "base_weight" not in model_record(made())
 
 
 def test_weights_alone_are_no_such_model():

@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +11,7 @@ from rerank.errors import DataError, FormatError
 from rerank.models.base import load_model
 from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel
-from rerank.report.models import model_json, model_lines
+from rerank.report.models import model_lines, model_record
 
 DECODES = ("binary", "multiclass", "ordinal", "multilabel", "multilabel-ranking")
 CASES = [(decode, False) for decode in DECODES] + [("multiclass", True), ("ordinal", True)]
@@ -170,5 +168,5 @@ def test_show_names_classes():
     assert "classes   a, b, c" in text
     assert text.index("petal [c]") < text.index("petal [a]") < text.index("(constant) [b]")
     assert "1, 1 with a weight" in text
-    assert json.loads(model_json(model))["weights"][0] == {"name": "petal [c]", "weight": -3.0}
+    assert model_record(model)["weights"][0] == {"name": "petal [c]", "weight": -3.0}
     assert LinearModel(["a"], np.ones(1)).described() == {}

@@ -115,7 +115,7 @@ def test_show_counts_the_weights_and_not_the_thresholds(files):
     result = CliRunner().invoke(app, ["show", files["prank"]])
     assert "2, 1 with a weight" in result.stdout
     assert "[threshold of 2.5]" in result.stdout
-    shown = json.loads(CliRunner().invoke(app, ["show", files["prank"], "--json"]).stdout)
+    shown = json.loads(CliRunner().invoke(app, ["show", files["prank"], "--as", "json"]).stdout)
     assert [row["name"] for row in shown["weights"]] == ["1", "[threshold of 1]", "[threshold of 2.5]"]
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from rerank.models.base import load_model
-from rerank.report.models import model_json, model_lines
+from rerank.report.models import model_lines, model_record
+from rerank.report.record import to_json
 
 FOLDER = Path(__file__).resolve().parents[1] / "golden" / "models"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.model"))
@@ -38,7 +39,7 @@ def members(path):
 def test_an_old_model_is_shown_as_before(name):
     model = load_model(str(FOLDER / f"{name}.model"))
     assert "\n".join(model_lines(model, 3)).split() == shown_before(name)
-    json.loads(model_json(model))
+    to_json(model_record(model))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -14,7 +14,8 @@ from pydantic import ValidationError
 from rerank.errors import DataError, FormatError
 from rerank.models.base import load_model
 from rerank.models.training import DataRecord, FitRecord, RestartRecord, RoundsRecord, Training
-from rerank.report.models import model_json, model_lines
+from rerank.report.models import model_lines, model_record
+from rerank.report.record import to_json
 
 
 def rewritten(name, path, change):
@@ -68,7 +69,7 @@ def test_any_wrong_value_is_read_and_shown_or_is_one_line(name, tmp_path):
                 refused.append(str(error).removeprefix(file))
             else:
                 assert model_lines(model)
-                json.loads(model_json(model))
+                to_json(model_record(model))
     assert len(refused) > 100
     assert not any("\n" in message or len(message) > 400 for message in refused)
 
@@ -135,7 +136,7 @@ def test_notes_of_a_learner_of_its_own_are_kept_and_shown(tmp_path):
     assert "notes stumps 12, stopped yes, why no gain, gamma 0.25" in " ".join(
         "\n".join(model_lines(again)).split()
     )
-    assert json.loads(model_json(again))["notes"] == model.training.notes
+    assert model_record(again)["notes"] == model.training.notes
 
 
 @pytest.mark.parametrize("name", NAMES)

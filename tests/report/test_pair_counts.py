@@ -14,13 +14,14 @@ from rerank.data.pairs import Margin, PairRelation
 from rerank.errors import ConfigError, DataError
 from rerank.report.pair_counts import (
     Scheme,
-    pair_lines,
+    pair_sheet,
     parse_relation,
     settings_of,
     standard_quantisers,
     standard_relations,
 )
 from rerank.report.runs import sparkline
+from rerank.report.text import sheet_lines
 
 
 def some_lists(labels, group):
@@ -78,8 +79,8 @@ def test_no_labels_is_an_error():
 def test_lines_are_aligned():
     lists, best = some_lists([2, 1, 0], [3]), Quantiser("best")
     schemes = [Scheme(lists, PairRelation()), Scheme(lists, PairRelation("split", 1, 3))]
-    lines = pair_lines([*schemes, Scheme(quantised(lists, best), PairRelation(), best)])
-    assert len({len(line) for line in lines}) == 1
+    lines = sheet_lines(pair_sheet([*schemes, Scheme(quantised(lists, best), PairRelation(), best)]))
+    assert len({len(line) for line in lines[:4]}) == 1
     assert lines[3].split() == ["quantise=best", "pairs=ordinal", "2", "1/1", "2.0", "2"]
     assert lines[1].split() == ["pairs=ordinal", "3", "1/1", "3.0", "3"]
 

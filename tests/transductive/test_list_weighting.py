@@ -17,7 +17,8 @@ from rerank.errors import ConfigError, FitError
 from rerank.experiment import make_learner
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
-from rerank.report.models import model_json, model_lines
+from rerank.report.models import model_lines, model_record
+from rerank.report.record import to_json
 from rerank.transductive.weighting.lists import ListWeighting
 
 
@@ -155,7 +156,7 @@ def test_the_weights_are_shown(tmp_path):
     shown = next(line for line in lines if line.startswith("unlabelled"))
     assert "lists 14, items " in shown
     assert "sketch" not in shown
-    assert '"sketch"' not in model_json(model)
+    assert '"sketch"' not in to_json(model_record(model))
 
 
 def test_any_number_of_jobs_gives_the_same_model(tmp_path):

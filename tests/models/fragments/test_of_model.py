@@ -16,7 +16,7 @@ from rerank.data.names import numbered
 from rerank.models.fragments import HeavyFragments, ModelFragments, has_fragments, model_fragments
 from rerank.models.linear import LinearModel
 from rerank.models.preference import PreferenceModel
-from rerank.report.models import model_json, model_lines
+from rerank.report.models import model_lines, model_record
 from rerank.similarity.items import ItemKernel
 
 TREES = ["(S (NP a) (VP b))", "(S (NP b) (VP b))", "", "(S (NP (NP a) c))", "(S (NP a) (VP b))"]
@@ -67,11 +67,11 @@ def test_text_and_json():
     for row, one in zip(rows, found.kernels["sst(question)"].found, strict=True):
         assert row.split(maxsplit=3) == [f"{one.weight:.6g}", str(one.raising), str(one.lowering), one.text]
         assert row.index(one.text) == heads.index("fragment")
-    record = json.loads(model_json(made, 0, found))
+    record = model_record(made, 0, found)
     assert record["products"] == []
     assert record["fragments"][0]["proved"] == 2
     assert record["fragments"][0]["heaviest"][0].keys() == {"fragment", "weight", "for", "against"}
-    assert "fragments" not in json.loads(model_json(made))
+    assert "fragments" not in model_record(made)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_what_is_not_proved_is_said(some, line, missed):
     found = ModelFragments({"ptk": some}, [])
     made = model("ptk(tree)")
     assert line in model_lines(made, 0, found)
-    assert json.loads(model_json(made, 0, found))["fragments"][0]["missed"] == missed
+    assert model_record(made, 0, found)["fragments"][0]["missed"] == missed
 
 
 def test_models_without_trees():
@@ -116,7 +116,7 @@ def test_the_command_line(tmp_path):
     assert "fragments of sst(question), the 4 heaviest" in run().output
     assert "the 2 heaviest" in run("--fragments", "2").output
     assert "fragments" not in run("--fragments", "0").output
-    shown = json.loads(run("--json", "--min-nodes", "3").output)["fragments"][0]["heaviest"]
+    shown = json.loads(run("--as", "json", "--min-nodes", "3").output)["fragments"][0]["heaviest"]
     assert [one["fragment"] for one in shown] == ["(Q (W what))"]
     assert run("--fragments", "0", "--min-nodes", "3").exit_code != 0
     LinearModel(numbered(1), np.ones(1)).save(path)

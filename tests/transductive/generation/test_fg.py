@@ -12,7 +12,8 @@ from rerank.experiment import fit
 from rerank.learners.base import LEARNERS
 from rerank.learners.discriminant.discriminants import discriminant_vectors
 from rerank.models.base import load_model
-from rerank.report.models import model_json, model_lines
+from rerank.report.models import model_lines, model_record
+from rerank.report.record import to_json
 from rerank.transductive.generation.model import GeneratedModel
 from rerank.transductive.generation.projection import KernelFeatures, Projection
 from rerank.transductive.space import Points
@@ -132,7 +133,7 @@ def test_models_are_saved(layout, base, make_lists, tmp_path):
         model.save(path)
         np.testing.assert_array_equal(load_model(path).score(test), model.score(test))
         assert model_lines(load_model(path)) == model_lines(model)
-        assert model_json(load_model(path)) == model_json(model)
+        assert to_json(model_record(load_model(path))) == to_json(model_record(model))
     one = adapted.prepared(test).subset([3])
     ranker = adapted.ranker(test, 3).model
     ranker.save(path)

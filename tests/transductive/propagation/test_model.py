@@ -14,7 +14,7 @@ from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model
 from rerank.models.linear import LinearModel
 from rerank.models.nested import packed_model
-from rerank.report.models import model_json, model_lines
+from rerank.report.models import model_lines, model_record
 from rerank.report.training import training_lines
 from rerank.transductive.propagation.model import PropagationModel
 
@@ -146,7 +146,7 @@ def test_a_damaged_byte_is_an_error_or_a_model(make_lists, tmp_path):
 def test_a_model_shows_its_rankers_and_what_they_are_compared_by(make_lists):
     lists = make_lists(1)
     model = fit(method(neighbours=4, drop_below=0.1, kernel="angles", components=3), lists)
-    facts, rankers = json.loads(model_json(model)), model.nodes.rankers
+    facts, rankers = model_record(model), model.nodes.rankers
     assert facts["training lists"]["lists"] == 8
     assert facts["rankers"]["trained"] == 6
     assert facts["rankers"]["without"] == {"one item": 1, "no pair": 1}

@@ -23,6 +23,7 @@ import numpy as np
 from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SumForm
 from rerank.data.leads import first_largest
+from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.judges import signed
 from rerank.metrics.selecting import (
@@ -89,9 +90,14 @@ def numbers(
         first = stop
 
 
-def counted(kernel: Callable[[Numbers, Floats], None], pieces: Iterator[Numbers], n_items: int) -> Floats:
-    """Return what a kernel of edits counts for each item, [edits, tokens of the reference] (n_items, 2)."""
-    out = np.empty((n_items, 2))
+def counted(
+    kernel: Callable[[Numbers, Floats], None], pieces: Iterator[Numbers], n_items: int, width: int = 2
+) -> Floats:
+    """Return what a kernel of edits counts for each item (n_items, width).
+
+    With a width of 2 they are [edits, tokens of the reference].
+    """
+    out = np.empty((n_items, width))
     for piece in pieces:
         kernel(piece, out[piece.offsets[0] : piece.offsets[-1]])
     return out
@@ -117,17 +123,21 @@ class EditRate(SelectingMetric, TextStatistics):
         pieces = numbers(ready[0], tuple(ready[1:]), offsets, characters=self.family == "CER")
         return counted(_edit.bags if self.family == "PER" else _edit.levenshtein, pieces, len(texts))
 
-    def prepare_in(self, preparation: Preparation) -> RateJudge:
-        """Return a judge that shares counts and choices with the others of ``preparation``."""
-        count = reference_count(preparation.lists)
+    def signature(self, lists: CandidateLists, *first: str) -> str:
+        """Return everything that changes the number, after ``first``."""
+        count = reference_count(lists)
         tok, lc = self.options()
-        signature = signed(
-            self.family,
+        return signed(
+            *first,
             f"nrefs:{count}",
             *["mref:fewest"] * (count != "1"),
             f"case:{'lc' if lc else 'mixed'}",
             "unit:chars" if self.family == "CER" else f"tok:{tok}",
         )
+
+    def prepare_in(self, preparation: Preparation) -> RateJudge:
+        """Return a judge that shares counts and choices with the others of ``preparation``."""
+        signature = self.signature(preparation.lists, self.family)
         stage = preparation.of_lists(Selection)
         return RateJudge(self.name, signature, stage, preparation.shared(self), better=self.better)
 
@@ -150,7 +160,9 @@ class CharacterErrorRate(EditRate):
         return "none", self.lc
 
 
-class _WordRate(EditRate):
+class WordRate(EditRate):
+    """Edits over words."""
+
     tok: Tokenizer = tok_setting()
     lc: bool = lc_setting()
 
@@ -159,7 +171,7 @@ class _WordRate(EditRate):
 
 
 @register("WER")
-class WordErrorRate(_WordRate):
+class WordErrorRate(WordRate):
     """Levenshtein's distance over words."""
 
     summary = "word edits per 100 words of the reference"
@@ -173,7 +185,7 @@ class WordErrorRate(_WordRate):
 
 
 @register("PER")
-class PositionIndependentErrorRate(_WordRate):
+class PositionIndependentErrorRate(WordRate):
     """Edits of bags of words."""
 
     summary = "word edits in any order per 100 words of the reference"

@@ -9,70 +9,7 @@ from libc.string cimport memset
 
 from rerank.native.data._texts cimport Ids, Numbers, reference_of
 from rerank.native.data._tokens cimport word
-
-cdef enum:
-    BITS = 64
-
-
-cdef inline long long one_block(const word* masks, const int* ids, long long n, int m) noexcept nogil:
-    """Levenshtein's distance of n numbers to a reference of m in 1..64, whose places are ``masks``."""
-    cdef word plus = ~<word>0  # vertical differences of a column of the matrix
-    cdef word minus = 0
-    cdef word equal
-    cdef word across
-    cdef word up
-    cdef word down
-    cdef int top = m - 1
-    cdef long long distance = m
-    cdef long long t
-    for t in range(n):
-        equal = masks[ids[t]]
-        across = (((equal & plus) + plus) ^ plus) | equal
-        up = minus | ~(across | plus)
-        down = plus & across
-        distance += <long long>(up >> top & 1) - <long long>(down >> top & 1)
-        up = up << 1 | 1
-        down = down << 1
-        equal |= minus
-        plus = down | ~(equal | up)
-        minus = up & equal
-    return distance
-
-
-cdef inline long long next_block(
-    const word* masks, const int* ids, long long n, int m, signed char* carry
-) noexcept nogil:
-    """64 rows of the matrix, or the last m: IN/OUT carry (n), the steps along the row above and below.
-
-    Gives the sum of the steps along the last row.
-    """
-    cdef word plus = ~<word>0
-    cdef word minus = 0
-    cdef word equal
-    cdef word joined
-    cdef word across
-    cdef word up
-    cdef word down
-    cdef int top = m - 1
-    cdef int step
-    cdef long long total = 0
-    cdef long long t
-    for t in range(n):
-        equal = masks[ids[t]]
-        joined = equal | minus
-        equal |= <word>(carry[t] < 0)
-        across = (((equal & plus) + plus) ^ plus) | equal
-        up = minus | ~(across | plus)
-        down = plus & across
-        step = <int>(up >> top & 1) - <int>(down >> top & 1)
-        up = up << 1 | <word>(carry[t] > 0)
-        down = down << 1 | <word>(carry[t] < 0)
-        plus = down | ~(joined | up)
-        minus = up & joined
-        carry[t] = <signed char>step
-        total += step
-    return total
-
+from rerank.native.metrics._myers cimport BITS, next_block, one_block
 
 cdef inline void keep_best(double* out, long long edits, long long length, bint first) noexcept nogil:
     """Keep the reference with the fewest edits, on ties the longest."""
@@ -137,6 +74,7 @@ def levenshtein(Numbers numbers, double[:, ::1] out):
                                 bounds[j + 1] - bounds[j],
                                 rows,
                                 above + (bounds[j] - bounds[begin]),
+                                NULL,
                             )
                             if block + rows == m:
                                 keep_best(&out[j, 0], m + steps, m, r == 0)

@@ -50,6 +50,8 @@ _HOME = {
     "weigh_lists": "rerank.experiment",
 }
 
+_PACKAGES = ("experiment", "metrics")  # what is used as rerank.metrics.bleu(...)
+
 __all__ = [
     "CandidateLists",
     "ConfigError",
@@ -74,10 +76,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return importlib.import_module(f"rerank.{name}")
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
     raise AttributeError(f"module 'rerank' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME])
+    return sorted([*globals(), *_HOME, *_PACKAGES])

@@ -43,7 +43,8 @@ def is_frame(data: Any) -> bool:
     """Return whether data are a frame of columns with names: of pandas, polars or Arrow, or a mapping."""
     if isinstance(data, Mapping):
         return True
-    return hasattr(data, "column_names") or (hasattr(data, "columns") and hasattr(data, "__getitem__"))
+    columns = getattr(data, "columns", None)
+    return hasattr(data, "column_names") or (columns is not None and not callable(columns))
 
 
 def columns_of(frame: Any, source: str) -> dict[str, Any]:

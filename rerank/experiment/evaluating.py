@@ -24,8 +24,9 @@ from rerank.experiment.classes import (
 )
 from rerank.experiment.notes import note_evaluation, note_systems
 from rerank.experiment.outputs import all_or_none, check_outputs
-from rerank.experiment.sources import Data, as_lists, inputs_of, read_judged, scores_of
+from rerank.experiment.sources import Data, as_lists, inputs_of, read_judged
 from rerank.files import write_lines
+from rerank.metrics.sequences import scores_of
 from rerank.reading import Reading
 from rerank.report import page, record
 

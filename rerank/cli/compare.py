@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import verb
-from rerank.cli.evaluate import Html, Metrics, NoRelevant, Samples, Seed, Ties
+from rerank.cli.evaluate import Html, Metrics, MissingLists, NoRelevant, Samples, Seed, Ties
 from rerank.cli.forms import As, write
 from rerank.cli.options import reads
 from rerank.reading import Reading
@@ -16,17 +16,20 @@ from rerank.reading import Reading
 @verb
 @reads
 def compare(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Judged lists; - is standard input.")],
-    scores: Annotated[
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="Judged lists, or judgements (qrels); - is standard input.")
+    ],
+    systems: Annotated[
         list[str],
         typer.Argument(
-            metavar="SCORES",
-            help="Two or more score files, one number per item line, or files of predicted classes.",
+            metavar="SYSTEMS",
+            help="Two or more, as for 'rerank eval'. A run that is DATA is one of them.",
         ),
     ],
     metric: Metrics = None,
     ties: Ties = None,
     no_relevant: NoRelevant = "zero",
+    missing_lists: MissingLists = None,
     html: Html = None,
     as_: As = "text",
     samples: Samples = 1000,
@@ -38,18 +41,20 @@ def compare(
 
     \b
     rerank compare test.txt a.scores b.scores c.scores --metric AP
+    rerank compare a.run b.run --qrels qrels.txt --metric AP
     """
     from rerank.experiment import compare_files
     from rerank.report import comparisons
 
     found = compare_files(
         data,
-        scores,
+        systems,
         metric,
         html=html,
         reading=reading,
         ties=ties,
         no_relevant=no_relevant,
+        missing_lists=missing_lists,
         samples=samples,
         seed=seed,
     )

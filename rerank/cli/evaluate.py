@@ -1,4 +1,4 @@
-"""``rerank eval``: metrics of score files, in numbers that can be cited."""
+"""``rerank eval``: metrics of systems, in numbers that can be cited."""
 
 from __future__ import annotations
 
@@ -29,6 +29,15 @@ NoRelevant = Annotated[
         "--no-relevant", metavar="zero|skip|one", help="The value of a list without a relevant item."
     ),
 ]
+MissingLists = Annotated[
+    str | None,
+    typer.Option(
+        "--missing-lists",
+        metavar="any|zero|skip",
+        help="Judged lists of which a run returned nothing: 0 if another run returned some (any, default), "
+        "always 0 (zero, trec_eval -c), or left out for all.",
+    ),
+]
 Html = Annotated[
     str | None,
     typer.Option(
@@ -46,24 +55,27 @@ Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of t
 @verb
 @reads
 def evaluate(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Judged lists; - is standard input.")],
-    scores: Annotated[
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="Judged lists, or judgements (qrels); - is standard input.")
+    ],
+    systems: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="SCORES",
-            help="Score files, one number per item line, or predicted classes, one line per example; each "
-            "is a system.",
+            metavar="SYSTEMS",
+            help="Score files (a number per item line), runs, tables of scores by ids, DATA:FEATURE, or "
+            "predicted classes.",
         ),
     ] = None,
     metric: Metrics = None,
     baseline: Annotated[
         str | None,
         typer.Option(
-            "--baseline", "-b", metavar="FILE", help="The score file that the others are tested against."
+            "--baseline", "-b", metavar="SYSTEM", help="The system that the others are tested against."
         ),
     ] = None,
     ties: Ties = None,
     no_relevant: NoRelevant = "zero",
+    missing_lists: MissingLists = None,
     replicas: Annotated[
         bool,
         typer.Option(
@@ -81,17 +93,19 @@ def evaluate(
     *,
     reading: Reading,
 ) -> None:
-    """Evaluate score files on judged lists against first-best, random and oracle, with significance.
+    """Evaluate systems on judged lists against first-best, random and oracle, with significance.
 
     \b
     rerank eval test.txt scores.txt --metric AP --metric nDCG@10
+    rerank eval qrels.txt a.run b.run --metric AP
+    rerank eval test.csv scores.txt test.csv:bm25 --metric AP
     """
     from rerank.experiment import evaluate_files
     from rerank.report import tables
 
     result = evaluate_files(
         data,
-        scores or [],
+        systems or [],
         metric,
         baseline=baseline,
         per_list=per_list,
@@ -99,6 +113,7 @@ def evaluate(
         reading=reading,
         ties=ties,
         no_relevant=no_relevant,
+        missing_lists=missing_lists,
         samples=samples,
         seed=seed,
         replicas=replicas,

@@ -58,7 +58,8 @@ def label_judge(lists: CandidateLists) -> LabelJudge:
     DataError
         As ``filled_labels``.
     """
-    return LabelJudge(mean_statistics(filled_labels(lists), lists, lists.judged_lists()), lists.offsets)
+    judged = lists.judged_lists(unretrieved=True)
+    return LabelJudge(mean_statistics(filled_labels(lists), lists, judged), lists.offsets)
 
 
 def labels_of(lists: CandidateLists) -> Floats:

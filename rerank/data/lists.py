@@ -386,11 +386,13 @@ class CandidateLists:
             raise DataError(f"{self.source}: no trees {name!r}; {known}")
         return found
 
-    def judged_lists(self) -> Mask:
-        """Return whether each list has a judged item, bool (n_lists)."""
+    def judged_lists(self, *, unretrieved: bool = False) -> Mask:
+        """Return whether each list has a judged item, bool (n_lists); ``unretrieved`` ones count if asked."""
+        missed = self.unretrieved if unretrieved else None
+        more = np.zeros(self.n_lists, dtype=bool) if missed is None else missed.lengths > 0
         if self.labels is None:
-            return np.zeros(self.n_lists, dtype=bool)
-        return np.logical_or.reduceat(~np.isnan(self.labels), self.offsets[:-1])
+            return more
+        return more | np.logical_or.reduceat(~np.isnan(self.labels), self.offsets[:-1])
 
     def input_order(self, values: AnyArray) -> AnyArray:
         """Return values of items (n_items, ...), such as ``labels``, in the order of the caller's rows.

@@ -56,6 +56,7 @@ def compare_all(
     *,
     ties: str | None = None,
     no_relevant: str = "zero",
+    missing_lists: str | None = None,
     samples: int = 1000,
     level: float = 0.95,
     seed: int = SEED,
@@ -71,6 +72,8 @@ def compare_all(
     metrics : sequence of str
     ties, no_relevant : str, optional
         See ``Preparation``.
+    missing_lists : str, optional
+        How lists count of which a system returned nothing, for the signatures; see ``prepare_all``.
     samples : int
         Resamples of the judged lists.
     level : float
@@ -87,7 +90,9 @@ def compare_all(
     if len(systems) < 2:
         raise ConfigError("a comparison needs two systems at least")
     typed = parse_all(metrics)
-    judges = prepare_all(lists, typed.values(), ties=ties, no_relevant=no_relevant)
+    judges = prepare_all(
+        lists, typed.values(), ties=ties, no_relevant=no_relevant, missing_lists=missing_lists
+    )
     judged = judged_by_any(judges)
     if not judged.any():
         raise DataError(f"{lists.source}: no list has a judged item")

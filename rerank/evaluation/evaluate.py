@@ -181,6 +181,7 @@ def evaluate(
     baseline: str | None = None,
     ties: str | None = None,
     no_relevant: str = "zero",
+    missing_lists: str | None = None,
     samples: int = 1000,
     level: float = 0.95,
     seed: int = SEED,
@@ -199,6 +200,8 @@ def evaluate(
         The system that the others are tested against; by default the first stage's ranking if there is one.
     ties, no_relevant : str, optional
         See ``Preparation``.
+    missing_lists : str, optional
+        How lists count of which a system returned nothing, for the signatures; see ``prepare_all``.
     samples, level, seed
         Resamples of the judged lists for the intervals of ``level`` and the bootstrap's p-values.
     replicas : bool
@@ -219,7 +222,9 @@ def evaluate(
     if replicas and len(runs) < 2:
         raise ConfigError(f"replicas: found {len(runs)}, expected two or more score files of one system")
     typed = parse_all(metrics)
-    judges = prepare_all(lists, typed.values(), ties=ties, no_relevant=no_relevant)
+    judges = prepare_all(
+        lists, typed.values(), ties=ties, no_relevant=no_relevant, missing_lists=missing_lists
+    )
     judged = judged_by_any(judges)
     if not judged.any():
         raise DataError(f"{lists.source}: no list has a judged item")

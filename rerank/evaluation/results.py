@@ -86,8 +86,9 @@ class TestPart:
         *,
         ties: str | None = None,
         no_relevant: str = "zero",
+        missing_lists: str | None = None,
     ) -> TestPart:
-        """Return a part whose judges share their work; ``ties`` and ``no_relevant`` as in ``Preparation``.
+        """Return a part whose judges share their work; other options as for ``prepare_all``.
 
         Raises
         ------
@@ -97,7 +98,9 @@ class TestPart:
             If a needed column is missing.
         """
         typed = parse_all(metrics)
-        judges = prepare_all(lists, typed.values(), ties=ties, no_relevant=no_relevant)
+        judges = prepare_all(
+            lists, typed.values(), ties=ties, no_relevant=no_relevant, missing_lists=missing_lists
+        )
         return cls(name, lists, dict(zip(typed, judges, strict=True)))
 
 
@@ -163,6 +166,7 @@ class Results:
         baseline: str | None = None,
         ties: str | None = None,
         no_relevant: str = "zero",
+        missing_lists: str | None = None,
         samples: int = 1000,
         level: float = 0.95,
         seed: int = SEED,
@@ -179,12 +183,14 @@ class Results:
             By default where the lists come from.
         baseline : str, optional
             A system; by default the first stage's ranking if there is one.
-        ties, no_relevant : str, optional
-            See ``Preparation``.
+        ties, no_relevant, missing_lists : str, optional
+            See ``prepare_all``.
         samples, level, seed
             Of the bootstrap.
         """
-        part = TestPart.of("", lists, metrics, ties=ties, no_relevant=no_relevant)
+        part = TestPart.of(
+            "", lists, metrics, ties=ties, no_relevant=no_relevant, missing_lists=missing_lists
+        )
         outcomes = {
             system: {100: ((Outcome(_checked(system, scores, lists.n_items)),),)}
             for system, scores in systems.items()

@@ -7,9 +7,7 @@ from typing import Any
 
 from rerank.data.class_lists import read_predictions
 from rerank.data.lists import CandidateLists
-from rerank.data.scores import read_scores
-from rerank.data.types import Floats
-from rerank.errors import ConfigError, DataError
+from rerank.errors import ConfigError
 from rerank.evaluation import evaluate as evaluation
 from rerank.evaluation.compare import Comparisons, compare_all
 from rerank.evaluation.evaluate import Evaluation
@@ -22,11 +20,12 @@ from rerank.experiment.classes import (
     predictions_of,
     reading_for,
 )
+from rerank.experiment.gathering import Systems
 from rerank.experiment.notes import note_evaluation, note_systems
 from rerank.experiment.outputs import all_or_none, check_outputs
-from rerank.experiment.sources import Data, as_lists, inputs_of, read_judged
+from rerank.experiment.sources import Data, as_lists, inputs_of
+from rerank.experiment.systems import add_data, add_files, gathered, gathered_values
 from rerank.files import write_lines
-from rerank.metrics.sequences import scores_of
 from rerank.reading import Reading
 from rerank.report import page, record
 
@@ -56,17 +55,18 @@ def evaluate(
     refs: Sequence[Any] | None = None,
     ties: str | None = None,
     no_relevant: str = "zero",
+    missing_lists: str | None = None,
 ) -> dict[str, float]:
     """Return metrics of one ranking.
 
     Parameters
     ----------
     data : CandidateLists; or plain sequences, the labels or the texts of all items: a sequence for each list,
-        or flat with ``group`` or ``qid``.
+        or flat with ``group`` or ``qid``; or judgements: labels by document, by query.
     scores : larger is better; in the shape of ``data``, or flat in the order of the caller's rows, as
         ``Model.score`` returns them: the lines of the file, or the rows given with ``qid``. For examples with
         classes one prediction per row: a class, a collection of them, or text as ``ClassesModel.predicted``
-        returns it.
+        returns it. Or a run: scores by item id, by list id; for judgements it must be one.
     metrics : names as in ``rerank list metrics``; None = PARSEVAL, BLEU, zero-one and Hamming, or AP, RR and
         nDCG@10, whatever the lists have the columns for.
     group : lengths of the lists, for flat sequences.
@@ -74,6 +74,9 @@ def evaluate(
     refs : for each list, its reference or several; lists come in the order of their first rows.
     ties : "trec", "expected" or "input"; None = trec if items have ids, otherwise expected.
     no_relevant : value of a list without a relevant item: "zero", "one", or "skip" to leave it out.
+    missing_lists : how a judged query counts that the run lacks: "any" and "skip" leave it out, as trec_eval
+        does, unless ``data`` are lists and hold it, "zero" counts 0, as trec_eval -c. None = any. Several
+        systems: see ``compare``.
 
     Returns
     -------
@@ -84,7 +87,7 @@ def evaluate(
     Raises
     ------
     RerankError
-        If a metric is unknown, labels, texts or references are absent, or a score is NaN.
+        If a metric is unknown, labels, texts or references are absent, ids do not fit, or a score is NaN.
 
     Examples
     --------
@@ -104,15 +107,18 @@ def evaluate(
     >>> hypotheses = [["the cat sat", "a cat sat down"], ["it rains", "it is raining"]]
     >>> rerank.evaluate(hypotheses, [[2, 1], [1, 2]], ["WER"], refs=["the cat sat", "it is raining"])
     {'WER': 0.0}
+
+    Judgements and a run:
+
+    >>> qrels = {"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 1}}
+    >>> rerank.evaluate(qrels, {"q1": {"d1": 0.5, "d9": 0.7}, "q2": {"d3": 0.1}}, ["RR"])
+    {'RR': 0.75}
     """
-    lists = as_lists(data, group=group, qid=qid, refs=refs)
-    chosen = default_metrics(lists) if metrics is None else metrics
-    if has_classes(lists):
-        lists, systems = judged(lists, {"scores": predictions_of(scores, "scores", lists)}, chosen)
-        ranking = systems["scores"]
-    else:
-        ranking = scores_of(scores, lists)
-    return evaluation.values(lists, ranking, chosen, ties=ties, no_relevant=no_relevant)
+    found, chosen = _systems_of(
+        data, {"scores": scores}, metrics, missing_lists, group=group, qid=qid, refs=refs
+    )
+    ranking = found.scores["scores"]
+    return evaluation.values(found.lists, ranking, chosen, ties=ties, no_relevant=no_relevant)
 
 
 def compare(
@@ -123,6 +129,7 @@ def compare(
     group: Any = None,
     qid: Any = None,
     refs: Sequence[Any] | None = None,
+    missing_lists: str | None = None,
     **options: Any,
 ) -> Comparisons:
     """Test every two systems against each other, as ``rerank compare`` does.
@@ -131,6 +138,9 @@ def compare(
     ----------
     data, metrics, group, qid, refs : as for ``evaluate``.
     systems : name to scores, which are as for ``evaluate``.
+    missing_lists : how a judged list counts of which a system returned nothing: "any" (0 if another system
+        returned some of it, otherwise it is left out; None is the same), "zero" (0 in any case), or "skip"
+        (it is left out for all systems).
     options : ``ties``, ``no_relevant``, ``samples``, ``level`` and ``seed`` of the tests.
 
     Returns
@@ -154,22 +164,25 @@ def compare(
     >>> pair.a, pair.b, pair.value_a, round(pair.value_b, 3), (pair.wins, pair.ties, pair.losses)
     ('a', 'b', 1.0, 0.667, (1, 2, 0))
     """
-    lists = as_lists(data, group=group, qid=qid, refs=refs)
-    chosen = default_metrics(lists) if metrics is None else metrics
-    if has_classes(lists):
+    found, chosen = _systems_of(data, systems, metrics, missing_lists, group=group, qid=qid, refs=refs)
+    return compare_all(found.lists, found.scores, chosen, missing_lists=found.missing_lists, **options)
+
+
+def _systems_of(
+    data: Any,
+    systems: Mapping[str, Any],
+    metrics: Sequence[str] | None,
+    missing_lists: str | None,
+    **shape: Any,
+) -> tuple[Systems, Sequence[str]]:
+    """Systems given as values on what they are judged on, and the metrics."""
+    lists = data if isinstance(data, Mapping) else as_lists(data, **shape)
+    if isinstance(lists, CandidateLists) and has_classes(lists):
+        chosen = default_metrics(lists) if metrics is None else metrics
         found = {name: predictions_of(values, name, lists) for name, values in systems.items()}
-        lists, ranked = judged(lists, found, chosen)
-    else:
-        ranked = {name: _named_scores(name, scores, lists) for name, scores in systems.items()}
-    return compare_all(lists, ranked, chosen, **options)
-
-
-def _named_scores(name: str, scores: Any, lists: CandidateLists) -> Floats:
-    """The scores of a system; errors begin with its name."""
-    try:
-        return scores_of(scores, lists)
-    except DataError as error:
-        raise DataError(f"{name}: {error}") from None
+        return Systems(*judged(lists, found, chosen)), chosen
+    together = gathered_values(lists, systems).together(metrics, missing_lists)
+    return together, default_metrics(together.lists) if metrics is None else metrics
 
 
 def evaluate_files(
@@ -178,20 +191,22 @@ def evaluate_files(
     metrics: Sequence[str] | None = None,
     *,
     baseline: str | None = None,
+    missing_lists: str | None = None,
     per_list: str | None = None,
     html: str | None = None,
     reading: Reading | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Evaluate score files against first-best, random and oracle, with significance.
+    """Evaluate systems against first-best, random and oracle, with significance.
 
     Parameters
     ----------
-    data : a file of judged lists, or CandidateLists.
-    paths : score files, one number per item line, or for examples with classes predictions, one per line; a
-        system's name is its path as typed.
+    data : a file of judged lists, or of judgements alone (qrels), or CandidateLists.
+    paths : systems by their names: score files, one number per item line; runs and tables of scores by ids;
+        features of DATA as "DATA:FEATURE" or ":FEATURE"; for examples with classes predictions, one per line.
     metrics : names; None = ``default_metrics``.
-    baseline : the score file that the others are tested against; it need not be among ``paths``.
+    baseline : the system that the others are tested against; it need not be among ``paths``.
+    missing_lists : as for ``compare``; the first stage is one of the systems.
     per_list : file for the values of each list (TSV), "-" = standard output.
     html : file for the page of ``rerank.report.page``.
     reading : how the file is read.
@@ -203,7 +218,9 @@ def evaluate_files(
     names = list(paths)
     if baseline is not None and baseline not in names:
         names.insert(0, baseline)
-    lists, chosen, systems = _read_systems(data, names, metrics, reading)
+    read, chosen = _read_systems(data, names, metrics, reading, missing_lists)
+    lists, systems = read.lists, read.scores
+    options["missing_lists"] = read.missing_lists
     found = evaluation.evaluate(lists, systems, chosen, baseline=baseline, **options)
     if lists.classes is None:  # others were reported when they were read
         note_evaluation(lists, systems, found)
@@ -221,20 +238,23 @@ def compare_files(
     paths: Sequence[str],
     metrics: Sequence[str] | None = None,
     *,
+    missing_lists: str | None = None,
     html: str | None = None,
     reading: Reading | None = None,
     **options: Any,
 ) -> Comparisons:
-    """Test every two score files against each other.
+    """Test every two systems against each other; if ``data`` is a run, it is one of them, the first.
 
     Parameters
     ----------
-    data, paths, metrics, reading : as for ``evaluate_files``.
+    data, paths, metrics, missing_lists, reading : as for ``evaluate_files``.
     html : file for the page of ``rerank.report.page``; its figures compare the others with the first path.
     options : of ``rerank.evaluation.compare.compare_all``.
     """
     _check_outputs(None, html, inputs_of(data, reading, *paths))
-    lists, chosen, systems = _read_systems(data, paths, metrics, reading)
+    read, chosen = _read_systems(data, paths, metrics, reading, missing_lists, compared=True)
+    lists, systems = read.lists, read.scores
+    options["missing_lists"] = read.missing_lists
     found = compare_all(lists, systems, chosen, **options)
     if lists.classes is None:  # others were reported when they were read
         note_systems(lists, systems, list(found.pairs), found.n_lists - found.unjudged)
@@ -253,18 +273,34 @@ def _check_outputs(per_list: str | None, html: str | None, inputs: Iterable[str]
 
 
 def _read_systems(
-    data: Data, paths: Sequence[str], metrics: Sequence[str] | None, reading: Reading | None
-) -> tuple[CandidateLists, Sequence[str], dict[str, Floats]]:
-    """What is judged, metrics, and scores by path as typed; ConfigError if a path is given twice."""
+    data: Data,
+    paths: Sequence[str],
+    metrics: Sequence[str] | None,
+    reading: Reading | None,
+    missing_lists: str | None,
+    *,
+    compared: bool = False,
+) -> tuple[Systems, Sequence[str]]:
+    """Systems by name as typed on what they are judged on, and metrics.
+
+    If they are ``compared``, a run that is DATA is one of them, otherwise it is the first stage.
+    """
     for i, path in enumerate(paths):
         if path in paths[:i]:
-            raise ConfigError(f"score file {path} is given twice")
+            raise ConfigError(f"{path} is given twice")
     reading = reading_for(metrics, reading)
-    lists = read_judged(data, reading)
-    chosen = metrics or default_metrics(lists)
-    if not has_classes(lists, reading):
-        return lists, chosen, {path: read_scores(path, lists) for path in paths}
-    found = {path: read_predictions(path, lists) for path in paths}
-    expanded, systems = judged(lists, found, chosen)
-    note_predictions(found, expanded, chosen)
-    return expanded, chosen, systems
+    together = gathered(data, reading)
+    lists = together.base
+    if lists is not None and has_classes(lists, reading):
+        if missing_lists is not None:
+            raise ConfigError("missing_lists is for runs, not for predictions of classes")
+        chosen = metrics or default_metrics(lists)
+        found = {path: read_predictions(path, lists) for path in paths}
+        expanded, systems = judged(lists, found, chosen)
+        note_predictions(found, expanded, chosen)
+        return Systems(expanded, systems), chosen
+    if compared:
+        add_data(together, data, reading, paths)
+    add_files(together, data, paths, reading)
+    done = together.together(metrics, missing_lists, with_first_best=not compared)
+    return done, metrics or default_metrics(done.lists)

@@ -14,6 +14,7 @@ from rerank.data.types import Floats
 from rerank.errors import DataNote
 from rerank.evaluation.evaluate import Evaluation
 from rerank.metrics.base import parse
+from rerank.metrics.judges import ranked_last
 from rerank.models.base import Model
 from rerank.report.contents import doubled_ids
 from rerank.text import count
@@ -64,7 +65,7 @@ def note_systems(
             note(f"{lists.source}: nothing is relevant for {name}: {reason}")
     rankings: dict[bytes, str] = {}
     for name, scores in systems.items():
-        values = lists.from_input_order(np.asarray(scores))
+        values = lists.from_input_order(ranked_last(np.asarray(scores, dtype=np.float64)))
         if _constant(lists, values):
             note(f"{name}: no two items of a list have different scores; ties decide everything")
             continue

@@ -91,6 +91,8 @@ class Metric(Measure):
         Whether only the order of the scores counts, not how large they are.
     of_classes : bool
         Whether it judges predicted classes, see data.class_lists.
+    of_pool : bool
+        Whether items that a system did not return change its value, apart from relevant ones.
     """
 
     summary: ClassVar[str]
@@ -105,6 +107,7 @@ class Metric(Measure):
     of_scores: ClassVar[bool] = True
     of_order: ClassVar[bool] = True
     of_classes: ClassVar[bool] = False
+    of_pool: ClassVar[bool] = False
 
     @classmethod
     def from_parts(
@@ -318,6 +321,7 @@ def prepare_all(
     *,
     ties: str | None = None,
     no_relevant: str = "zero",
+    missing_lists: str | None = None,
 ) -> list[ReportJudge]:
     """Return judges of several metrics on the same lists, which share their work.
 
@@ -327,6 +331,8 @@ def prepare_all(
     metrics : iterable of str or Metric
     ties, no_relevant : str, optional
         See ``Preparation``.
+    missing_lists : str, optional
+        How lists count of which a system returned nothing, for the signatures.
 
     Raises
     ------
@@ -336,4 +342,8 @@ def prepare_all(
         If a needed column is missing.
     """
     preparation = Preparation(lists, ties, no_relevant)
-    return [(parse(m) if isinstance(m, str) else m).prepare_in(preparation) for m in metrics]
+    judges = [(parse(m) if isinstance(m, str) else m).prepare_in(preparation) for m in metrics]
+    for judge in judges if missing_lists else ():
+        parts, bar, version = judge.signature.rpartition("|")
+        judge.signature = f"{parts}|missing_lists:{missing_lists}{bar}{version}"
+    return judges

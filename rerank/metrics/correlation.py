@@ -85,7 +85,7 @@ class Agreement(Stage):
         Items that were not returned (NaN) are tied below the others.
         """
         given = checked_scores(scores, self.lists.n_items, partial=True)
-        values = ranked_last(given).astype(np.float64, copy=False)
+        values = ranked_last(given)
         balance = 2.0 * self.pairs.place(values) - self.pairs.n_pairs
         return Ranked.of(values[self.items], self.offsets), balance
 
@@ -102,6 +102,7 @@ class Agreement(Stage):
 
 class _Correlation(Metric):
     kind: ClassVar[str]
+    of_pool = True
 
     @abstractmethod
     def parts(self, stage: Agreement, ranked: Ranked, balance: Floats) -> tuple[Floats, Floats]:

@@ -184,17 +184,18 @@ def first_stage(lists: CandidateLists) -> Floats | None:
     return first if first is None or run is None else np.where(np.isnan(run), np.nan, first)
 
 
-def ranked_last(values: Scores) -> Scores:
+def ranked_last(scores: Scores) -> Floats:
     """Return scores (n_items) in which items that were not returned (NaN) are tied below all others.
 
     The order of the others and their ties remain.
     """
+    values = scores.astype(np.float64, copy=False)
     absent = np.isnan(values)
     if not absent.any():
         return values
     if np.isneginf(values).any():  # below them there is no number
         values = np.unique(values, return_inverse=True)[1].astype(np.float64)
-    ranked: Scores = np.where(absent, -np.inf, values)
+    ranked: Floats = np.where(absent, -np.inf, values)
     return ranked
 
 

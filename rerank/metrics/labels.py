@@ -1,6 +1,7 @@
 """Labels of the chosen items: their mean, the loss to the best of the list, the z-score within it.
 
-All are means over the lists that have a judged item; the others are left out. An item without a label
+All are means over the lists that have a judged item; the others are left out. For label@1 that item may be
+one that a run did not return. An item without a label
 counts 0, as for the measures of retrieval, or as the lowest judged one of its list if that is below 0:
 choosing it gains nothing, also if all judgements are positive. z@1, which has no 0, takes the lowest judged
 one. Units are the labels' own (z@1: standard deviations). The best of the first five is ``oracle5.label@1``.
@@ -76,6 +77,10 @@ class _LabelMetric(SelectingMetric):
         """Return what the signature states of how it is computed."""
         return []
 
+    def judged(self, labels: Labels, lists: CandidateLists) -> Mask:
+        """Return the lists that count, bool (n_lists)."""
+        return labels.judged
+
     def prepare_in(self, preparation: Preparation) -> MeanJudge:
         """Return a judge that shares labels and choices with the others of ``preparation``."""
         labels = preparation.of_lists(Labels)
@@ -91,7 +96,7 @@ class _LabelMetric(SelectingMetric):
             preparation.of_lists(Selection),
             self.values(labels, preparation.lists),
             better=self.better,
-            judged=labels.judged,
+            judged=self.judged(labels, preparation.lists),
             digits=self.digits,
         )
 
@@ -111,6 +116,9 @@ class Label(_LabelMetric):
     def values(self, labels: Labels, lists: CandidateLists) -> Floats:
         return labels.values
 
+    def judged(self, labels: Labels, lists: CandidateLists) -> Mask:
+        return lists.judged_lists(unretrieved=True)
+
 
 @register("loss", "label-loss", "regret")
 class Loss(_LabelMetric):
@@ -124,6 +132,7 @@ class Loss(_LabelMetric):
     source = "rerank"
     elsewhere = "regret in the literature on selection"
     examples = ("loss@1",)
+    of_pool = True
     better = -1
 
     def values(self, labels: Labels, lists: CandidateLists) -> Floats:
@@ -141,6 +150,7 @@ class ZScore(_LabelMetric):
     )
     source = "rerank"
     examples = ("z@1", "z(deviation=sample)@1")
+    of_pool = True
     unjudged = "lowest"
     digits = 3
     deviation: Literal["population", "sample"] = setting("population", "divide by n, or by n - 1")

@@ -47,7 +47,7 @@ class Pairs(Stage):
         Items that were not returned (NaN) are tied below the others.
         """
         values = ranked_last(checked_scores(scores, self.lists.n_items, partial=True))
-        return self._concordance.right(values.astype(np.float64, copy=False))
+        return self._concordance.right(values)
 
     @property
     def first_best(self) -> Floats | None:
@@ -68,6 +68,7 @@ class PairAccuracy(Metric):
     source = "Joachims 2002"
     elsewhere = "roc_auc_score of scikit-learn on each list of labels 0 and 1: equal"
     examples = ("PairAcc", "PairAcc(over=pairs)")
+    of_pool = True
     over: Literal["lists", "pairs"] = setting("lists", "mean over lists, or over the pairs of all lists")
 
     def prepare_in(self, preparation: Preparation) -> PairJudge:

@@ -71,9 +71,7 @@ class Relevance(Stage):
     @cached_property
     def judged(self) -> Mask:
         """Lists with a judged item, retrieved or not: bool (n_lists)."""
-        missed = self.lists.unretrieved
-        judged = self.lists.judged_lists()
-        return judged if missed is None else judged | (missed.lengths > 0)
+        return self.lists.judged_lists(unretrieved=True)
 
     @cached_property
     def known(self) -> Ragged:

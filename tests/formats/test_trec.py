@@ -141,7 +141,7 @@ def test_judgements(tmp_path: Path) -> None:
     printed = [str(note.message).replace(f"{tmp_path}/", "") for note in notes]
     assert printed == [
         "qrels: judges nothing of 1 query of x.run",
-        "qrels: 1 judged query not in x.run; left out (trec_eval -c counts each as 0)",
+        "qrels: 1 judged query not in x.run; left out (trec_eval -c and --missing-lists zero count 0)",
     ]
     assert lists.unretrieved.values.tolist() == [1, 0]  # d9 and d8 of q2
     assert lists.unretrieved.offsets.tolist() == [0, 2, 2, 2]

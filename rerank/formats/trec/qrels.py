@@ -105,7 +105,21 @@ def with_qrels(lists: CandidateLists, path: str) -> CandidateLists:
     only one of the two has, and if no document is in both or columns seem to be swapped; raises DataError if
     no query is in both.
     """
-    judgements, second = read_qrels(path)
+    return with_judgements(lists, *read_qrels(path), shown(path))
+
+
+def with_judgements(
+    lists: CandidateLists, judgements: Judgements, second: set[bytes], qrels: str
+) -> CandidateLists:
+    """Return the lists with labels as ``with_qrels`` does; the judgements are used up.
+
+    Parameters
+    ----------
+    lists : CandidateLists
+    judgements, second
+        What ``read_qrels`` returns.
+    qrels : where they came from, for messages.
+    """
     if lists.list_ids is None or lists.item_ids is None:
         raise DataError(f"{lists.source}: judgements need ids of lists and of items")
     labels = np.full(lists.n_items, np.nan)
@@ -123,7 +137,7 @@ def with_qrels(lists: CandidateLists, path: str) -> CandidateLists:
         for k in range(start, stop):
             labels[k] = judged.pop(lists.item_ids.bytes_at(k), math.nan)
         lost.append(list(judged.values()))
-    source, qrels = lists.source, shown(path)
+    source = lists.source
     if without == lists.n_lists:
         cause = _other_case(names, lists.list_ids)
         if not cause and not set(documents).isdisjoint(lists.list_ids.bytes_at(i) for i in range(without)):
@@ -142,7 +156,7 @@ def with_qrels(lists: CandidateLists, path: str) -> CandidateLists:
         note(f"{qrels}: judges nothing of {count(without, 'query', 'queries')} of {source}")
     if judgements:
         queries = count(len(judgements), "judged query", "judged queries")
-        note(f"{qrels}: {queries} not in {source}; left out (trec_eval -c counts each as 0)")
+        note(f"{qrels}: {queries} not in {source}; left out (trec_eval -c and --missing-lists zero count 0)")
     return replace(lists, labels=labels, unretrieved=_ragged(lost))
 
 

@@ -1,0 +1,272 @@
+"""Systems and judgements brought together on one set of lists, by the ids of lists and items.
+
+If judgements come alone (qrels), or with a run, the lists are the union of what DATA and the systems
+returned; otherwise they are those of DATA. An item that a system did not return has the score NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rerank.data.lists import CandidateLists
+from rerank.data.pool import Places, Pool, pool_lists, widened
+from rerank.data.types import Floats, Mask
+from rerank.errors import ConfigError, DataError
+from rerank.experiment.notes import note
+from rerank.files import read_head, shown
+from rerank.formats.scored import Scored
+from rerank.formats.trec.format import TRECRun
+from rerank.formats.trec.qrels import Judgements, read_qrels, with_judgements
+from rerank.metrics.base import Metric, parse_all
+from rerank.metrics.judges import first_stage
+from rerank.registry import did_you_mean
+from rerank.text import count
+
+MISSING_LISTS = ("any", "zero", "skip")
+FIRST_BEST = "first-best"
+NOTHING = b"(nothing returned)"  # the item of a list of which no system returned anything
+
+
+@dataclass(frozen=True, eq=False)
+class Systems:
+    """What an evaluation compares.
+
+    Attributes
+    ----------
+    lists : CandidateLists
+        The judged lists.
+    scores : mapping of str to float64 (n_items)
+        By system, in the order of the caller's rows; NaN = not returned.
+    missing_lists : str, optional
+        How judged lists count of which a system returned nothing; None if there is none.
+    """
+
+    lists: CandidateLists
+    scores: Mapping[str, Floats]
+    missing_lists: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Qrels:
+    """Judgements by query and document, what their second column holds, and where they came from."""
+
+    judgements: Judgements
+    second: set[bytes]
+    source: str
+
+    @classmethod
+    def read(cls, path: str) -> Qrels:
+        """Return those of a file; raises DataError if it is a run."""
+        if TRECRun.recognises(read_head(path)):
+            raise DataError(f"{shown(path)}: is a run, expected judgements (qrels); is it swapped with DATA?")
+        return cls(*read_qrels(path), shown(path))
+
+    def on(self, lists: CandidateLists) -> CandidateLists:
+        """Return the lists with labels; the judgements are used up."""
+        return with_judgements(lists, self.judgements, self.second, self.source)
+
+    def stand_in(self, query: bytes) -> bytes:
+        """Return the item of a list that no system returned: a document that is not relevant, or NOTHING."""
+        return next((name for name, label in self.judgements[query].items() if label <= 0), NOTHING)
+
+
+@dataclass(eq=False)
+class Gathering:
+    """The parts of ``Systems`` before they are brought together.
+
+    Attributes
+    ----------
+    base : CandidateLists, optional
+        The lists of DATA; None if DATA is judgements alone.
+    qrels : Qrels, optional
+        Judgements that are not among the labels of ``base``.
+    own : dict of str to float64 (n_items)
+        Scores of the items of ``base``, in their order; NaN = none.
+    by_id : dict of str to Scored
+        Other scores.
+    """
+
+    base: CandidateLists | None
+    qrels: Qrels | None
+    own: dict[str, Floats] = field(default_factory=dict)
+    by_id: dict[str, Scored] = field(default_factory=dict)
+
+    def together(
+        self,
+        metrics: Sequence[str] | None = None,
+        missing_lists: str | None = None,
+        *,
+        with_first_best: bool = False,
+    ) -> Systems:
+        """Return what is compared.
+
+        Parameters
+        ----------
+        metrics : those that were asked for; None = the default ones.
+        missing_lists : how a judged list counts of which a system returned nothing: "any" (0 if another
+            system returned some of it, otherwise it is left out; None is the same), "zero" (0 in any case, as
+            with trec_eval -c), or "skip" (it is left out for all systems).
+
+        with_first_best : whether the first stage is one of the systems.
+
+        Raises
+        ------
+        ConfigError
+            If a metric has no value for these systems, or ``missing_lists`` is unknown or would not be used.
+        DataError
+            If ids do not fit.
+        """
+        if missing_lists is not None and missing_lists not in MISSING_LISTS:
+            hint = did_you_mean(missing_lists, MISSING_LISTS)
+            raise ConfigError(f"unknown missing_lists {missing_lists!r}; {hint}")
+        if not self.by_id and self.qrels is None:
+            assert self.base is not None
+            if missing_lists is not None:
+                raise ConfigError("missing_lists is for runs: here every system has scores of all items")
+            return Systems(self.base, {name: self.base.input_order(own) for name, own in self.own.items()})
+        lists, scores = self._joined(metrics, missing_lists == "zero")
+        absent = 0
+        if self.qrels is not None:
+            assert lists.list_ids is not None
+            present = {lists.list_ids.bytes_at(i) for i in range(lists.n_lists)}
+            absent = len(self.qrels.judgements.keys() - present)
+            lists = self.qrels.on(lists)
+        first = first_stage(lists) if with_first_best else None
+        every = scores if first is None else {FIRST_BEST: first, **scores}
+        return _counted(lists, scores, every, missing_lists or "any", absent)
+
+    def _joined(self, metrics: Sequence[str] | None, zero: bool) -> tuple[CandidateLists, dict[str, Floats]]:
+        """The lists, and scores in the order of their items."""
+        base, qrels = self.base, self.qrels
+        if base is not None and not self.by_id and not zero:
+            return base, self.own
+        pool = Pool()
+        of_base = None if base is None else pool.add(base)
+        places: dict[str, Places] = {}
+        for name, one in self.by_id.items():
+            if base is not None and qrels is None:
+                _check_overlap(name, one, base, pool, metrics)
+            places[name] = pool.add(one.lists, new_lists=qrels is not None)
+            if qrels is not None and not any(q in qrels.judgements for q in _queries(one.lists)):
+                raise DataError(f"{name}: returns no query that {qrels.source} judges")
+        if qrels is not None:
+            if self.by_id:
+                _check_metrics(metrics, qrels.source)
+            for query in qrels.judgements if zero else ():
+                if query not in pool:
+                    pool.add_item(query, qrels.stand_in(query))
+        offsets = pool.offsets()
+        if base is None or of_base is None:
+            lists = pool_lists(pool, " and ".join(self.by_id) if len(self.by_id) < 3 else "the runs")
+        else:
+            grown = offsets[-1] > base.n_items
+            lists = widened(base, of_base, pool) if grown else base
+        scores = {}
+        for name, own in self.own.items():
+            assert of_base is not None
+            scores[name] = _spread(own, of_base, lists)
+        scores |= {name: _spread(one.scores, places[name], lists) for name, one in self.by_id.items()}
+        return lists, scores
+
+
+def _spread(scores: Floats, places: Places, lists: CandidateLists) -> Floats:
+    """Scores of a source by items of ``lists``, NaN for others; lists that the pool lacks are dropped."""
+    at = places.items(lists.offsets)
+    out = np.full(lists.n_items, np.nan)
+    out[at[at >= 0]] = scores[at >= 0]
+    return out
+
+
+def _queries(lists: CandidateLists) -> Iterator[bytes]:
+    return (lists.list_id(i).encode("utf-8", "surrogateescape") for i in range(lists.n_lists))
+
+
+def _check_overlap(
+    name: str, one: Scored, base: CandidateLists, pool: Pool, metrics: Sequence[str] | None
+) -> None:
+    """Warn if scores are of other lists or items than those of DATA; raise if no more can be meant."""
+    found = pool.find(one.lists)
+    source = base.source
+    if (found.lists < 0).all():
+        ids = f"its first list is {one.lists.list_id(0)!r}, that of {source} {base.list_id(0)!r}"
+        raise DataError(f"{name}: has no list of {source}; {ids}")
+    strange = int(np.count_nonzero((found.lists >= 0) & (found.numbers < 0)))
+    if (found.numbers < 0).all():
+        raise DataError(f"{name}: has lists of {source}, but none of their items")
+    elsewhere = len(np.unique(one.lists.list_index[found.lists < 0]))
+    if elsewhere:
+        note(f"{name}: {count(elsewhere, 'list')} of {one.lists.n_lists} not in {source}; left out")
+    if not strange:
+        return
+    at = int(np.argmax((found.lists >= 0) & (found.numbers < 0)))
+    what = f"{count(strange, 'item')} of {one.lists.n_items} not in the lists of {source}"
+    example = f"{what}, such as {one.lists.place_of(at)}"
+    if base.item_ids is None:
+        raise DataError(f"{name}: {example}, which has no ids of items: they are numbered from 1")
+    if base.unretrieved is not None:
+        hint = "give the judgements themselves (qrels)"
+        raise DataError(f"{name}: {example}, where documents may be judged that are not in it; {hint}")
+    of_items = [text for text, metric in parse_all(metrics or ["AP"]).items() if not _of_labels(metric)]
+    if of_items or base.labels is None:
+        needs = of_items[0] if of_items else "their lists"
+        raise DataError(f"{name}: {example}; {needs} cannot judge them")
+    note(f"{name}: {what}; they take ranks as unjudged ones, as in trec_eval")
+
+
+def _of_labels(metric: Metric) -> bool:
+    """Whether a metric needs labels and no other column."""
+    inner: Metric = getattr(metric, "inner", metric)
+    return tuple(inner.needs) == ("labels",)
+
+
+def _check_metrics(metrics: Sequence[str] | None, source: str) -> None:
+    """Raise ConfigError if a metric depends on what else is in the lists: they are made of the systems."""
+    for text, metric in parse_all(metrics or ["AP"]).items():
+        if getattr(metric, "inner", metric).of_pool:
+            why = "depends on all items of a list, and these are what the systems returned"
+            raise ConfigError(f"{text}: {why}; ask for a measure of retrieval, such as AP or nDCG@10")
+        if not _of_labels(metric):
+            raise ConfigError(f"{text}: needs more than labels, which is all that {source} holds")
+
+
+def _counted(
+    lists: CandidateLists, scores: dict[str, Floats], every: dict[str, Floats], policy: str, absent: int
+) -> Systems:
+    """The systems on the lists that count.
+
+    ``every`` are the scores of all that must return a list, ``absent`` the judged lists that are not here.
+    """
+    judged = np.ones(lists.n_lists, dtype=bool)
+    if lists.labels is not None:
+        judged = lists.judged_lists(unretrieved=True)
+    missed = {name: judged & ~_returned(lists, values) for name, values in every.items()}
+    missing = policy if absent or any(which.any() for which in missed.values()) else None
+    n = int(np.count_nonzero(judged))
+    if policy == "skip":
+        kept = ~np.logical_or.reduce(list(missed.values()))
+        if not (kept & judged).any():
+            raise DataError(f"{lists.source}: no judged list of which every system returned something")
+        if not kept.all():
+            left = int(np.count_nonzero(~kept))
+            names = ", ".join(name for name, which in missed.items() if which.any())
+            note(f"{lists.source}: {left} of {n} judged lists left out, of which {names} returned nothing")
+            items = kept[lists.list_index]
+            lists, scores = (
+                lists.subset(np.flatnonzero(kept)),
+                {name: values[items] for name, values in scores.items()},
+            )
+    else:
+        for name, which in missed.items():
+            if which.any():
+                found = int(np.count_nonzero(which))
+                note(f"{name}: returned nothing of {found} of {n} judged lists; each counts 0")
+    return Systems(lists, {name: lists.input_order(values) for name, values in scores.items()}, missing)
+
+
+def _returned(lists: CandidateLists, scores: Floats) -> Mask:
+    """Whether scores (n_items) return something of each list: bool (n_lists)."""
+    found: Mask = np.logical_or.reduceat(~np.isnan(scores), lists.offsets[:-1])
+    return found

@@ -1,0 +1,223 @@
+"""What ``rerank eval`` and ``rerank compare`` take as systems: score files, runs, tables, features."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import as_features
+from rerank.data.scores import read_scores
+from rerank.data.types import Floats
+from rerank.errors import ConfigError, DataError
+from rerank.experiment.gathering import FIRST_BEST, Gathering, Qrels
+from rerank.experiment.notes import note
+from rerank.experiment.sources import Data, read_judged
+from rerank.files import read_head, shown
+from rerank.formats.base import FORMATS, detect
+from rerank.formats.scored import Scored, holds_judgements, holds_numbers, read_scored
+from rerank.formats.trec.runs import RunFormat
+from rerank.metrics.judges import untied
+from rerank.metrics.sequences import scores_of
+from rerank.reading import Reading
+from rerank.registry import did_you_mean
+from rerank.text import count
+
+BASE = "base"  # the first stage's scores as a system; FIRST_BEST is its order
+
+
+def gathered(data: Data, reading: Reading) -> Gathering:
+    """Return what DATA holds: judgements alone, a run and its judgements (``qrels``), or other lists.
+
+    Raises
+    ------
+    ConfigError
+        If an option of reading would not be used.
+    DataError
+        If judgements and run are swapped.
+    """
+    if isinstance(data, CandidateLists):
+        return Gathering(data, None)
+    path = os.fspath(data)
+    if reading.format is None and holds_judgements(path):
+        unused = [*reading.changed(), *(key for key in ("first_best", "features") if getattr(reading, key))]
+        if unused:
+            flag = unused[0].replace("_", "-")
+            raise ConfigError(f"--{flag} is not used: {shown(path)} holds judgements (qrels)")
+        return Gathering(None, Qrels.read(path))
+    if reading.qrels is not None and is_run(path, reading):
+        run = read_judged(data, reading.model_copy(update={"qrels": None}))
+        return Gathering(run, Qrels.read(reading.qrels))
+    return Gathering(read_judged(data, reading), None)
+
+
+def is_run(path: str, reading: Reading) -> bool:
+    """Return whether a file is read in a format of runs; False also if its format is unknown."""
+    if path != "-" and os.path.isdir(path):
+        return False
+    try:
+        name = reading.format or detect(path, read_head(path))[0]
+    except ConfigError:
+        return False
+    return issubclass(FORMATS.get(name), RunFormat)
+
+
+def add_files(gathering: Gathering, data: Data, paths: Sequence[str], reading: Reading) -> None:
+    """Add systems to those of ``gathering``, each by its path or as DATA:FEATURE.
+
+    A file is a score file, or scores by ids, by its content.
+
+    Parameters
+    ----------
+    gathering : Gathering
+    data : as typed; only a path has the systems DATA:FEATURE, with ":FEATURE" for short.
+    paths : the systems as typed, which are their names.
+    reading : how DATA is read.
+
+    Raises
+    ------
+    ConfigError
+        If a name could be a file and a feature, or numbers by line have no lines to follow.
+    DataError
+        If a file does not hold scores.
+    """
+    base = gathering.base
+    for path in paths:
+        feature = _feature(data, path)
+        if feature is not None:
+            gathering.own[path] = _of_data(gathering, feature, shown(str(data)))
+        elif not holds_numbers(path):
+            gathering.by_id[path] = read_scored(path, reading)
+        elif base is None:
+            expected = "a run, or a table with ids of lists and items"
+            raise ConfigError(
+                f"{shown(path)}: numbers alone, which follow lines of items; expected {expected}"
+            )
+        else:
+            gathering.own[path] = base.from_input_order(read_scores(path, base))
+
+
+def add_data(gathering: Gathering, data: Data, reading: Reading, names: Sequence[str]) -> None:
+    """Add the run that DATA is as the first system, under its path, unless it is named already."""
+    base = gathering.base
+    if base is None or isinstance(data, CandidateLists) or reading.merge or os.fspath(data) in names:
+        return
+    if base.run_scores is not None and is_run(os.fspath(data), reading):
+        gathering.own = {os.fspath(data): base.run_scores, **gathering.own}
+
+
+def _feature(data: Data, path: str) -> str | None:
+    """The feature of DATA that a system is, None if it is a file."""
+    prefixes = [":"] if isinstance(data, CandidateLists) else [f"{os.fspath(data)}:", ":"]
+    found = next((path[len(prefix) :] for prefix in prefixes if path.startswith(prefix)), None)
+    if found and path != "-" and os.path.exists(path):
+        raise ConfigError(f"{path}: is a file, and could be a feature of DATA; write ./{path} for the file")
+    return found or None
+
+
+def _of_data(gathering: Gathering, name: str, data: str) -> Floats:
+    """A feature of DATA, or its first stage's order or scores, by item."""
+    base = gathering.base
+    if base is None:
+        raise ConfigError(f"{data} holds judgements (qrels), which have no feature {name!r}")
+    names = base.names()
+    if name in names:
+        values = base.features.column(base.column_of(name)).astype(np.float64)
+    elif name == FIRST_BEST and base.first_best is not None:
+        values = untied(base, base.first_best)
+        if base.run_scores is not None:
+            values[np.isnan(base.run_scores)] = np.nan
+    elif name == BASE and base.base_scores is not None:
+        values = base.base_scores
+    else:
+        known = [
+            *names,
+            *[FIRST_BEST] * (base.first_best is not None),
+            *[BASE] * (base.base_scores is not None),
+        ]
+        raise ConfigError(f"{base.source}: no feature {name!r}; {did_you_mean(name, known)}")
+    absent = int(np.count_nonzero(np.isnan(values)))
+    if absent:
+        note(f"{data}:{name}: {count(absent, 'item')} without a value; not returned by this system")
+    return values
+
+
+def gathered_values(data: Any, systems: Mapping[str, Any]) -> Gathering:
+    """Return judgements and systems as Python users hold them.
+
+    Parameters
+    ----------
+    data : CandidateLists, or judgements, a mapping of query to a mapping of document to label.
+    systems : by name, scores as ``scores_of`` takes them, or a run, a mapping of list to a mapping of item to
+        score.
+
+    Raises
+    ------
+    DataError
+        If a value is not a number, or scores without ids have no items to follow.
+    """
+    if isinstance(data, Mapping):
+        gathering = Gathering(None, Qrels(_judgements(data), set(), "the judgements"))
+    else:
+        gathering = Gathering(data, None)
+    for name, scores in systems.items():
+        if isinstance(scores, Mapping):
+            gathering.by_id[name] = _scored(scores, name)
+        elif gathering.base is None:
+            found = f"found {type(scores).__name__}, expected a run as {{query: {{document: score}}}}"
+            raise DataError(f"{name}: {found}, which judgements of that form need")
+        else:
+            try:
+                rows = scores_of(scores, gathering.base)
+            except DataError as error:
+                raise DataError(f"{name}: {error}") from None
+            gathering.own[name] = gathering.base.from_input_order(rows)
+    return gathering
+
+
+def _judgements(qrels: Mapping[Any, Any]) -> dict[bytes, dict[bytes, float]]:
+    """Labels by query and document."""
+    lists, labels = _by_id(qrels, "qrels", "label")
+    out: dict[bytes, dict[bytes, float]] = {}
+    assert lists.list_ids is not None
+    assert lists.item_ids is not None
+    queries = [lists.list_ids.bytes_at(i) for i in range(lists.n_lists)]
+    for k, i in enumerate(lists.list_index.tolist()):
+        out.setdefault(queries[i], {})[lists.item_ids.bytes_at(k)] = float(labels[k])
+    return out
+
+
+def _scored(run: Mapping[Any, Any], name: str) -> Scored:
+    return Scored(*_by_id(run, name, "score"))
+
+
+def _by_id(nested: Mapping[Any, Any], name: str, what: str) -> tuple[CandidateLists, Floats]:
+    """Lists with ids, and the numbers of their items; queries without a document are left out."""
+    for query, documents in nested.items():
+        if not isinstance(documents, Mapping):
+            found = f"{type(documents).__name__} for query {query!r}"
+            raise DataError(f"{name}: found {found}, expected a mapping of document to {what}")
+    kept = {str(query): documents for query, documents in nested.items() if documents}
+    pairs = [(str(document), value) for documents in kept.values() for document, value in documents.items()]
+    if not pairs:
+        raise DataError(f"{name}: no {what}")
+    try:
+        values = np.array([float(value) for _, value in pairs])
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{name}: {what}s must be numbers: {error}") from None
+    lists = CandidateLists(
+        offsets_of([len(documents) for documents in kept.values()]),
+        as_features(np.empty((len(pairs), 0))),
+        list_ids=StringColumn.from_strings(kept),
+        item_ids=StringColumn.from_strings(document for document, _ in pairs),
+        source=name,
+    )
+    if not np.isfinite(values).all():
+        where = lists.place_of(int(np.argmin(np.isfinite(values))))
+        raise DataError(f"{name}: the {what} of {where} is not a finite number")
+    return lists, values

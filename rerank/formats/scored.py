@@ -1,0 +1,192 @@
+"""Files with the scores of a system, as numbers by line or by the ids of lists and items."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from array import array
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import as_features
+from rerank.data.roles import LISTS
+from rerank.data.store import restore
+from rerank.data.types import Floats
+from rerank.errors import ConfigError, DataError, FormatError
+from rerank.files import read_head, shown
+from rerank.formats.base import FORMATS, detect
+from rerank.formats.common import finite, in_list_order, quoted
+from rerank.formats.growing import Grouping, Strings, each_line
+from rerank.reading import Reading
+
+SCORE = "score"
+_COLUMNS: tuple[str, ...] = ("list_column", "id_column")
+EXPECTED = (
+    "a score file (one number per line), a run, or a table or JSON Lines with the id of the list, the id of "
+    "the item and score"
+)
+_LINE = "list, item, rank and score, separated by tabs, ranks 1, 2, 3 ..."
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Scores of items by their ids.
+
+    Attributes
+    ----------
+    lists : CandidateLists
+        With ids of lists and items.
+    scores : float64 (n_items)
+        In the order of the items.
+    """
+
+    lists: CandidateLists
+    scores: Floats
+
+
+def holds_numbers(path: str) -> bool:
+    """Return whether a file holds one number per line, not scores by ids, by its first line."""
+    if path != "-" and os.path.isdir(path):
+        return False
+    first = _first_line(read_head(path))
+    if first.startswith((b"{", b"[")):
+        return False
+    cells = re.split(rb"[,\t]", first)
+    named = any(cell.strip(b' "').decode("utf-8", "replace") in LISTS for cell in cells)
+    return not named and len(first.split()) < 2
+
+
+def holds_judgements(path: str) -> bool:
+    """Return whether a file clearly holds judgements (qrels) as TREC or BEIR write them, by its first lines.
+
+    Files of three columns without a header, and JSON, could be a run as well and are not recognised.
+    """
+    if path != "-" and os.path.isdir(path):
+        return False
+    head = read_head(path)
+    lines = [line.split() for line in _text(head).split(b"\n")[:-1] or [_text(head)] if line.strip()]
+    if not lines:
+        return False
+    if [cell.lower() for cell in lines[0]] == [b"query-id", b"corpus-id", b"score"]:
+        return True
+    if not all(len(line) == 4 and _is_number(line[3]) for line in lines):
+        return False
+    # A table of 'rerank predict' has four columns too: its second one holds items, each once in a list.
+    pairs = {(line[0], line[1]) for line in lines}
+    return lines[0][1].upper() in (b"0", b"Q0") or len(pairs) < len(lines)
+
+
+def read_scored(path: str, reading: Reading | None = None) -> Scored:
+    """Return the scores of a file by ids.
+
+    It is a table as ``rerank predict --as table`` writes it, or of any format whose lists have ids and base
+    scores or a feature "score": runs, CSV, TSV, JSON Lines, stores.
+
+    Parameters
+    ----------
+    path : the file, "-" = standard input.
+    reading : how the judged lists are read; its ``list_column`` and ``id_column`` count if the file has them.
+
+    Raises
+    ------
+    FormatError
+        At the first fault of the file.
+    DataError
+        If it holds no scores by ids, or judgements.
+    """
+    name = shown(path)
+    if path != "-":
+        restore(path)
+    if holds_judgements(path):
+        raise DataError(
+            f"{name}: holds judgements (qrels), expected {EXPECTED}; give judgements as DATA or by --qrels"
+        )
+    if path != "-" and os.path.isdir(path):
+        return _of_format(path, "store", Reading())
+    head = read_head(path)
+    if _is_ranked_table(head):
+        return _ranked_table(path)
+    try:
+        kind, _ = detect(path, head)
+    except ConfigError:
+        line = _text(head).split(b"\n").index(_first_line(head)) + 1
+        raise FormatError(name, line, quoted(_first_line(head)), EXPECTED) from None
+    return _of_format(path, kind, _reading(head, kind, reading))
+
+
+def _of_format(path: str, kind: str, reading: Reading) -> Scored:
+    lists = FORMATS.get(kind)().read(path, reading)
+    scores = lists.base_scores
+    if scores is None and SCORE in lists.names():
+        scores = lists.features.column(lists.column_of(SCORE)).astype(np.float64)
+    if scores is None or lists.list_ids is None or lists.item_ids is None:
+        lacks = (
+            "ids of lists" if lists.list_ids is None else "ids of items" if scores is not None else "scores"
+        )
+        raise DataError(f"{shown(path)}: read as {kind}, holds no {lacks}; expected {EXPECTED}")
+    if np.isnan(scores).any():
+        where = lists.place_of(int(np.argmax(np.isnan(scores))))
+        raise DataError(f"{shown(path)}: {where} has no score")
+    return Scored(lists, scores)
+
+
+def _reading(head: bytes, kind: str, reading: Reading | None) -> Reading:
+    """How a file of scores is read: the names of columns are those of the judged lists if it has them."""
+    own: dict[str, Any] = {}
+    first = _first_line(head).decode("utf-8", "replace")
+    for option in _COLUMNS:
+        name = None if reading is None else getattr(reading, option)
+        found = name is not None and re.search(rf'(^|[\t,"]){re.escape(name)}($|[\t,"])', first)
+        if found and option in FORMATS.get(kind).honours:
+            own[option] = name
+    return Reading(**own)
+
+
+def _is_ranked_table(head: bytes) -> bool:
+    cells = _first_line(head).split(b"\t")
+    return len(cells) == 4 and cells[2] == b"1" and _is_number(cells[3])
+
+
+def _ranked_table(path: str) -> Scored:
+    """The scores of a table as 'rerank predict --as table' writes it."""
+    source = shown(path)
+    grouping, items, scores = Grouping(source, strict=True), Strings(), array("d")
+    last, rank = -1, 0
+    for line, raw in enumerate(each_line(path), 1):
+        cells = raw.rstrip(b"\r").split(b"\t")
+        if len(cells) != 4:
+            if not raw.strip():
+                continue
+            raise FormatError(source, line, quoted(raw), _LINE)
+        code = grouping.add(cells[0].decode("utf-8", "surrogateescape"), line)
+        last, rank = code, rank + 1 if code == last else 1
+        if cells[2] != b"%d" % rank:
+            raise FormatError(source, line, f"rank {quoted(cells[2])}", f"{rank}: {_LINE}")
+        items.add(cells[1])
+        scores.append(finite(cells[3], source, line, "score"))
+    offsets, list_ids, rows = grouping.finish()
+    values = np.frombuffer(scores)
+    columns = in_list_order(rows, item_ids=items.column(), base_scores=values)
+    empty = as_features(np.empty((len(values), 0)))
+    lists = CandidateLists(offsets, empty, list_ids=list_ids, source=source, **columns)
+    return Scored(lists, lists.base_scores)  # type: ignore[arg-type]
+
+
+def _text(head: bytes) -> bytes:
+    return head.removeprefix(b"\xef\xbb\xbf")
+
+
+def _first_line(head: bytes) -> bytes:
+    """The first line that is not blank, without blanks around it."""
+    return next((line.strip() for line in _text(head).split(b"\n") if line.strip()), b"")
+
+
+def _is_number(token: bytes) -> bool:
+    try:
+        return math.isfinite(float(token))
+    except ValueError:
+        return False

@@ -90,6 +90,7 @@ class _Taking(Generic[S]):
 class SampleMetric(Metric):
     """A mean over lists of a measure of k samples drawn from each."""
 
+    of_pool = True
     cutoff: int | None = all_samples()
     short: Short = setting(
         "error", "lists of fewer than k samples: an error, all of their samples count, or they are left out"

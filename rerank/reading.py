@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, model_validator
 
+from rerank.errors import ConfigError
 from rerank.patterns import patterns_of
 from rerank.settings import Settings, setting, usage_of
 
@@ -34,6 +36,15 @@ def _patterns(given: Any) -> Any:
     except ValueError as error:
         raise ValueError(f"features: {error}") from None
     return texts
+
+
+def checked_patterns(texts: Sequence[str] | None) -> tuple[str, ...]:
+    """Return items of a selection of features that are no setting; ConfigError if one is empty or falls."""
+    try:
+        patterns_of(texts or ())
+    except ValueError as error:
+        raise ConfigError(f"--features: {error}") from None
+    return tuple(texts or ())
 
 
 OptionalPath = Annotated[str | None, BeforeValidator(_one)]

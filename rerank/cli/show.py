@@ -30,19 +30,37 @@ def show(
         int | None,
         typer.Option("--min-nodes", metavar="K", min=1, help="Only fragments of K nodes or more."),
     ] = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--features",
+            metavar="ITEMS",
+            help="Only weights of these features: names, numbers, ranges, globs, separated by commas; a "
+            "leading - excludes. Repeatable.",
+        ),
+    ] = None,
+    unscaled: Annotated[
+        bool,
+        typer.Option(
+            "--unscaled", help="Weights of the raw features (linear models): divided by the scaling."
+        ),
+    ] = False,
     as_: As = "text",
 ) -> None:
     """Print a model: learner, settings, training data, weights by name, fragments of trees.
 
     \b
     rerank show model --top 10
+    rerank show model --unscaled --features 'prm*,-length'
     rerank show model --fragments 50 --min-nodes 4
     """
     from rerank.errors import ConfigError
     from rerank.models.base import load_model
     from rerank.models.fragments import has_fragments, model_fragments
     from rerank.models.fragments.of_model import DEFAULT
+    from rerank.reading import checked_patterns
     from rerank.report import models
+    from rerank.report.shown_weights import shown_weights
 
     if fragments == 0 and min_nodes is not None:
         raise ConfigError("--min-nodes: found --fragments 0, which shows none")
@@ -50,10 +68,11 @@ def show(
     found = None
     if fragments or min_nodes or (fragments is None and has_fragments(loaded)):
         found = model_fragments(loaded, fragments or DEFAULT, min_nodes=min_nodes or 1)
+    shown = shown_weights(loaded, checked_patterns(features), unscaled, model)
     write(
         as_,
-        lambda: models.model_lines(loaded, top, found),
-        lambda: models.model_record(loaded, top, found),
-        lambda: models.model_sheets(loaded, top, found),
-        data=lambda: models.weight_sheet(loaded, top),
+        lambda: models.model_lines(loaded, top, found, shown),
+        lambda: models.model_record(loaded, top, found, shown),
+        lambda: models.model_sheets(loaded, top, found, shown),
+        data=lambda: models.weight_sheet(loaded, top, shown),
     )

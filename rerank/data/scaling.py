@@ -154,6 +154,18 @@ class Scaling:
             out[~scaled] = data[~scaled]
         return replace(rows, data=out)
 
+    def divisors(self, source: str) -> Floats:
+        """Return what each feature is divided by, float64 (n_features), infinite if it is constant.
+
+        Raises ConfigError, which begins with ``source``, if features are scaled within lists or by ranks.
+        """
+        if self.name == "none":
+            return np.ones(self.n_features)
+        if "divisor" not in self.values:
+            text = f"scaling {self.name} has no fixed factor for each feature: use none, minmax, zscore"
+            raise ConfigError(f"{source}: {text}")
+        return self.values["divisor"]
+
     def to_meta(self) -> dict[str, Any]:
         """Return what a model file keeps as JSON; ``arrays`` is the rest."""
         return {"name": self.name, "n_features": self.n_features, "shifts": self.shifts}

@@ -6,8 +6,12 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeGuard
 
+import numpy as np
+
 from rerank.data.frames import is_frame
 from rerank.data.lists import CandidateLists
+from rerank.data.names import Columns, match
+from rerank.data.selection import selected
 from rerank.data.store import restore
 from rerank.errors import ConfigError, DataError
 from rerank.files import os_error
@@ -16,6 +20,7 @@ from rerank.formats.base import load_for
 from rerank.metrics.sequences import lists_of
 from rerank.models.base import Model
 from rerank.reading import Reading, read_as
+from rerank.text import count, some
 
 Data = str | os.PathLike[str] | CandidateLists | Any  # Any: data frames, which are not imported
 
@@ -59,11 +64,30 @@ def lists_for(model: Model, data: Data, reading: Reading | None = None) -> Candi
     Raises
     ------
     RerankError
-        As ``read_lists``; ConfigError if ``reading.missing`` is another policy than the model's.
+        As ``read_lists``; ConfigError if ``reading.missing`` is another policy than the model's, or
+        ``reading.features`` leaves out features of the model that the lists have.
     """
-    if not is_path(data) or model.missing_policy is None:
+    if not is_path(data):
         return read_lists(data, reading)
     reading = reading or Reading()
+    lists = _for_policy(model, data, reading.model_copy(update={"features": ()}))
+    if not reading.features:
+        return lists
+    chosen = selected(lists, reading.features)
+    names = model.input_names
+    theirs = Columns(names, len(names), model.training.data.features or "")
+    there, kept = (match(part.columns(), theirs).places for part in (lists, chosen))
+    lost = np.setdiff1d(there[there >= 0], kept)
+    if len(lost):
+        found = f"{count(len(lost), 'feature')} of the model ({some([names[j] for j in lost.tolist()])})"
+        raise ConfigError(f"--features leaves out {found}, which takes its own columns; leave the option out")
+    return chosen
+
+
+def _for_policy(model: Model, data: str | os.PathLike[str], reading: Reading) -> CandidateLists:
+    """The lists with all features, absent values read as the model's policy needs them."""
+    if model.missing_policy is None:
+        return read_lists(data, reading)
     if reading.missing not in (None, model.missing_policy):
         found = (
             f"--missing {reading.missing}: the model keeps --missing {model.missing_policy} of its training"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -12,6 +13,19 @@ from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats
 from rerank.errors import DataError
 from rerank.models.base import MODELS, Arrays, Model, heaviest_first, multiplied
+
+
+@dataclass(frozen=True, eq=False)
+class RawWeights:
+    """Weights of raw features: score(x) = weights · x + constant, after missing values are filled.
+
+    ``names`` are the model's columns, ``weights`` float64 (n_features). The constant is the same for all
+    items, so that it changes no order within a list.
+    """
+
+    names: list[str]
+    weights: Floats
+    constant: float
 
 
 class Weighted(Model):
@@ -46,8 +60,37 @@ class Weighted(Model):
         return cls(feature_names, arrays["weights"])
 
 
+class Linear(Weighted):
+    """A model whose weights are all that its scores come from, so that it has weights of raw features."""
+
+    def unscaled(self, source: str = "the model") -> RawWeights:
+        """Return the weights of the features as they were before scaling, which give the same scores.
+
+        Parameters
+        ----------
+        source
+            How errors begin.
+
+        Raises
+        ------
+        ConfigError
+            If features were scaled within lists or by ranks: there are no such weights.
+        DataError
+            If a weight overflows.
+        """
+        if self.scaling is None:
+            return RawWeights(self.feature_names, self.weights, 0.0)
+        divisors = self.scaling.divisors(source)
+        with np.errstate(over="ignore", invalid="ignore"):
+            weights = self.weights / divisors
+            constant = -float(weights @ self.scaling.values.get("shift", np.zeros(len(weights))))
+        if not (np.isfinite(weights).all() and np.isfinite(constant)):
+            raise DataError(f"{source}: weights of raw features that are too large")
+        return RawWeights(self.feature_names, weights, constant)
+
+
 @MODELS.register("linear")
-class LinearModel(Weighted):
+class LinearModel(Linear):
     """score(x) = w·x.
 
     Parameters
@@ -62,7 +105,7 @@ class LinearModel(Weighted):
 
 
 @MODELS.register("thresholds")
-class ThresholdModel(Weighted):
+class ThresholdModel(Linear):
     """score(x) = w·x; the grade of x is the number of thresholds at or below its score.
 
     Parameters

@@ -52,10 +52,8 @@ def weights_of(model: LinearModel, source: str) -> NamedWeights:
     if model.base_weight is not None:
         found = f"the base score, which is no feature, has the weight {model.base_weight:g}"
         raise ConfigError(f"{source}: {found}; weights of features alone would rank differently")
-    selection, weights = model.training.data.features or "", model.weights
-    if model.scaling is not None:
-        weights = weights / _divisor(model.scaling, source)
-    return NamedWeights(model.feature_names, weights, source, selection)
+    raw = model.unscaled(source)
+    return NamedWeights(raw.names, raw.weights, source, model.training.data.features or "")
 
 
 def load_weights(path: str, format: str | None = None, options: WeightOptions | None = None) -> NamedWeights:
@@ -138,22 +136,13 @@ def for_scaled(named: NamedWeights, scaling: Scaling | None) -> Floats:
     weights = named.weights
     if scaling is None:
         return weights
-    divisor = _divisor(scaling, f"initial weights {named.source}")
+    divisor = scaling.divisors(f"initial weights {named.source}")
     with np.errstate(over="ignore"):
         scaled = np.where(np.isfinite(divisor), weights * np.where(np.isfinite(divisor), divisor, 0.0), 0.0)
     if not np.isfinite(scaled).all():
         name = named.names[int(np.argmin(np.isfinite(scaled)))]
         raise ConfigError(f"{named.source}: the weight of {name!r} is too large for its scaled feature")
     return scaled
-
-
-def _divisor(scaling: Scaling, source: str) -> Floats:
-    """What the scaling divides each feature by (n_features), infinite if it is constant."""
-    if "divisor" not in scaling.values:
-        raise ConfigError(
-            f"{source}: scaling {scaling.name} has no fixed factor for each feature: use none, minmax, zscore"
-        )
-    return scaling.values["divisor"]
 
 
 def _note(source: str, what: str, lacking: str, names: list[str]) -> None:

@@ -12,6 +12,7 @@ from rerank.report.choice import choice_lines
 from rerank.report.fragments import fragment_lines, fragment_records, fragment_sheets
 from rerank.report.runs import spread_lines
 from rerank.report.sheet import Column, Row, Sheet, facts_sheet
+from rerank.report.shown_weights import RAW, ShownWeights, shown_weights
 from rerank.report.table import facts, pairs
 from rerank.report.training import abstain_lines, base_lines, gain_line, margin_line, unjudged_lines
 from rerank.text import count
@@ -47,9 +48,9 @@ def _missing(model: Model) -> str:
     return f"{model.missing_policy}{lacking}"
 
 
-def _fill_lines(model: Model, top: int | None) -> list[str]:
+def _fill_lines(model: Model, weights: ShownWeights, top: int | None) -> list[str]:
     """The means that take the place of missing values."""
-    rows = [] if model.imputation is None else model.imputation.rows(model.input_names)
+    rows = weights.fills(model)
     if not rows[:top]:
         return []
     assert model.imputation is not None
@@ -67,41 +68,56 @@ def _without_sketch(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def model_record(
-    model: Model, top: int | None = None, fragments: ModelFragments | None = None
+    model: Model,
+    top: int | None = None,
+    fragments: ModelFragments | None = None,
+    shown: ShownWeights | None = None,
 ) -> dict[str, Any]:
-    """Return a model without its arrays, its weights by name, and fragments of trees, for JSON."""
+    """Return a model without its arrays, its weights by name, and fragments of trees, for JSON.
+
+    ``shown`` are the weights; None = all of the model's own.
+    """
+    shown = shown or shown_weights(model)
     remarks = model.remarks()
     weights = [
         {"name": name, "weight": weight, **({"remark": remarks[name]} if name in remarks else {})}
-        for name, weight in model.explain()[:top]
+        for name, weight in shown.rows[:top]
     ]
     shares = [{"name": name, "share": share} for name, share in model.step_shares()[:top]]
     parts = {**_parts(model), "features": len(model.feature_names), "weights": weights}
     if model.imputation is not None:
-        rows = [
-            (name, None if mean != mean else mean, n)
-            for name, mean, n in model.imputation.rows(model.input_names)
-        ]
+        rows = [(name, None if mean != mean else mean, n) for name, mean, n in shown.fills(model)]
         fills = [{"name": name, "mean": mean, "missing": n} for name, mean, n in rows]
         parts["missing"] = {"policy": model.missing_policy, "features": fills}
+    if shown.constant is not None:
+        parts |= {"unscaled": True, "constant": shown.constant}
     more = ({"shares": shares} if shares else {}) | ({} if fragments is None else fragment_records(fragments))
     record: dict[str, Any] = plain(parts | more)
     return record
 
 
 def model_sheets(
-    model: Model, top: int | None = None, fragments: ModelFragments | None = None
+    model: Model,
+    top: int | None = None,
+    fragments: ModelFragments | None = None,
+    shown: ShownWeights | None = None,
 ) -> list[Sheet]:
     """Return what is known of a model, its weights, its features' shares of steps, and fragments of trees."""
     columns = (Column("feature", ("name",), left=True), Column("share of all steps", ("share",), _percent))
     shares = Sheet(columns, tuple(map(Row, model.step_shares()[:top])))
-    sheets = [facts_sheet(model_facts(model)), weight_sheet(model, top), _fill_sheet(model, top), shares]
+    weights = shown or shown_weights(model)
+    known = facts_sheet(model_facts(model) + _raw_fact(weights))
+    sheets = [known, weight_sheet(model, top, weights), _fill_sheet(weights.fills(model), top), shares]
     sheets += [] if fragments is None else fragment_sheets(fragments)
     return [sheet for sheet in sheets if sheet.rows]
 
 
-def _fill_sheet(model: Model, top: int | None) -> Sheet:
-    rows = [] if model.imputation is None else model.imputation.rows(model.input_names)
+def _raw_fact(weights: ShownWeights) -> list[tuple[str, str]]:
+    """What is said of weights of raw features."""
+    return [] if weights.constant is None else [("weights", RAW)]
+
+
+def _fill_sheet(rows: list[tuple[str, float, int]], top: int | None) -> Sheet:
     columns = (
         Column("feature", ("name",), left=True),
         Column("in place of a missing value", ("mean",), lambda mean: f"{0.0 if mean != mean else mean:.6g}"),
@@ -110,17 +126,16 @@ def _fill_sheet(model: Model, top: int | None) -> Sheet:
     return Sheet(columns, tuple(map(Row, rows[:top])))
 
 
-def weight_sheet(model: Model, top: int | None = None) -> Sheet:
+def weight_sheet(model: Model, top: int | None = None, weights: ShownWeights | None = None) -> Sheet:
     """Return the weights, the heaviest first."""
-    remarks, weights = model.remarks(), model.explain()
-    shown = weights[:top]
+    weights = weights or shown_weights(model)
+    remarks, shown = model.remarks(), weights.rows[:top]
     columns = [Column("feature", ("name",), left=True), Column("weight", ("weight",), "{:.6g}".format)]
     rows = [Row(row) for row in shown]
     if remarks:
         columns.append(Column("remark", ("remark",), left=True))
         rows = [Row((name, weight, remarks.get(name, ""))) for name, weight in shown]
-    more = (f"... and {len(weights) - len(shown)} more",) if len(shown) < len(weights) else ()
-    return Sheet(tuple(columns), tuple(rows), notes=more)
+    return Sheet(tuple(columns), tuple(rows), notes=tuple(weights.notes(top)))
 
 
 def model_facts(model: Model) -> list[tuple[str, str]]:
@@ -155,17 +170,21 @@ def model_facts(model: Model) -> list[tuple[str, str]]:
     return rows
 
 
-def model_lines(model: Model, top: int | None = None, fragments: ModelFragments | None = None) -> list[str]:
+def model_lines(
+    model: Model,
+    top: int | None = None,
+    fragments: ModelFragments | None = None,
+    shown: ShownWeights | None = None,
+) -> list[str]:
     """Return the same as aligned text, the heaviest weights first."""
-    lines, weights = facts(model_facts(model)), model.explain()
-    heaviest = weights[:top]
+    weights = shown or shown_weights(model)
+    lines, heaviest = facts(model_facts(model) + _raw_fact(weights)), weights.rows[:top]
     if heaviest:
         remarks = model.remarks()
         rows = [(name, f"{weight: .6g}  {remarks.get(name, '')}") for name, weight in heaviest]
         lines += ["", *pairs(rows)]
-    if len(heaviest) < len(weights):
-        lines.append(f"... and {len(weights) - len(heaviest)} more")
-    lines += _fill_lines(model, top)
+    lines += weights.notes(top)
+    lines += _fill_lines(model, weights, top)
     lines += _share_lines(model.step_shares(), top)
     lines += [] if fragments is None else fragment_lines(fragments)
     rounds = model.training.rounds

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from rerank import load
@@ -98,3 +100,51 @@ def test_several_runs_are_features_to_select(rerank, tmp_path, monkeypatch):
         )
     rerank("convert", "one.run", "o.store", "--merge", "two.run", "--features", "two")
     assert load("o.store").names() == ["two"]
+
+
+def test_show_filters_features_and_prints_raw_weights(rerank, work):
+    rerank(
+        "train", "--data", "train.letor", *NAMES, "--learner", "ranksvm", "--scaling", "zscore", "--out", "m"
+    )
+    text = rerank("show", "m", "--features", "b*", "--unscaled").out
+    assert "of the raw features" in text
+    assert "bigram_overlap" in text
+    assert "of other features\nconstant " in text
+    found = json.loads(rerank("show", "m", "--features", "bigram_overlap", "--unscaled", "--as", "json").out)
+    assert [row["name"] for row in found["weights"]] == ["bigram_overlap"]
+    assert found["unscaled"] is True
+    assert (
+        found["weights"][0]["weight"]
+        == load_model("m").unscaled().weights[load_model("m").feature_names.index("bigram_overlap")]
+    )
+    assert (
+        "no feature matches 'bigam_overlap'; did you mean"
+        in rerank("show", "m", "--features", "bigam_overlap", code=2).err
+    )
+    refused = rerank("predict", "m", "test.letor", *NAMES, "--features", "-bigram_overlap", code=2).err
+    assert (
+        "--features leaves out 1 feature of the model (bigram_overlap), which takes its own columns"
+        in refused
+    )
+
+
+def test_every_verb_that_reads_lists_chooses_features():
+    import typer
+
+    from rerank.cli.app import app
+
+    def commands(group, name=""):
+        for key, one in group.commands.items():
+            yield from commands(one, f"{name}{key} ") if hasattr(one, "commands") else [(f"{name}{key}", one)]
+
+    found = dict(commands(typer.main.get_command(app)))
+    for name, one in found.items():
+        flags = {flag for parameter in one.params for flag in parameter.opts}
+        if "--label-column" in flags or "--first-best" in flags:
+            assert "--features" in flags, name
+    reading = {name for name, one in found.items() if "--features" in {f for p in one.params for f in p.opts}}
+    assert reading >= {
+        *("train", "predict", "eval", "compare", "show", "validate", "pairs", "convert", "append", "split"),
+        *("label", "similarity", "weigh-lists", "features parse", "features qa", "features consensus"),
+        *("importance weights", "importance permute", "importance ablate"),
+    }

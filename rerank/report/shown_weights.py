@@ -1,0 +1,92 @@
+"""The weights that are shown of a model: its own or those of raw features, of all features or of some."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rerank.data.names import Columns
+from rerank.data.selection import columns_matching
+from rerank.errors import ConfigError
+from rerank.models.base import Model, heaviest_first
+from rerank.models.linear import Linear
+
+RAW = "of the raw features, after missing values are filled: scores are their sum and a constant"
+
+
+@dataclass(frozen=True)
+class ShownWeights:
+    """The rows of weights that are shown of a model, and what to say about them.
+
+    Attributes
+    ----------
+    rows : names and weights, the heaviest first.
+    n : how many rows there are without a choice of features.
+    features : the names of the features that were chosen, None = all.
+    constant : what raw scores have besides, None if the weights are those of the model itself.
+    """
+
+    rows: list[tuple[str, float]]
+    n: int
+    features: frozenset[str] | None = None
+    constant: float | None = None
+
+    def notes(self, top: int | None) -> list[str]:
+        """Return lines on what is not shown of the first ``top`` rows, and on the constant."""
+        left, others = len(self.rows) - len(self.rows[:top]), self.n - len(self.rows)
+        lines = [f"... and {left} more"] if left else []
+        lines += [f"... and {others} of other features"] if others else []
+        if self.constant is not None:
+            what = "the same for all items: it changes no order in a list"
+            lines.append(f"constant {self.constant:.6g}, {what}")
+        return lines
+
+    def fills(self, model: Model) -> list[tuple[str, float, int]]:
+        """Return the rows of ``Imputation.rows`` of the features that were chosen."""
+        rows = [] if model.imputation is None else model.imputation.rows(model.input_names)
+        return [row for row in rows if self.features is None or row[0] in self.features]
+
+
+def shown_weights(
+    model: Model, features: Sequence[str] = (), unscaled: bool = False, source: str = "the model"
+) -> ShownWeights:
+    """Return the weights to show of a model.
+
+    Parameters
+    ----------
+    model : a model.
+    features : only rows of these features, items as ``--features`` takes them.
+    unscaled : weights of the raw features.
+    source : how errors begin.
+
+    Raises
+    ------
+    ConfigError, DataError
+        If the model has no weights of raw features, or an item matches no feature.
+    """
+    rows, constant = model.explain(), None
+    if unscaled:
+        if not isinstance(model, Linear):
+            raise ConfigError(f"{source}: a model of kind {model.kind} has no weights of raw features")
+        raw = model.unscaled(source)
+        own = set(raw.names)
+        rest = [row for row in rows if row[0] not in own]  # thresholds
+        rows, constant = [*heaviest_first(raw.names, raw.weights), *rest], raw.constant
+    n, wanted = len(rows), None
+    if features:
+        names = model.feature_names
+        chosen = columns_matching(Columns(names, len(names)), features, source)
+        wanted = frozenset(names[j] for j in np.flatnonzero(chosen).tolist())
+        rows = [row for row in rows if _feature_of(row[0], set(names)) in wanted]
+    return ShownWeights(rows, n, wanted, constant)
+
+
+def _feature_of(row: str, names: set[str]) -> str:
+    """The feature of a row, which may go on after its name, as in ``length >= 3``; "" if it has none."""
+    while row not in names:
+        row, space, _ = row.rpartition(" ")
+        if not space:
+            return ""
+    return row

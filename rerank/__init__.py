@@ -24,7 +24,22 @@ if TYPE_CHECKING:
     from rerank.data.example_pairs import preference_pairs
     from rerank.data.lists import CandidateLists
     from rerank.errors import ConfigError, DataError, DataNote, FitError, FormatError, RerankError
-    from rerank.experiment import compare, evaluate, label, save, train, weigh_lists
+    from rerank.experiment import (
+        append,
+        compare,
+        count_pairs,
+        evaluate,
+        label,
+        permutation_importance,
+        predict,
+        run,
+        save,
+        split,
+        standardised_weights,
+        train,
+        validate,
+        weigh_lists,
+    )
     from rerank.formats import load
     from rerank.models.base import Model, load_model
     from rerank.similarity.items.transformer import TreeKernel
@@ -39,14 +54,22 @@ _HOME = {
     "Model": "rerank.models.base",
     "RerankError": "rerank.errors",
     "TreeKernel": "rerank.similarity.items.transformer",
+    "append": "rerank.experiment",
     "compare": "rerank.experiment",
+    "count_pairs": "rerank.experiment",
     "evaluate": "rerank.experiment",
     "label": "rerank.experiment",
     "load": "rerank.formats",
     "load_model": "rerank.models.base",
+    "permutation_importance": "rerank.experiment",
+    "predict": "rerank.experiment",
     "preference_pairs": "rerank.data.example_pairs",
+    "run": "rerank.experiment",
     "save": "rerank.experiment",
+    "split": "rerank.experiment",
+    "standardised_weights": "rerank.experiment",
     "train": "rerank.experiment",
+    "validate": "rerank.experiment",
     "weigh_lists": "rerank.experiment",
 }
 
@@ -63,14 +86,22 @@ __all__ = [
     "RerankError",
     "TreeKernel",
     "__version__",
+    "append",
     "compare",
+    "count_pairs",
     "evaluate",
     "label",
     "load",
     "load_model",
+    "permutation_importance",
+    "predict",
     "preference_pairs",
+    "run",
     "save",
+    "split",
+    "standardised_weights",
     "train",
+    "validate",
     "weigh_lists",
 ]
 

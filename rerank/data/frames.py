@@ -245,6 +245,16 @@ def _ids(values: AnyArray, name: str, source: str) -> Iterator[str]:
         yield str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
+def has_lists(frame: Any) -> bool:
+    """Return whether a frame has a column that names the lists."""
+    return any(name in LISTS for name in columns_of(frame, "data frame"))
+
+
+def plain(frame: Any) -> Any:
+    """Return a frame as ``CandidateLists.from_arrays`` takes it: columns of numbers with names."""
+    return frame if hasattr(frame, "__array__") else frame_of(columns_of(frame, "data frame"))
+
+
 def columns_of_lists(lists: Any) -> dict[str, Any]:
     """Return the columns of ``CandidateLists.to_frame``."""
     index = lists.list_index.tolist()

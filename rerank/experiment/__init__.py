@@ -7,6 +7,7 @@ call of this package.
 from __future__ import annotations
 
 from rerank.experiment.ablation import ablation, ablation_files
+from rerank.experiment.calls import append, predict, split, validate
 from rerank.experiment.converting import (
     append_file,
     convert_file,
@@ -56,6 +57,7 @@ __all__ = [
     "TrainResult",
     "ablation",
     "ablation_files",
+    "append",
     "append_file",
     "compare",
     "compare_files",
@@ -74,6 +76,7 @@ __all__ = [
     "make_learner",
     "parse_files",
     "permutation_importance",
+    "predict",
     "predict_file",
     "qa_file",
     "read_experiment",
@@ -84,11 +87,13 @@ __all__ = [
     "save",
     "similarity",
     "similarity_files",
+    "split",
     "split_file",
     "standardised_weights",
     "train",
     "train_files",
     "train_from",
+    "validate",
     "validate_file",
     "weigh_lists",
     "weigh_lists_files",

@@ -29,7 +29,13 @@ from rerank.registry import did_you_mean
 from rerank.report import predictions
 from rerank.report.adaptation import adaptation_tsv
 from rerank.report.contents import Contents, describe
-from rerank.report.pair_counts import Scheme, parse_relation, standard_quantisers, standard_relations
+from rerank.report.pair_counts import (
+    PairCounts,
+    Scheme,
+    parse_relation,
+    standard_quantisers,
+    standard_relations,
+)
 from rerank.transductive.adaptation import Adaptation
 from rerank.transductive.adapting import CHEATING, AdaptingModel
 from rerank.transductive.cache.descriptors import By
@@ -159,14 +165,19 @@ def predict_file(
     return Predicted(lists, scorer, scores, switching, adaptation)
 
 
-def _check_transductive(model: Model, cheating: bool, options: Mapping[str, object]) -> None:
-    """Raise ConfigError if a model does not use an option, or cheats unasked."""
+def check_cheating(model: Model, cheating: bool) -> None:
+    """Raise ConfigError if a model uses the labels of the lists that it ranks unasked, or must in vain."""
     cheats = isinstance(model, AdaptingModel) and model.cheats
     if cheats and not cheating:
         text = f"{CHEATING}: this model uses the labels of the lists that it ranks"
         raise ConfigError(f"{text}; --cheating allows it, for a control experiment")
     if cheating and not cheats:
         raise ConfigError("--cheating: not used by this model, which ranks lists without their labels")
+
+
+def _check_transductive(model: Model, cheating: bool, options: Mapping[str, object]) -> None:
+    """Raise ConfigError if a model does not use an option, or cheats unasked."""
+    check_cheating(model, cheating)
     given = next((option for option, value in options.items() if value is not None), None)
     if given is not None and not isinstance(model, AdaptingModel):
         raise ConfigError(f"{given}: not used by a model of kind {model.kind}, expected a transductive one")
@@ -241,7 +252,7 @@ def count_pairs(
     quantisers: Sequence[str] = (),
     *,
     reading: Reading | None = None,
-) -> list[Scheme]:
+) -> PairCounts:
     """Return the pairs that pair relations give, with the labels as they are and quantised.
 
     Parameters
@@ -261,7 +272,7 @@ def count_pairs(
     lists = read_judged(data, reading)
     if not ways and not chosen:
         ways = standard_quantisers(lists)
-    schemes = [Scheme(lists, relation) for relation in chosen or standard_relations(lists)]
+    schemes = PairCounts(Scheme(lists, relation) for relation in chosen or standard_relations(lists))
     for way in ways:
         coarse = with_quantised(lists, way)
         schemes += [Scheme(coarse, relation, way) for relation in chosen or [PairRelation()]]

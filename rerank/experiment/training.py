@@ -9,9 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy.typing as npt
+
 from rerank.config import TrainConfig, learner_settings
 from rerank.data.bare import stripped
 from rerank.data.base_scale import BaseScale
+from rerank.data.given import vector
 from rerank.data.joining import joined
 from rerank.data.labels import Quantiser, parse_quantiser
 from rerank.data.lists import CandidateLists
@@ -29,7 +32,7 @@ from rerank.experiment.notes import note_shared
 from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
 from rerank.experiment.plans import Fitted, Plan, fit_by, refuse_with_classes
 from rerank.experiment.seeds import Runs
-from rerank.experiment.sources import check_inputs
+from rerank.experiment.sources import Data, check_inputs, read_lists
 from rerank.files import write_lines
 from rerank.formats import load
 from rerank.formats.list_weights import read_list_weights
@@ -108,9 +111,9 @@ def fit(
 
 
 def train(
-    lists: CandidateLists,
+    lists: Data,
     learner: str = "perceptron",
-    dev: CandidateLists | None = None,
+    dev: Data | None = None,
     metric: str | None = None,
     scaling: str | None = None,
     keep_margin: Margin = None,
@@ -119,8 +122,8 @@ def train(
     choose: ChooseOn = "none",
     grid: Mapping[str, Any] | None = None,
     folds: int | None = None,
-    list_weights: Floats | None = None,
-    unlabelled: CandidateLists | None = None,
+    list_weights: npt.ArrayLike | None = None,
+    unlabelled: Data | None = None,
     missing: str | None = None,
     unjudged: Unjudged = "skip",
     **settings: Any,
@@ -129,7 +132,7 @@ def train(
 
     Parameters
     ----------
-    lists : training lists.
+    lists : training lists: CandidateLists, a file or a data frame.
     learner : a name of ``rerank list learners``.
     dev : development lists, on which the metric is watched after each round.
     metric : what is optimised and watched; ``keep="best"`` keeps the best round by it.
@@ -169,6 +172,10 @@ def train(
     {'RR': 1.0}
     """
     made = make_learner(learner, settings)
+    lists = read_lists(lists)
+    dev, unlabelled = (None if one is None else read_lists(one) for one in (dev, unlabelled))
+    if list_weights is not None:
+        list_weights = vector(list_weights, "list_weights", lists.n_lists)
     plan = Plan(
         metric=metric,
         scaling=scaling or AUTO,

@@ -17,6 +17,7 @@ from rerank.errors import ConfigError, DataError
 from rerank.registry import did_you_mean
 from rerank.report.sheet import Column, Row, Sheet
 from rerank.report.tables import value_text
+from rerank.shown import Shown
 from rerank.text import number
 
 FEW_LABELS = 10  # at most so many values are grades; more are real numbers
@@ -130,6 +131,10 @@ class Scheme:
             "mean": float(counts.mean()) if len(counts) else 0.0,
             "most": int(counts.max(initial=0)),
         }
+
+
+class PairCounts(Shown, list[Scheme]):
+    """The pairs of several schemes; its data frame has their ``row()``."""
 
 
 def standard_quantisers(lists: CandidateLists) -> list[Quantiser]:

@@ -12,6 +12,8 @@ from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.relevance import resolve_ties
 from rerank.registry import did_you_mean
+from rerank.report.sheet import Column, Row, Sheet
+from rerank.shown import Shown
 
 Writer = Callable[[CandidateLists, Floats, str], Iterator[str]]
 
@@ -19,6 +21,58 @@ Writer = Callable[[CandidateLists, Floats, str], Iterator[str]]
 def ranking(lists: CandidateLists, scores: Floats) -> Index:
     """Return items (n_items) list by list, best first, ties in input order."""
     return np.lexsort((-scores, lists.list_index)).astype(np.int64)
+
+
+class Ranking(Shown):
+    """Lists from their best items down.
+
+    Parameters
+    ----------
+    rows : sequence of (str, str, int, float)
+        List, item, rank from 1 and score; numbers from 1 stand for ids that are not there.
+    """
+
+    def __init__(self, rows: Sequence[tuple[str, str, int, float]]) -> None:
+        self.rows = list(rows)
+
+    @classmethod
+    def of(cls, lists: CandidateLists, scores: Floats) -> Ranking:
+        """Return the ranking by scores of the items, ties in input order."""
+        return cls(list(_ranked(lists, scores, ranking(lists, scores))))
+
+    def as_run(self) -> dict[str, dict[str, float]]:
+        """Return the scores by item, by list.
+
+        Raises
+        ------
+        DataError
+            If a list has an item twice.
+        """
+        found: dict[str, dict[str, float]] = {}
+        for list_id, item, _, score in self.rows:
+            items = found.setdefault(list_id, {})
+            if item in items:
+                raise DataError(f"list {list_id!r} has the item {item!r} twice")
+            items[item] = score
+        return found
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[tuple[str, str, int, float]]:
+        return iter(self.rows)
+
+    def sheet(self, top: int | None = None) -> Sheet:
+        """Return the rows, or the first ones, as a table."""
+        left = len(self.rows) - len(self.rows[:top])
+        columns = (
+            Column("list", ("list",), left=True),
+            Column("item", ("item",), left=True),
+            Column("rank", ("rank",)),
+            Column("score", ("score",), lambda score: f"{score:.6g}"),
+        )
+        notes = (f"... and {left} more",) * bool(left)
+        return Sheet(columns, tuple(Row(row) for row in self.rows[:top]), notes=notes)
 
 
 def score_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:

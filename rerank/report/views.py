@@ -20,6 +20,8 @@ from rerank.report.html import html_text
 from rerank.report.importance import ablation_sheet, permutation_sheet, weight_sheet
 from rerank.report.list_weights import ListWeights, weighing_facts
 from rerank.report.models import model_lines
+from rerank.report.pair_counts import PairCounts, pair_sheet
+from rerank.report.predictions import Ranking
 from rerank.report.reports import Report
 from rerank.report.sheet import Column, Row, Sheet, plain
 from rerank.report.similarity import Similarity
@@ -217,6 +219,12 @@ _VIEWS: dict[type, View] = {
         lambda found: _columns(_weight_records(found)),
     ),
     Similarity: View(_similarity_sheets, lambda found: found.summary_lines(), _similarity_columns),
+    Ranking: View(
+        lambda found: [found.sheet(_MOST_ROWS)],
+        lambda found: sheet_lines(found.sheet(_MOST_ROWS)),
+        lambda found: _columns(list(found.sheet().records())),
+    ),
+    PairCounts: View(lambda found: [pair_sheet(found)], lambda found: sheet_lines(pair_sheet(found))),
     Report: View(lambda found: found.sheets(), lambda found: [found.text()]),
 }
 

@@ -16,7 +16,7 @@ from rerank.experiment import fit, make_learner
 from rerank.experiment.running.config import read_experiment
 from rerank.experiment.training import train_from
 from rerank.models.base import load_model
-from rerank.report.models import model_json, model_lines
+from rerank.report.models import model_lines, model_record
 from rerank.report.training import unjudged_lines
 
 RNG = np.random.default_rng(5)
@@ -129,7 +129,7 @@ def test_files_models_and_show(tmp_path: Path) -> None:
     result.model.save(str(tmp_path / "m"))
     model = load_model(str(tmp_path / "m"))
     assert f"unjudged  {line}" in model_lines(model)
-    assert '"label": 0.0' in model_json(model)
+    assert model_record(model)["unjudged"]["label"] == 0.0
     with pytest.raises(ConfigError, match="unjudged"):
         read_config(str(tmp_path / "c.yaml"), ["data.unjudged=zero"])
 

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COMMITTED = ROOT / "data" / "spelling-tiny"
 SETS = {
     "spelling-tiny": ("make_tiny.py", ["dev.letor", "features.txt", "test.letor", "train.letor"]),
+    "runs-tiny": ("make_runs.py", ["bm25.run", "dense.json", "qrels.tsv"]),
     "questions-tiny": ("make_questions.py", ["test.jsonl", "train.jsonl"]),
 }
 

@@ -108,6 +108,16 @@ class ReadOptions(Settings):
     id_column: str | None = setting(None, "column of item ids")
     text_column: str | None = setting(None, "column of texts")
     answer_column: str | None = setting(None, "column of final answers, for votes")
+    answer_pattern: str | None = setting(
+        None,
+        "regular expression whose last match in a text is its answer (its first group, if any); boxed = "
+        "what the last \\boxed{} holds",
+        metavar="REGEX|boxed",
+    )
+    answer_match: Literal["exact"] | None = setting(
+        None, "label unjudged samples by whether their answer is the expected one"
+    )
+    filter: str | None = setting(None, "which filter of lm-evaluation-harness")
     feature_names: OptionalPath = setting(
         None, "names of the features, one per line or as index<TAB>name", path=True
     )

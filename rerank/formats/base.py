@@ -44,6 +44,7 @@ class Format(ABC):
     ranked_by_line : whether the first-best ranking is the order of the lines, so that no other can be kept.
     as_pairs : whether a file holds pairs of items in place of lists.
     score_feature : the name of the only feature, if a file holds no features but the first stage's scores.
+    refines : the name of a format whose files these look like too; content that is recognised decides.
     refuses_missing : whether a missing value is an error unless ``missing`` accepts it.
     """
 
@@ -55,6 +56,7 @@ class Format(ABC):
     ranked_by_line: ClassVar[bool] = False
     as_pairs: ClassVar[bool] = False
     score_feature: ClassVar[str | None] = None
+    refines: ClassVar[str | None] = None
     refuses_missing: ClassVar[bool] = False
 
     @classmethod
@@ -188,15 +190,20 @@ def detect(path: str, head: bytes) -> tuple[str, str]:
     suffix = plain_suffix(path)
     names = FORMATS.names()
     by_suffix = next((name for name in names if suffix and suffix in FORMATS.get(name).suffixes), None)
-    if by_suffix is not None and suffix not in _VAGUE_SUFFIXES:
-        return by_suffix, "suffix"
     content = head.removeprefix(b"\xef\xbb\xbf")
+    if by_suffix is not None and suffix not in _VAGUE_SUFFIXES:
+        refining = [name for name in names if FORMATS.get(name).refines == by_suffix]
+        found = [name for name in refining if FORMATS.get(name).recognises(content)]
+        return (found[0], "content") if len(found) == 1 else (by_suffix, "suffix")
     found = [name for name in names if FORMATS.get(name).recognises(content)]
+    refined = {FORMATS.get(name).refines for name in found}
+    found = [name for name in found if name not in refined]
     if by_suffix is not None and (len(found) != 1 or found[0] == by_suffix):
         return by_suffix, "suffix"
     if len(found) == 1:
         return found[0], "content"
-    raise ConfigError(f"{shown(path)}: unknown format; name it by --format (known: {', '.join(names)})")
+    known = ", ".join(name for name in names if FORMATS.get(name).refines is None)
+    raise ConfigError(f"{shown(path)}: unknown format; name it by --format (known: {known})")
 
 
 def load(

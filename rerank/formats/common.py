@@ -28,9 +28,9 @@ NULLS = "--missing zero or nan, in training also mean, list-mean or indicator"
 CHANGED = "bytes that change while they are read", "an unchanged file"
 
 # The read options of formats whose columns have names.
-_OF_ANY = {"strict", "missing", "layout", "dtype", "refs", "distinct"}
+OF_ANY = frozenset({"strict", "missing", "layout", "dtype", "refs", "distinct"})
 NAMED_COLUMN_OPTIONS = frozenset(
-    {"list_column", "label_column", "id_column", "text_column", "answer_column"} | _OF_ANY
+    {"list_column", "label_column", "id_column", "text_column", "answer_column", "answer_pattern"} | OF_ANY
 )
 
 _LONGEST = 40

@@ -23,6 +23,11 @@ SETS = {
     "moses": ("a.nbest", "0 ||| a b ||| lm= 1 ||| 1\n0 ||| a ||| lm= 2 ||| 2\n1 ||| b ||| lm= 1 ||| 1\n"),
     "flat": ("a.flat", "a b\na\nb\nb c\n"),
     "trec": ("a.run", "1 Q0 d1 1 2.0 r\n1 Q0 d2 2 1.0 r\n"),
+    "lm-eval": (
+        "a.samples",
+        '{"doc_id": 0, "doc": {}, "target": "4", "arguments": [], "resps": [["a", "b"]], '
+        '"filtered_resps": [["4", "5"]], "filter": "none"}\n',
+    ),
     "json-run": ("a.json", '{"en": {"1": {"d1": 2.0, "d2": 1.0}}, "fr": {"2": {"d1": 1.0}}}'),
     "parses": ("a.parses", f"1 s1\n-1.5\n{TREE}\n"),
     "table": ("a.csv", "group,grade,name,words,reply,lm\n1,2,x,a b,a,1\n1,1,y,b,b,2\n"),
@@ -112,6 +117,9 @@ READING_VALUES = {
     "id_column": "name",
     "text_column": "words",
     "answer_column": "reply",
+    "answer_pattern": "a",
+    "answer_match": "exact",
+    "filter": "none",
     "feature_names": "names",
     "threads": "1",
     "features": "1",

@@ -107,6 +107,58 @@ SAMPLES: dict[str, list[Seed]] = {
         Seed({"": b'species,x,id\n"a, b",1,1\n,2,2\n'}, {"classes": True, "label_column": "species"}),
         Seed({"": b"qid\tlabel\tx\n1\t0\t1\n1\t1\t2\n"}, {"missing": "nan"}),
     ],
+    "lm-eval": [
+        Seed(
+            {
+                "": b'{"doc_id": 0, "doc": {}, "target": "4", "arguments": {"gen_args_0": {"arg_0": "q"}}, '
+                b'"resps": [["a 4", "b"]], "filtered_resps": [["4", "[invalid]"]], "filter": "x"}\n'
+                b'{"doc_id": 0, "doc": {}, "target": "4", "arguments": [["q", {}]], "resps": [["c"]], '
+                b'"filtered_resps": ["4"], "filter": "y", "metrics": ["exact_match"], "exact_match": 1.0}\n'
+            },
+            {"filter": "x", "answer_match": "exact"},
+        )
+    ],
+    "openai-batch": [
+        Seed(
+            {
+                "": b'{"id": "b1", "custom_id": "p", "response": {"status_code": 200, "body": {"choices": '
+                b'[{"index": 0, "message": {"content": "\\\\boxed{4}"}, "logprobs": {"content": '
+                b'[{"token": "a", "logprob": -0.5}]}}]}}, "error": null}\n'
+                b'{"id": "b2", "custom_id": "q", "response": null, "error": {"code": "batch_expired"}}\n'
+            },
+            {"answer_pattern": "boxed"},
+        )
+    ],
+    "nemo-skills": [
+        Seed(
+            {
+                "": b'{"generation": "a", "problem": "p", "expected_answer": "4", "predicted_answer": "4", '
+                b'"symbolic_correct": true, "reward_model_score": 0.5}\n'
+            },
+            {"merge": ["other"]},
+            {
+                "other": b'{"generation": "b", "problem": "p", "expected_answer": "4", '
+                b'"predicted_answer": null, "symbolic_correct": false, "reward_model_score": 0.25}\n'
+            },
+        )
+    ],
+    "search-and-learn": [
+        Seed(
+            {
+                "": b'{"problem": "p", "answer": "2", "id": "u", "completions": ["\\\\boxed{2}", "x"], '
+                b'"scores": [[0.5, 0.25], [1]], "completion_tokens": [3, 4]}\n'
+            },
+            {"answer_match": "exact"},
+        )
+    ],
+    "qwen-math": [
+        Seed(
+            {
+                "": b'{"idx": 0, "question": "q", "gt": "4", "code": ["a", "b"], "pred": ["4", ""], '
+                b'"report": [null, null], "score": [true, false], "pred_score": [[3.5], [-1]]}\n'
+            }
+        )
+    ],
     "jsonl": [
         Seed({"": b'{"qid": "1", "features": {"a": 1, "b": -5e-1}}\n{"qid": "1", "features": {"a": 3}}\n'}),
         Seed({"": b'{"prompt": "p", "completions": ["a", "b"], "scores": [1, 2.5], "labels": [1, 0]}\n'}),

@@ -55,6 +55,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.errors import DataError
 from rerank.files import atomic_write
+from rerank.formats.answers import with_answers
 from rerank.formats.base import COLUMNS, FORMATS, Format, ReadOptions
 from rerank.formats.brackets import bracket_strings
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, first_repeated, refuse_equal_ids
@@ -99,7 +100,8 @@ class JSONLines(Format):
         return head.lstrip().startswith(b"{") and not holds_objects_only(head)
 
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
-        return read_jsonl(path, options)
+        lists = read_jsonl(path, options)
+        return lists if options.answer_pattern is None else with_answers(lists, options.answer_pattern)
 
     def _write(self, lists: CandidateLists, path: str) -> None:
         names = lists.names()

@@ -40,7 +40,7 @@ _BATCH = 256  # candidates that are added together, at least
 def read_jsonl(path: str, options: ReadOptions) -> CandidateLists:
     """Return the lists of a file of either shape; raises FormatError."""
     source = shown(path)
-    reader: _Lists | _Items | None = None
+    reader: ListReader | _Items | None = None
     line = 0
     try:
         for line, raw in enumerate(each_line(path), start=1):
@@ -118,14 +118,14 @@ def _strictly_parsed(raw: bytes, expected: str) -> Any:
         raise MisfitError("", "a whole number of too many digits", "a finite number") from None
 
 
-def _reader(first: dict[str, Any], source: str, options: ReadOptions) -> _Lists | _Items:
+def _reader(first: dict[str, Any], source: str, options: ReadOptions) -> ListReader | _Items:
     """Return a reader of the shape that the first line has."""
     candidates = next((key for key in CANDIDATES if isinstance(first.get(key), list)), None)
     wanted = options.list_column
     keys = [key for key in (*LISTS, "id") if key in first] if wanted is None else [wanted]
     if candidates is not None:
         key = "id" if "id" in keys else next(iter(keys), None)
-        return _Lists(source, options, candidates, key)
+        return ListReader(source, options, candidates, key)
     of = Roles(options).of
     if not keys or not any(
         of.get(key, "spare") != "spare" or isinstance(value, int | float)
@@ -181,7 +181,7 @@ class _Reader:
         return self.columns.lists(offsets, list_ids if self.list_key else None, rows)
 
 
-class _Lists(_Reader):
+class ListReader(_Reader):
     """A list per line."""
 
     def __init__(self, source: str, options: ReadOptions, candidates: str, list_key: str | None) -> None:

@@ -11,6 +11,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.roles import CLASSES
 from rerank.errors import DataError
 from rerank.files import atomic_write, plain_suffix
+from rerank.formats.answers import with_answers
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, in_input_order, refuse_equal_ids
 from rerank.formats.table.columns import KNOWN
@@ -51,7 +52,8 @@ class Table(Format):
     )
 
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
-        return read_table(path, options)
+        lists = read_table(path, options)
+        return lists if options.answer_pattern is None else with_answers(lists, options.answer_pattern)
 
     def keeps(self, lists: CandidateLists, column: str) -> bool:
         return _has_classes(lists) if column == "classes" else super().keeps(lists, column)

@@ -1,0 +1,1 @@
+"""Samples of language models, as evaluation tools write them."""

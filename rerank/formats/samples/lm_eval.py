@@ -1,0 +1,136 @@
+"""Samples of lm-evaluation-harness (--log_samples): a row per document and filter."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from rerank.errors import DataError
+from rerank.formats.base import FORMATS, ReadOptions
+from rerank.formats.common import note, quoted
+from rerank.formats.jsonl.keys import MisfitError, described, name_of, number_of
+from rerank.formats.samples.dump import Dump, Row, Rows, keys_of, needed
+from rerank.registry import did_you_mean
+
+_KNOWN = {
+    *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
+    *("doc_hash", "prompt_hash", "target_hash"),
+}
+_INVALID = "[invalid]"  # what the filter regex gives if it finds nothing
+
+
+@FORMATS.register("lm-eval", "lm-evaluation-harness")
+class LmEval(Dump):
+    """Reader of samples_*.jsonl: a document is a list, its responses are the candidates.
+
+    The rows of one filter are read, which ``filter`` names if there are several. Filtered responses are the
+    answers if there is one for each response ("[invalid]" = none). A document with one response has the
+    metric of its row as label: exact_match, or the only one, or that of ``label_column``; several responses
+    have no judgement of their own.
+    """
+
+    name: ClassVar[str] = "lm-eval"
+    summary: ClassVar[str] = "samples of lm-evaluation-harness (samples_*.jsonl), only read"
+    honours: ClassVar[frozenset[str]] = Dump.honours | {"filter", "label_column"}
+
+    @classmethod
+    def recognises(cls, head: bytes) -> bool:
+        return {"doc_id", "doc", "arguments"} <= keys_of(head)
+
+    def rows(self, source: str, options: ReadOptions) -> Rows:
+        return _Rows(source, options)
+
+
+class _Rows(Rows):
+    def __init__(self, source: str, options: ReadOptions) -> None:
+        super().__init__(source, options)
+        self.filters: dict[str, int] = {}  # rows of each
+        self.chosen = options.filter
+        self.reduced = 0  # rows whose filter keeps fewer responses than there are
+
+    def entry(self, row: Row) -> Row | None:
+        name = row.get("filter", "none")
+        if not isinstance(name, str):
+            raise MisfitError("filter", described(name), "the name of a filter")
+        self.filters[name] = self.filters.get(name, 0) + 1
+        if self.chosen is None:
+            self.chosen = name
+        if name != self.chosen:
+            return None
+        requests = needed(row, "resps", list, "an array of the responses to each request")
+        filtered = needed(row, "filtered_resps", list, "an array with what the filter leaves of each request")
+        if len(requests) != 1 or len(filtered) != 1 or not isinstance(requests[0], list):
+            found = f"{len(requests)} requests" if len(requests) != 1 else described(requests[0])
+            expected = "the generated responses to one request (a task of log-likelihoods has no samples)"
+            raise MisfitError("resps", found, expected)
+        texts = requests[0]
+        for i, text in enumerate(texts):
+            if not isinstance(text, str):
+                expected = "a generated text (a task of log-likelihoods has no samples)"
+                raise MisfitError(f"resps[0][{i}]", described(text), expected)
+        answers = self._answers(filtered[0], len(texts))
+        label = self._label(row) if len(texts) == 1 else None
+        self.expected = str(row["target"]) if row.get("target") is not None else None
+        if "doc_id" not in row:
+            raise MisfitError("", "no key 'doc_id'", "the number of the document")
+        candidates: list[Row] = [{"text": text} for text in texts]
+        for candidate, answer in zip(candidates, answers, strict=False):
+            candidate |= {"predicted_answer": answer}
+        if label is not None:
+            candidates[0]["label"] = label
+        return {"id": name_of(row["doc_id"], "doc_id"), "prompt": _prompt(row), "candidates": candidates}
+
+    def _answers(self, filtered: Any, n: int) -> list[str | None]:
+        """The answer of each response, nothing if the filter keeps fewer than there are."""
+        found = filtered if isinstance(filtered, list) else [filtered]
+        if not all(isinstance(text, str) for text in found):
+            raise MisfitError("filtered_resps[0]", described(found[0]), "filtered texts")
+        if len(found) != n:
+            self.reduced += 1
+            return []
+        return [None if text == _INVALID else text for text in found]
+
+    def _label(self, row: Row) -> float | None:
+        names = row.get("metrics")
+        if not isinstance(names, list):  # of older versions
+            names = [
+                key for key, value in row.items() if key not in _KNOWN and isinstance(value, int | float)
+            ]
+        names = [name for name in names if isinstance(row.get(name), int | float)]
+        wanted = self.options.label_column
+        if wanted is None:
+            if not names:
+                return None
+            wanted = "exact_match" if "exact_match" in names else names[0]
+            if len(names) > 1 and wanted != "exact_match":
+                raise MisfitError("metrics", ", ".join(names), "one of them named by --label-column")
+        if wanted not in row:
+            raise MisfitError("", f"no metric {quoted(wanted)}", did_you_mean(wanted, names) or "a metric")
+        return number_of(row[wanted], wanted, nullable=False)
+
+    def finish(self) -> None:
+        names = ", ".join(self.filters)
+        if self.options.filter is None and len(self.filters) > 1:
+            raise DataError(f"{self.source}: found rows of the filters {names}; choose one by --filter NAME")
+        if self.filters and self.chosen not in self.filters:
+            raise DataError(
+                f"{self.source}: no rows of the filter {quoted(self.chosen or '')}, found {names}"
+            )
+        if self.reduced and self.options.answer_pattern is None:
+            note(
+                f"{self.source}: filter {self.chosen} keeps fewer responses than there are ({self.reduced} "
+                "rows); no answers, --answer-pattern finds them in texts"
+            )
+
+
+def _prompt(row: Row) -> str | None:
+    """The prompt of a row in the shapes of both versions, None if it is no text."""
+    given = row.get("arguments")
+    first = given.get("gen_args_0") if isinstance(given, dict) else given[0] if given else None
+    text = (
+        first.get("arg_0")
+        if isinstance(first, dict)
+        else first[0]
+        if isinstance(first, list) and first
+        else None
+    )
+    return text if isinstance(text, str) else None

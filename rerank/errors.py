@@ -100,3 +100,7 @@ class DataNote(UserWarning):
 
     def __init__(self, message: str = "") -> None:
         super().__init__(one_line(message))
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during work of which something was kept; the message tells what, and how to go on."""

@@ -16,7 +16,7 @@ from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rerank import progress
+from rerank import checkpoints, progress
 from rerank.errors import ConfigError, DataNote, RerankError
 from rerank.tasks import Outcome, TaskError
 
@@ -139,10 +139,18 @@ def _all(
         return _in_threads(function, todo, workers, advance)
     apart = elsewhere or workers > 1
     found = []
-    for value in in_order(function, todo) if apart else (function(*task) for task in todo):
+    for value in in_order(function, todo) if apart else _one_by_one(function, todo):
         found.append(value)
         advance()
     return found
+
+
+def _one_by_one(function: Callable[..., T], todo: Sequence[tuple[Any, ...]]) -> Iterator[T]:
+    """Yield the results of tasks in this thread."""
+    for task, section in zip(todo, checkpoints.sections(len(todo)), strict=True):
+        with checkpoints.within(section):
+            value = function(*task)
+        yield value
 
 
 def in_order(
@@ -248,11 +256,13 @@ def _in_threads(
     results: dict[int, T] = {}
     errors: dict[int, BaseException] = {}
     numbers = iter(range(len(todo)))  # next() of it is one step of the interpreter
+    sections = checkpoints.sections(len(todo))
 
     def work() -> None:
         while not errors and (number := next(numbers, None)) is not None:
             try:
-                results[number] = function(*todo[number])
+                with checkpoints.within(sections[number]):
+                    results[number] = function(*todo[number])
                 advance()
             except BaseException as error:
                 errors[number] = error

@@ -23,6 +23,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+from rerank import progress
 from rerank.renaming import (
     delete,
     exchanged,
@@ -272,6 +273,7 @@ def _place(parts: list[Part]) -> None:
                 else:
                     part.swap()
                 placed.append(part)
+                progress.placed(part.target)
         except BaseException as error:
             for part in reversed(placed):
                 part.swap()

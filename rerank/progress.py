@@ -67,6 +67,51 @@ class Display(Protocol):
         """Remove a step."""
         ...
 
+    def placed(self, path: str) -> None:
+        """Note that an output was placed."""
+        ...
+
+
+class Tracker:
+    """Knows the steps that are being done, shows nothing.
+
+    Attributes
+    ----------
+    steps
+        The outermost first.
+    ended
+        Steps that have ended since the last one began: after an interruption those that it ended.
+    wrote
+        Outputs that were placed.
+    """
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.ended: list[Step] = []
+        self.wrote: list[str] = []
+
+    def begin(self, step: Step) -> None:
+        """Add a step."""
+        self.steps.append(step)
+        self.ended.clear()
+
+    def end(self, step: Step) -> None:
+        """Remove a step and those within it that were left without an end."""
+        if step in self.steps:
+            del self.steps[self.steps.index(step) :]
+        self.ended.append(step)
+
+    def placed(self, path: str) -> None:
+        """Note that an output was placed."""
+        self.wrote.append(path)
+
+    def reached(self) -> str:
+        """Return how far the innermost step came that counts and is not done, such as "round 3 of 10"."""
+        for step in (*self.ended, *reversed(self.steps)):
+            if step.unit not in ("", "byte") and step.total is not None and 0 < step.done < step.total:
+                return f"{step.unit} {step.done:,.0f} of {step.total:,.0f}"
+        return ""
+
 
 _display: ContextVar[Display | None] = ContextVar("display", default=None)
 
@@ -94,6 +139,13 @@ def step(what: str, total: float | None = None, unit: str = "") -> Iterator[Adva
         yield found
     finally:
         display.end(found)
+
+
+def placed(path: str) -> None:
+    """Report that an output was placed."""
+    display = _display.get()
+    if display is not None:
+        display.placed(path)
 
 
 def over(tasks: Iterable[T], what: str, total: int | None, unit: str) -> Iterator[T]:

@@ -20,7 +20,7 @@ PACKAGE = Path(rerank.__file__).parent
 GROUND = {
     *("errors", "registry", "settings", "reading", "config", "parallel", "files", "text", "records"),
     *("archives", "memory", "patterns", "placing", "renaming", "yamltext", "shown", "_version"),
-    *("tasks", "pool", "workers", "cluster", "sending", "progress"),
+    *("tasks", "pool", "workers", "cluster", "sending", "progress", "checkpoints"),
 }
 BELOW = {"data", "native", *GROUND}
 MIDDLE = {"formats", "features", "evaluation", "metrics", *BELOW}

@@ -13,9 +13,10 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from rerank.cli.messages import inform as inform
+from rerank.cli.messages import interruption, set_quiet, showing
 from rerank.cli.messages import say as say
-from rerank.cli.messages import set_quiet, showing
 from rerank.errors import RerankError
+from rerank.progress import Tracker
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -90,8 +91,9 @@ def verb(function: F) -> F:
     def command(*args: Any, quiet: bool = False, **kwargs: Any) -> Any:
         if quiet:
             set_quiet(True)
+        tracker = Tracker()
         try:
-            with showing():
+            with showing() as tracker:
                 function(*args, **kwargs)
             sys.stdout.flush()
         except RerankError as error:
@@ -102,7 +104,8 @@ def verb(function: F) -> F:
         except MemoryError as error:
             say(": ".join(filter(None, ("out of memory", str(error)))))
             raise typer.Exit(EXIT_USAGE) from None
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as end:
+            say(interruption(tracker, str(end)))
             raise typer.Exit(EXIT_INTERRUPTED) from None
 
     signature = inspect.signature(function, eval_str=True)

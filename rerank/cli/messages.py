@@ -51,24 +51,29 @@ def inform(text: str) -> None:
 
 
 @contextmanager
-def showing() -> Iterator[None]:
-    """Print notes within the block, and on a terminal the progress of work; then --quiet ends."""
+def showing() -> Iterator[progress.Tracker]:
+    """Print notes within the block, and on a terminal the progress of work; then --quiet ends.
+
+    Yields what knows how far the work has come.
+    """
     notes = _Notes()
     try:
-        with warnings.catch_warnings(), _progress():
+        with warnings.catch_warnings(), _progress() as tracker:
             warnings.simplefilter("always", DataNote)
             warnings.showwarning = notes.show  # type: ignore[assignment]  # file and line have other names
-            yield
+            yield tracker
             notes.end()
     finally:
         _quiet.set(False)
 
 
 @contextmanager
-def _progress() -> Iterator[None]:
-    """Show the steps of the block on a terminal."""
+def _progress() -> Iterator[progress.Tracker]:
+    """Follow the steps of the block, and show them on a terminal."""
     if not on_terminal():
-        yield
+        tracker = progress.Tracker()
+        with progress.shown_on(tracker):
+            yield tracker
         return
     from rerank.report.progress import Screen
 
@@ -76,10 +81,22 @@ def _progress() -> Iterator[None]:
     before = _screen.set(screen)
     try:
         with progress.shown_on(screen):
-            yield
+            yield screen
     finally:
         screen.close()
         _screen.reset(before)
+
+
+def interruption(tracker: progress.Tracker, kept: str) -> str:
+    """Return what a verb says at Ctrl-C: how far it was, and what there is of its outputs.
+
+    ``kept`` is what the work itself says of that, "" if it says nothing.
+    """
+    reached = tracker.reached()
+    names = [os.path.basename(path) for path in tracker.wrote]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    outputs = f"{', '.join(names[:3])}{more} written" if names else "nothing written"
+    return f"interrupted{f' after {reached}' if reached else ''}; {kept or outputs}"
 
 
 def on_terminal() -> bool:

@@ -55,6 +55,15 @@ def train(
             help="Write the learning curve or the restarts (TSV); times go to timing.NAME next to it.",
         ),
     ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="FILE",
+            help="Keep the state of the training here every 30 seconds and at Ctrl-C; the same command goes "
+            "on from it, to the same model.",
+        ),
+    ] = None,
     *,
     given: dict[str, Any],
 ) -> None:
@@ -72,5 +81,5 @@ def train(
     settings = read_config(config, set_ or [], base)
     if not out:
         raise ConfigError("no model file to write: give --out MODEL")
-    for line in train_files(settings, out, curve, grid_out).summary():
+    for line in train_files(settings, out, curve, grid_out, checkpoint).summary():
         inform(line)

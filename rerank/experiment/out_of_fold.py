@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank import memory, parallel
+from rerank import checkpoints, memory, parallel
 from rerank.data.columns.offsets import places_of
 from rerank.data.folds import Fold, folds
 from rerank.data.lists import CandidateLists
@@ -76,6 +76,14 @@ class _Part:
     base: Floats = field(default_factory=lambda: np.empty(0))
     by_round: bool = True
 
+    @classmethod
+    def kept(cls, place: checkpoints.Place | None) -> _Part | None:
+        """Return the part that a checkpoint has, None if it has none."""
+        if place is None or place.state is None:
+            return None
+        with place.restoring() as state:
+            return cls(**state)
+
 
 def folds_of(lists: CandidateLists, k: int, seed: int) -> Folds:
     """Return ``k`` folds drawn by list, in which copies of a list stay together.
@@ -128,7 +136,11 @@ def out_of_fold(
 def _fitted_part(
     lists: CandidateLists, fold: Fold, trial: Trial, column: int | None, extras: Extras
 ) -> _Part:
-    """Fit a trial to one fold's training lists and score its test lists."""
+    """Fit a trial to one fold's training lists and score its test lists; kept in a checkpoint."""
+    place = checkpoints.place()
+    kept = _Part.kept(place)
+    if kept is not None:
+        return kept
     learner, setup = trial.learner, trial.setup
     if not learner.wants_judge:
         setup = replace(setup, metric=None)
@@ -149,6 +161,8 @@ def _fitted_part(
         part.by_round = False
         part.scores.append(model.score_prepared(test.lists))
         part.weights.append(base_weight(model, column))
+    if place is not None:
+        place.keep(vars(part))
     return part
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,8 +23,9 @@ from rerank.data.scaling import AUTO
 from rerank.data.selection import selected
 from rerank.data.types import Floats
 from rerank.data.unjudged import Unjudged
-from rerank.errors import ConfigError, DataNote
+from rerank.errors import ConfigError, DataNote, Interrupted
 from rerank.experiment.base_tuning import TuneOn
+from rerank.experiment.checkpointing import Training, check_keeps, checkpointed, finished
 from rerank.experiment.choosing import ChooseOn
 from rerank.experiment.derive import labelled, with_quantised
 from rerank.experiment.extras import NO_EXTRAS, Extras
@@ -33,7 +35,7 @@ from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
 from rerank.experiment.plans import Fitted, Plan, fit_by, refuse_with_classes
 from rerank.experiment.seeds import Runs
 from rerank.experiment.sources import Data, check_inputs, read_lists
-from rerank.files import write_lines
+from rerank.files import check_target, write_lines
 from rerank.formats import load
 from rerank.formats.list_weights import read_list_weights
 from rerank.learners.base import LEARNERS, Learner
@@ -126,6 +128,7 @@ def train(
     unlabelled: Data | None = None,
     missing: str | None = None,
     unjudged: Unjudged = "skip",
+    checkpoint: str | None = None,
     **settings: Any,
 ) -> Model:
     """Train a model on lists with labels.
@@ -151,6 +154,8 @@ def train(
         "indicator", see data.missing. It is fitted on ``lists`` and becomes part of the model.
     unjudged : what the learner takes the unjudged items (label NaN) of lists with a judged item for: "skip"
         leaves them out, "negative" counts them as not relevant, "error" refuses them.
+    checkpoint : file that keeps the state of the training, from which the same call goes on if it was
+        interrupted; deleted at the end.
     settings : the learner's own settings.
 
     Returns
@@ -188,7 +193,13 @@ def train(
         missing=missing,
         unjudged=unjudged,
     )
-    return fit_by(plan, made, lists, dev, Extras(unlabelled, list_weights)).model
+    extras = Extras(unlabelled, list_weights)
+    if checkpoint is not None:
+        check_target(checkpoint)
+    with checkpointed(checkpoint, Training(plan, made, lists, dev, extras)):
+        model = fit_by(plan, made, lists, dev, extras).model
+    finished(checkpoint)
+    return model
 
 
 def learner_of(config: TrainConfig) -> Learner:
@@ -197,8 +208,8 @@ def learner_of(config: TrainConfig) -> Learner:
     return make_learner(name, learner_settings(config, LEARNERS.get(name).model_fields))
 
 
-def train_from(config: TrainConfig) -> TrainResult:
-    """Train according to a configuration.
+def train_from(config: TrainConfig, checkpoint: str | None = None) -> TrainResult:
+    """Train according to a configuration; the state of the training is kept in the file ``checkpoint``.
 
     Raises
     ------
@@ -211,9 +222,13 @@ def train_from(config: TrainConfig) -> TrainResult:
         raise ConfigError(f"cluster: not used by one fit, which runs in this process; {advice}")
     started = time.perf_counter()
     with using(config.jobs, config.cluster):
+        if checkpoint is not None:
+            check_keeps(learner_of(config))
         inputs = inputs_of_training(config)
         loaded = time.perf_counter()
-        fitted = fit_inputs(inputs)
+        parts = Training(inputs.plan, inputs.learner, inputs.lists, inputs.dev, inputs.extras)
+        with checkpointed(checkpoint, parts):
+            fitted = fit_inputs(inputs)
     seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
     return TrainResult(fitted.model, config.select.metric, inputs.lists, seconds, fitted.runs)
 
@@ -300,7 +315,11 @@ def plan_of(config: TrainConfig, initial: NamedWeights | None = None) -> Plan:
 
 
 def train_files(
-    config: TrainConfig, out: str, curve: str | None = None, grid_out: str | None = None
+    config: TrainConfig,
+    out: str,
+    curve: str | None = None,
+    grid_out: str | None = None,
+    checkpoint: str | None = None,
 ) -> TrainResult:
     """Train according to a configuration and write the model.
 
@@ -310,6 +329,7 @@ def train_files(
     out : the model file; with {seed} in its name, one for every run.
     curve : file for the learning curve or the restarts (TSV); times go to ``timing.NAME`` next to it.
     grid_out : file for the cells of the grid (TSV).
+    checkpoint : file that keeps the state of the training, deleted after the model was written.
 
     Raises
     ------
@@ -324,15 +344,31 @@ def train_files(
     if grid_out is not None and config.select.choose == "none":
         raise ConfigError("--grid-out: no cells without --choose dev or --choose folds")
     outputs = {"--out": _models(config, out), "--curve": curve, "--grid-out": grid_out}
+    outputs["--checkpoint"] = checkpoint
     check_outputs({name: path for name, path in outputs.items() if path is not None}, config.files())
-    result = train_from(config)
+    with _hinting(learner_of(config), checkpoint):
+        result = train_from(config, checkpoint)
     with all_or_none():
         if grid_out is not None:
             write_lines(grid_out, cell_rows(result.model.training))
         if curve is not None:
             write_curve(result, curve)
         save_models(result, out)
+    finished(checkpoint)
     return result
+
+
+@contextmanager
+def _hinting(learner: Learner, checkpoint: str | None) -> Iterator[None]:
+    """Name the option that keeps states if Ctrl-C loses them."""
+    try:
+        yield
+    except Interrupted:
+        raise
+    except KeyboardInterrupt:
+        if learner.resumable and checkpoint is None:
+            raise Interrupted("nothing written (--checkpoint FILE keeps what is done)") from None
+        raise
 
 
 def _models(config: TrainConfig, path: str) -> list[str]:

@@ -68,6 +68,8 @@ class Learner(Settings):
         It has the settings ``rounds`` and ``keep``, and leaves a learning curve.
     observable
         With ``in_rounds``: it calls the observer after each round, so that their number can be chosen by it.
+    resumable
+        It keeps states in a checkpoint (rerank.checkpoints) and goes on from them to the same model.
     default_scaling
         The scaling of dense features if none is chosen, a name of data.scaling.SCALINGS.
     scale_invariant
@@ -96,6 +98,7 @@ class Learner(Settings):
     needs_selecting: ClassVar[bool] = False
     in_rounds: ClassVar[bool] = False
     observable: ClassVar[bool] = True
+    resumable: ClassVar[bool] = False
     default_scaling: ClassVar[str] = "none"
     scale_invariant: ClassVar[bool] = False
     accepts_nan: ClassVar[bool] = False

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from rerank import progress
+from rerank import checkpoints, progress
 from rerank.data.judge import Judge, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
@@ -17,6 +18,18 @@ from rerank.models.training import RoundsRecord
 T = TypeVar("T")
 Keep = Literal["last", "best", "train"]
 KEEP_HELP = "keep the last round, or the best one by the metric on the dev (best) or training lists (train)"
+
+
+class Resumable(Protocol):
+    """What changes in the rounds of a learner."""
+
+    def state(self) -> checkpoints.State:
+        """Return all that the next rounds depend on, which they do not change; see rerank.checkpoints."""
+        ...
+
+    def restore(self, state: checkpoints.State) -> None:
+        """Go to a state that ``state`` returned; ValueError, TypeError or KeyError if it does not fit."""
+        ...
 
 
 class Rounds:
@@ -42,9 +55,17 @@ class Rounds:
         self._best_round = 0
         self._best_value = -np.inf
         self._best: Any = None
+        self._learner: Resumable | None = None
+        self._place: checkpoints.Place | None = None
+        self._ended = False  # no round was left in the checkpoint
 
-    def each(self, rounds: Iterable[T], total: int, what: str = "training") -> Iterator[T]:
-        """Yield what each round needs, and show the progress of the rounds.
+    def each(
+        self, rounds: Iterable[T], total: int, learner: Resumable | None = None, what: str = "training"
+    ) -> Iterator[T]:
+        """Yield what each round needs; show the progress of the rounds and keep the state after them.
+
+        With a checkpoint the rounds that were done before are not done again: the states of the learner and
+        of this object are what they were after them, and there may be no round left.
 
         Parameters
         ----------
@@ -52,13 +73,42 @@ class Rounds:
             What each round needs, such as an order of visits.
         total
             The most rounds.
+        learner
+            What changes in a round beside this object; None = no checkpoints.
         what
             What is being done, for the display of progress.
         """
+        self._place = None if learner is None or self.observer is not None else checkpoints.place()
+        self._learner = learner
+        self._ended = self._restored()
         with progress.step(what, total, "round") as advance:
-            for one in rounds:
+            advance(len(self.curve))
+            for one in itertools.islice(rounds, len(self.curve), 0 if self._ended else None):
                 yield one
                 advance(value=self.latest)
+                if self._place is not None and self._place.due():
+                    self._place.keep(self._state(ended=False))
+
+    def _state(self, *, ended: bool) -> checkpoints.State:
+        assert self._learner is not None
+        best = (self._best_round, self._best_value, self._best)
+        return {"learner": self._learner.state(), "curve": list(self.curve), "best": best, "ended": ended}
+
+    def _restored(self) -> bool:
+        """Go to the state that was kept; return whether no round is left."""
+        if self._place is None or self._place.state is None:
+            return False
+        assert self._learner is not None
+        with self._place.restoring() as state:
+            self._learner.restore(state["learner"])
+            self.curve[:] = [dict(row) for row in state["curve"]]
+            self._best_round, self._best_value, self._best = state["best"]
+            return bool(state["ended"])
+
+    @property
+    def settled(self) -> bool:
+        """Whether the last round made no update."""
+        return bool(self.curve) and self.curve[-1].get("updates") == 0
 
     @property
     def latest(self) -> progress.Value | None:
@@ -115,6 +165,8 @@ class Rounds:
         facts
             Further fields of the record, such as ``converged``.
         """
+        if self._place is not None and not self._ended:
+            self._place.keep(self._state(ended=True))
         rounds = len(self.curve)
         chosen = self.keep != "last"
         kept = self._best_round if chosen else rounds

@@ -65,10 +65,13 @@ class ModelArchive:
         The whole file.
     path
         Its name, for messages.
+    expected
+        What it should be, for messages.
     """
 
-    def __init__(self, content: bytes, path: str) -> None:
+    def __init__(self, content: bytes, path: str, expected: str = EXPECTED) -> None:
         self.path = path
+        self.expected = expected
         with self._faults(None):
             if not content.startswith(b"PK"):
                 raise ValueError
@@ -89,7 +92,7 @@ class ModelArchive:
         """Return the error for what was found in a member, or in the archive itself (None)."""
         text = found.replace("\n", " ")
         where = self.path if member is None else f"{self.path}: {ascii(member)[1:-1][:80]}"
-        return FormatError(where, None, text if len(text) <= 200 else f"{text[:197]}...", EXPECTED)
+        return FormatError(where, None, text if len(text) <= 200 else f"{text[:197]}...", self.expected)
 
     @contextmanager
     def _faults(self, member: str | None) -> Iterator[None]:

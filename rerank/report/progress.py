@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import IO, Any
 
 from rerank.errors import one_line
-from rerank.progress import Step
+from rerank.progress import Step, Tracker
 
 _FIRST = 0.2  # seconds after which the first line appears
 _NEXT = 0.5  # seconds of a later step without a bar, before its line takes the place of another
@@ -19,7 +19,7 @@ _WIDTH = 24
 _NAME = 44  # characters of a step's name
 
 
-class Screen:
+class Screen(Tracker):
     """Shows steps on a terminal until ``close``; nothing of it stays there.
 
     Parameters
@@ -35,10 +35,10 @@ class Screen:
     def __init__(
         self, stream: IO[str], clock: Callable[[], float] = time.monotonic, *, threaded: bool = True
     ) -> None:
+        super().__init__()
         self._stream = stream
         self._clock = clock
         self._threaded = threaded
-        self._steps: list[Step] = []
         self._begun: float | None = None
         self._lock = threading.RLock()
         self._live: Any = None
@@ -53,14 +53,13 @@ class Screen:
                 self._begun = step.begun
                 if self._threaded:
                     threading.Thread(target=self._watch, daemon=True).start()
-            self._steps.append(step)
+            super().begin(step)
 
     def end(self, step: Step) -> None:
         """Remove a step and those within it that were left without an end."""
         with self._lock:
-            if step in self._steps:
-                del self._steps[self._steps.index(step) :]
-            if self._live is not None and not self._steps:
+            super().end(step)
+            if self._live is not None and not self.steps:
                 self.clear()
 
     def clear(self) -> None:
@@ -85,11 +84,11 @@ class Screen:
     def tick(self) -> None:
         """Show the steps as they are now."""
         with self._lock:
-            if self._closed.is_set() or not self._steps:
+            if self._closed.is_set() or not self.steps:
                 return
             now = self._clock()
-            last = self._steps[-1]
-            long = [s for s in self._steps if now - s.begun >= _BAR and (s.unit or s is last)]
+            last = self.steps[-1]
+            long = [s for s in self.steps if now - s.begun >= _BAR and (s.unit or s is last)]
             if long:
                 self._show(_bars(long, now))
                 return

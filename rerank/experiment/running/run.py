@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from rerank import parallel, progress
-from rerank.errors import ConfigError, DataNote
+from rerank.errors import ConfigError, DataNote, Interrupted
 from rerank.experiment.outputs import check_outputs
 from rerank.experiment.running.config import ExperimentConfig
 from rerank.experiment.running.folder import (
@@ -104,9 +104,14 @@ def run(
             _enter(folder, cell, Ended("there"), summary)
         else:
             todo.setdefault(cell.key, cell)
-    with parallel.using(jobs, cluster):
-        _make_stores(plan, folder, list(todo.values()))
-        _do(plan, folder, list(todo.values()), models, summary)
+    try:
+        with parallel.using(jobs, cluster):
+            _make_stores(plan, folder, list(todo.values()))
+            _do(plan, folder, list(todo.values()), models, summary)
+    except KeyboardInterrupt:
+        kept = sum(_is_there(folder, cell, models) for cell in cells)
+        text = f"{kept} of {count(len(cells), 'cell')} kept in {folder.path}; the same command continues"
+        raise Interrupted(text) from None
     return summary
 
 

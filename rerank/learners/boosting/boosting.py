@@ -65,6 +65,7 @@ class Boosting(Learner):
     source = "Collins & Koo 2005"
     scale_invariant = True
     in_rounds = True
+    resumable = True
     observable = False  # --grid rounds=... for some of a hundred thousand
 
     task: Literal["ranking", "classification"] = setting(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from rerank import progress
+from rerank import checkpoints, progress
 from rerank.data.types import Floats, Index, Ints
 from rerank.learners.boosting.examples import Examples
 from rerank.native.learners._boosting import Trace
 
-_CHUNK = 1000  # rounds between two chances of Ctrl-C
+_CHUNK, _SECONDS = 1000, 0.3  # rounds, and about how long they take, between two chances of Ctrl-C
 _NO_GAIN, _INFINITE = 1, 2  # outcomes of kernels
 
 
@@ -81,23 +82,70 @@ def savings(work: Floats, first: int, last: int) -> float:
     return (1 + last - first) / done if done > 0 else float("inf")
 
 
+_COLUMNS = ("stump", "step", "loss", "errors", "weighted_errors", "work")
+
+
+class _Rounds:
+    """The rounds so far: the columns of traces, how the last one ended, a stump of infinite step."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, list[Any]] = {name: [getattr(Trace(0), name)] for name in _COLUMNS}
+        self.outcome = 0
+        self.infinite: int | None = None
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return sum(map(len, self.parts["stump"]))
+
+    def add(self, trace: Trace, outcome: int) -> None:
+        """Add the rounds of a trace."""
+        for name, part in self.parts.items():
+            part.append(getattr(trace, name)[: trace.n])
+        self.outcome = outcome
+        self.infinite = int(trace.stump[trace.n]) if outcome == _INFINITE else None
+
+    def column(self, name: str) -> Any:
+        """Return a column of all rounds."""
+        return np.concatenate(self.parts[name])
+
+    def state(self) -> checkpoints.State:
+        """Return the rounds for a checkpoint."""
+        columns = {name: self.column(name) for name in _COLUMNS}
+        return {"columns": columns, "outcome": self.outcome, "infinite": self.infinite}
+
+    def restore(self, state: checkpoints.State) -> None:
+        """Go to what ``state`` returned."""
+        n = len(state["columns"]["stump"])
+        for name, part in self.parts.items():
+            checkpoints.refill(np.empty(n, part[0].dtype), state["columns"][name])
+            part[:] = [state["columns"][name]]
+        self.outcome, self.infinite = int(state["outcome"]), state["infinite"]
+
+
 def run(loss: Any, rounds: int) -> Run:
     """Return at most so many rounds of a kernel's ``loss``."""
-    traces = []
-    outcome = done = 0
+    place = checkpoints.place()
+    done = _Rounds()
+    if place is not None and place.state is not None:
+        with place.restoring() as state:
+            loss.restore(state["loss"])
+            done.restore(state)
     with progress.step("training", rounds, "round") as advance:
-        while done < rounds and not outcome:
-            trace = Trace(min(_CHUNK, rounds - done))
-            outcome = loss.rounds(trace)
-            traces.append(trace)
-            done += trace.n
+        advance(done.n)
+        chunk = 1
+        while done.n < rounds and not done.outcome:
+            trace = Trace(min(chunk, rounds - done.n))
+            begun = time.perf_counter()
+            done.add(trace, loss.rounds(trace))
+            rate = trace.n / max(time.perf_counter() - begun, 1e-9)
+            chunk = int(min(max(_SECONDS * rate, 1), 2 * chunk, _CHUNK))
             advance(trace.n)
-
+            ended = bool(done.outcome) or done.n == rounds
+            if place is not None and (ended or place.due()):
+                place.keep({"loss": loss.kept(), **done.state()})
     loss.measure()
-
-    def column(name: str) -> Any:
-        return np.concatenate([getattr(trace, name)[: trace.n] for trace in traces])
-
+    column = done.column
     return Run(
         column("stump"),
         column("step"),
@@ -105,8 +153,8 @@ def run(loss: Any, rounds: int) -> Run:
         column("errors"),
         column("weighted_errors"),
         np.cumsum(column("work")) / max(loss.differences.n_entries, 1),
-        outcome == _NO_GAIN,
-        int(traces[-1].stump[traces[-1].n]) if outcome == _INFINITE else None,
+        done.outcome == _NO_GAIN,
+        done.infinite,
         loss.drift,
         loss.relative_drift,
     )

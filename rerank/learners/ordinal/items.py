@@ -17,7 +17,7 @@ from rerank.data.matrix import Features
 from rerank.data.types import Floats, Index, Ints
 from rerank.errors import FitError
 from rerank.learners.base import FitInputs, Learner
-from rerank.learners.rounds import KEEP_HELP, Keep, Rounds
+from rerank.learners.rounds import KEEP_HELP, Keep, Resumable, Rounds
 from rerank.models.base import Model
 from rerank.models.linear import ThresholdModel
 from rerank.models.training import DataRecord
@@ -118,7 +118,7 @@ def _by_value(values: Floats, source: str) -> tuple[Floats, Index]:
     return labels, grades.astype(np.int64)
 
 
-class Passes(Protocol):
+class Passes(Resumable, Protocol):
     """The state of a learner over single items."""
 
     def run(self, visits: Index) -> dict[str, int]:
@@ -138,6 +138,7 @@ class ItemLearner(Learner):
     """Base of the online learners over single items: rounds, order of visits and averaging."""
 
     in_rounds: ClassVar[bool] = True
+    resumable: ClassVar[bool] = True
 
     rounds: int = setting(30, "most passes over the items; a pass without an update is the last", ge=1)
     average: Literal["last", "average"] = setting(
@@ -160,17 +161,17 @@ class ItemLearner(Learner):
         passes = self._passes(items)
         watch = Rounds(lists, inputs, self.keep)
         rng = np.random.default_rng(self.seed)
-        converged = False
-        cut = passes.cut(False)
-        for _ in watch.each(range(self.rounds), self.rounds):
-            counts = passes.run(rng.permutation(items.rows) if self.shuffle else items.rows)
+        orders = (rng.permutation(items.rows) if self.shuffle else items.rows for _ in range(self.rounds))
+        for visits in watch.each(orders, self.rounds, passes):
+            counts = passes.run(visits)
             with np.errstate(over="ignore", invalid="ignore"):
                 cut = passes.cut(self.average == "average")
                 items.check(passes.cut(False), cut)
             watch.record(cut, _linear_scores, **counts)
-            if counts["updates"] == 0 and passes.settled():
-                converged = True
+            if watch.settled and passes.settled():
                 break
+        cut = passes.cut(self.average == "average")
+        converged = watch.settled and passes.settled()
         (weights, thresholds), rounds = watch.kept(cut, converged=converged)
         model = ThresholdModel(lists.names(), weights, thresholds, items.labels)
         model.curve = watch.curve

@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 
+from rerank.checkpoints import State
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Index
 from rerank.learners.base import LEARNERS
@@ -70,6 +71,18 @@ class _Committee:
             weights += w
             thresholds += b
         return weights / len(self.rankers), thresholds / len(self.rankers)
+
+    def state(self) -> State:
+        """Return what later passes depend on."""
+        coins = [coins.bit_generator.state for coins in self.coins]
+        return {"rankers": [ranker.state() for ranker in self.rankers], "coins": coins}
+
+    def restore(self, state: State) -> None:
+        """Go to a state."""
+        for ranker, kept in zip(self.rankers, state["rankers"], strict=True):
+            ranker.restore(kept)
+        for coins, kept in zip(self.coins, state["coins"], strict=True):
+            coins.bit_generator.state = kept
 
     def settled(self) -> bool:
         """Return whether every ranker grades every example correctly, including those it has not seen."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from rerank.checkpoints import State
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Index
 from rerank.learners.base import LEARNERS
+from rerank.learners.moving import restore, state_of
 from rerank.learners.ordinal.items import Cut, GradedItems, ItemLearner
 from rerank.native.learners import _ordinal
 from rerank.native.learners._weights import Weights
@@ -57,6 +59,15 @@ class Ranker:
             return self.weights.values.copy(), b.values.copy()
         # Thresholds and their drift are whole numbers: this way the mean is rounded once and stays in order.
         return self.weights.mean(), (b.values * seen - b.drift) / seen
+
+    def state(self) -> State:
+        """Return what later passes depend on."""
+        return {"weights": state_of(self.weights), "thresholds": state_of(self.thresholds)}
+
+    def restore(self, state: State) -> None:
+        """Go to a state."""
+        restore(self.weights, state["weights"])
+        restore(self.thresholds, state["thresholds"])
 
     def settled(self) -> bool:
         """Return True: a pass over all items without an update means that every grade is right."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pydantic import model_validator
 
+from rerank.checkpoints import State
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Index
 from rerank.learners.base import LEARNERS
+from rerank.learners.moving import restore, state_of
 from rerank.learners.ordinal.items import Cut, GradedItems, ItemLearner
 from rerank.native.learners import _ordinal
 from rerank.native.learners._weights import Weights
@@ -71,6 +73,15 @@ class _Classifier:
         if not average or seen == 0:
             return self.weights.values.copy(), 0.0 - bias.values
         return self.weights.mean(), bias.drift / seen - bias.values
+
+    def state(self) -> State:
+        """Return what later passes depend on."""
+        return {"weights": state_of(self.weights), "bias": state_of(self.bias)}
+
+    def restore(self, state: State) -> None:
+        """Go to a state."""
+        restore(self.weights, state["weights"])
+        restore(self.bias, state["bias"])
 
     def settled(self) -> bool:
         """Return True: no item is violated after a pass over all items without an update."""

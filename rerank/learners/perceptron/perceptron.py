@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from pydantic import model_validator
 
+from rerank.checkpoints import State, refill
 from rerank.data.blocks import list_rows
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationName, make_pairs
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, FitError
+from rerank.learners import moving
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import check_start, initial_weights
 from rerank.learners.perceptron.voting import Ballots
@@ -47,6 +50,7 @@ class Perceptron(Learner):
     source = "Shen & Joshi 2005"
     default_scaling = "zscore"
     in_rounds = True
+    resumable = True
     accepts_initial = True
     accepts_list_weights = True
 
@@ -179,22 +183,18 @@ class Perceptron(Learner):
 
     def _train(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, RoundsRecord]:
         """The last weights, or their mean."""
-        updates = -1
-        weights = state.w
-        for visits in watch.each(self._orders(state.n_lists), self.rounds):
+        for visits in watch.each(self._orders(state.n_lists), self.rounds, state):
             updates, violated = state.run(visits)
-            weights = state.mean() if self.average == "average" else state.w.copy()
-            watch.record(weights, linear_scores, updates=updates, violated=violated)
+            watch.record(state.reached(), linear_scores, updates=updates, violated=violated)
             if updates == 0:
                 break
-        weights, rounds = watch.kept(weights, converged=updates == 0)
+        weights, rounds = watch.kept(state.reached(), converged=watch.settled)
         return LinearModel(lists.names(), weights), rounds
 
     def _vote(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, RoundsRecord]:
         """All weights, each with the number of visits that it survived."""
         ballots = Ballots(state.w)
-        updates = -1
-        for visits in watch.each(self._orders(state.n_lists), self.rounds):
+        for visits in watch.each(self._orders(state.n_lists), self.rounds, _Voting(state, ballots)):
             updates = violated = 0
             for v in range(len(visits)):
                 updated, here = state.run(visits[v : v + 1])
@@ -204,7 +204,7 @@ class Perceptron(Learner):
             watch.record(ballots.snapshot(), ballots.score, updates=updates, violated=violated)
             if updates == 0:
                 break
-        snapshot, rounds = watch.kept(ballots.snapshot(), converged=updates == 0)
+        snapshot, rounds = watch.kept(ballots.snapshot(), converged=watch.settled)
         return ballots.model(lists.names(), snapshot), rounds
 
 
@@ -269,7 +269,33 @@ class _State:
         values: Floats = self.weights.values
         return values
 
-    def mean(self) -> Floats:
-        """Return the mean of the weights over all visits so far."""
-        mean: Floats = self.weights.mean()
-        return mean
+    def reached(self) -> Floats:
+        """Return the weights now, or with average=average their mean over all visits so far."""
+        now: Floats = self.weights.mean() if self.learner.average == "average" else self.w.copy()
+        return now
+
+    def state(self) -> State:
+        """Return what later rounds depend on."""
+        return {"weights": moving.state_of(self.weights), "own": self.dimension.own.copy()}
+
+    def restore(self, state: State) -> None:
+        """Go to a state."""
+        moving.restore(self.weights, state["weights"])
+        refill(self.dimension.own, state["own"])
+
+
+@dataclass
+class _Voting:
+    """What changes in the rounds of a voted perceptron."""
+
+    now: _State
+    ballots: Ballots
+
+    def state(self) -> State:
+        """Return what later rounds depend on."""
+        return {"now": self.now.state(), "ballots": self.ballots.state()}
+
+    def restore(self, state: State) -> None:
+        """Go to a state."""
+        self.now.restore(state["now"])
+        self.ballots.restore(state["ballots"])

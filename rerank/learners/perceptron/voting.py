@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rerank import memory
+from rerank.checkpoints import State, refill
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import FitError
@@ -65,6 +66,18 @@ class Ballots:
         now = votes.copy()
         now.add(self.vectors[n - 1], last)
         return now.scores()
+
+    def state(self) -> State:
+        """Return all vectors and their visits, for a checkpoint."""
+        vectors = np.array(self.vectors, dtype=np.float64).reshape(-1, self.n_features)
+        return {"vectors": vectors, "survived": np.array(self.survived)}
+
+    def restore(self, state: State) -> None:
+        """Go to what ``state`` returned."""
+        vectors, survived = state["vectors"], state["survived"]
+        refill(np.empty((len(survived), self.n_features)), vectors)
+        self.vectors, self.survived = list(vectors), survived.tolist()
+        self._counted.clear()
 
     def model(self, feature_names: list[str], snapshot: Snapshot) -> VotedModel:
         """Return the model of a snapshot."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank import memory
+from rerank.checkpoints import State
 from rerank.data.classes import ClassLabels
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
@@ -17,7 +18,7 @@ from rerank.learners.base import FitInputs, checked_list_weights
 from rerank.learners.predtron.class_losses import ClassTask, class_task
 from rerank.learners.predtron.kernel_items import KernelItems
 from rerank.learners.predtron.links import dual_norm_of
-from rerank.learners.predtron.passes import run_rounds
+from rerank.learners.predtron.passes import moved_state, restore_moved, run_rounds
 from rerank.learners.predtron.settings import PredtronSettings
 from rerank.learners.predtron.steps import theorem_step
 from rerank.learners.rounds import Rounds
@@ -107,7 +108,15 @@ class _Classifier(ABC):
             raise FitError(f"{self.source}: scores or weights overflow; scale the features (--scaling)")
         return {"updates": updates, "loss": loss / len(visits)}
 
-    def state(self, average: bool) -> Floats:
+    def state(self) -> State:
+        """Return what later passes depend on."""
+        return moved_state(self.weights, self.link)
+
+    def restore(self, state: State) -> None:
+        """Go to a state."""
+        restore_moved(self.weights, self.link, state)
+
+    def reached(self, average: bool) -> Floats:
         """Return the state now, or its mean over all visits so far."""
         values: Floats = self.weights.mean() if average else self.weights.values.copy()
         return values.reshape(-1, self.task.kernel.d)

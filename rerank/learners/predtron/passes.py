@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from rerank.checkpoints import State, refill
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
-from rerank.learners.rounds import Rounds, visit_orders
+from rerank.learners.moving import restore, state_of
+from rerank.learners.rounds import Resumable, Rounds, visit_orders
 from rerank.models.training import RoundsRecord
+from rerank.native.learners._link import Link
+from rerank.native.learners._weights import Weights
 
 
 class RoundSettings(Protocol):
@@ -23,7 +27,7 @@ class RoundSettings(Protocol):
     def seed(self) -> int: ...
 
 
-class Passes(Protocol):
+class Passes(Resumable, Protocol):
     """What a task does in its passes.
 
     Attributes
@@ -39,7 +43,7 @@ class Passes(Protocol):
         """Visit examples; return what the learning curve shows, including ``updates``."""
         ...
 
-    def state(self, average: bool) -> Any:
+    def reached(self, average: bool) -> Any:
         """Return the weights now, or their mean over all visits so far, which later visits do not change."""
         ...
 
@@ -60,12 +64,26 @@ def run_rounds(settings: RoundSettings, passes: Passes, watch: Rounds) -> tuple[
     watch
         Gets a row for each pass.
     """
-    updates, state = -1.0, passes.state(False)
     orders = visit_orders(passes.n, settings.rounds, settings.shuffle, settings.seed)
-    for visits in watch.each(orders, settings.rounds):
+    average = settings.average == "average"
+    for visits in watch.each(orders, settings.rounds, passes):
         counts = passes.run(visits)
-        updates, state = counts["updates"], passes.state(settings.average == "average")
-        watch.record(state, passes.score, **counts)
-        if updates == 0:
+        watch.record(passes.reached(average), passes.score, **counts)
+        if counts["updates"] == 0:
             break
-    return watch.kept(state, converged=updates == 0)
+    return watch.kept(passes.reached(average), converged=watch.settled)
+
+
+def moved_state(weights: Weights, link: Link | None) -> State:
+    """Return the state of weights and of their link function."""
+    sums = None if link is None else (link.theta.copy(), link.drifted.copy())
+    return {"weights": state_of(weights), "link": sums}
+
+
+def restore_moved(weights: Weights, link: Link | None, state: State) -> None:
+    """Go to what ``moved_state`` returned."""
+    restore(weights, state["weights"])
+    if link is not None:
+        theta, drift = state["link"]
+        refill(link.theta, theta)
+        refill(link.drifted, drift)

@@ -40,6 +40,7 @@ class Predtron(PredtronSettings):
     source = "Jain, Natarajan & Tewari 2015"
     default_scaling = "zscore"
     in_rounds = True
+    resumable = True
     accepts_initial = True
     accepts_list_weights = True
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rerank.checkpoints import State
 from rerank.data.blocks import list_rows
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
@@ -16,7 +17,7 @@ from rerank.learners.initial import check_start, initial_weights
 from rerank.learners.predtron.gains import GradedLists, graded_lists
 from rerank.learners.predtron.kernel_items import KernelItems
 from rerank.learners.predtron.links import dual_norm_of, linked
-from rerank.learners.predtron.passes import run_rounds
+from rerank.learners.predtron.passes import moved_state, restore_moved, run_rounds
 from rerank.learners.predtron.positions import Positions, discounts
 from rerank.learners.predtron.settings import PredtronSettings
 from rerank.learners.predtron.steps import radius2, theorem_step
@@ -126,7 +127,15 @@ class _Ranker:
             raise FitError(f"{self.source}: scores or weights overflow; {advice}")
         return {"updates": updates, "loss": loss / len(visits)}
 
-    def state(self, average: bool) -> Floats:
+    def state(self) -> State:
+        """Return what later passes depend on."""
+        return moved_state(self.weights, self.link)
+
+    def restore(self, state: State) -> None:
+        """Go to a state."""
+        restore_moved(self.weights, self.link, state)
+
+    def reached(self, average: bool) -> Floats:
         """Return the weights now, or their mean over all visits so far."""
         values: Floats = self.weights.mean() if average else self.weights.values.copy()
         return values

@@ -64,6 +64,7 @@ class RankBoost(Learner):
     source = "Freund, Iyer, Schapire & Singer 2003"
     scale_invariant = True
     in_rounds = True
+    resumable = True
     accepts_nan = True
     accepts_list_weights = True
     accepts_pair_weights = True
@@ -221,7 +222,7 @@ class RankBoost(Learner):
         watch, scores = Rounds(lists, inputs, self.keep), RoundScores(whole)
         seen: set[int] = set()
         rounds_run = zip(run.choices, run.log_loss, strict=True)
-        for r, (choice, log_loss) in enumerate(watch.each(rounds_run, len(run.steps), "judging rounds")):
+        for r, (choice, log_loss) in enumerate(watch.each(rounds_run, len(run.steps), what="judging rounds")):
             seen.add(choice.column)
             progress = {"loss": float(np.exp(log_loss)), "gain": choice.gain, "features": len(seen)}
             watch.record(r + 1, scores, **progress)

@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from rerank import progress
+from rerank import checkpoints, progress
 from rerank.data.types import Floats
 from rerank.learners.rankboost.rankers import Choice, WeakRankers
 
@@ -48,6 +48,16 @@ class Run:
     steps: list[float] = field(default_factory=list)
     log_loss: list[float] = field(default_factory=list)
     converged: bool = False
+
+    def state(self, *, ended: bool) -> checkpoints.State:
+        """Return the rounds for a checkpoint, and whether no round follows."""
+        columns = {
+            name: np.array([getattr(choice, name) for choice in self.choices], dtype=np.int64)
+            for name in ("column", "group", "missing")
+        }
+        gain = np.array([choice.gain for choice in self.choices])
+        found = {"gain": gain, "step": np.array(self.steps), "log_loss": np.array(self.log_loss)}
+        return {**columns, **found, "converged": self.converged, "ended": ended}
 
 
 @dataclass(frozen=True)
@@ -101,9 +111,15 @@ def boost(pairs: Distribution, rankers: WeakRankers, rule: Rule, rounds: int) ->
     rounds
         The most rounds.
     """
-    run = Run()
+    place = checkpoints.place()
+    run, ended = _resumed(place)
+    if ended:
+        return run
     potential, start = pairs.potentials()
-    for _ in progress.over(range(rounds), "training", rounds, "round"):
+    for earlier, step in zip(run.choices, run.steps, strict=True):
+        pairs.advance(rankers.values(earlier), step)
+        potential, _ = pairs.potentials()
+    for _ in progress.over(range(len(run.steps), rounds), "training", rounds, "round"):
         choice = rankers.best(potential, rule.both)
         if choice is None or not (abs(choice.gain) if rule.both else choice.gain) > _LEAST:
             run.converged = True
@@ -118,4 +134,21 @@ def boost(pairs: Distribution, rankers: WeakRankers, rule: Rule, rounds: int) ->
         run.steps.append(step)
         potential, loss = pairs.potentials()
         run.log_loss.append(loss - start)
+        if place is not None and place.due():
+            place.keep(run.state(ended=False))
+    if place is not None:
+        place.keep(run.state(ended=True))
     return run
+
+
+def _resumed(place: checkpoints.Place | None) -> tuple[Run, bool]:
+    """The rounds that a checkpoint has, and whether they are all."""
+    if place is None or place.state is None:
+        return Run(), False
+    with place.restoring() as state:
+        rows = zip(*(state[name].tolist() for name in ("column", "group", "missing", "gain")), strict=True)
+        choices = [Choice(*row) for row in rows]
+        steps, log_loss = state["step"].tolist(), state["log_loss"].tolist()
+        if not len(choices) == len(steps) == len(log_loss):
+            raise ValueError
+        return Run(choices, steps, log_loss, bool(state["converged"])), bool(state["ended"])

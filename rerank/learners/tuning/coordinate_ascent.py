@@ -20,6 +20,7 @@ from rerank.learners.tuning.restarts import (
     End,
     best_first,
     dev_value,
+    kept_end,
     metric_value,
     shrunk,
     spread_of,
@@ -65,6 +66,7 @@ class CoordinateAscent(Learner):
     default_scaling = "zscore"
     accepts_list_weights = True
     accepts_initial = True
+    resumable = True
 
     restarts: int = setting(7, "random starts in addition to the initial weights", ge=0)
     init: Init = setting("auto", INIT_HELP)
@@ -142,6 +144,11 @@ class CoordinateAscent(Learner):
 
 
 def _climbed(learner: CoordinateAscent, climb: _Climb, rng: np.random.Generator) -> End:
+    """The end of a climb; it is kept in a checkpoint."""
+    return kept_end(lambda: _end_of(learner, climb, rng))
+
+
+def _end_of(learner: CoordinateAscent, climb: _Climb, rng: np.random.Generator) -> End:
     """The end of a climb."""
     start, begun = climb.value, climb.objective
     climb.climb(rng, learner.passes, learner.min_gain)

@@ -20,6 +20,7 @@ from rerank.learners.tuning.restarts import (
     End,
     best_first,
     dev_value,
+    kept_end,
     metric_value,
     shrunk,
     spread_of,
@@ -75,6 +76,7 @@ class Mert(Learner):
     scale_invariant = True
     accepts_list_weights = True
     accepts_initial = True
+    resumable = True
 
     restarts: int = setting(20, "random starts in addition to the initial weights", ge=0)
     perturbations: int = setting(
@@ -189,15 +191,26 @@ class Mert(Learner):
 def _climbed(
     learner: Mert, problem: LineProblem, near: Floats, start: Floats, rng: np.random.Generator
 ) -> End:
-    """A climb from ``start``."""
-    climb = learner._new_climb(problem, near)
-    climb.settle(start)
-    value, objective = climb.value, climb.objective
-    learner._climb(climb, rng)
-    return _end(climb, value, objective)
+    """A climb from ``start``; its end is kept in a checkpoint."""
+
+    def climbed() -> End:
+        climb = learner._new_climb(problem, near)
+        climb.settle(start)
+        value, objective = climb.value, climb.objective
+        learner._climb(climb, rng)
+        return _end(climb, value, objective)
+
+    return kept_end(climbed)
 
 
 def _perturbed(learner: Mert, problem: LineProblem, near: Floats, end: End, rng: np.random.Generator) -> End:
+    """The best of further climbs; it is kept in a checkpoint."""
+    return kept_end(lambda: _best_perturbed(learner, problem, near, end, rng))
+
+
+def _best_perturbed(
+    learner: Mert, problem: LineProblem, near: Floats, end: End, rng: np.random.Generator
+) -> End:
     """The best of further climbs, each from a perturbation of the best point so far."""
     climb = learner._new_climb(problem, near)
     climb.steps, climb.searches = end.steps, end.searches

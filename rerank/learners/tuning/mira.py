@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from rerank.checkpoints import State, refill
 from rerank.data.blocks import number_by_list
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
@@ -15,6 +16,7 @@ from rerank.data.types import Floats, Index
 from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import INIT_HELP, Init, initial_weights
+from rerank.learners.moving import restore, state_of
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
@@ -54,6 +56,7 @@ class Mira(Learner):
     needs_judge = True
     needs_selecting = True
     in_rounds = True
+    resumable = True
     accepts_initial = True
     accepts_list_weights = True
 
@@ -87,13 +90,12 @@ class Mira(Learner):
         state = _State(self, lists, worth, self.c * weights, start.copy())
         watch = Rounds(lists, inputs, self.keep)
         rng = np.random.default_rng(self.seed)
-        updates = 0
-        for _ in watch.each(range(self.rounds), self.rounds):
-            order = rng.permutation(len(visited)) if self.shuffle else np.arange(len(visited))
+        n = len(visited)
+        orders = (rng.permutation(n) if self.shuffle else np.arange(n) for _ in range(self.rounds))
+        for order in watch.each(orders, self.rounds, state):
             done, loss = state.run(visited[order])
-            updates += done
             watch.record(state.mean(), linear_scores, updates=done, loss=loss / len(visited))
-        if updates == 0:
+        if not any(row["updates"] for row in watch.curve):
             warnings.warn(
                 f"{lists.source}: no update was made; the weights are the initial ones (init {init})",
                 DataNote,
@@ -177,6 +179,15 @@ class _State:
             self.matrix, self.worths, visits, self.caps, self.weights, self.step
         )
         return done
+
+    def state(self) -> State:
+        """Return what later rounds depend on."""
+        return {"weights": state_of(self.weights), "background": self.worths.sums_before.copy()}
+
+    def restore(self, state: State) -> None:
+        """Go to a state."""
+        restore(self.weights, state["weights"])
+        refill(self.worths.sums_before, state["background"])
 
     def mean(self) -> Floats:
         """Return the mean of the weights after each visit so far."""

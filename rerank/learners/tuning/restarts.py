@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 
 import numpy as np
 
+from rerank import checkpoints
 from rerank.data.judge import Judge, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
@@ -40,6 +42,18 @@ class End:
             searches=self.searches,
             dev=dev,
         )
+
+
+def kept_end(find: Callable[[], End]) -> End:
+    """Return the end that ``find`` returns, or the one that a checkpoint has kept in its place."""
+    place = checkpoints.place()
+    if place is not None and place.state is not None:
+        with place.restoring() as state:
+            return End(**state)
+    end = find()
+    if place is not None:
+        place.keep({one.name: getattr(end, one.name) for one in fields(end)})
+    return end
 
 
 def best_first(ends: list[End]) -> list[End]:

@@ -136,6 +136,38 @@ cdef class Boost:
             out[1, s.order[k]] = sums_of(s, k)[1]
         return np.asarray(out)
 
+    def arrays(self):
+        """Return what rounds change, by name: views of this object's arrays."""
+        cdef State* s = &self.state
+        cdef Py_ssize_t n_bytes = 8 * s.n_words * sizeof(Line)
+        cdef unsigned char* first = <unsigned char*>s.lines
+        cdef unsigned char[::1] lines = <unsigned char[:n_bytes]>first
+        _, bound, reached, *_ = self.held
+        return {
+            "margin": self.margin,
+            "weight": self.weight,
+            "lines": np.asarray(lines),
+            "bound": np.asarray(bound),
+            "reached": np.asarray(reached),
+        }
+
+    def kept(self):
+        """Return copies of all that later rounds depend on, as a dict."""
+        numbers = (self.total, self.computed, self.weighted, self.drift, self.relative_drift)
+        found = {name: array.copy() for name, array in self.arrays().items()}
+        found["numbers"] = np.array(numbers)
+        found["counts"] = np.array((self.changes, self.errors, self.refreshed), dtype=np.int64)
+        return found
+
+    def restore(self, state):
+        """Go to what ``kept`` returned; raises ValueError or KeyError if it does not fit."""
+        for name, array in self.arrays().items():
+            if array.shape != state[name].shape or array.dtype != state[name].dtype:
+                raise ValueError(name)
+            array[:] = state[name]
+        self.total, self.computed, self.weighted, self.drift, self.relative_drift = state["numbers"].tolist()
+        self.changes, self.errors, self.refreshed = state["counts"].tolist()
+
     cdef double reweigh(self) noexcept nogil:
         """Compute the weights of all pairs, their total and the errors from the margins.
 

@@ -33,6 +33,15 @@ cdef class ExpLoss(Boost):
         self.log_importance = np.log(importance)
         self.refresh(False)
 
+    def kept(self):
+        """Return what later rounds depend on."""
+        return Boost.kept(self) | {"shift": self.shift}
+
+    def restore(self, state):
+        """Go to what ``kept`` returned."""
+        Boost.restore(self, state)
+        self.shift = state["shift"]
+
     cdef double log_loss(self) noexcept nogil:
         return log(self.total) - self.shift
 

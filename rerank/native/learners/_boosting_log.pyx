@@ -9,6 +9,7 @@ from libc.math cimport sqrt
 import numpy as np
 
 from rerank.native.learners._boosting cimport LINE
+from rerank.native.learners._boosting cimport Boost
 from rerank.native.learners._boosting cimport Differences
 from rerank.native.learners._boosting cimport State
 from rerank.native.learners._boosting cimport best_stump
@@ -36,6 +37,19 @@ cdef class LogLoss(Boost):
         self.group_of = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         self.losses = np.zeros(len(sizes))
         self.refresh(False)
+
+    def arrays(self):
+        """Return what rounds change."""
+        return Boost.arrays(self) | {"losses": np.asarray(self.losses)}
+
+    def kept(self):
+        """Return what later rounds depend on."""
+        return Boost.kept(self) | {"whole": self.whole}
+
+    def restore(self, state):
+        """Go to what ``kept`` returned."""
+        Boost.restore(self, state)
+        self.whole = state["whole"]
 
     cdef double log_loss(self) noexcept nogil:
         return log(max(self.whole, 0.0))

@@ -28,6 +28,11 @@ cdef class Link:
         self.moved = np.empty(len(self.theta))
         self.factors = np.empty(self.p)
 
+    @property
+    def drifted(self):
+        """What the mean of the weights needs, float64 (k * p), which passes change."""
+        return np.asarray(self.drift)
+
 
 cdef void link_theta(Link link) noexcept nogil:
     """OUT link.moved: the gradient at link.sums of half the squared q-norm of its columns' norms.

@@ -58,6 +58,11 @@ cdef class Worths:
         self.score = np.empty(longest)
         self.worth = np.empty(longest)
 
+    @property
+    def sums_before(self):
+        """The background, float64 (k), which rounds change."""
+        return np.asarray(self.background)
+
     cdef void judge(self, long long first, Py_ssize_t n) noexcept nogil:
         """OUT self.worth of the n candidates from ``first`` on."""
         cdef Py_ssize_t i

@@ -27,6 +27,10 @@ cdef class Weights:
         """Visits so far."""
         return self.moving.t
 
+    @visits.setter
+    def visits(self, double visits):
+        self.moving.t = visits
+
     def mean(self):
         """Return the mean of the weights after each visit so far, float64 (n)."""
         if self.moving.t == 0.0:

@@ -13,6 +13,8 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.labels import label_copies
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.types import Floats
+from rerank.data.unjudged import has_negative, has_order, unjudged_items
 from rerank.report.sheet import Sheet, facts_sheet
 from rerank.report.table import facts
 from rerank.shown import Shown
@@ -69,7 +71,7 @@ def describe(lists: CandidateLists) -> Contents:
         facts.append(("answers", _answers(lists.answers, lists)))
     facts += [(f"{name} trees", _trees(trees)) for name, trees in lists.structures.items()]
     if lists.base_scores is not None:
-        facts.append(("scores", f"{lists.base_scores.min():.6g} to {lists.base_scores.max():.6g}"))
+        facts.append(("scores", _scores(lists.base_scores)))
     found = [_scattered(lists), *_odd_texts(lists)]
     if not of_classes:  # lists of examples are of one item
         found[1:1] = [*_judgements(lists), _constant(lists), _twins(lists)]
@@ -168,6 +170,15 @@ def _scattered(lists: CandidateLists) -> str | None:
     return "the lines of some lists are not contiguous; they were grouped, scores keep the order of the lines"
 
 
+def _scores(scores: Floats) -> str:
+    """The range of the first stage's scores, and how many items have none."""
+    missing = int(np.isnan(scores).sum())
+    if missing == len(scores):
+        return "none"
+    text = f"{np.nanmin(scores):.6g} to {np.nanmax(scores):.6g}"
+    return f"{text}; {count(missing, 'item')} without one" if missing else text
+
+
 def _judgements(lists: CandidateLists) -> list[str | None]:
     """Lists and items that are useless for training or tests."""
     single = int((lists.lengths == 1).sum())
@@ -182,11 +193,13 @@ def _judgements(lists: CandidateLists) -> list[str | None]:
     tied = int((top == low).sum())
     irrelevant = int((top <= 0).sum())
     negative = int((lists.labels < 0).sum())
+    alone = bool(unjudged_items(lists).any()) and not has_negative(lists) and not has_order(lists)
     return [
         *out,
         f"{count(unjudged, 'unjudged item')}, {count(none, 'list')} with no judged item"
         if unjudged
         else None,
+        "only relevant items are judged: train with --unjudged negative" if alone else None,
         f"{count(tied, 'list')} whose labels are all equal: no pair to learn from" if tied else None,
         f"{count(irrelevant, 'list')} without a relevant item (label above 0)" if irrelevant else None,
         f"{count(negative, 'label')} below 0" if negative else None,

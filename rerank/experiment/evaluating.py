@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rerank.data.class_lists import read_predictions
+from rerank.data.frames import refuse_other_rows
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError
 from rerank.evaluation import evaluate as evaluation
 from rerank.evaluation.compare import Comparisons, compare_all
 from rerank.evaluation.evaluate import Evaluation
 from rerank.evaluation.results import Results
+from rerank.evaluation.significance import SEED
 from rerank.experiment.classes import (
     DEFAULT,
     has_classes,
@@ -23,11 +25,20 @@ from rerank.experiment.classes import (
 from rerank.experiment.gathering import Systems
 from rerank.experiment.notes import note_evaluation, note_systems
 from rerank.experiment.outputs import all_or_none, check_outputs
-from rerank.experiment.sources import Data, as_lists, inputs_of
-from rerank.experiment.systems import add_data, add_files, gathered, gathered_values
+from rerank.experiment.sources import Data, as_lists, inputs_of, is_path
+from rerank.experiment.systems import (
+    add_data,
+    add_files,
+    gathered,
+    gathered_values,
+    is_nested_mapping,
+    systems_in,
+)
 from rerank.files import write_lines
 from rerank.reading import Reading
 from rerank.report import page, record
+
+Metrics = Sequence[str] | str | None
 
 
 def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
@@ -48,27 +59,37 @@ def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
 def evaluate(
     data: Any,
     scores: Any,
-    metrics: Sequence[str] | None = None,
+    metrics: Metrics = None,
     *,
+    baseline: str | None = None,
     group: Any = None,
     qid: Any = None,
     refs: Sequence[Any] | None = None,
     ties: str | None = None,
     no_relevant: str = "zero",
     missing_lists: str | None = None,
-) -> dict[str, float]:
-    """Return metrics of one ranking.
+    samples: int | None = None,
+    level: float | None = None,
+    seed: int | None = None,
+    replicas: bool | None = None,
+) -> Any:
+    """Return metrics of one ranking, or those of several with intervals and tests.
 
     Parameters
     ----------
-    data : CandidateLists; or plain sequences, the labels or the texts of all items: a sequence for each list,
-        or flat with ``group`` or ``qid``; or judgements: labels by document, by query.
-    scores : larger is better; in the shape of ``data``, or flat in the order of the caller's rows, as
-        ``Model.score`` returns them: the lines of the file, or the rows given with ``qid``. For examples with
-        classes one prediction per row: a class, a collection of them, or text as ``ClassesModel.predicted``
-        returns it. Or a run: scores by item id, by list id; for judgements it must be one.
-    metrics : names as in ``rerank list metrics``; None = PARSEVAL, BLEU, zero-one and Hamming, or AP, RR and
-        nDCG@10, whatever the lists have the columns for.
+    data : CandidateLists, a file, a data frame; or plain sequences, the labels or the texts of all items: a
+        sequence for each list, or flat with ``group`` or ``qid``; or judgements: labels by document, by
+        query.
+    scores : several systems as a mapping of name to scores, or a data frame with a column for each. Or the
+        scores of one: larger is better; in the shape of ``data``, or flat in the order of the caller's rows,
+        as ``Model.score`` returns them: the lines of the file, or the rows given with ``qid``. For examples
+        with classes one prediction per row: a class, a collection of them, or text as
+        ``ClassesModel.predicted`` returns it. Or a run: scores by item id, by list id; for judgements it must
+        be one. Or the name of a feature, or the path of a score file or a run.
+    metrics : names, or one name, as in ``rerank list metrics``; None = PARSEVAL, BLEU, zero-one and Hamming,
+        or AP, RR and nDCG@10, whatever the lists have the columns for.
+    baseline : of several systems, the one that the others are tested against; None = the first stage's
+        ranking ("first-best") if the lists have one.
     group : lengths of the lists, for flat sequences.
     qid : id of each item's list, for flat sequences.
     refs : for each list, its reference or several; lists come in the order of their first rows.
@@ -78,11 +99,15 @@ def evaluate(
         does, unless ``data`` are lists and hold it, "zero" counts 0, as trec_eval -c. None = any. Several
         systems: see ``compare``.
 
+    samples, level, seed, replicas : of intervals and tests of several systems, see
+        ``rerank.evaluation.evaluate.evaluate``.
+
     Returns
     -------
-    dict
-        Values by the names given; NaN if no list counts. 0 to 100 for BLEU, WER and PARSEVAL, 0 to 1 for
-        measures of ranking.
+    Values or Evaluation
+        For one ranking a dictionary of values by the names given; NaN if no list counts. 0 to 100 for BLEU,
+        WER and PARSEVAL, 0 to 1 for measures of ranking. For several systems what ``rerank eval`` prints.
+        Both are tables in notebooks, and have ``to_dataframe()``.
 
     Raises
     ------
@@ -108,40 +133,74 @@ def evaluate(
     >>> rerank.evaluate(hypotheses, [[2, 1], [1, 2]], ["WER"], refs=["the cat sat", "it is raining"])
     {'WER': 0.0}
 
+    Several systems:
+
+    >>> systems = {"a": [[0.1, 0.2, 0.9], [0.8, 0.3]], "b": [[0.9, 0.2, 0.1], [0.3, 0.8]]}
+    >>> found = rerank.evaluate([[1, 0, 2], [0, 1]], systems, "RR", baseline="b")
+    >>> found.systems["a"]["RR"].value, found.to_dataframe().shape
+    (0.75, (5, 10))
+
     Judgements and a run:
 
     >>> qrels = {"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 1}}
     >>> rerank.evaluate(qrels, {"q1": {"d1": 0.5, "d9": 0.7}, "q2": {"d3": 0.1}}, ["RR"])
     {'RR': 0.75}
     """
-    found, chosen = _systems_of(
-        data, {"scores": scores}, metrics, missing_lists, group=group, qid=qid, refs=refs
+    several = systems_in(scores)
+    tests = {"samples": samples, "level": level, "seed": seed, "replicas": replicas}
+    tests = {name: value for name, value in tests.items() if value is not None}
+    given = {**tests, **({} if baseline is None else {"baseline": baseline})}
+    if several is None and given:
+        expected = "expected several systems, such as {'a': scores, 'b': scores}"
+        raise ConfigError(f"{next(iter(given))}: not used with the scores of one, {expected}")
+    systems = {"scores": scores} if several is None else several
+    found, chosen = _systems_of(data, systems, metrics, missing_lists, group=group, qid=qid, refs=refs)
+    if several is None:
+        ranking = found.scores["scores"]
+        return evaluation.values(found.lists, ranking, chosen, ties=ties, no_relevant=no_relevant)
+    if baseline in ("first-best", evaluation.FIRST_BEST) and baseline not in systems:
+        if found.lists.first_best is None:
+            raise ConfigError(f"baseline: {found.lists.source} has no first-best; name one of the systems")
+        baseline = None
+    options: dict[str, Any] = {"missing_lists": found.missing_lists, **tests}
+    return evaluation.evaluate(
+        found.lists,
+        found.scores,
+        chosen,
+        baseline=baseline,
+        ties=ties,
+        no_relevant=no_relevant,
+        **options,
     )
-    ranking = found.scores["scores"]
-    return evaluation.values(found.lists, ranking, chosen, ties=ties, no_relevant=no_relevant)
 
 
 def compare(
     data: Any,
-    systems: Mapping[str, Any],
-    metrics: Sequence[str] | None = None,
+    systems: Any,
+    metrics: Metrics = None,
     *,
     group: Any = None,
     qid: Any = None,
     refs: Sequence[Any] | None = None,
+    ties: str | None = None,
+    no_relevant: str = "zero",
     missing_lists: str | None = None,
-    **options: Any,
+    samples: int = 1000,
+    level: float = 0.95,
+    seed: int = SEED,
 ) -> Comparisons:
     """Test every two systems against each other, as ``rerank compare`` does.
 
     Parameters
     ----------
     data, metrics, group, qid, refs : as for ``evaluate``.
-    systems : name to scores, which are as for ``evaluate``.
+    systems : a mapping of name to scores, which are as for ``evaluate``, or a data frame with a column for
+        each system.
+    ties, no_relevant : as for ``evaluate``.
     missing_lists : how a judged list counts of which a system returned nothing: "any" (0 if another system
         returned some of it, otherwise it is left out; None is the same), "zero" (0 in any case), or "skip"
         (it is left out for all systems).
-    options : ``ties``, ``no_relevant``, ``samples``, ``level`` and ``seed`` of the tests.
+    samples, level, seed : of the tests, see ``rerank.evaluation.compare.compare_all``.
 
     Returns
     -------
@@ -164,24 +223,42 @@ def compare(
     >>> pair.a, pair.b, pair.value_a, round(pair.value_b, 3), (pair.wins, pair.ties, pair.losses)
     ('a', 'b', 1.0, 0.667, (1, 2, 0))
     """
-    found, chosen = _systems_of(data, systems, metrics, missing_lists, group=group, qid=qid, refs=refs)
-    return compare_all(found.lists, found.scores, chosen, missing_lists=found.missing_lists, **options)
+    several = systems_in(systems)
+    if several is None:
+        found_ = f"found {type(systems).__name__}"
+        raise ConfigError(f"systems: {found_}, expected scores by name, such as {{'a': scores, 'b': scores}}")
+    found, chosen = _systems_of(data, several, metrics, missing_lists, group=group, qid=qid, refs=refs)
+    return compare_all(
+        found.lists,
+        found.scores,
+        chosen,
+        missing_lists=found.missing_lists,
+        ties=ties,
+        no_relevant=no_relevant,
+        samples=samples,
+        level=level,
+        seed=seed,
+    )
 
 
 def _systems_of(
     data: Any,
     systems: Mapping[str, Any],
-    metrics: Sequence[str] | None,
+    metrics: Metrics,
     missing_lists: str | None,
     **shape: Any,
 ) -> tuple[Systems, Sequence[str]]:
     """Systems given as values on what they are judged on, and the metrics."""
-    lists = data if isinstance(data, Mapping) else as_lists(data, **shape)
+    refuse_other_rows(**{"data": data, **systems})
+    read = None
+    if is_path(data) and all(value is None for value in shape.values()):
+        read = gathered(data, reading_for(metrics, None))
+    lists = data if is_nested_mapping(data) else as_lists(data, **shape) if read is None else read.base
     if isinstance(lists, CandidateLists) and has_classes(lists):
         chosen = default_metrics(lists) if metrics is None else metrics
         found = {name: predictions_of(values, name, lists) for name, values in systems.items()}
         return Systems(*judged(lists, found, chosen)), chosen
-    together = gathered_values(lists, systems).together(metrics, missing_lists)
+    together = gathered_values(lists, systems, read).together(metrics, missing_lists)
     return together, default_metrics(together.lists) if metrics is None else metrics
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
+from rerank.data.frames import columns_of, is_frame
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
 from rerank.data.scores import read_scores
@@ -17,7 +18,7 @@ from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.experiment.gathering import FIRST_BEST, Gathering, Qrels
 from rerank.experiment.notes import note
-from rerank.experiment.sources import Data, read_judged
+from rerank.experiment.sources import Data, is_path, read_judged
 from rerank.files import read_head, shown
 from rerank.formats.base import FORMATS, detect
 from rerank.formats.scored import Scored, holds_judgements, holds_numbers, read_scored
@@ -41,8 +42,8 @@ def gathered(data: Data, reading: Reading) -> Gathering:
     DataError
         If judgements and run are swapped.
     """
-    if isinstance(data, CandidateLists):
-        return Gathering(data, None)
+    if not is_path(data):
+        return Gathering(read_judged(data, reading), None)
     path = os.fspath(data)
     if reading.format is None and holds_judgements(path):
         unused = [*reading.changed(), *(key for key in ("first_best", "features") if getattr(reading, key))]
@@ -147,27 +148,59 @@ def _of_data(gathering: Gathering, name: str, data: str) -> Floats:
     return values
 
 
-def gathered_values(data: Any, systems: Mapping[str, Any]) -> Gathering:
+def systems_in(scores: Any) -> dict[str, Any] | None:
+    """Return several systems by name: a mapping that is no run, or the columns of a data frame; else None.
+
+    Raises
+    ------
+    DataError
+        If there is no system, or a name is not a text.
+    """
+    if not isinstance(scores, Mapping):
+        if not is_frame(scores):
+            return None
+        return columns_of(scores, "scores")
+    if not scores:
+        raise DataError("scores: found an empty mapping, expected systems by name or a run")
+    if is_nested_mapping(scores) and not any(map(is_nested_mapping, scores.values())):
+        return None
+    other = next((name for name in scores if not isinstance(name, str)), None)
+    if other is not None:
+        raise DataError(f"scores: found the name {other!r} of a system, expected a text")
+    return dict(scores)
+
+
+def is_nested_mapping(data: Any) -> bool:
+    """Return whether data are a mapping of mappings, as judgements and runs are."""
+    return isinstance(data, Mapping) and bool(data) and all(isinstance(one, Mapping) for one in data.values())
+
+
+def gathered_values(data: Any, systems: Mapping[str, Any], read: Gathering | None = None) -> Gathering:
     """Return judgements and systems as Python users hold them.
 
     Parameters
     ----------
     data : CandidateLists, or judgements, a mapping of query to a mapping of document to label.
     systems : by name, scores as ``scores_of`` takes them, or a run, a mapping of list to a mapping of item to
-        score.
+        score, or the name of a feature, or the path of a file.
+    read : what ``gathered`` made of a file, in place of ``data``.
 
     Raises
     ------
     DataError
         If a value is not a number, or scores without ids have no items to follow.
     """
-    if isinstance(data, Mapping):
+    if read is not None:
+        gathering = read
+    elif isinstance(data, Mapping):
         gathering = Gathering(None, Qrels(_judgements(data), set(), "the judgements"))
     else:
         gathering = Gathering(data, None)
     for name, scores in systems.items():
         if isinstance(scores, Mapping):
             gathering.by_id[name] = _scored(scores, name)
+        elif is_path(scores):
+            _add_named(gathering, name, os.fspath(scores))
         elif gathering.base is None:
             found = f"found {type(scores).__name__}, expected a run as {{query: {{document: score}}}}"
             raise DataError(f"{name}: {found}, which judgements of that form need")
@@ -178,6 +211,23 @@ def gathered_values(data: Any, systems: Mapping[str, Any]) -> Gathering:
                 raise DataError(f"{name}: {error}") from None
             gathering.own[name] = gathering.base.from_input_order(rows)
     return gathering
+
+
+def _add_named(gathering: Gathering, name: str, text: str) -> None:
+    """Add the system ``name``, which is a feature of the lists or a file."""
+    base = gathering.base
+    if base is not None and text in base.names():
+        gathering.own[name] = base.features.column(base.column_of(text)).astype(np.float64)
+        return
+    if not os.path.exists(text):
+        hint = did_you_mean(text, [] if base is None else base.names())
+        raise DataError(f"{name}: found {text!r}, which is neither a file nor a feature; {hint}")
+    read = Gathering(base, gathering.qrels)
+    add_files(read, base if base is not None else text, [text], Reading())
+    if text in read.own:
+        gathering.own[name] = read.own[text]
+    else:
+        gathering.by_id[name] = read.by_id[text]
 
 
 def _judgements(qrels: Mapping[Any, Any]) -> dict[bytes, dict[bytes, float]]:

@@ -334,7 +334,7 @@ def compare_files(
     options["missing_lists"] = read.missing_lists
     found = compare_all(lists, systems, chosen, **options)
     if lists.classes is None:  # others were reported when they were read
-        note_systems(lists, systems, list(found.pairs), found.n_lists - found.unjudged)
+        note_systems(lists, systems, list(found.typed.values()), found.n_lists - found.unjudged)
     if html is not None:
         results = Results.of_systems(lists, systems, chosen, baseline=next(iter(systems)), **options)
         page.write_page(results, html, all_pairs=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -41,7 +42,8 @@ def note_evaluation(lists: CandidateLists, systems: Mapping[str, Floats], found:
     found
         Their evaluation.
     """
-    note_systems(lists, systems, list(found.metrics), found.n_lists - found.unjudged)
+    typed = [info.typed for info in found.metrics.values()]
+    note_systems(lists, systems, typed, found.n_lists - found.unjudged)
     if lists.labels is not None and np.isnan(lists.labels).all():
         return  # reading the judgements has said why
     for name, info in found.metrics.items():
@@ -56,9 +58,13 @@ def note_evaluation(lists: CandidateLists, systems: Mapping[str, Floats], found:
 def note_systems(
     lists: CandidateLists, systems: Mapping[str, Floats], metrics: Sequence[str], n_judged: int
 ) -> None:
-    """Warn about what ``note_evaluation`` does, bounds of metrics apart; ``n_judged`` lists are judged."""
+    """Warn about what ``note_evaluation`` does, bounds of metrics apart; ``n_judged`` lists are judged.
+
+    Metrics are named as typed.
+    """
     for text in doubled_ids(lists):
         note(f"{lists.source}: {text}")
+    note_ndcg(lists, metrics)
     for name in metrics:
         reason = _nothing_reaches(lists, name)
         if reason:
@@ -76,9 +82,27 @@ def note_systems(
         note(f"{lists.source}: tests and intervals of {count(n_judged, 'judged list')} show little")
 
 
+def note_ndcg(lists: CandidateLists, metrics: Iterable[str]) -> None:
+    """Report once which nDCG is meant by a name such as ndcg@10, if the labels tell its families apart.
+
+    The name nDCG in this case, or a parameter dcg, states the choice. Labels of 0 and 1 give one value.
+    """
+    missed = () if lists.unretrieved is None else lists.unretrieved.values
+    labels = np.concatenate([() if lists.labels is None else lists.labels, missed])
+    if not np.any((labels > 0) & (labels != 1)):
+        return
+    for typed in metrics:
+        name = parse(typed).name
+        if re.fullmatch("nDCG(@[0-9]+)?", name) and not re.match(r"\s*nDCG\b|.*\bdcg\s*=", typed):
+            other = name.replace("nDCG", "nDCG-exp")
+            note(f"{typed} is taken as {name}, trec_eval's: gain = label; {other} has gain 2^label - 1")
+            return
+
+
 def _nothing_reaches(lists: CandidateLists, metric: str) -> str | None:
     """Why no item of the lists is relevant for a binary metric; None if one is, or nothing is judged."""
-    least = getattr(parse(metric), "rel", None)
+    parsed = parse(metric)
+    least = None if getattr(parsed, "graded", False) else getattr(parsed, "rel", None)
     if least is None or lists.labels is None or np.isnan(lists.labels).all():
         return None
     missed = () if lists.unretrieved is None else lists.unretrieved.values

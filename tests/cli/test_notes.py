@@ -133,3 +133,17 @@ def test_large_training_sets_are_recognised_by_a_sample(rerank, folder):
     assert notes(rerank("predict", "m", "set.letor", "--out", "s")) == [expected.replace("part", "set")]
     (folder / "new.letor").write_text("".join(lines(queries, seed=9)))
     assert notes(rerank("predict", "m", "new.letor")) == []
+
+
+def test_the_family_of_ndcg_is_stated_if_its_name_leaves_it_open_and_it_matters(rerank, folder):
+    (folder / "graded.letor").write_text("".join(lines(QUERIES)).replace("1 qid:q3", "2 qid:q3"))
+    stated = "is taken as nDCG@10, trec_eval's: gain = label; nDCG-exp@10 has gain 2^label - 1"
+    asked = ["-m", "ndcg_cut_10", "-m", "NDCG@5"]  # one note for both
+    assert notes(rerank("eval", "graded.letor", "good", *asked)) == [f"ndcg_cut_10 {stated}"]
+    assert notes(rerank("compare", "graded.letor", "good", "other", *asked)) == [f"ndcg_cut_10 {stated}"]
+    named = ["nDCG@10", "ndcg-exp@10", "nDCG-letor", "ndcg(dcg=log2)", "ndcg(dcg=letor)@5", "AP"]
+    assert notes(rerank("eval", "graded.letor", "good", *(f"-m{name}" for name in named))) == []
+    assert notes(rerank("eval", "set.letor", "good", "-m", "ndcg@10")) == []  # labels of 0 and 1
+    assert notes(rerank("eval", "graded.letor", "good", "-m", "ndcg")) == [
+        "ndcg is taken as nDCG, trec_eval's: gain = label; nDCG-exp has gain 2^label - 1"
+    ]

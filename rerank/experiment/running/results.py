@@ -248,7 +248,7 @@ def _odd(
         scores = {row: shares[max(shares)][k][0].scores for row, shares in systems.items()}
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            note_systems(part.lists, scores, [judge.name for judge in part.judges.values()], n_judged)
+            note_systems(part.lists, scores, list(part.judges), n_judged)
         for warning in caught:
             text = str(warning.message).removeprefix(f"{part.lists.source}: ")
             folds.setdefault(text, {})[part.name] = None

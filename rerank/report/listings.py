@@ -58,19 +58,20 @@ def formats() -> Sheet:
 
 
 def metrics() -> Sheet:
-    """Return name, summary, direction and aliases of each family of metrics."""
+    """Return name, summary, direction, aliases, meaning and source of each family of metrics."""
 
-    def shown(parts: tuple[str, str, str]) -> str:
-        summary, better, aliases = parts
+    def shown(parts: tuple[str, ...]) -> str:
+        summary, better, aliases, *_ = parts
         lower = f"; {better} is better" if better == "lower" else ""
         return f"{summary}{lower}" + (f" (also {aliases})" if aliases else "")
 
     rows = []
     for name in FAMILIES.names():
         kind, aliases = FAMILIES.get(name), ", ".join(FAMILIES.aliases(name))
-        rows.append((name, (kind.summary, "lower" if kind.better < 0 else "higher", aliases)))
-    columns = [Column("metric", ("name",)), Column("what", ("summary", "better", "aliases"), shown)]
-    return _sheet(columns, rows)
+        better = "lower" if kind.better < 0 else "higher"
+        rows.append((name, (kind.summary, better, aliases, kind.meaning, kind.source)))
+    what = Column("what", ("summary", "better", "aliases", "meaning", "source"), shown)
+    return _sheet([Column("metric", ("name",)), what], rows)
 
 
 def scalings() -> Sheet:

@@ -56,7 +56,7 @@ class Table(Format):
         return lists if options.answer_pattern is None else with_answers(lists, options.answer_pattern)
 
     def keeps(self, lists: CandidateLists, column: str) -> bool:
-        return _has_classes(lists) if column == "classes" else super().keeps(lists, column)
+        return has_classes(lists) if column == "classes" else super().keeps(lists, column)
 
     def _write(self, lists: CandidateLists, path: str) -> None:
         """Write rows in the order of the input, separated by tabs if the path ends in .tsv."""
@@ -67,7 +67,7 @@ class Table(Format):
         list_index = lists.list_index
         header = ["list"]
         columns: list[Callable[[int], str]] = [lambda i: lists.list_id(int(list_index[i]))]
-        classes = lists.classes if _has_classes(lists) else None
+        classes = lists.classes if has_classes(lists) else None
         if classes is not None and lists.n_lists == lists.n_items and lists.list_ids is None and names:
             header, columns = [], []  # rows of examples need no list
         for name, strings in (
@@ -95,8 +95,8 @@ class Table(Format):
                     file.write(_row(cells, delimiter, path))
 
 
-def _has_classes(lists: CandidateLists) -> bool:
-    """Whether classes are written in the column of labels."""
+def has_classes(lists: CandidateLists) -> bool:
+    """Return whether classes are written in the column of labels."""
     return lists.labels is None and lists.classes is not None
 
 
@@ -115,17 +115,22 @@ def _row(cells: list[str], delimiter: str, path: str) -> bytes:
         raise DataError(f"{path}: a table must be UTF-8, and {found}; {STORE}") from None
 
 
-def _check(lists: CandidateLists, path: str) -> None:
+def check_columns(lists: CandidateLists, path: str) -> None:
+    """Raise DataError if columns by name cannot hold the lists: names of features, ids of lists."""
     names = lists.names()
     if len(set(names)) < len(names) or "" in names:
         raise DataError(f"{path}: a table needs features with names of their own; {STORE}")
-    for name in (*_RESERVED, *(CLASSES if _has_classes(lists) else ())):
+    for name in (*_RESERVED, *(CLASSES if has_classes(lists) else ())):
         if name in names:
             raise DataError(f"{path}: a table has a meaning for a column {name!r}; rename the feature")
     refuse_equal_ids(lists, "table", path)
     if lists.list_ids is not None and np.any(lists.list_ids.lengths() == 0):
         raise DataError(f"{path}: a table cannot hold an empty list id; {STORE}")
+
+
+def _check(lists: CandidateLists, path: str) -> None:
+    check_columns(lists, path)
     if lists.has_missing:
-        for name, column in zip(names, lists.features.columns(), strict=True):
+        for name, column in zip(lists.names(), lists.features.columns(), strict=True):
             if np.all(np.isnan(column)):
                 raise DataError(f"{path}: a table cannot hold feature {name!r}, which all miss; {STORE}")

@@ -1,0 +1,255 @@
+"""Reading Parquet files in batches of rows into arrays that are made once."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from rerank import memory
+from rerank.data.columns.class_sets import EXPECTED, class_column
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense, Features
+from rerank.data.types import AnyArray, Floats
+from rerank.errors import ConfigError, FormatError, RerankError
+from rerank.files import os_error, read_bytes, shown
+from rerank.formats.base import ReadOptions
+from rerank.formats.common import NULLS, check_float32, empty_dense, in_list_order, note, quoted
+from rerank.formats.growing import Grouping, Strings
+from rerank.formats.table.columns import roles_of
+from rerank.text import count
+
+MAGIC = b"PAR1"
+_ROWS = 1 << 14  # of a batch: its columns stay in the caches while rows are made of them
+_BUFFER = 1 << 18  # bytes that are read ahead of each column
+
+Array = Any  # of pyarrow, which has no types
+
+
+def arrow() -> Any:
+    """Return pyarrow with its module ``parquet``; raise ConfigError if it is not installed."""
+    try:
+        import pyarrow.compute
+        import pyarrow.parquet
+    except ImportError:
+        advice = "format parquet needs the extra rerank[parquet]: pip install 'rerank[parquet]'"
+        raise ConfigError(advice) from None
+    return pyarrow
+
+
+def read_parquet(path: str, options: ReadOptions) -> CandidateLists:
+    """Return the lists of a file; raises FormatError at a fault, ConfigError if a column is absent."""
+    pa, source = arrow(), shown(path)
+    with _faults(source, pa):
+        if path != "-":
+            with open(path, "rb") as opened:
+                if opened.read(len(MAGIC)) == MAGIC:  # neither compressed nor a pipe
+                    opened.seek(0)
+                    return _Reader(pa, opened, options, source).lists()
+        return _Reader(pa, io.BytesIO(read_bytes(path)), options, source).lists()
+
+
+@contextmanager
+def _faults(source: str, pa: Any) -> Iterator[None]:
+    """Turn what pyarrow raises into a FormatError that names the file."""
+    try:
+        yield
+    except (RerankError, MemoryError):
+        raise
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise os_error(source, error) from None
+    except (pa.ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
+        detail = str(error).strip().split("\n")[0][:200] or type(error).__name__
+        raise FormatError(source, None, f"damaged data ({detail})", "a Parquet file") from None
+
+
+class _Reader:
+    """One file: what its columns are, and arrays that are filled batch by batch."""
+
+    def __init__(self, pa: Any, opened: Any, options: ReadOptions, source: str) -> None:
+        self.pa, self.options, self.source = pa, options, source
+        self.file = pa.parquet.ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER)
+        self.schema = self.file.schema_arrow
+        self.names: list[str] = self.schema.names
+        self.roles = roles_of(self.names, options, source)
+        self.features = [j for j in self.roles.features if self._is_feature(j)]
+        self.n_rows = int(self.file.metadata.num_rows)
+        if self.n_rows < 1:
+            raise FormatError(source, None, f"{self.n_rows} rows", "a row at least")
+        memory.require(8 * self.n_rows, f"{self.n_rows:,} rows of {source}")
+        self.X = empty_dense(self.n_rows, len(self.features), options.dtype, source)
+        roles = self.roles
+        as_text = [roles.id, roles.text, roles.answer, roles.label if options.classes else None]
+        self.strings = {j: Strings() for j in as_text if j is not None}
+        self.labels = None if roles.label is None or options.classes else np.empty(self.n_rows)
+        self.grouping = Grouping(source, options.strict)
+        self.empty: dict[int, int] = {}  # the first row, from 1, without a value of a feature
+        self.at = 0
+
+    def _is_feature(self, j: int) -> bool:
+        """Whether a column holds numbers; FormatError if it holds several of them in a row."""
+        kind, types = self._value_type(j), self.pa.types
+        if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+            if self._is_number(kind.value_type):
+                found = f"column {quoted(self.names[j])} of type {kind}"
+                raise FormatError(self.source, None, found, "one number in a row: a column for each element")
+            return False
+        return self._is_number(kind)
+
+    def _value_type(self, j: int) -> Any:
+        """The type of a column's values, also of one whose values are numbered."""
+        kind = self.schema.field(j).type
+        return kind.value_type if self.pa.types.is_dictionary(kind) else kind
+
+    def _is_number(self, kind: Any) -> bool:
+        types = self.pa.types
+        return any(
+            is_kind(kind)
+            for is_kind in (types.is_floating, types.is_integer, types.is_boolean, types.is_decimal)
+        )
+
+    def lists(self) -> CandidateLists:
+        """Return all lists; raises FormatError if a value is absent or infinite."""
+        roles = self.roles
+        single = [roles.lists, roles.label, *self.strings]
+        wanted = list(dict.fromkeys(j for j in [*single, *self.features] if j is not None))
+        names = [self.names[j] for j in wanted]
+        for batch in self.file.iter_batches(_ROWS, columns=names, use_threads=False):
+            if self.at + batch.num_rows > self.n_rows:
+                raise FormatError(self.source, None, "more rows than its end says", f"{self.n_rows:,}")
+            self._add({j: batch.column(batch.schema.get_field_index(self.names[j])) for j in wanted})
+        if self.at < self.n_rows:
+            raise FormatError(self.source, None, f"{self.at:,} rows", f"{self.n_rows:,}, as its end says")
+        self._check_missing()
+        self._note_left_out()
+        offsets, list_ids, rows = offsets_of(np.ones(self.n_rows)), None, None
+        if roles.lists is not None:
+            offsets, list_ids, rows = self.grouping.finish()
+        features: Features = Dense(self.X)
+        texts = {"item_ids": roles.id, "texts": roles.text, "answers": roles.answer}
+        by_item: dict[str, Any] = {
+            name: None if j is None else self.strings[j].column() for name, j in texts.items()
+        }
+        by_item["classes"] = self._classes() if self.options.classes else None
+        by_item["features"] = features.compressed() if self.options.layout == "sparse" else features
+        return CandidateLists(
+            offsets,
+            **in_list_order(rows, labels=self.labels, **by_item),
+            list_ids=list_ids,
+            rows=rows,
+            feature_names=[self.names[j] for j in self.features],
+            source=self.source,
+        )
+
+    def _add(self, columns: dict[int, Array]) -> None:
+        """Add a batch of rows."""
+        start, roles = self.at, self.roles
+        n = len(next(iter(columns.values()))) if columns else 0
+        rows = slice(start, start + n)
+        for k, j in enumerate(self.features):
+            self.X[rows, k] = self._feature(columns[j], j, start)
+        if self.labels is not None and roles.label is not None:
+            kind = self._value_type(roles.label)
+            if not self._is_number(kind):
+                found = f"labels of type {kind} in column {quoted(self.names[roles.label])}"
+                raise FormatError(self.source, None, found, "numbers, or classes (--classes)")
+            self.labels[rows] = self._numbers(columns[roles.label], roles.label, start)
+        for j, strings in self.strings.items():
+            strings.join(self._texts(columns[j], j, start, blank=j != roles.id))
+        if roles.lists is not None:
+            self._add_lists(columns[roles.lists], roles.lists, start)
+        self.at += n
+
+    def _feature(self, column: Array, j: int, start: int) -> AnyArray:
+        values = self._numbers(column, j, start)
+        if self.options.dtype == "float32":
+            check_float32(values, self.source)
+        if j not in self.empty and (gone := np.isnan(values)).any():
+            self.empty[j] = start + 1 + int(np.argmax(gone))
+        return values
+
+    def _numbers(self, column: Array, j: int, start: int) -> Floats:
+        """The values of a column as float64, NaN for nulls; FormatError at an infinite one."""
+        if self.pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if self.pa.types.is_decimal(column.type):
+            column = column.cast(self.pa.float64())
+        elif self.pa.types.is_boolean(column.type):
+            column = column.cast(self.pa.uint8())
+        if self.pa.types.is_integer(column.type):
+            column = column.cast(self.pa.float64(), safe=False)
+        values = column.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+        if np.isinf(values).any():
+            row = int(np.argmax(np.isinf(values)))
+            found = f"column {quoted(self.names[j])} with {values[row]:g}"
+            raise FormatError(self.source, start + row + 1, found, "a finite number or null")
+        return values
+
+    def _texts(self, column: Array, j: int, start: int, blank: bool) -> StringColumn:
+        """The values of a column as strings, "" for nulls if ``blank``, otherwise FormatError at one."""
+        pa = self.pa
+        if column.null_count and not blank:
+            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise FormatError(
+                self.source, start + row + 1, f"null in column {quoted(self.names[j])}", "an id"
+            )
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if pa.types.is_floating(column.type):
+            known = column.drop_null().to_numpy(zero_copy_only=False)
+            if np.array_equal(known, np.trunc(known)) and np.all(np.abs(known) < 2**53):
+                column = column.cast(pa.int64())  # 1.0 is the id "1"
+        if pa.types.is_nested(column.type):
+            found = f"column {quoted(self.names[j])} of type {column.type}"
+            raise FormatError(self.source, None, found, "texts or numbers")
+        column = column.cast(pa.large_string()).fill_null("")
+        column.validate(full=True)
+        _, bounds, data = column.buffers()
+        offsets = np.frombuffer(bounds, dtype=np.int64)[column.offset : column.offset + len(column) + 1]
+        content = np.frombuffer(data, dtype=np.uint8) if data is not None else np.empty(0, dtype=np.uint8)
+        return StringColumn(content[offsets[0] : offsets[-1]], offsets - offsets[0])
+
+    def _add_lists(self, column: Array, j: int, start: int) -> None:
+        """Add the list of each row, by runs of equal ids."""
+        ids = self._texts(column, j, start, blank=False)
+        empty = np.flatnonzero(ids.lengths() == 0)
+        if len(empty):
+            raise FormatError(
+                self.source, start + int(empty[0]) + 1, "an empty id of the list", "the list's id"
+            )
+        numbered = self.pa.array(list(ids)).dictionary_encode()
+        codes, names = numbered.indices.to_numpy(), numbered.dictionary.to_pylist()
+        starts = np.flatnonzero(np.diff(codes, prepend=-1))
+        for row, end in zip(starts.tolist(), [*starts[1:].tolist(), len(codes)], strict=True):
+            self.grouping.add(names[codes[row]], start + row + 1, end - row)
+
+    def _classes(self) -> StringColumn | None:
+        """The classes in the label's column; raises FormatError if a cell is not a set of classes."""
+        j = self.roles.label
+
+        def fault(row: int, found: str) -> FormatError:
+            return FormatError(self.source, row + 1, found, EXPECTED.removeprefix("expected "))
+
+        made: Callable[[StringColumn], StringColumn] = lambda texts: class_column(texts, fault)  # noqa: E731
+        return None if j is None else made(self.strings[j].column())
+
+    def _check_missing(self) -> None:
+        """Raise FormatError at the first null of a feature if nothing accepts it."""
+        if not self.empty or self.options.missing is not None:
+            return
+        j = min(self.empty, key=self.empty.__getitem__)
+        others = f" (and in {count(len(self.empty) - 1, 'more column')})" if len(self.empty) > 1 else ""
+        found = f"a missing value in column {quoted(self.names[j])}{others}"
+        raise FormatError(self.source, self.empty[j], found, f"a number ({NULLS} accepts missing values)")
+
+    def _note_left_out(self) -> None:
+        kept = set(self.features)
+        left = [quoted(self.names[j]) for j in self.roles.features if j not in kept] + self.roles.left
+        if left:
+            more = f" and {len(left) - 20} more" if len(left) > 20 else ""
+            note(f"{self.source}: columns that are no features are left out: {', '.join(left[:20])}{more}")

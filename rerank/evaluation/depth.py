@@ -52,11 +52,13 @@ class Depths:
 def by_depth(results: Results, metric: str, systems: Sequence[str]) -> Depths | None:
     """Return the values of ``systems`` by one metric for several N.
 
-    It is None if the lists have no first stage's order, or the metric is neither one of the chosen candidate
-    nor one of retrieval.
+    It is None if the lists have no first stage's order, the metric is neither one of the chosen candidate
+    nor one of retrieval, or a system did not return every item: it reorders no first candidates.
     """
     judges = [part.judges[metric] for part in results.parts]
     if not results.has_first_best or not all(isinstance(j, RankingJudge | SelectingJudge) for j in judges):
+        return None
+    if any(np.isnan(o.scores).any() for name in systems for fold in results.outcomes(name) for o in fold):
         return None
     lists = [part.lists for part in results.parts]
     sizes = depths(max(int(one.lengths.max()) for one in lists))

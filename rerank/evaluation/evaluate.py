@@ -317,7 +317,10 @@ def _switched(judge: ReportJudge, scores: Scores) -> int | None:
     stage = judge.stage
     if not isinstance(stage, Selection) or stage.first_best is None:
         return None
-    return int(np.count_nonzero(differ(stage.lists, stage.place(scores), stage.first_best) & judge.judged))
+    chosen, first = stage.place(scores), stage.first_best
+    both = (chosen >= 0) & (first >= 0)  # otherwise nothing was returned
+    places = np.where(both, chosen, 0), np.where(both, first, 0)
+    return int(np.count_nonzero(differ(stage.lists, *places) & judge.judged))
 
 
 def _info(judge: ReportJudge, typed: str) -> MetricInfo:

@@ -127,6 +127,8 @@ class Gathering:
             if missing_lists is not None:
                 raise ConfigError("missing_lists is for runs: here every system has scores of all items")
             return Systems(self.base, {name: self.base.input_order(own) for name, own in self.own.items()})
+        if self.base is None and self.qrels is not None and not self.by_id:
+            raise ConfigError(f"{self.qrels.source}: holds judgements alone; give the runs that they judge")
         lists, scores = self._joined(metrics, missing_lists == "zero")
         absent = 0
         if self.qrels is not None:
@@ -134,9 +136,14 @@ class Gathering:
             present = {lists.list_ids.bytes_at(i) for i in range(lists.n_lists)}
             absent = len(self.qrels.judgements.keys() - present)
             lists = self.qrels.on(lists)
+        if with_first_best and self.qrels is not None and len(self.by_id) + (self.base is not None) > 1:
+            note(f"{self.qrels.source}: random and oracle order what all runs returned together")
         first = first_stage(lists) if with_first_best else None
         every = scores if first is None else {FIRST_BEST: first, **scores}
-        return _counted(lists, scores, every, missing_lists or "any", absent)
+        metric_names = metrics or (["AP"] if lists.labels is not None else [])
+        ranked = bool(metric_names) and all(map(_of_labels, parse_all(metric_names).values()))
+        counts = "each counts 0" if ranked else "each counts as its worst item"
+        return _counted(lists, scores, every, missing_lists or "any", absent, counts)
 
     def _joined(self, metrics: Sequence[str] | None, zero: bool) -> tuple[CandidateLists, dict[str, Floats]]:
         """The lists, and scores in the order of their items."""
@@ -154,7 +161,7 @@ class Gathering:
                 raise DataError(f"{name}: returns no query that {qrels.source} judges")
         if qrels is not None:
             if self.by_id:
-                _check_metrics(metrics, qrels.source)
+                _check_metrics(metrics, qrels)
             for query in qrels.judgements if zero else ():
                 if query not in pool:
                     pool.add_item(query, qrels.stand_in(query))
@@ -222,22 +229,34 @@ def _of_labels(metric: Metric) -> bool:
     return tuple(inner.needs) == ("labels",)
 
 
-def _check_metrics(metrics: Sequence[str] | None, source: str) -> None:
+def _check_metrics(metrics: Sequence[str] | None, qrels: Qrels) -> None:
     """Raise ConfigError if a metric depends on what else is in the lists: they are made of the systems."""
+    lowest = min(label for judged in qrels.judgements.values() for label in judged.values())
     for text, metric in parse_all(metrics or ["AP"]).items():
         if getattr(metric, "inner", metric).of_pool:
             why = "depends on all items of a list, and these are what the systems returned"
             raise ConfigError(f"{text}: {why}; ask for a measure of retrieval, such as AP or nDCG@10")
         if not _of_labels(metric):
-            raise ConfigError(f"{text}: needs more than labels, which is all that {source} holds")
+            raise ConfigError(f"{text}: needs more than labels, which is all that {qrels.source} holds")
+        if lowest < 0 and not metric.uses_ties:
+            why = (
+                f"gives unjudged documents the lowest label of their list, and {qrels.source} has {lowest:g}"
+            )
+            raise ConfigError(f"{text}: {why}; ask for a measure of retrieval, such as AP or nDCG@10")
 
 
 def _counted(
-    lists: CandidateLists, scores: dict[str, Floats], every: dict[str, Floats], policy: str, absent: int
+    lists: CandidateLists,
+    scores: dict[str, Floats],
+    every: dict[str, Floats],
+    policy: str,
+    absent: int,
+    counts: str,
 ) -> Systems:
     """The systems on the lists that count.
 
-    ``every`` are the scores of all that must return a list, ``absent`` the judged lists that are not here.
+    ``every`` are the scores of all that must return a list, ``absent`` the judged lists that are not here,
+    ``counts`` what one counts that a system misses.
     """
     judged = np.ones(lists.n_lists, dtype=bool)
     if lists.labels is not None:
@@ -262,7 +281,7 @@ def _counted(
         for name, which in missed.items():
             if which.any():
                 found = int(np.count_nonzero(which))
-                note(f"{name}: returned nothing of {found} of {n} judged lists; each counts 0")
+                note(f"{name}: returned nothing of {found} of {n} judged lists; {counts}")
     return Systems(lists, {name: lists.input_order(values) for name, values in scores.items()}, missing)
 
 

@@ -54,7 +54,10 @@ def gathered(data: Data, reading: Reading) -> Gathering:
     if reading.qrels is not None and is_run(path, reading):
         run = read_judged(data, reading.model_copy(update={"qrels": None}))
         return Gathering(run, Qrels.read(reading.qrels))
-    return Gathering(read_judged(data, reading), None)
+    lists = read_judged(data, reading)
+    if lists.labels is None and is_run(path, reading):
+        raise DataError(f"{lists.source}: a run has no judgements; give them by --qrels FILE")
+    return Gathering(lists, None)
 
 
 def is_run(path: str, reading: Reading) -> bool:

@@ -59,6 +59,7 @@ class _LabelMetric(SelectingMetric):
     """The mean of a function of the labels at the chosen item."""
 
     unjudged: ClassVar[str] = "min(0,lowest)"
+    kind: ClassVar[type[MeanJudge]] = MeanJudge
     digits: ClassVar[int] = 4
     cutoff: int = setting(1, "always 1: one item is chosen", ge=1)
 
@@ -84,7 +85,7 @@ class _LabelMetric(SelectingMetric):
     def prepare_in(self, preparation: Preparation) -> MeanJudge:
         """Return a judge that shares labels and choices with the others of ``preparation``."""
         labels = preparation.of_lists(Labels)
-        return MeanJudge(
+        return self.kind(
             self.name,
             signed(
                 self.name,
@@ -101,6 +102,16 @@ class _LabelMetric(SelectingMetric):
         )
 
 
+class LabelMeanJudge(MeanJudge):
+    """Mean label; a list of which nothing was returned counts as an unjudged item, not as its worst one."""
+
+    @property
+    def nothing(self) -> Floats:
+        lists = self.stage.lists
+        lowest = np.fmin(np.fmin.reduceat(labels_of(lists), lists.offsets[:-1]), 0.0)
+        return np.column_stack([lowest, np.ones(lists.n_lists)]) * self.judged[:, None]
+
+
 @register("label", "mean-label")
 class Label(_LabelMetric):
     """Mean label."""
@@ -112,6 +123,7 @@ class Label(_LabelMetric):
     )
     source = "rerank"
     examples = ("label@1",)
+    kind = LabelMeanJudge
 
     def values(self, labels: Labels, lists: CandidateLists) -> Floats:
         return labels.values

@@ -116,9 +116,11 @@ class OracleJudge(ReportJudge):
 
     def of(self, placed: Index) -> Floats:
         """Return the statistics of the best choice among items that this judge's stage has placed."""
-        if placed.min() < 0:
+        offsets = self.stage.offsets
+        nothing = placed[offsets[:-1]] < 0
+        if nothing.any():
             placed = np.where(placed < 0, np.repeat(self.inner.worst, self.stage.lengths), placed)
-        return self.inner.of(self.inner.best_of(placed, self.stage.offsets))
+        return self.inner.of(np.where(nothing, -1, self.inner.best_of(placed, offsets)))
 
     def score_from_sums(self, sums: Floats) -> Floats | float:
         """Return the inner metric (...) of summed statistics (..., k)."""

@@ -181,14 +181,20 @@ class SelectingJudge(ReportJudge):
         return None
 
     def of(self, placed: Index) -> Floats:
-        """Return the statistics of the chosen items ``placed`` (n_lists), the list's worst item for -1."""
-        return self.per_item[placed if placed.min() >= 0 else np.where(placed < 0, self.worst, placed)]
+        """Return the statistics of the chosen items ``placed`` (n_lists), those of ``nothing`` for -1."""
+        rows, absent = self.per_item[placed], placed < 0
+        return np.where(absent[:, None], self.nothing, rows) if absent.any() else rows
 
     @cached_property
     def worst(self) -> Index:
         """The worst item of each list on its own, the first on ties: int64 (n_lists)."""
         badness = np.nan_to_num(-self.better * self.item_values(), nan=np.inf)
         return first_largest(badness, self.stage.lists.offsets)
+
+    @property
+    def nothing(self) -> Floats:
+        """Statistics of lists of which nothing was returned, float64 (n_lists, k): of the worst items."""
+        return self.per_item[self.worst]
 
     def item_values(self) -> Floats:
         """Return the metric of each item on its own, float64 (n_items); NaN if it has none."""

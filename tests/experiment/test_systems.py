@@ -222,7 +222,7 @@ FAULTS = {
     ),
     "other documents": ("data.csv", ["other.run"], {}, "has lists of .*, but none of their items"),
     "judgements as a system": (
-        "x.run",
+        "data.csv",
         ["qrels.txt"],
         {},
         r"holds judgements \(qrels\), expected a score file",
@@ -235,6 +235,8 @@ FAULTS = {
     "a feature of judgements": ("qrels.txt", [":bm25"], {}, "have no feature 'bm25'"),
     "unjudged queries": ("qrels.txt", ["q7.run"], {}, "returns no query that .*qrels.txt judges"),
     "ranks out of order": ("data.csv", ["bad.tsv"], {}, "bad.tsv:2: found rank '3', expected 2"),
+    "a run without judgements": ("x.run", ["q7.run"], {}, "a run has no judgements; give them by --qrels"),
+    "judgements without runs": ("qrels.txt", [], {}, "holds judgements alone; give the runs"),
     "twice": ("data.csv", ["twice.csv"], {}, "list '1' has two items with the id 'a'"),
 }
 
@@ -271,6 +273,9 @@ def test_options_and_metrics_that_make_no_sense_are_refused(tmp_path, data):
     for metric in ("PairAcc", "Kendall", "loss@1", "oracle2.z@1"):
         with pytest.raises(ConfigError, match=f"{metric}: depends on all items of a list"):
             quietly(evaluate_files, judgements, [a, b], [metric])
+    below = {q: {d: label - 2 for d, label in judged.items()} for q, judged in qrels.items()}
+    with pytest.raises(ConfigError, match="label@1: gives unjudged documents the lowest label"):
+        rerank.evaluate(below, runs["a"], ["label@1"])
     with pytest.raises(ConfigError, match="BLEU: needs more than labels"):
         quietly(evaluate_files, judgements, [a, b], ["BLEU"])
     with pytest.raises(DataError, match="a: found list, expected a run"):
@@ -313,3 +318,27 @@ def test_a_page_and_values_of_lists_of_runs(tmp_path):
     assert len((tmp_path / "rows.tsv").read_text().splitlines()) > 20
     quietly(compare_files, a, [b], ["AP"], reading=Reading(qrels=data), html=page, samples=5)
     quietly(evaluate_files, a, [b], ["AP"], reading=Reading(qrels=data), html=page, samples=5)
+
+
+def test_a_run_that_misses_lists_is_judged_by_its_texts(tmp_path):
+    rows = [
+        {"qid": "1", "id": "a", "text": "it rains", "score": 2, "references": ["it rains"]},
+        {"qid": "1", "id": "b", "text": "it snows", "score": 1, "references": ["it rains"]},
+        {"qid": "2", "id": "a", "text": "two cats", "score": 2, "references": ["two dogs bark"]},
+        {"qid": "2", "id": "b", "text": "two dogs", "score": 1, "references": ["two dogs bark"]},
+    ]
+    data = table_of(tmp_path, "data.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    path = table_of(tmp_path, "x.run", "2 Q0 b 1 1 t\n")
+    found = quietly(evaluate_files, data, [path], ["WER"], samples=5).systems[path]["WER"]
+    assert (found.value, found.switched) == (100 * 2 / 5, 1)  # the worst item of list 1
+    skipped = quietly(evaluate_files, data, [path], ["WER"], missing_lists="skip", samples=5)
+    assert skipped.systems[path]["WER"].value == pytest.approx(100 / 3)
+    assert notes_of(evaluate_files, data, [path], ["WER"], samples=5)[0] == (
+        f"{path}: returned nothing of 1 of 2 judged lists; each counts as its worst item"
+    )
+
+
+def test_features_may_lack_items(tmp_path):
+    data = table_of(tmp_path, "d.csv", "qid,id,label,f,g\n1,a,0,,1\n1,b,1,2,1\n2,c,1,,1\n2,d,0,,1\n")
+    found = quietly(evaluate_files, data, [":f"], ["RR"], reading=Reading(missing="nan"), samples=5)
+    assert found.systems[":f"]["RR"].value == 0.5

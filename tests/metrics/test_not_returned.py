@@ -131,9 +131,9 @@ def test_the_chosen_item_is_one_that_was_returned():
         rows[:, 0].tolist()
         for rows in statistics(prepare_all(lists, ["label@1", "loss@1", "oracle3.label@1"]), scores)
     )
-    assert label == [2.0, 3.0, 6.0]  # the worst item of a list of which nothing was returned
-    assert loss == [3.0, 1.0, 1.0]
-    assert oracle == [2.0, 3.0, 6.0]
+    assert label == [2.0, 3.0, 0.0]  # nothing returned: as an unjudged item
+    assert loss == [3.0, 1.0, 1.0]  # the worst item
+    assert oracle == [2.0, 3.0, 0.0]
 
 
 def test_pairs_and_correlations_have_what_was_not_returned_below():

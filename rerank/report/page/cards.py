@@ -8,11 +8,12 @@ from difflib import SequenceMatcher
 import numpy as np
 
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
+from rerank.data.types import Index
 from rerank.evaluation.by_list import extremes
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.evaluation.results import TestPart
 from rerank.evaluation.summary import MetricSummary
+from rerank.metrics.judges import first_stage
 from rerank.metrics.selecting import SelectingJudge
 from rerank.report.page.parts import Candidate, Cards, Choice, ListCard, Piece, Section, number
 from rerank.report.page.view import View, label
@@ -71,7 +72,8 @@ def _card(view: View, name: str, metric: MetricSummary, system: str, at: int, ga
     if lists.texts is not None or lists.trees is not None:
         shown = min(shown, _WITH_TEXTS)
     texts = [[_text(lists, item) for item in order[:shown].tolist()] for order in tops]
-    marked = _marked(*(_words(found[0]) for found in texts)) if shown == 1 else None
+    single = shown == 1 and all(texts)
+    marked = _marked(*(_words(found[0]) for found in texts)) if single else None
     choices = []
     for c, (one, order) in enumerate(zip(systems, tops, strict=True)):
         pieces = [marked[c]] if marked is not None else [[Piece(text, False)] for text in texts[c]]
@@ -90,14 +92,20 @@ def _card(view: View, name: str, metric: MetricSummary, system: str, at: int, ga
 
 
 def _ranked(view: View, part: TestPart, name: str, k: int, system: str, i: int) -> Index:
-    """The items of list ``i`` of part ``k``, best first by the system's first seed, ties as the metric's."""
+    """The items of list ``i`` of part ``k``, best first by the system's first seed, ties as the metric's.
+
+    Items that the system did not return are left out.
+    """
     lists, start, stop = part.lists, int(part.lists.offsets[i]), int(part.lists.offsets[i + 1])
     if system == FIRST_BEST:
-        assert lists.first_best is not None
-        return start + ranking(lists.subset([i]), lists.first_best[start:stop])
-    scores: Floats = lists.from_input_order(view.results.outcomes(system)[k][0].scores)[start:stop]
-    by_id = getattr(part.judges[name].stage, "ties", None) == "trec"
-    return start + (trec_ranking if by_id else ranking)(lists.subset([i]), scores)
+        first = first_stage(lists)
+        assert first is not None
+        scores, by_id = first[start:stop], False
+    else:
+        scores = lists.from_input_order(view.results.outcomes(system)[k][0].scores)[start:stop]
+        by_id = getattr(part.judges[name].stage, "ties", None) == "trec"
+    order = (trec_ranking if by_id else ranking)(lists.subset([i]), scores)
+    return start + order[~np.isnan(scores[order])]
 
 
 def _text(lists: CandidateLists, item: int) -> str:
@@ -125,7 +133,7 @@ def _best_place(lists: CandidateLists, order: Index, i: int) -> str:
         return ""
     labels = lists.labels[order]
     if np.isnan(labels).all():
-        return ""
+        return ""  # also if nothing was returned
     place = int(np.flatnonzero(labels == np.nanmax(labels))[0]) + 1
     return f"best label at rank {place} of {len(order)}"
 

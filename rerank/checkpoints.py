@@ -10,6 +10,7 @@ A state is a dict of JSON values (also numbers that are not finite), tuples and 
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -89,7 +90,7 @@ class Place:
     def __init__(self, keeper: Keeper, name: str) -> None:
         self._keeper = keeper
         self._name = name
-        self._kept = keeper.clock()
+        self._kept = -math.inf
 
     @property
     def state(self) -> State | None:

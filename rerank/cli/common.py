@@ -16,7 +16,7 @@ from rerank.cli.messages import inform as inform
 from rerank.cli.messages import interruption, set_quiet, showing
 from rerank.cli.messages import say as say
 from rerank.errors import RerankError
-from rerank.progress import Tracker
+from rerank.progress import Tracker, step
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -87,13 +87,15 @@ def output_error(error: OSError) -> int:
 def verb(function: F) -> F:
     """Decorate a command: --quiet, one line for an error, no traceback, the right exit code."""
 
+    name = function.__name__.strip("_").replace("_", "-")
+
     @functools.wraps(function)
     def command(*args: Any, quiet: bool = False, **kwargs: Any) -> Any:
         if quiet:
             set_quiet(True)
         tracker = Tracker()
         try:
-            with showing() as tracker:
+            with showing() as tracker, step(name):
                 function(*args, **kwargs)
             sys.stdout.flush()
         except RerankError as error:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rerank import memory
+from rerank import memory, progress
 from rerank.data.types import Floats, Ints
 from rerank.errors import ConfigError, DataError
 from rerank.native.evaluation import _resample
@@ -62,7 +62,8 @@ def bootstrap_sums(per_list: Floats, samples: int, seed: int | np.random.SeedSeq
     rng = np.random.Generator(np.random.PCG64(seed))
     step = max(1, _DRAWS // n)
     sizes = [min(step, samples - start) for start in range(0, samples, step)]
-    return _sums(per_list, (rng.integers(n, size=(size, n), dtype=np.int32) for size in sizes), samples)
+    shown = progress.over(sizes, "resampling lists", len(sizes), "block")
+    return _sums(per_list, (rng.integers(n, size=(size, n), dtype=np.int32) for size in shown), samples)
 
 
 def randomised_sums(
@@ -100,7 +101,8 @@ def randomised_sums(
     here = np.arange(n, dtype=np.int32)
     step = max(1, _DRAWS // n)
     kept, swapped = [], []
-    for start in range(0, samples, step):
+    starts = range(0, samples, step)
+    for start in progress.over(starts, "swapping lists at random", len(starts), "block"):
         size = min(step, samples - start)
         coin = rng.integers(2, size=(size, n), dtype=np.int32)
         kept.append(_sums(both, [here + n * coin], size))

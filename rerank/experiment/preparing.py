@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from rerank import progress
 from rerank.data.alignment import aligned
 from rerank.data.base_scale import BaseScale, ScaledColumn, balancing_scale, checked_scale, column_to_scale
 from rerank.data.base_scores import base_column
@@ -275,7 +276,10 @@ def prepared_by(
         return some if base is None else base.apply(some)
 
     def part(name: str, some: CandidateLists) -> Part:
-        judge = None if setup.metric is None else setup.metric.prepare(some)
+        judge = None
+        if setup.metric is not None:
+            with progress.step(f"computing {setup.metric.name} of the {name} lists"):
+                judge = setup.metric.prepare(some)
         counted = some if setup.unjudged is None else with_level(some, setup.unjudged)
         return Part(name, some, judge, multiplied_in(counted))
 

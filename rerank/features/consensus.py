@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from rerank import memory
+from rerank import memory, progress
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
@@ -61,15 +61,17 @@ def consensus(lists: CandidateLists, by: str, statistic: str = "mean") -> Floats
     if lists.texts is None:
         raise DataError(f"{lists.source}: consensus by {by} needs the candidates' texts, there are none")
     out = np.zeros(lists.n_items)
-    for chosen in _batches(lists):
-        values = similarity(_each_as_reference(lists, lists.texts, chosen))
-        at = 0
-        for i in chosen:
-            first, last = int(lists.offsets[i]), int(lists.offsets[i + 1])
-            k = last - first
-            table = values[at : at + k * k].reshape(k, k)  # row: the reference, column: the candidate
-            out[first:last] = _over_others(table, statistic)
-            at += k * k
+    with progress.step(f"comparing candidates by {by}", lists.n_lists, "list") as advance:
+        for chosen in _batches(lists):
+            values = similarity(_each_as_reference(lists, lists.texts, chosen))
+            at = 0
+            for i in chosen:
+                first, last = int(lists.offsets[i]), int(lists.offsets[i + 1])
+                k = last - first
+                table = values[at : at + k * k].reshape(k, k)  # row: the reference, column: the candidate
+                out[first:last] = _over_others(table, statistic)
+                at += k * k
+            advance(len(chosen))
     return out
 
 

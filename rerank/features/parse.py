@@ -178,7 +178,9 @@ def choose(lists: CandidateLists, settings: ParseSettings | None = None) -> Pars
     arguments = _arguments(trees, settings)
     parts = [(arguments, lists.offsets, first, last) for first, last in _ranges(lists.n_lists)]
     with _within_memory(lists.source):
-        counts, *others = parallel.each(_count, parts, threads=True, anywhere=True)
+        counts, *others = parallel.each(
+            _count, parts, threads=True, anywhere=True, step=("counting features of parses", "block")
+        )
         if parallel.remote():  # of another machine, with what its memory allows
             counts, others = Counts(_most_features()), [counts, *others]
         for other in others:
@@ -314,10 +316,11 @@ class Rows:
     def _filled(self, parts: list[_Part], columns: Columns) -> Iterator[_Filled]:
         """Yield what each part gives, and set its lengths."""
         if not parallel.remote():
-            yield from parallel.each(_fill, [(part, columns, self._lengths) for part in parts], threads=True)
+            tasks = [(part, columns, self._lengths) for part in parts]
+            yield from parallel.each(_fill, tasks, threads=True, step=("finding features of parses", "block"))
             return
-        tasks = [(part, self._chosen.keys) for part in parts]
-        for part, (filled, lengths) in zip(parts, parallel.in_order(_fill_apart, tasks), strict=True):
+        apart = [(part, self._chosen.keys) for part in parts]
+        for part, (filled, lengths) in zip(parts, parallel.in_order(_fill_apart, apart), strict=True):
             self._lengths[part.items] = lengths
             yield filled
 

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
+from rerank import progress
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError
 from rerank.metrics.judges import ReportJudge
@@ -342,7 +343,10 @@ def prepare_all(
         If a needed column is missing.
     """
     preparation = Preparation(lists, ties, no_relevant)
-    judges = [(parse(m) if isinstance(m, str) else m).prepare_in(preparation) for m in metrics]
+    judges = []
+    for metric in metrics:
+        with progress.step(f"computing {metric}"):
+            judges.append((parse(metric) if isinstance(metric, str) else metric).prepare_in(preparation))
     for judge in judges if missing_lists else ():
         parts, bar, version = judge.signature.rpartition("|")
         judge.signature = f"{parts}|missing_lists:{missing_lists}{bar}{version}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self, cast
@@ -16,6 +17,7 @@ from typing import Annotated, Any, ClassVar, Self, cast
 import numpy as np
 from pydantic import BeforeValidator, Field
 
+from rerank import progress
 from rerank._version import __version__
 from rerank.data import missing
 from rerank.data.alignment import aligned
@@ -249,8 +251,9 @@ class Model(Shown, ABC):
 
     def _raw(self, lists: CandidateLists, strict: bool) -> Floats:
         """The scores in the order of the items, without the keep margin."""
-        ready = self.prepared(lists, strict=strict)
-        return self._finite(ready, self.score_prepared(ready))
+        with progress.step(f"scoring {os.path.basename(lists.source)}"):
+            ready = self.prepared(lists, strict=strict)
+            return self._finite(ready, self.score_prepared(ready))
 
     def _finite(self, ready: CandidateLists, scores: Floats) -> Floats:
         """The scores of prepared lists; raises DataError, with its cause, if one is not finite."""

@@ -144,10 +144,11 @@ def test_by_time_and_as_a_whole(tmp_path):
     with checkpoints.keeping(keeper):
         place = checkpoints.place()
         assert place.state is None
+        assert place.due()
+        place.keep({"a": 1})
         assert not place.due()
         now[0] = 0.6
         assert place.due()
-        place.keep({"a": 1})
         assert written == []
         now[0] = 31.0
         with checkpoints.within(checkpoints.sections(2)[1]):

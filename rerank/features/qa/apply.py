@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rerank import progress
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.errors import DataError, DataNote
@@ -112,7 +113,7 @@ def qa_features(lists: CandidateLists, settings: QASettings) -> QALists:
     statistics = QAStatistics()
     trees = _Trees(settings)
     values: list[list[float]] = []
-    for i in range(lists.n_lists):
+    for i in progress.over(range(lists.n_lists), "linking questions and passages", lists.n_lists, "list"):
         question, passages = analyse.texts_of(lists, i)
         if settings.overlap:
             values += overlaps(question, passages)

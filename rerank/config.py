@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import pydantic
 
@@ -27,11 +27,14 @@ DEFAULT_LEARNER = "perceptron"
 class SelectSection(Settings):
     """Which metric is watched, and which round is kept by it."""
 
+    help_group: ClassVar[str] = "Choice and tuning"
+
     metric: str | None = setting(
         None,
         "metric to optimise, to watch after each round and to choose a round by",
         metavar="METRIC",
         flags=("--metric", "-m"),
+        group="",
     )
     keep: Literal["last", "best", "train"] | None = setting(
         None, "keep the last round, the best on the development lists, or the best on the training lists"
@@ -70,6 +73,8 @@ class SelectSection(Settings):
 class TrainConfig(Settings):
     """One training run."""
 
+    help_group: ClassVar[str] = "Choice and tuning"
+
     data: DataSection = setting(DataSection(), "input files")
     scaling: ScalingName = setting(
         "auto",
@@ -88,7 +93,7 @@ class TrainConfig(Settings):
     grid: dict[str, Any] = setting(
         {}, "values of settings of the learner, of scaling and base_scale, to choose from"
     )
-    seed: int | None = setting(None, "seed of a learner that has one", ge=0)
+    seed: int | None = setting(None, "seed of a learner that has one", group="", ge=0)
     seeds: int = setting(
         1,
         "train with this many consecutive seeds and keep the run that is best on the development lists, or "
@@ -100,6 +105,7 @@ class TrainConfig(Settings):
         None,
         "workers, 1 unless given; 0 = one per core; the model is the same for any number",
         flags=("--jobs", "-j"),
+        group="Running",
         ge=0,
     )
     cluster: str | None = setting(
@@ -107,6 +113,7 @@ class TrainConfig(Settings):
         "workers of a Dask cluster, by the address of its scheduler, in place of --jobs; see "
         "'rerank help configuration'",
         metavar="tcp://HOST:PORT",
+        group="Running",
     )
 
     @pydantic.field_validator("base_scale", mode="before")

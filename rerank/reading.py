@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, model_validator
 
@@ -71,6 +71,8 @@ class ReadOptions(Settings):
     file and flags of every verb that reads lists are generated from them. An option marked ``per_part`` is
     applies to one file, so development lists have their own (``dev_refs`` in addition to ``refs``).
     """
+
+    help_group: ClassVar[str] = "Reading"
 
     refs: Paths = setting(
         (),
@@ -180,10 +182,18 @@ OF_JUDGED = {*PER_PART, "merge", "qrels", "first_best"}  # what unlabelled lists
 class DataSection(Reading):
     """Where the lists are and how to read them."""
 
+    help_group: ClassVar[str] = "Training lists"
+
     train: Paths = setting(
-        (), "training lists; several files are joined, features by name", flags=("--data", "-d"), path=True
+        (),
+        "training lists; several files are joined, features by name",
+        flags=("--data", "-d"),
+        path=True,
+        group="",
     )
-    dev: Paths = setting((), "development lists, watched by the metric; several files are joined", path=True)
+    dev: Paths = setting(
+        (), "development lists, watched by the metric; several files are joined", path=True, group=""
+    )
     unlabelled: Paths = setting(
         (),
         "the lists to be ranked, for learners that learn from them (list-iw); their labels are not used; "

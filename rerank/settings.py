@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Self, get_args
+from typing import Any, ClassVar, Self, get_args
 
 import pydantic
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -38,6 +38,8 @@ class Settings(BaseModel):
 
     The word 'none' means None if the setting accepts None and is not text.
     """
+
+    help_group: ClassVar[str] = ""  # the heading of its options in --help
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, allow_inf_nan=False)
 
@@ -141,6 +143,7 @@ class Usage:
     flags: tuple[str, ...] = ()
     path: bool = False
     per_part: bool = False
+    group: str | None = None
 
 
 def setting(
@@ -151,6 +154,7 @@ def setting(
     flags: tuple[str, ...] = (),
     path: bool = False,
     per_part: bool = False,
+    group: str | None = None,
     **limits: Any,
 ) -> Any:
     """Return a field of a Settings class.
@@ -163,9 +167,10 @@ def setting(
     flags : the command line's spellings, () = the name with hyphens.
     path : whether it names files: relative ones in a YAML file are relative to that file.
     per_part : whether it belongs to one file, so that each part of a configuration has its own.
+    group : the heading of ``--help``; None = that of the class (``help_group``).
     limits : of pydantic, such as ge=0.
     """
-    usage = asdict(Usage(metavar, flags, path, per_part))
+    usage = asdict(Usage(metavar, flags, path, per_part, group))
     return pydantic.Field(default=default, description=help, json_schema_extra=usage, **limits)
 
 

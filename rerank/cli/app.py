@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import cache
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
 
 from rerank._version import __version__
-from rerank.cli import (
-    append,
-    compare,
-    convert,
-    crash,
-    evaluate,
-    features,
-    help,
-    importance,
-    label,
-    listing,
-    pairs,
-    predict,
-    report,
-    running,
-    show,
-    similarity,
-    split,
-    train,
-    validate,
-    weigh_lists,
-    weights,
-)
+from rerank.cli import crash
 from rerank.cli.common import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_USAGE, Commands, output_error, say
+from rerank.cli.hints import usage_text
 from rerank.cli.messages import set_quiet
 
 app = Commands(
@@ -41,10 +22,12 @@ app = Commands(
     epilog="Exit codes: 0 done, 1 the answer is no, 2 wrong usage or input, 70 internal error, 130 Ctrl-C, "
     "141 closed pipe.",
     name="rerank",
-    add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
+
+
+COMPLETING = "_RERANK_COMPLETE"  # set by the scripts that --install-completion writes
 
 
 def _version(value: bool) -> None:
@@ -82,26 +65,49 @@ def root(
     """N-best reranking and learning to rank: learn to put the best candidate first."""
 
 
-app.add("train")(train.train)
-app.add("predict")(predict.predict)
-app.add("eval")(evaluate.evaluate)
-app.add("compare")(compare.compare)
-app.add("run")(running.run)
-app.add("report")(report.report)
-app.add("show")(show.show)
-app.add("validate")(validate.validate)
-app.add("pairs")(pairs.pairs)
-app.add("convert")(convert.convert)
-app.add("append")(append.append)
-app.add("split")(split.split)
-app.add("label")(label.label)
-app.add_typer(features.app, name="features")
-app.add_typer(importance.app, name="importance")
-app.add("similarity")(similarity.similarity)
-app.add("weigh-lists")(weigh_lists.weigh_lists)
-app.add_typer(weights.app, name="weights")
-app.add("list")(listing.list_)
-app.add("help")(help.help_)
+VERBS = {  # by name: the module and what it has, a verb or a group of verbs
+    "train": "train.train",
+    "predict": "predict.predict",
+    "eval": "evaluate.evaluate",
+    "compare": "compare.compare",
+    "run": "running.run",
+    "report": "report.report",
+    "show": "show.show",
+    "validate": "validate.validate",
+    "pairs": "pairs.pairs",
+    "convert": "convert.convert",
+    "append": "append.append",
+    "split": "split.split",
+    "label": "label.label",
+    "features": "features.app",
+    "importance": "importance.app",
+    "similarity": "similarity.similarity",
+    "weigh-lists": "weigh_lists.weigh_lists",
+    "weights": "weights.app",
+    "list": "listing.list_",
+    "help": "help.help_",
+}
+
+
+def _add_verbs() -> None:
+    """Add all verbs; while the shell completes a line, those that are not in it have their names alone.
+
+    To import all of them takes longer than a user waits after pressing the tab key.
+    """
+    words = " ".join(os.environ.get(name, "") for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")).split()
+    for name, place in VERBS.items():
+        if COMPLETING in os.environ and name not in words:
+            app.command(name)(lambda: None)
+            continue
+        module, _, attribute = place.partition(".")
+        found = getattr(import_module(f"rerank.cli.{module}"), attribute)
+        if isinstance(found, typer.Typer):
+            app.add_typer(found, name=name)
+        else:
+            app.add(name)(found)
+
+
+_add_verbs()
 
 
 @cache
@@ -113,12 +119,14 @@ def _command() -> Any:
 def run() -> int:
     """Run the command line of this process; return the exit code."""
     try:
-        code: Any = _command()(standalone_mode=False)
+        code: Any = _command()(prog_name="rerank", standalone_mode=False)
         sys.stdout.flush()
     except typer.Abort:
         return EXIT_INTERRUPTED
-    except SystemExit:  # typer exits if the pipe that reads its help is closed
-        return EXIT_PIPE
+    except SystemExit as error:
+        if error.code == 0 or COMPLETING in os.environ:  # what the shell asked has been printed
+            return int(error.code or 0)
+        return EXIT_PIPE  # typer exits if the pipe that reads its help is closed
     except OSError as error:  # of help and --version; verbs report their own
         return output_error(error)
     except Exception as error:
@@ -129,6 +137,6 @@ def run() -> int:
             return EXIT_USAGE
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "rerank"
-        say(f"{' '.join(error.format_message().split())} (see {command} --help)")
+        say(f"{usage_text(error)} (see {command} --help)")
         return EXIT_USAGE
     return code if isinstance(code, int) else 0

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from rerank.cli import groups
+from rerank.cli.hints import file_hint, verb_hint
 from rerank.cli.messages import inform as inform
 from rerank.cli.messages import interruption, set_quiet, showing
 from rerank.cli.messages import say as say
@@ -22,7 +24,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", metavar="N", help="Workers, 1 unless given; 0 = one per core."),
+    typer.Option(
+        "--jobs",
+        "-j",
+        metavar="N",
+        help="Workers, 1 unless given; 0 = one per core.",
+        rich_help_panel=groups.RUNNING,
+    ),
 ]
 ClusterAddress = Annotated[
     str | None,
@@ -30,10 +38,17 @@ ClusterAddress = Annotated[
         "--cluster",
         metavar="tcp://HOST:PORT",
         help="Workers of a Dask cluster, in place of --jobs; see 'rerank help configuration'.",
+        rich_help_panel=groups.RUNNING,
     ),
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print errors only: no notes, progress or summary.")
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="Print errors only: no notes, progress or summary.",
+        rich_help_panel=groups.RUNNING,
+    ),
 ]
 
 EXIT_NO = 1
@@ -46,6 +61,28 @@ EXIT_PIPE = 141
 class Command(TyperCommand):
     """A command that refuses an option given twice if it takes one value: the last would win silently."""
 
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Return what completes a word, without explanations: rich, which sets them, is slow to start."""
+        items: list[Any] = super().shell_complete(ctx, incomplete)
+        for item in items:
+            item.help = None
+        return items
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, then options under the headings of their groups."""
+        sections: dict[str, list[tuple[int, tuple[str, str]]]] = {"Arguments": []}
+        sections |= {name or "Options": [] for name in groups.ORDER}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                of = groups.group_of(param) if isinstance(param, TyperOption) else "Arguments"
+                name = record[0].partition(" <")[0]  # arguments have their type in brackets
+                sections[of or "Options"].append((groups.place_of(param.opts), (name, record[1])))
+        for heading, rows in sections.items():
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl([record for _, record in sorted(rows, key=lambda row: row[0])])
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments after the check."""
         *_, given = self.make_parser(ctx).parse_args(args=list(args))
@@ -56,11 +93,23 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
 
+class Group(TyperGroup):
+    """A group of commands that knows the names of other tools' commands."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is asked for; an unknown one is wrong usage."""
+        if args and ctx.parent is None and self.get_command(ctx, args[0]) is None:
+            hint = verb_hint(args[0])
+            if hint is not None:
+                ctx.fail(f"no verb {args[0]!r}: {hint}")
+        return super().resolve_command(ctx, args)
+
+
 class Commands(typer.Typer):
     """A group of commands with the settings that all groups share."""
 
     def __init__(self, help: str, **settings: Any) -> None:
-        super().__init__(help=help, no_args_is_help=True, rich_markup_mode=None, **settings)
+        super().__init__(cls=Group, help=help, no_args_is_help=True, rich_markup_mode=None, **settings)
 
     def add(self, name: str) -> Callable[[F], F]:
         """Return a decorator that adds a command."""
@@ -99,7 +148,7 @@ def verb(function: F) -> F:
                 function(*args, **kwargs)
             sys.stdout.flush()
         except RerankError as error:
-            say(str(error))
+            say(f"{error}{file_hint(function.__name__, kwargs)}")
             raise typer.Exit(EXIT_USAGE) from None
         except OSError as error:  # files have errors of their own: this one is about standard output
             raise typer.Exit(output_error(error)) from None

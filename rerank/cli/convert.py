@@ -6,13 +6,20 @@ from typing import Annotated
 
 import typer
 
+from rerank.cli import completing
 from rerank.cli.common import inform, verb
 from rerank.cli.options import reads
 from rerank.reading import Reading
 
 To = Annotated[
     str | None,
-    typer.Option("--to", "-t", metavar="NAME", help="Format to write; default: by the name of OUT."),
+    typer.Option(
+        "--to",
+        "-t",
+        autocompletion=completing.completion("formats"),
+        metavar="NAME",
+        help="Format to write; default: by the name of OUT.",
+    ),
 ]
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rerank.cli import completing, groups
 from rerank.cli.common import verb
 from rerank.cli.forms import As, write
 from rerank.cli.options import reads
@@ -13,20 +14,32 @@ from rerank.reading import Reading
 
 Metrics = Annotated[
     list[str] | None,
-    typer.Option("--metric", "-m", metavar="METRIC", help="AP, nDCG@10, BLEU, WER ... Repeatable."),
+    typer.Option(
+        "--metric",
+        "-m",
+        autocompletion=completing.completion("metrics"),
+        metavar="METRIC",
+        help="AP, nDCG@10, BLEU, WER ... Repeatable.",
+    ),
 ]
 Ties = Annotated[
     str | None,
     typer.Option(
         "--ties",
         metavar="trec|expected|input",
+        autocompletion=completing.choices("trec|expected|input"),
         help="Ties: as trec_eval (default with item ids), the mean over their orders, or by input order.",
+        rich_help_panel=groups.TESTS,
     ),
 ]
 NoRelevant = Annotated[
     str,
     typer.Option(
-        "--no-relevant", metavar="zero|skip|one", help="The value of a list without a relevant item."
+        "--no-relevant",
+        metavar="zero|skip|one",
+        autocompletion=completing.choices("zero|skip|one"),
+        help="The value of a list without a relevant item.",
+        rich_help_panel=groups.TESTS,
     ),
 ]
 MissingLists = Annotated[
@@ -36,6 +49,8 @@ MissingLists = Annotated[
         metavar="any|zero|skip",
         help="Judged lists of which a run returned nothing: 0 if another run returned some (any, default), "
         "always 0 (zero, trec_eval -c), or left out for all.",
+        autocompletion=completing.choices("any|zero|skip"),
+        rich_help_panel=groups.TESTS,
     ),
 ]
 Html = Annotated[
@@ -44,12 +59,18 @@ Html = Annotated[
         "--html",
         metavar="FILE",
         help="Write a page of tables, figures and single lists (needs rerank[report]).",
+        rich_help_panel=groups.OUTPUTS,
     ),
 ]
 Samples = Annotated[
-    int, typer.Option("--samples", metavar="N", min=1, help="Bootstrap samples of the lists.")
+    int,
+    typer.Option(
+        "--samples", metavar="N", min=1, help="Bootstrap samples of the lists.", rich_help_panel=groups.TESTS
+    ),
 ]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the tests.")]
+Seed = Annotated[
+    int, typer.Option("--seed", metavar="N", min=0, help="Seed of the tests.", rich_help_panel=groups.TESTS)
+]
 
 
 @verb
@@ -81,10 +102,17 @@ def evaluate(
         typer.Option(
             "--replicas",
             help="The score files are runs of one system with different seeds: report their variance.",
+            rich_help_panel=groups.TESTS,
         ),
     ] = False,
     per_list: Annotated[
-        str | None, typer.Option("--per-list", metavar="FILE", help="Write the values of each list (TSV).")
+        str | None,
+        typer.Option(
+            "--per-list",
+            metavar="FILE",
+            help="Write the values of each list (TSV).",
+            rich_help_panel=groups.OUTPUTS,
+        ),
     ] = None,
     html: Html = None,
     as_: As = "text",

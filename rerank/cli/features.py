@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rerank.cli import completing
 from rerank.cli.common import ClusterAddress, Commands, Jobs, inform, verb
 from rerank.cli.convert import To
 from rerank.cli.options import configures, reads
@@ -33,7 +34,13 @@ def consensus(
         str, typer.Option("--out", "-o", metavar="OUT", help="File to write; - is standard output.")
     ],
     statistic: Annotated[
-        str, typer.Option("--statistic", metavar="mean|median", help="Over the other candidates.")
+        str,
+        typer.Option(
+            "--statistic",
+            metavar="mean|median",
+            autocompletion=completing.choices("mean|median"),
+            help="Over the other candidates.",
+        ),
     ] = "mean",
     to: To = None,
     *,
@@ -70,7 +77,13 @@ def parse(
         typer.Option("--types", metavar="NAMES", help="Only features of these types."),
     ] = None,
     values: Annotated[
-        str, typer.Option("--values", metavar="indicators|counts", help="What a feature's value is.")
+        str,
+        typer.Option(
+            "--values",
+            metavar="indicators|counts",
+            autocompletion=completing.choices("indicators|counts"),
+            help="What a feature's value is.",
+        ),
     ] = "indicators",
     heads: Annotated[
         str | None, typer.Option("--heads", metavar="FILE", help="Head table [Collins'].")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rerank.cli import completing
 from rerank.cli.common import verb
 
 
@@ -20,7 +21,11 @@ def pages() -> dict[str, str]:
 
 
 @verb
-def help_(topic: Annotated[str | None, typer.Argument(metavar="TOPIC", help="A page.")] = None) -> None:
+def help_(
+    topic: Annotated[
+        str | None, typer.Argument(autocompletion=completing.topics, metavar="TOPIC", help="A page.")
+    ] = None,
+) -> None:
     """Read the manual; without a TOPIC, list its pages.
 
     \b

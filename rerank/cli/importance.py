@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rerank.cli import completing, groups
 from rerank.cli.common import ClusterAddress, Commands, Jobs, verb
 from rerank.cli.evaluate import NoRelevant, Samples, Seed, Ties
 from rerank.cli.forms import As, write
@@ -79,14 +80,31 @@ def permute(
     model: Model,
     data: Annotated[str, typer.Argument(metavar="DATA", help="Judged lists; - is standard input.")],
     metric: Annotated[
-        str | None, typer.Option("--metric", "-m", metavar="METRIC", help="What a permutation changes.")
+        str | None,
+        typer.Option(
+            "--metric",
+            "-m",
+            autocompletion=completing.completion("metrics"),
+            metavar="METRIC",
+            help="What a permutation changes.",
+        ),
     ] = None,
     group: Groups = None,
     repeats: Annotated[
-        int, typer.Option("--repeats", metavar="N", min=1, help="Permutations of each list.")
+        int,
+        typer.Option(
+            "--repeats", metavar="N", min=1, help="Permutations of each list.", rich_help_panel=groups.TESTS
+        ),
     ] = 10,
     permutation_seed: Annotated[
-        int, typer.Option("--permutation-seed", metavar="N", min=0, help="Seed of the permutations.")
+        int,
+        typer.Option(
+            "--permutation-seed",
+            metavar="N",
+            min=0,
+            help="Seed of the permutations.",
+            rich_help_panel=groups.TESTS,
+        ),
     ] = 1,
     ties: Ties = None,
     no_relevant: NoRelevant = "zero",
@@ -156,7 +174,10 @@ def ablate(
     as_: As = "text",
     samples: Samples = 1000,
     resampling_seed: Annotated[
-        int, typer.Option("--resampling-seed", metavar="N", min=0, help="Seed of the tests.")
+        int,
+        typer.Option(
+            "--resampling-seed", metavar="N", min=0, help="Seed of the tests.", rich_help_panel=groups.TESTS
+        ),
     ] = 12345,
     *,
     given: dict[str, Any],

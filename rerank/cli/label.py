@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rerank.cli import completing
 from rerank.cli.common import inform, verb
 from rerank.cli.convert import To
 from rerank.cli.options import reads
@@ -20,7 +21,13 @@ def label(
     ],
     metric: Annotated[
         str,
-        typer.Option("--metric", "-m", metavar="METRIC", help="sBLEU, WER, TER, chrF, PARSEVAL.score ..."),
+        typer.Option(
+            "--metric",
+            "-m",
+            autocompletion=completing.completion("metrics"),
+            metavar="METRIC",
+            help="sBLEU, WER, TER, chrF, PARSEVAL.score ...",
+        ),
     ],
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="OUT", help="File to write; - is standard output.")

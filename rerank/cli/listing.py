@@ -6,21 +6,29 @@ from typing import Annotated
 
 import typer
 
+from rerank.cli import completing
 from rerank.cli.common import verb
 from rerank.cli.forms import As, write
 
 KINDS = ("learners", "metrics", "formats", "scalings", "kernels")
 
 
+def _names(ctx: typer.Context) -> list[str]:
+    """What completes the name, after the kind."""
+    return completing.names_of(str(ctx.params.get("kind")))
+
+
 @verb
 def list_(
     kind: Annotated[
-        str, typer.Argument(metavar="learners|metrics|formats|scalings|kernels", help="Of what kind.")
+        str, typer.Argument(metavar="|".join(KINDS), autocompletion=lambda: list(KINDS), help="Of what kind.")
     ],
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="NAME", help="One learner, metric or kernel: its settings, defaults, meanings."
+            metavar="NAME",
+            autocompletion=_names,
+            help="One learner, metric or kernel: its settings, defaults, meanings.",
         ),
     ] = None,
     as_: As = "text",

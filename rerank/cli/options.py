@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 import typer
 from pydantic.fields import FieldInfo
 
+from rerank.cli.completing import completion_of
 from rerank.reading import Reading
 from rerank.settings import Settings, usage_of
 
@@ -69,12 +70,23 @@ def options_of(owner: type[Settings], section: str = "") -> dict[str, inspect.Pa
             found |= options_of(kind, f"{section}{name}.")
         elif get_origin(kind) is not dict:
             found[f"{section}{name}"] = inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(name, field)
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=_annotation(name, field, _group(owner, name)),
             )
     return found
 
 
-def _annotation(name: str, field: FieldInfo) -> Any:
+def _group(owner: type[Settings], name: str) -> str:
+    """The heading of a setting: its own, or that of the class that declares it."""
+    own = usage_of(owner.model_fields[name]).group
+    declaring = next(base for base in owner.__mro__ if name in inspect.get_annotations(base))
+    heading: str = declaring.help_group if own is None else own  # type: ignore[attr-defined]
+    return heading
+
+
+def _annotation(name: str, field: FieldInfo, group: str) -> Any:
     """The type and flags of an option; None = not typed. Values are checked where they are used."""
     kinds = _alternatives(field.annotation)
     usage = usage_of(field)
@@ -82,15 +94,17 @@ def _annotation(name: str, field: FieldInfo) -> Any:
     text = f"{(field.description or '').removesuffix('.')}."
     text = text[0].upper() + text[1:]
     if bool in kinds:
-        return Annotated[bool | None, typer.Option(*flags, help=text)]
+        return Annotated[bool | None, typer.Option(*flags, help=text, rich_help_panel=group)]
     choices = [str(choice) for kind in kinds for choice in _choices(kind)]
+    more: dict[str, Any] = {"rich_help_panel": group, "autocompletion": completion_of(name, choices)}
     metavar = usage.metavar or "|".join(choices)
     metavar = metavar or ("N" if int in kinds else "FILE" if usage.path else "NAME")
     if any(get_origin(kind) is tuple for kind in kinds):
-        return Annotated[list[str] | None, typer.Option(*flags, metavar=metavar, help=f"{text} Repeatable.")]
+        option = typer.Option(*flags, metavar=metavar, help=f"{text} Repeatable.", **more)
+        return Annotated[list[str] | None, option]
     parser = _whole if int in kinds else str
     shown = f"{text} [{field.default}]" if field.default not in (None, "", "none") else text
-    return Annotated[Any, typer.Option(*flags, metavar=metavar, help=shown, parser=parser)]
+    return Annotated[Any, typer.Option(*flags, metavar=metavar, help=shown, parser=parser, **more)]
 
 
 def _alternatives(annotation: Any) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rerank.cli import completing, groups
 from rerank.cli.common import ClusterAddress, Jobs, inform, verb
 from rerank.cli.options import reads
 from rerank.reading import Reading
@@ -21,6 +22,7 @@ def predict(
         typer.Option(
             "--as",
             metavar="scores|grades|probabilities|classes|table|run|nbest|best",
+            autocompletion=completing.choices("scores|grades|probabilities|classes|table|run|nbest|best"),
             help="One score per input line; one predicted label per input line; one probability of being the "
             "list's best item per input line; one prediction per example (default of models of classes); "
             "list, item, rank and score; a TREC run; the file reordered; the best candidate of each list.",
@@ -46,6 +48,7 @@ def predict(
             "--transductive-report",
             metavar="FILE",
             help="Write what a transductive model did to each list (TSV).",
+            rich_help_panel=groups.OUTPUTS,
         ),
     ] = None,
     cheating: Annotated[
@@ -61,6 +64,7 @@ def predict(
             metavar="DIR",
             help="Store the ranker that a transductive model makes for each list, and use it again for the "
             "same list.",
+            rich_help_panel=groups.RUNNING,
         ),
     ] = None,
     cache_nearest: Annotated[
@@ -70,6 +74,7 @@ def predict(
             metavar="K",
             min=1,
             help="Make no ranker: rank new lists by those of the K stored lists that are most like them.",
+            rich_help_panel=groups.RUNNING,
         ),
     ] = None,
     cache_by: Annotated[
@@ -77,8 +82,10 @@ def predict(
         typer.Option(
             "--cache-by",
             metavar="list-kernel|histogram",
+            autocompletion=completing.choices("list-kernel|histogram"),
             help="How lists are compared: by their principal axes, or by their features' distributions "
             "[list-kernel].",
+            rich_help_panel=groups.RUNNING,
         ),
     ] = None,
     jobs: Jobs = None,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rerank.cli import completing, groups
 from rerank.cli.common import verb
 from rerank.cli.evaluate import Metrics, Samples, Seed
 
@@ -23,17 +24,36 @@ def report(
         str | None,
         typer.Option("--baseline", "-b", metavar="ROW", help="Test rows against this one, or first-best."),
     ] = None,
-    all_pairs: Annotated[bool, typer.Option("--all-pairs", help="Test every two rows.")] = False,
+    all_pairs: Annotated[
+        bool, typer.Option("--all-pairs", help="Test every two rows.", rich_help_panel=groups.TESTS)
+    ] = False,
     form: Annotated[
-        str, typer.Option("--as", metavar="text|json|csv|markdown|latex", help="The form of the report.")
+        str,
+        typer.Option(
+            "--as",
+            metavar="text|json|csv|markdown|latex",
+            autocompletion=completing.choices("text|json|csv|markdown|latex"),
+            help="The form of the report.",
+        ),
     ] = "text",
     out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where it is written.")] = "-",
     per_list: Annotated[
-        str | None, typer.Option("--per-list", metavar="FILE", help="Write the values of each list (TSV).")
+        str | None,
+        typer.Option(
+            "--per-list",
+            metavar="FILE",
+            help="Write the values of each list (TSV).",
+            rich_help_panel=groups.OUTPUTS,
+        ),
     ] = None,
     html: Annotated[
         str | None,
-        typer.Option("--html", metavar="PAGE", help="Write a page with tables, figures and lists as well."),
+        typer.Option(
+            "--html",
+            metavar="PAGE",
+            help="Write a page with tables, figures and lists as well.",
+            rich_help_panel=groups.OUTPUTS,
+        ),
     ] = None,
     adaptation: Annotated[
         str | None,
@@ -41,13 +61,24 @@ def report(
             "--adaptation",
             metavar="FILE",
             help="Write what transductive rows did to the test lists of each cell (TSV).",
+            rich_help_panel=groups.OUTPUTS,
         ),
     ] = None,
     choices: Annotated[
-        bool, typer.Option("--choices", help="Show the settings that each cell chose from its grid.")
+        bool,
+        typer.Option(
+            "--choices",
+            help="Show the settings that each cell chose from its grid.",
+            rich_help_panel=groups.OUTPUTS,
+        ),
     ] = False,
     costs: Annotated[
-        bool, typer.Option("--costs", help="Show times and memory, which differ from run to run.")
+        bool,
+        typer.Option(
+            "--costs",
+            help="Show times and memory, which differ from run to run.",
+            rich_help_panel=groups.OUTPUTS,
+        ),
     ] = False,
     samples: Samples = 1000,
     seed: Seed = 12345,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rerank.cli import groups
 from rerank.cli.common import EXIT_NO, ClusterAddress, Jobs, inform, say, verb
 
 
@@ -21,20 +22,45 @@ def run(
     ] = None,
     jobs: Jobs = None,
     cluster: ClusterAddress = None,
-    models: Annotated[bool, typer.Option("--models", help="Keep the model of each cell.")] = False,
+    models: Annotated[
+        bool, typer.Option("--models", help="Keep the model of each cell.", rich_help_panel=groups.RUNNING)
+    ] = False,
     task: Annotated[
-        int | None, typer.Option("--task", metavar="I", help="Only the cell with this number, from 1.")
+        int | None,
+        typer.Option(
+            "--task",
+            metavar="I",
+            help="Only the cell with this number, from 1.",
+            rich_help_panel=groups.RUNNING,
+        ),
     ] = None,
     shard: Annotated[
-        str | None, typer.Option("--shard", metavar="I/N", help="Only every N-th cell, from the I-th on.")
+        str | None,
+        typer.Option(
+            "--shard",
+            metavar="I/N",
+            help="Only every N-th cell, from the I-th on.",
+            rich_help_panel=groups.RUNNING,
+        ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be done and what it would cost.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Print what would be done and what it would cost.",
+            rich_help_panel=groups.RUNNING,
+        ),
     ] = False,
-    list_: Annotated[bool, typer.Option("--list", help="Print the table of cells (TSV).")] = False,
+    list_: Annotated[
+        bool, typer.Option("--list", help="Print the table of cells (TSV).", rich_help_panel=groups.RUNNING)
+    ] = False,
     status: Annotated[
         bool,
-        typer.Option("--status", help="Print how far it is; exit code 1 unless all cells are done."),
+        typer.Option(
+            "--status",
+            help="Print how far it is; exit code 1 unless all cells are done.",
+            rich_help_panel=groups.RUNNING,
+        ),
     ] = False,
 ) -> None:
     """Train and judge the rows of an experiment; what is there already is not done again.

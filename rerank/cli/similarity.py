@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rerank.cli import completing, groups
 from rerank.cli.common import ClusterAddress, Jobs, verb
 from rerank.cli.forms import As, write
 from rerank.cli.options import reads
@@ -24,6 +25,7 @@ def similarity(
         typer.Option(
             "--kernel",
             "-k",
+            autocompletion=completing.completion("kernels"),
             metavar="NAME",
             help="See 'rerank list kernels'; or an expression, such as 'ptk(question) + 0.5 * linear'.",
         ),
@@ -38,7 +40,12 @@ def similarity(
     ] = None,
     scaling: Annotated[
         str,
-        typer.Option("--scaling", metavar="NAME", help="See 'rerank list scalings'; auto = zscore if dense."),
+        typer.Option(
+            "--scaling",
+            autocompletion=completing.completion("scalings"),
+            metavar="NAME",
+            help="See 'rerank list scalings'; auto = zscore if dense.",
+        ),
     ] = "auto",
     out: Annotated[
         str | None,
@@ -50,17 +57,33 @@ def similarity(
         ),
     ] = None,
     figure: Annotated[
-        str | None, typer.Option("--figure", metavar="FILE", help="Draw the map (SVG; needs rerank[report]).")
+        str | None,
+        typer.Option(
+            "--figure",
+            metavar="FILE",
+            help="Draw the map (SVG; needs rerank[report]).",
+            rich_help_panel=groups.OUTPUTS,
+        ),
     ] = None,
     nearest: Annotated[
         int | None,
         typer.Option(
-            "--nearest", "-n", metavar="N", help="Neighbours in nearest.tsv for each list or item [5]."
+            "--nearest",
+            "-n",
+            metavar="N",
+            help="Neighbours in nearest.tsv for each list or item [5].",
+            rich_help_panel=groups.OUTPUTS,
         ),
     ] = None,
     repair: Annotated[
         str,
-        typer.Option("--repair", metavar="none|clip|flip", help="Make gram.npy positive semi-definite."),
+        typer.Option(
+            "--repair",
+            metavar="none|clip|flip",
+            autocompletion=completing.choices("none|clip|flip"),
+            help="Make gram.npy positive semi-definite.",
+            rich_help_panel=groups.OUTPUTS,
+        ),
     ] = "none",
     as_: As = "text",
     jobs: Jobs = None,

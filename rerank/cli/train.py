@@ -6,13 +6,21 @@ from typing import Annotated, Any
 
 import typer
 
+from rerank.cli import completing, groups
 from rerank.cli.common import inform, verb
 from rerank.cli.options import configures
 from rerank.config import TrainConfig
 
 Config = Annotated[str | None, typer.Argument(metavar="CONFIG", help="A YAML file; options override it.")]
 LearnerName = Annotated[
-    str | None, typer.Option("--learner", "-l", metavar="NAME", help="See 'rerank list learners'.")
+    str | None,
+    typer.Option(
+        "--learner",
+        "-l",
+        autocompletion=completing.completion("learners"),
+        metavar="NAME",
+        help="See 'rerank list learners'.",
+    ),
 ]
 Set = Annotated[
     list[str] | None,
@@ -41,11 +49,17 @@ def train(
             metavar="KEY=V1,V2,...",
             help="Values of a setting to choose from with --choose: of the learner, scaling or base_scale. "
             "Repeatable.",
+            rich_help_panel=groups.CHOICE,
         ),
     ] = None,
     grid_out: Annotated[
         str | None,
-        typer.Option("--grid-out", metavar="FILE", help="Write the cells of the grid (TSV)."),
+        typer.Option(
+            "--grid-out",
+            metavar="FILE",
+            help="Write the cells of the grid (TSV).",
+            rich_help_panel=groups.OUTPUTS,
+        ),
     ] = None,
     curve: Annotated[
         str | None,
@@ -53,6 +67,7 @@ def train(
             "--curve",
             metavar="FILE",
             help="Write the learning curve or the restarts (TSV); times go to timing.NAME next to it.",
+            rich_help_panel=groups.OUTPUTS,
         ),
     ] = None,
     checkpoint: Annotated[

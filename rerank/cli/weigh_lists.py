@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from rerank.cli import completing
 from rerank.cli.common import Jobs, verb
 from rerank.cli.forms import As, write
 from rerank.cli.options import reads
@@ -23,7 +24,14 @@ def weigh_lists(
         str, typer.Option("--out", "-o", metavar="FILE", help="Weights to write (TSV: list, items, weight).")
     ],
     kernel: Annotated[
-        str | None, typer.Option("--kernel", "-k", metavar="NAME", help="See 'rerank list kernels' [list].")
+        str | None,
+        typer.Option(
+            "--kernel",
+            "-k",
+            autocompletion=completing.completion("kernels"),
+            metavar="NAME",
+            help="See 'rerank list kernels' [list].",
+        ),
     ] = None,
     components: Annotated[
         int | None, typer.Option("--components", "-c", metavar="N", help="Principal axes of each list [5].")
@@ -33,6 +41,7 @@ def weigh_lists(
         typer.Option(
             "--basis",
             metavar="gaussian|kernel",
+            autocompletion=completing.choices("gaussian|kernel"),
             help="Weights are made of Gaussians of 2 - 2 K, or of K itself [gaussian].",
         ),
     ] = None,
@@ -51,7 +60,12 @@ def weigh_lists(
     ] = None,
     scaling: Annotated[
         str,
-        typer.Option("--scaling", metavar="NAME", help="See 'rerank list scalings'; auto = zscore if dense."),
+        typer.Option(
+            "--scaling",
+            autocompletion=completing.completion("scalings"),
+            metavar="NAME",
+            help="See 'rerank list scalings'; auto = zscore if dense.",
+        ),
     ] = "auto",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of centres and of parts for widths.")] = 1,
     as_: As = "text",

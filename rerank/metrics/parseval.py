@@ -190,7 +190,7 @@ class _Mean(_Brackets):
         return MeanJudge(self.name, signature, stage, values, better=self.better, judged=judged, counts=known)
 
 
-@register(NAME, f"{NAME}.F1")
+@register("PARSEVAL", "PARSEVAL.F1")
 class Parseval(_Ratio):
     """F of labelled brackets."""
 
@@ -207,7 +207,7 @@ class Parseval(_Ratio):
         return 2.0 * counts[:, 0], counts[:, 1] + counts[:, 2]
 
 
-@register(f"{NAME}.LR")
+@register("PARSEVAL.LR")
 class LabelledRecall(_Ratio):
     """Labelled recall."""
 
@@ -221,7 +221,7 @@ class LabelledRecall(_Ratio):
         return counts[:, 0], counts[:, 1]
 
 
-@register(f"{NAME}.LP")
+@register("PARSEVAL.LP")
 class LabelledPrecision(_Ratio):
     """Labelled precision."""
 
@@ -235,7 +235,7 @@ class LabelledPrecision(_Ratio):
         return counts[:, 0], counts[:, 2]
 
 
-@register(f"{NAME}.EX")
+@register("PARSEVAL.EX")
 class ExactMatch(_Mean):
     """Sentences without a wrong bracket."""
 
@@ -250,7 +250,7 @@ class ExactMatch(_Mean):
         return np.where(exact, 100.0, 0.0)
 
 
-@register(f"{NAME}.CB")
+@register("PARSEVAL.CB")
 class CrossingBrackets(_Mean):
     """Crossing brackets per sentence."""
 
@@ -268,7 +268,7 @@ class CrossingBrackets(_Mean):
         return counts[:, CROSSING]
 
 
-@register(f"{NAME}.0CB")
+@register("PARSEVAL.0CB")
 class NoCrossing(_Mean):
     """Sentences without a crossing bracket."""
 
@@ -283,7 +283,7 @@ class NoCrossing(_Mean):
         return np.where(counts[:, CROSSING] <= self.most, 100.0, 0.0)
 
 
-@register(f"{NAME}.2CB")
+@register("PARSEVAL.2CB")
 class TwoCrossing(NoCrossing):
     """Sentences with at most two crossing brackets."""
 
@@ -295,7 +295,7 @@ class TwoCrossing(NoCrossing):
     most = 2
 
 
-@register(f"{NAME}.score")
+@register("PARSEVAL.score")
 class Score(_Mean):
     """Collins and Koo's Score."""
 

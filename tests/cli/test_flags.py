@@ -258,4 +258,4 @@ def test_a_single_valued_option_given_twice_is_refused(verb, rerank, files):
 
 
 def test_a_flag_may_be_repeated(rerank, files):
-    rerank("show", "model", "--as", "json", "--as", "json")
+    rerank("validate", "a.letor", "--strict", "--strict")

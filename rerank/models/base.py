@@ -443,7 +443,7 @@ def _rebuild(meta: _Metadata, archive: ModelArchive) -> Model:
     if meta.missing is not None:
         model.imputation = Imputation.restore(meta.missing.as_json(), _with_prefix(arrays, _MISSING))
         inputs = names[: model.imputation.n_features]
-        if names != [*inputs, *model.imputation.indicators(inputs)]:
+        if len(names) != model.imputation.width or names != [*inputs, *model.imputation.indicators(inputs)]:
             raise DataError(f"what fills {len(inputs)} features, for {len(names)}")
     return model
 

@@ -235,6 +235,9 @@ def _models(place: Path) -> Iterator[tuple[str, Files]]:
     width = lists.n_features
     classes = ClassesModel(lists.names(), np.eye(3, width), ("a", "b", "é"), "multiclass", reject=True)
     made.append(("classes", classes))
+    lacking = some_lists(missing=True)
+    filled = fit(make_learner("ranksvm", {}), lacking, missing="indicator")
+    made.append(("filled", filled))
     made.append(("voted", fitted("perceptron", lists, average="voted")))
     made.append(("dual", fitted("predtron", lists, kernel="gaussian")))
     made.append(("dual-classes", fit(make_learner("predtron", CLASS_SETS), EXAMPLES)))

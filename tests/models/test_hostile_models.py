@@ -65,6 +65,30 @@ def refused(path, message):
         ({"scaling": {"name": "zscore", "n_features": 6, "shifts": 1}}, "expected true or false"),
         ({"scaling": {"name": "zscore", "n_features": 2**40, "shifts": True}}, "expected 2.147.* or less"),
         ({"scaling": {"name": "zscore", "n_features": 7, "shifts": True}}, "a scaling of 7 features for 20"),
+        (
+            {"format": 3, "missing": {"name": "median", "n_features": 20, "n_items": 1}},
+            "description of an imputation",
+        ),
+        (
+            {"format": 3, "missing": {"name": "zero", "n_features": 21, "n_items": 1}},
+            "what fills 20 features, for 20",
+        ),
+        (
+            {"format": 3, "missing": {"name": "zero", "n_features": 19, "n_items": 1}},
+            "what fills 19 features, for 20",
+        ),
+        (
+            {"format": 3, "missing": {"name": "mean", "n_features": 20, "n_items": 1}},
+            "no array 'missing.means'",
+        ),
+        (
+            {"format": 3, "missing": {"name": "zero", "n_features": 2**40, "n_items": 1}},
+            "expected 2.147.* or less",
+        ),
+        (
+            {"missing": {"name": "zero", "n_features": 20, "n_items": 1}},
+            "format 1 with a policy for missing values",
+        ),
         ({"keep_margin": 10**400}, "number 1000.* is too large"),
         ({"keep_margin": True}, "keep_margin: found true, expected a number"),
         ({"keep_margin": "0.5"}, "keep_margin: found '0.5', expected a number"),

@@ -185,6 +185,15 @@ def test_runs_of_different_formats_are_fused(tmp_path: Path) -> None:
         quietly(one, merge=path_of(tmp_path, "hello\n", "d.txt"))
 
 
+def test_negative_scores_beside_absent_documents_are_reported(tmp_path: Path) -> None:
+    one = path_of(tmp_path, "q Q0 a 1 -1 lm\nq Q0 b 2 -3 lm\n", "a.run")
+    two = path_of(tmp_path, "q Q0 c 1 2 bm25\n", "b.run")
+    text = "a.run: 'lm' has scores below 0, so that documents that are absent there (0) rank above others"
+    assert read(one, merge=two)[1][-1] == text
+    assert text not in read(one, merge=two, missing="nan")[1]
+    assert text not in read(one, merge=path_of(tmp_path, "q Q0 a 1 2 x\n", "c.run"))[1]
+
+
 # Judgements
 
 PAIRS = {b"q1": {b"d1": 1.0, b"d2": 0.0}, b"q2": {b"d1": 2.0}}

@@ -146,6 +146,7 @@ def _decisive(config: TrainConfig, parts: Parts, fold: str, seed: int | None, sh
         "features": data.features,
         "label": data.label,
         "missing": data.missing,
+        "unjudged": data.unjudged,
         "quantise": [scheme, digest_of_file(model)] if scheme == "model" else data.quantise,
         "init": data.init if data.initial_file is None else digest_of_file(data.initial_file),
         "train": [one.name for one in stored.train],

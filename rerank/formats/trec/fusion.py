@@ -82,3 +82,7 @@ def _note_absent(runs: Sequence[Run], n: int, fill: float) -> None:
     if absent:
         taken = "0 (missing=nan keeps them apart)" if fill == 0.0 else "missing (NaN)"
         note(f"{runs[0].source}: of {n} documents runs lack {', '.join(absent)}; taken as {taken}")
+    below = [quoted(run.tag) for run in runs if fill == 0.0 and len(run.scores) < n and run.scores.min() < 0]
+    if below:
+        found = f"{', '.join(below)} {'has' if len(below) == 1 else 'have'} scores below 0"
+        note(f"{runs[0].source}: {found}, so that documents that are absent there (0) rank above others")

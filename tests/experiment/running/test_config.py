@@ -10,6 +10,7 @@ from rerank import RerankError
 from rerank.errors import DataNote
 from rerank.experiment import read_experiment, run
 from rerank.experiment.running.config import _DATA_OF_ROW, _OF_ROW
+from rerank.experiment.running.planning import planned
 from rerank.learners.base import LEARNERS
 
 from .conftest import CONFIG
@@ -287,3 +288,25 @@ def test_rows_of_equal_settings_and_a_tuned_metric_alone_are_reported(folder):
 def test_errors_are_those_of_this_package(folder):
     with pytest.raises(RerankError):
         read_experiment("nothing.yaml")
+
+
+VALUES_OF_ROW = {
+    "features": "2",
+    "label": "sBLEU",
+    "quantise": "best",
+    "init": "base",
+    "missing": "list-mean",
+    "unjudged": "negative",
+}
+
+
+@pytest.mark.parametrize("name", _DATA_OF_ROW)
+def test_rows_that_differ_in_how_data_are_used_are_different_cells(name, folder):
+    learner = "mira" if name == "init" else "ridge"
+    own = f"{{{name}: {VALUES_OF_ROW[name]}}}"
+    text = "data: {train: folda/train.letor, test: folda/test.letor, missing: nan}\n"
+    text += "select: {metric: label@1}\nmetrics: AP\nlearners:\n"
+    text += f" a: {{name: {learner}}}\n b: {{name: {learner}, data: {own}}}\n"
+    (folder / "run.yaml").write_text(text)
+    _, found = planned("run.yaml", "out")
+    assert len({cell.key for cell in found.cells}) == 2

@@ -16,6 +16,7 @@ Names are imported when first used, so that ``import rerank`` and the command li
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from rerank._version import __version__
@@ -111,7 +112,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"rerank.{name}")
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'rerank' has no attribute {name!r}")
+    # With name and obj, Python suggests the nearest name.
+    raise AttributeError(f"module 'rerank' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

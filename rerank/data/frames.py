@@ -245,6 +245,15 @@ def _ids(values: AnyArray, name: str, source: str) -> Iterator[str]:
         yield str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
+def check_numbers(frame: Any, source: str) -> None:
+    """Raise DataError, with the column, if a frame of features has a column of texts."""
+    for name, column in columns_of(frame, source).items():
+        kind = getattr(getattr(column, "dtype", None), "kind", "")
+        if kind not in ("b", "i", "u", "f") and numbers(values_of(column)) is None:
+            advice = "leave it out of X, or use CandidateLists.from_frame, which takes whole frames"
+            raise DataError(f"{source}: column {name!r} holds no numbers; {advice}")
+
+
 def has_lists(frame: Any) -> bool:
     """Return whether a frame has a column that names the lists."""
     return any(name in LISTS for name in columns_of(frame, "data frame"))

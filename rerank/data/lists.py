@@ -183,7 +183,12 @@ class CandidateLists:
         if X is None:
             some = forest if forest is not None else next(iter(named.values()), ())
             X = np.empty((len(some), 0))
-        features = as_features(X)
+        try:
+            features = as_features(X)
+        except DataError:
+            if frames.is_frame(X):
+                frames.check_numbers(X, source)  # names the column
+            raise
         if feature_names is None and not isinstance(X, Features):
             feature_names = given.frame_names(X)
             note_features(source, feature_names or ())

@@ -211,7 +211,8 @@ def gathered_values(data: Any, systems: Mapping[str, Any], read: Gathering | Non
             try:
                 rows = scores_of(scores, gathering.base)
             except DataError as error:
-                raise DataError(f"{name}: {error}") from None
+                text = str(error)
+                raise DataError(text if text.startswith(name) else f"{name}: {text}") from None
             gathering.own[name] = gathering.base.from_input_order(rows)
     return gathering
 

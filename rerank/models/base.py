@@ -22,6 +22,7 @@ from rerank._version import __version__
 from rerank.data import missing
 from rerank.data.alignment import aligned
 from rerank.data.base_scores import base_scores_of
+from rerank.data.frames import is_frame
 from rerank.data.layouts.sparse import MAX_FEATURES
 from rerank.data.leads import with_margin
 from rerank.data.lists import CandidateLists
@@ -205,7 +206,7 @@ class Model(Shown, ABC):
         known = set(self.feature_names)
         return sum(name in known for name, _ in self.explain())
 
-    def score(self, lists: CandidateLists, *, strict: bool = False) -> Floats:
+    def score(self, lists: CandidateLists | Any, *, strict: bool = False) -> Floats:
         """Return a score for each item, float64 (n_items), in the order of the caller's rows.
 
         These are the lines of the file, or the rows given to ``CandidateLists.from_arrays``, whatever their
@@ -213,7 +214,7 @@ class Model(Shown, ABC):
 
         Parameters
         ----------
-        lists
+        lists : CandidateLists, or a data frame with a column of lists
             Features are matched by name; what does not match is reported (data.alignment).
         strict
             Raise an error instead of a note.
@@ -224,6 +225,8 @@ class Model(Shown, ABC):
             If the lists have no feature of the model, a score is not finite, or the model has a keep margin
             and the lists have no first-best.
         """
+        if not isinstance(lists, CandidateLists):
+            lists = _of_frame(lists)
         return lists.input_order(self.score_items(lists, strict=strict))
 
     def score_items(self, lists: CandidateLists, *, strict: bool = False) -> Floats:
@@ -306,6 +309,14 @@ class Model(Shown, ABC):
         whole = self.as_file()
         with atomic_write(path) as out:
             out.write(whole.getbuffer())
+
+
+def _of_frame(data: Any) -> CandidateLists:
+    """The lists of a data frame; raises DataError if it is something else."""
+    if not is_frame(data):
+        expected = "expected CandidateLists or a data frame; rerank.predict takes files and arrays"
+        raise DataError(f"found {type(data).__name__}, {expected}")
+    return CandidateLists.from_frame(data)
 
 
 def multiplied(weights: Floats, column: int, factor: float) -> Floats:

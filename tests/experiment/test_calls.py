@@ -79,6 +79,17 @@ def test_models_take_frames_arrays_and_files(tmp_path):
     assert rerank.train(FRAME, rounds=1, list_weights=[1, 2, 3]).training.list_weights is not None
 
 
+def test_models_score_frames():
+    assert np.array_equal(MODEL.score(FRAME), MODEL.score(LISTS))
+    assert np.array_equal(MODEL.score(FRAME[["id", "g", "f", "qid"]]), MODEL.score(LISTS))
+
+
+def test_a_misspelt_name_is_suggested():
+    with pytest.raises(AttributeError) as caught:
+        rerank.evalute  # noqa: B018
+    assert (caught.value.name, caught.value.obj) == ("evalute", rerank)
+
+
 def test_columns_of_another_frame_are_matched_by_name():
     with pytest.warns(DataNote, match=r"1 of 2 features of the model is absent \(g\), taken as 0"):
         rerank.predict(MODEL, FRAME.drop(columns="g"))
@@ -127,6 +138,14 @@ def test_lists_with_further_columns_and_in_parts():
         (
             lambda: rerank.train([[1.0, 2.0]]),
             "found list, expected CandidateLists (from_arrays",
+        ),
+        (
+            lambda: MODEL.score("no-file"),
+            "found str, expected CandidateLists or a data frame",
+        ),
+        (
+            lambda: rerank.CandidateLists.from_arrays(FRAME, FRAME["label"], qid=FRAME["qid"]),
+            "column 'qid' holds no numbers; leave it out of X, or use CandidateLists.from_frame",
         ),
         (lambda: rerank.train("no-file"), "no-file: no such file"),
         (lambda: rerank.train(LISTS, list_weights=[1.0]), "list_weights has shape (1,), expected (3,)"),

@@ -23,7 +23,7 @@ from rerank.experiment.classes import (
     reading_for,
 )
 from rerank.experiment.gathering import Systems
-from rerank.experiment.notes import note_evaluation, note_systems
+from rerank.experiment.notes import note_evaluation, note_ndcg, note_systems
 from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.sources import Data, as_lists, inputs_of, is_path
 from rerank.experiment.systems import (
@@ -155,6 +155,7 @@ def evaluate(
         raise ConfigError(f"{next(iter(given))}: not used with the scores of one, {expected}")
     systems = {"scores": scores} if several is None else several
     found, chosen = _systems_of(data, systems, metrics, missing_lists, group=group, qid=qid, refs=refs)
+    note_ndcg(found.lists, chosen)
     if several is None:
         ranking = found.scores["scores"]
         return evaluation.values(found.lists, ranking, chosen, ties=ties, no_relevant=no_relevant)

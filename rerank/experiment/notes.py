@@ -14,7 +14,7 @@ from rerank.data.overlap import overlap, shared_lists, sketch, strangers
 from rerank.data.types import Floats
 from rerank.errors import DataNote
 from rerank.evaluation.evaluate import Evaluation
-from rerank.metrics.base import parse
+from rerank.metrics.base import parse, parse_all
 from rerank.metrics.judges import ranked_last
 from rerank.models.base import Model
 from rerank.report.contents import doubled_ids
@@ -91,8 +91,8 @@ def note_ndcg(lists: CandidateLists, metrics: Iterable[str]) -> None:
     labels = np.concatenate([() if lists.labels is None else lists.labels, missed])
     if not np.any((labels > 0) & (labels != 1)):
         return
-    for typed in metrics:
-        name = parse(typed).name
+    for typed, metric in parse_all(metrics).items():
+        name = metric.name
         if re.fullmatch("nDCG(@[0-9]+)?", name) and not re.match(r"\s*nDCG\b|.*\bdcg\s*=", typed):
             other = name.replace("nDCG", "nDCG-exp")
             note(f"{typed} is taken as {name}, trec_eval's: gain = label; {other} has gain 2^label - 1")

@@ -30,7 +30,7 @@ from rerank.experiment.choosing import ChooseOn
 from rerank.experiment.derive import labelled, with_quantised
 from rerank.experiment.extras import NO_EXTRAS, Extras
 from rerank.experiment.fitting import Margin
-from rerank.experiment.notes import note_shared
+from rerank.experiment.notes import note_ndcg, note_shared
 from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
 from rerank.experiment.plans import Fitted, Plan, fit_by, refuse_with_classes
 from rerank.experiment.seeds import Runs
@@ -225,6 +225,8 @@ def train_from(config: TrainConfig, checkpoint: str | None = None) -> TrainResul
         if checkpoint is not None:
             check_keeps(learner_of(config))
         inputs = inputs_of_training(config)
+        if config.select.metric is not None:
+            note_ndcg(inputs.lists, [config.select.metric])
         loaded = time.perf_counter()
         parts = Training(inputs.plan, inputs.learner, inputs.lists, inputs.dev, inputs.extras)
         with checkpointed(checkpoint, parts):

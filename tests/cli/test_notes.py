@@ -147,3 +147,5 @@ def test_the_family_of_ndcg_is_stated_if_its_name_leaves_it_open_and_it_matters(
     assert notes(rerank("eval", "graded.letor", "good", "-m", "ndcg")) == [
         "ndcg is taken as nDCG, trec_eval's: gain = label; nDCG-exp has gain 2^label - 1"
     ]
+    found = rerank("train", "--data", "graded.letor", "--dev", "graded.letor", "-m", "ndcg@10", "-o", "model")
+    assert f"ndcg@10 {stated}" in notes(found)

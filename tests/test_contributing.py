@@ -30,7 +30,8 @@ def copy(tmp_path_factory):
         shutil.copytree(source, folder / name, copy_function=os.symlink, ignore=ignored)
     (folder / "pyproject.toml").symlink_to(ROOT / "pyproject.toml")
     for name, code in FILE.findall(PAGE.read_text(encoding="utf-8")):
-        (folder / name).write_text(code, encoding="utf-8")
+        with open(folder / name, "x", encoding="utf-8") as file:  # never through a link to a real file
+            file.write(code)
     return folder
 
 

@@ -109,7 +109,6 @@ class Gathering:
         missing_lists : how a judged list counts of which a system returned nothing: "any" (0 if another
             system returned some of it, otherwise it is left out; None is the same), "zero" (0 in any case, as
             with trec_eval -c), or "skip" (it is left out for all systems).
-
         with_first_best : whether the first stage is one of the systems.
 
         Raises
@@ -119,14 +118,7 @@ class Gathering:
         DataError
             If ids do not fit.
         """
-        if missing_lists is not None and missing_lists not in MISSING_LISTS:
-            hint = did_you_mean(missing_lists, MISSING_LISTS)
-            raise ConfigError(f"unknown missing_lists {missing_lists!r}; {hint}")
-        if not self.by_id and self.qrels is None:
-            assert self.base is not None
-            if missing_lists is not None:
-                raise ConfigError("missing_lists is for runs: here every system has scores of all items")
-            return Systems(self.base, {name: self.base.input_order(own) for name, own in self.own.items()})
+        _check_missing_lists(missing_lists)
         if self.base is None and self.qrels is not None and not self.by_id:
             raise ConfigError(f"{self.qrels.source}: holds judgements alone; give the runs that they judge")
         lists, scores = self._joined(metrics, missing_lists == "zero")
@@ -136,19 +128,19 @@ class Gathering:
             present = {lists.list_ids.bytes_at(i) for i in range(lists.n_lists)}
             absent = len(self.qrels.judgements.keys() - present)
             lists = self.qrels.on(lists)
-        if with_first_best and self.qrels is not None and len(self.by_id) + (self.base is not None) > 1:
-            note(f"{self.qrels.source}: random and oracle order what all runs returned together")
+            if with_first_best and len(self.by_id) + (self.base is not None) > 1:
+                note(f"{self.qrels.source}: random and oracle order what all runs returned together")
         first = first_stage(lists) if with_first_best else None
         every = scores if first is None else {FIRST_BEST: first, **scores}
-        metric_names = metrics or (["AP"] if lists.labels is not None else [])
-        ranked = bool(metric_names) and all(map(_of_labels, parse_all(metric_names).values()))
-        counts = "each counts 0" if ranked else "each counts as its worst item"
-        return _counted(lists, scores, every, missing_lists or "any", absent, counts)
+        partial = self.by_id or self.qrels is not None or any(np.isnan(v).any() for v in every.values())
+        if missing_lists is not None and not partial:
+            raise ConfigError("missing_lists is for runs: here every system has scores of all items")
+        return _counted(lists, scores, every, missing_lists or "any", absent, _worth(lists, metrics))
 
     def _joined(self, metrics: Sequence[str] | None, zero: bool) -> tuple[CandidateLists, dict[str, Floats]]:
         """The lists, and scores in the order of their items."""
         base, qrels = self.base, self.qrels
-        if base is not None and not self.by_id and not zero:
+        if base is not None and not self.by_id and not (zero and qrels is not None):
             return base, self.own
         pool = Pool()
         of_base = None if base is None else pool.add(base)
@@ -177,6 +169,18 @@ class Gathering:
             scores[name] = _spread(own, of_base, lists)
         scores |= {name: _spread(one.scores, places[name], lists) for name, one in self.by_id.items()}
         return lists, scores
+
+
+def _check_missing_lists(given: str | None) -> None:
+    if given is not None and given not in MISSING_LISTS:
+        raise ConfigError(f"unknown missing_lists {given!r}; {did_you_mean(given, MISSING_LISTS)}")
+
+
+def _worth(lists: CandidateLists, metrics: Sequence[str] | None) -> str:
+    """What a list counts of which a system returned nothing, for a note."""
+    names = metrics or (["AP"] if lists.labels is not None else [])
+    ranked = bool(names) and all(map(_of_labels, parse_all(names).values()))
+    return "each counts 0" if ranked else "each counts as its worst item"
 
 
 def _spread(scores: Floats, places: Places, lists: CandidateLists) -> Floats:

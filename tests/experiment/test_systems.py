@@ -338,7 +338,15 @@ def test_a_run_that_misses_lists_is_judged_by_its_texts(tmp_path):
     )
 
 
-def test_features_may_lack_items(tmp_path):
-    data = table_of(tmp_path, "d.csv", "qid,id,label,f,g\n1,a,0,,1\n1,b,1,2,1\n2,c,1,,1\n2,d,0,,1\n")
-    found = quietly(evaluate_files, data, [":f"], ["RR"], reading=Reading(missing="nan"), samples=5)
+def test_features_may_lack_items_and_lists(tmp_path):
+    text = "qid,id,label,f,g\n1,a,0,,1\n1,b,1,2,1\n2,c,1,,1\n2,d,0,,2\n"
+    data, reading = table_of(tmp_path, "d.csv", text), Reading(missing="nan")
+    found = quietly(evaluate_files, data, [":f"], ["RR"], reading=reading, samples=5)
     assert found.systems[":f"]["RR"].value == 0.5
+    assert "missing_lists:any" in found.metrics["RR"].signature
+    notes = notes_of(evaluate_files, data, [":f"], ["RR"], reading=reading, samples=5)
+    assert ":f: returned nothing of 1 of 2 judged lists; each counts 0" in notes
+    both = quietly(
+        evaluate_files, data, [":f", ":g"], ["RR"], reading=reading, samples=5, missing_lists="skip"
+    )
+    assert (both.n_lists, both.systems[":g"]["RR"].value) == (1, 1.0)

@@ -49,6 +49,11 @@ def predict(
     group, qid : of features, as for ``CandidateLists.from_arrays``.
     strict : refuse features that the model does not know, and features that are absent.
 
+    Returns
+    -------
+    ndarray, list, dict, CandidateLists or Ranking
+        As ``as_`` says.
+
     Raises
     ------
     RerankError
@@ -122,6 +127,16 @@ def validate(data: Data) -> Contents:
     ----------
     data : CandidateLists, a file or a data frame.
 
+    Returns
+    -------
+    Contents
+        With ``facts``, ``oddities`` and ``faults``.
+
+    Raises
+    ------
+    RerankError
+        If a file or a frame holds no lists.
+
     Examples
     --------
     >>> import rerank
@@ -142,6 +157,10 @@ def append(data: Data, columns: Mapping[str, Any]) -> CandidateLists:
     ----------
     data : CandidateLists, a file or a data frame.
     columns : the feature's name to its values (n_items), in the order of the caller's rows.
+
+    Returns
+    -------
+    CandidateLists
 
     Raises
     ------
@@ -177,6 +196,10 @@ def split(
     parts : the share of each part by name, such as ``{"train": 0.8, "test": 0.2}``.
     folds : number of folds, in place of parts: "fold1/train", "fold1/test", ...
     seed : of the drawing.
+
+    Returns
+    -------
+    dict of str to CandidateLists
 
     Raises
     ------

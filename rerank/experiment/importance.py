@@ -113,6 +113,11 @@ def permutation_importance(
     reading : how the file is read.
     resampling : ``samples``, ``level`` and ``seed`` of the bootstrap over lists.
 
+    Returns
+    -------
+    Permutation
+        The loss of each feature or group, with its interval.
+
     Raises
     ------
     RerankError

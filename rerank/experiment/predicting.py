@@ -262,6 +262,11 @@ def count_pairs(
     quantisers : such as "top=30%"; () = standard ones, unless relations are given.
     reading : how the file is read.
 
+    Returns
+    -------
+    PairCounts
+        A list of ``Scheme``, which is a table.
+
     Raises
     ------
     RerankError

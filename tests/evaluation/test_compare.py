@@ -116,3 +116,7 @@ def test_the_bootstrap_is_that_of_sacrebleu():
     assert pair.value_a == pytest.approx(theirs.score, abs=1e-12)
     error = np.sqrt(theirs.p_value * (1 - theirs.p_value) / 1000)
     assert abs(pair.p_sacrebleu - theirs.p_value) <= 3 * error + 1e-12
+    _, found = PairedTest(named, metric, references, test_type="ar", n_samples=1000)()
+    swapped = found["BLEU"][1].p_value
+    error = np.sqrt(2 * swapped * (1 - swapped) / 1000)
+    assert abs(pair.p_randomisation - swapped) <= 3 * error + 1e-12

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import load
+from rerank.formats.base import save
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*read as .* .by content.:rerank.errors.DataNote")
 
@@ -241,3 +243,15 @@ def test_generic_json_lines_stay_so(tmp_path: Path) -> None:
         load(path, answer_pattern="(")
     with pytest.raises(ConfigError, match="format jsonl cannot honour answer_match='exact'"):
         load(path, answer_match="exact")
+
+
+def test_every_format_of_named_columns_finds_answers_in_texts(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    row = {"id": "1", "candidates": [{"text": "so 4", "x": 1.0}, {"text": "none", "x": 2.0}]}
+    lists = load(write(tmp_path / "a.jsonl", row))
+    for name in ("a.jsonl", "a.csv", "a.parquet"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataNote)
+            if name != "a.jsonl":
+                save(lists, str(tmp_path / name))
+            assert list(load(tmp_path / name, answer_pattern=r"\d+").answers) == ["4", ""]

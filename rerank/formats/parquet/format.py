@@ -12,6 +12,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import AnyArray, Index
 from rerank.errors import DataError
 from rerank.files import atomic_write
+from rerank.formats.answers import with_answers
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, in_input_order
 from rerank.formats.parquet.read import MAGIC, arrow, read_parquet
@@ -47,7 +48,8 @@ class Parquet(Format):
         return head.startswith(MAGIC)
 
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
-        return read_parquet(path, options)
+        lists = read_parquet(path, options)
+        return lists if options.answer_pattern is None else with_answers(lists, options.answer_pattern)
 
     def keeps(self, lists: CandidateLists, column: str) -> bool:
         return has_classes(lists) if column == "classes" else super().keeps(lists, column)

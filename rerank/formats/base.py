@@ -140,9 +140,8 @@ class Format(ABC):
             text = "is fitted by 'rerank train', and the model keeps it; expected error, nan or zero here"
             raise ConfigError(f"missing={options.missing} {text}")
         if options.layout == "sparse" and options.missing not in (None, "zero"):
-            raise ConfigError(
-                f"layout='sparse' cannot hold missing={options.missing!r}: absent values of sparse rows are 0"
-            )
+            why = "absent values of sparse rows are 0, none is missing"
+            raise ConfigError(f"layout='sparse': {why}; leave it out, or missing (--layout, --missing)")
         if options.layout == "sparse" and options.dtype == "float32":
             raise ConfigError("layout='sparse' cannot honour dtype='float32': sparse features are float64")
 

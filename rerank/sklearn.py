@@ -25,7 +25,6 @@ from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse
 from rerank.models.base import Model, model_of_file
 from rerank.registry import did_you_mean
-from rerank.transductive.adapting import AdaptingModel
 
 try:
     from sklearn.base import BaseEstimator
@@ -136,8 +135,8 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array, data frame or sparse matrix (n_rows, n_features)
-        group, qid : as for ``fit``; only needed if features are scaled within lists, or by models that adapt
-            to each list.
+        group, qid : as for ``fit``; only needed if features are scaled or filled within lists, or by models
+            whose scores depend on the list in another way, such as rrf and voted perceptrons.
         """
         check_is_fitted(self)
         if self._needs_lists() and group is None and qid is None:
@@ -153,15 +152,22 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         """Return what ``predict`` returns."""
         return self.predict(X, group=group, qid=qid)
 
-    def score(self, X: Any, y: Any, *, group: Any = None, qid: Any = None) -> float:
+    def score(
+        self, X: Any, y: Any, *, group: Any = None, qid: Any = None, sample_weight: None = None
+    ) -> float:
         """Return the metric ``scoring`` of the predicted ranking, with the sign changed if lower is better.
+
+        Pipelines pass ``sample_weight=None`` on; there are no weights of lists in metrics.
 
         Raises
         ------
         RerankerError
-            If the lists are not given but were given to ``fit``: one list of all rows is another measure.
+            If the lists are not given but were given to ``fit``: one list of all rows is another measure; or
+            if ``sample_weight`` is given.
         """
         check_is_fitted(self)
+        if sample_weight is not None:
+            raise RerankerError("score: metrics have no weights of lists, found sample_weight")
         if self._by_list and group is None and qid is None:
             routing = "sklearn.set_config(enable_metadata_routing=True) and .set_score_request(qid=True)"
             raise RerankerError(f"score: fit was given lists; give qid, in cross-validation by {routing}")
@@ -226,8 +232,9 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
 
     def _needs_lists(self) -> bool:
         """Whether scores depend on the lists, and fit was given them."""
-        listwise = isinstance(self.model_, AdaptingModel) or self.model_.scaling_name.startswith("list-")
-        return listwise and self._by_list
+        model = self.model_
+        filled = model.missing_policy == "list-mean" or model.scaling_name.startswith("list-")
+        return self._by_list and (model.listwise or filled or model.keep_margin is not None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -118,6 +118,11 @@ def test_searches_pass_the_lists_on():
     assert values.tolist() == pytest.approx(expected)
     pipeline = make_pipeline(MinMaxScaler(), Reranker(rounds=3)).fit(X, Y, reranker__qid=QID)
     assert pipeline.predict(X).shape == (len(X),)
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(MinMaxScaler(), Reranker(rounds=3).set_fit_request(qid=True))
+        pipeline[-1].set_score_request(qid=True)
+        found = cross_val_score(pipeline, X, Y, cv=GroupKFold(3), params={"qid": QID, "groups": QID})
+    assert np.isfinite(found).all()
 
 
 def test_a_search_that_loses_the_lists_is_an_error():
@@ -151,9 +156,18 @@ def test_a_search_that_loses_the_lists_is_an_error():
         (lambda: Reranker().fit(FRAME, Y, qid=QID).predict(FRAME[["b", "a", "c", "d"]]), "same order"),
         (lambda: Reranker().fit(FRAME, Y, qid=QID).predict(FRAME[["a", "b", "c"]]), "feature names"),
         (lambda: Reranker(scoring="MPA").fit(X, Y, qid=QID).score(X, Y, qid=QID), "unknown metric 'MPA'"),
+        *(
+            (lambda one=one: one.fit(X, Y, qid=QID).predict(X), "predict: its scores depend on the lists")
+            for one in (
+                Reranker(scaling="list-zscore"),
+                Reranker(missing="list-mean"),
+                Reranker("rrf"),
+                Reranker("perceptron", average="voted"),
+            )
+        ),
         (
-            lambda: Reranker(scaling="list-zscore").fit(X, Y, qid=QID).predict(X),
-            "predict: its scores depend on the lists",
+            lambda: Reranker().fit(X, Y, qid=QID).score(X, Y, qid=QID, sample_weight=WEIGHTS),
+            "score: metrics have no weights of lists, found sample_weight",
         ),
     ],
 )

@@ -67,9 +67,11 @@ def note_resembling(source: str, names: Iterable[str], lists: Iterable[str]) -> 
     """Warn about ``names`` without a role that look like a known one (``lists`` of lists), or like a leak."""
     found = []
     known = (*lists, *_KNOWN, "score", "features", "references")
+    names = list(names)
+    numbered = "f1" in names and "f2" in names  # features, no measure
     for i, name in enumerate(names):
         plain = name.strip().lower()
-        near = _SUGGESTS.get(plain)
+        near = None if numbered and plain == "f1" else _SUGGESTS.get(plain)
         if near is None and (plain in known or (i < _EXAMINED and not plain[-1:].isdigit())):  # feature12
             near = resembled(name, known)
         if near is not None and near != name:

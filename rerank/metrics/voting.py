@@ -196,8 +196,11 @@ class VoteJudge(SampleJudge):
         """Return the value, which is that of every ranking."""
         return self.random()
 
-    def voted(self, weights: Floats | None, best: bool = False) -> Floats:
-        """Return [value, 1] of each list from votes with weights (n), or with ``best`` of the best answer."""
+    def voted(self, weights: Floats | None, *, exp: bool = False, best: bool = False) -> Floats:
+        """Return [value, 1] of each list from votes with weights (n), or with ``best`` of the best answer.
+
+        With ``exp`` the weights are exponents.
+        """
         stage, values = self.stage, self.stage.floor.copy()
         bounds = zip(stage.offsets[:-1].tolist(), self.sizes.tolist(), stage.lengths.tolist(), strict=True)
         for i, (start, k, n) in enumerate(bounds):
@@ -210,6 +213,8 @@ class VoteJudge(SampleJudge):
                 values[i] = np.r_[stage.answers[i], stage.floor[i]][codes].max(axis=1).mean()
                 continue
             own = None if weights is None else weights[part][subsets]
+            if exp and own is not None:
+                own = _exponents(own, codes)
             values[i] = self._vote(codes, own, subsets, i).mean()
         return self.counted(values)
 
@@ -250,7 +255,7 @@ class WeightedJudge(VoteJudge):
 
         Raises DataError if a score is infinite or, with weight=score, negative.
         """
-        return self.voted(self._weights(placed, self.kind))
+        return self._weighted(placed, self.kind)
 
     def first_best(self) -> Floats | None:
         """Return ``per_list`` of the first stage's scores, or of its ranks if they can be no weights."""
@@ -262,21 +267,25 @@ class WeightedJudge(VoteJudge):
             placed = self.stage.place(base)
             if self.kind == "exp" or placed.min() >= 0:
                 return self.of(placed)
-        return self.voted(self._weights(self.stage.place(lists.first_best), "rank"))
+        return self._weighted(self.stage.place(lists.first_best), "rank")
 
     def random(self) -> float:
         """Return the mean value of scores drawn from 0 to 1, by a fixed seed."""
         rng = np.random.Generator(np.random.PCG64(_SEED))
         n = len(self.stage.items)
-        rows = [self.voted(self._weights(rng.random(n), self.kind)) for _ in range(RANDOM_RANKINGS)]
+        rows = [self._weighted(rng.random(n), self.kind) for _ in range(RANDOM_RANKINGS)]
         return float(np.mean([corpus_value(self, one) for one in rows]))
 
     def oracle(self) -> float:
         """Return the value of the best answer of each subset, which some weights choose."""
         return corpus_value(self, self.voted(None, best=True))
 
+    def _weighted(self, scores: Floats, kind: str) -> Floats:
+        """[value, 1] of each list from votes with weights of one kind."""
+        return self.voted(self._weights(scores, kind), exp=kind == "exp")
+
     def _weights(self, scores: Floats, kind: str) -> Floats:
-        """The weight of each sample's vote (n)."""
+        """The weight of each sample's vote, or its exponent (n)."""
         stage = self.stage
         index, starts = stage.list_index, stage.offsets[:-1]
         if kind == "rank":
@@ -291,11 +300,21 @@ class WeightedJudge(VoteJudge):
                 f"{stage.lists.source}: the score of {stage.lists.place_of(int(stage.items[item]))} is "
                 f"{scores[item]:g}, expected a finite weight of 0 or more{hint if kind == 'score' else ''}"
             )
-        largest = np.maximum.reduceat(scores, starts)[index]  # a factor of a list changes no vote
         if kind == "exp":
-            with np.errstate(over="ignore"):
-                return np.exp(scores - largest)
+            return scores
+        largest = np.maximum.reduceat(scores, starts)[index]  # a factor of a list changes no vote
         return np.divide(scores, largest, out=np.zeros_like(scores), where=largest > 0)
+
+
+def _exponents(scores: Floats, codes: Index) -> Floats:
+    """exp(score) of each sample of each subset: (n_subsets, k).
+
+    It is divided by that of the largest score which votes. The largest of the whole list may not be drawn or
+    have no answer, and all others would be 0, that is tied, if it is 746 above them.
+    """
+    largest = np.where(codes < 0, -np.inf, scores).max(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):  # of samples without an answer
+        return np.exp(scores - largest)
 
 
 def _ranks(scores: Floats, index: Index, offsets: Index) -> Floats:

@@ -79,6 +79,7 @@ class Model(Shown, ABC):
 
     kind: ClassVar[str]
     absent: float = 0.0  # ``fill`` of models without an imputation
+    listwise: ClassVar[bool] = False  # whether the score of an item depends on the others of its list
 
     def __init__(self, feature_names: list[str]) -> None:
         self.feature_names = feature_names

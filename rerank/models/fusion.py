@@ -68,6 +68,7 @@ class ReciprocalRank(FusionModel):
     """
 
     kind = "rrf"
+    listwise = True
 
     def __init__(self, feature_names: list[str], weights: Floats, k: float) -> None:
         super().__init__(feature_names, weights)

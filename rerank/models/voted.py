@@ -80,6 +80,7 @@ class VotedModel(Model):
     """
 
     kind = "voted"
+    listwise = True
 
     def __init__(self, feature_names: list[str], vectors: Floats, survived: Floats) -> None:
         super().__init__(feature_names)

@@ -32,6 +32,7 @@ class AdaptingModel(Model):
     """
 
     factors: Floats | None = None
+    listwise = True
 
     @property
     @abstractmethod

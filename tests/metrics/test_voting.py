@@ -60,6 +60,9 @@ def test_weights_are_scores_their_exponents_or_ranks() -> None:
     assert value(lists, [0.0, -1.0, -1.0, -9.0], "wmaj(weight=exp)") == 1.0
     assert value(lists, [0.0, -0.5, -0.5, -9.0], "wmaj(weight=exp)") == 0.0
     assert value(lists, [1e308, -1e308, 0.0, 0.0], "wmaj(weight=exp)") == 1.0
+    # Exponents are relative to the samples that vote: none of them is 0 because of others far above.
+    assert value(lists_of(["Ra_"]), [0.0, -1.0, 2000.0], "wmaj(weight=exp)") == 1.0
+    assert value(lists_of(["Rab"]), [-2000.0, -3000.0, 0.0], "wmaj(weight=exp)@2") == pytest.approx(1 / 3)
     assert value(lists, [5.0, 2.0, 1.0, 4.0], "wmaj(weight=rank)") == 1.0  # 4 : 1 + 2 : 3
     assert value(lists, [3.0, 2.0, 2.0, 1.0], "wmaj(weight=rank)") == 0.0  # 4 : 2.5 + 2.5 : 1
     for scores, metric, message in (

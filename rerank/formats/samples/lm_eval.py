@@ -9,7 +9,6 @@ from rerank.formats.base import FORMATS, ReadOptions
 from rerank.formats.common import note, quoted
 from rerank.formats.jsonl.keys import MisfitError, described, name_of, number_of
 from rerank.formats.samples.dump import Dump, Row, Rows, keys_of, needed
-from rerank.registry import did_you_mean
 
 _KNOWN = {
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
@@ -104,7 +103,8 @@ class _Rows(Rows):
             if len(names) > 1 and wanted != "exact_match":
                 raise MisfitError("metrics", ", ".join(names), "one of them named by --label-column")
         if wanted not in row:
-            raise MisfitError("", f"no metric {quoted(wanted)}", did_you_mean(wanted, names) or "a metric")
+            expected = f"one of {', '.join(names)}" if names else "a metric"
+            raise MisfitError("", f"no metric {quoted(wanted)}", expected)
         return number_of(row[wanted], wanted, nullable=False)
 
     def finish(self) -> None:

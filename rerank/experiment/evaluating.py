@@ -259,7 +259,7 @@ def _systems_of(
         chosen = default_metrics(lists) if metrics is None else metrics
         found = {name: predictions_of(values, name, lists) for name, values in systems.items()}
         return Systems(*judged(lists, found, chosen)), chosen
-    together = gathered_values(lists, systems, read).together(metrics, missing_lists)
+    together = gathered_values(lists, systems, read).together(metrics, missing_lists).in_order(systems)
     return together, default_metrics(together.lists) if metrics is None else metrics
 
 
@@ -380,5 +380,5 @@ def _read_systems(
     if compared:
         add_data(together, data, reading, paths)
     add_files(together, data, paths, reading)
-    done = together.together(metrics, missing_lists, with_first_best=not compared)
+    done = together.together(metrics, missing_lists, with_first_best=not compared).in_order(paths)
     return done, metrics or default_metrics(done.lists)

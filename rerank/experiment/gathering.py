@@ -6,8 +6,8 @@ returned; otherwise they are those of DATA. An item that a system did not return
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -47,6 +47,12 @@ class Systems:
     lists: CandidateLists
     scores: Mapping[str, Floats]
     missing_lists: str | None = None
+
+    def in_order(self, names: Iterable[str]) -> Systems:
+        """Return the same with the systems ``names`` in that order, after any others."""
+        last = list(names)
+        first = [name for name in self.scores if name not in last]
+        return replace(self, scores={name: self.scores[name] for name in [*first, *last]})
 
 
 @dataclass(frozen=True, eq=False)

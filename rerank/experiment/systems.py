@@ -22,6 +22,7 @@ from rerank.experiment.sources import Data, is_path, read_judged
 from rerank.files import read_head, shown
 from rerank.formats.base import FORMATS, detect
 from rerank.formats.scored import Scored, holds_judgements, holds_numbers, read_scored
+from rerank.formats.trec.format import TRECRun
 from rerank.formats.trec.runs import RunFormat
 from rerank.metrics.judges import untied
 from rerank.metrics.sequences import scores_of
@@ -56,7 +57,8 @@ def gathered(data: Data, reading: Reading) -> Gathering:
         return Gathering(run, Qrels.read(reading.qrels))
     lists = read_judged(data, reading)
     if lists.labels is None and is_run(path, reading):
-        raise DataError(f"{lists.source}: a run has no judgements; give them by --qrels FILE")
+        hint = "" if TRECRun.recognises(read_head(path)) else ", also this file if it holds judgements"
+        raise DataError(f"{lists.source}: a run has no judgements; give them by --qrels FILE{hint}")
     return Gathering(lists, None)
 
 
@@ -95,6 +97,8 @@ def add_files(gathering: Gathering, data: Data, paths: Sequence[str], reading: R
         feature = _feature(data, path)
         if feature is not None:
             gathering.own[path] = _of_data(gathering, feature, shown(str(data)))
+        elif base is not None and path in base.names() and not os.path.exists(path):
+            raise ConfigError(f"{path}: no such file; the feature of {base.source} is :{path}")
         elif not holds_numbers(path):
             gathering.by_id[path] = read_scored(path, reading)
         elif base is None:

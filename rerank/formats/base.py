@@ -190,7 +190,8 @@ def detect(path: str, head: bytes) -> tuple[str, str]:
     names = FORMATS.names()
     by_suffix = next((name for name in names if suffix and suffix in FORMATS.get(name).suffixes), None)
     content = head.removeprefix(b"\xef\xbb\xbf")
-    if by_suffix is not None and suffix not in _VAGUE_SUFFIXES:
+    vague = suffix in _VAGUE_SUFFIXES or (suffix == ".run" and content.lstrip().startswith(b"{"))
+    if by_suffix is not None and not vague:
         refining = [name for name in names if FORMATS.get(name).refines == by_suffix]
         found = [name for name in refining if FORMATS.get(name).recognises(content)]
         return (found[0], "content") if len(found) == 1 else (by_suffix, "suffix")

@@ -185,6 +185,8 @@ def test_features_are_systems(data, tmp_path):
     found = quietly(evaluate_files, data, [":bm25", f"{data}:length"], ["RR"], baseline=":bm25", samples=5)
     assert found.systems[":bm25"]["RR"].value == 0.75
     assert found.systems[f"{data}:length"]["RR"].value == pytest.approx((1 / 2 + 1 / 2) / 2)
+    with pytest.raises(ConfigError, match=r"bm25: no such file; the feature of .* is :bm25"):
+        quietly(evaluate_files, data, ["bm25"], ["RR"])
     with pytest.raises(ConfigError, match="no feature 'bm52'; did you mean 'bm25'"):
         quietly(evaluate_files, data, [":bm52"], ["RR"])
     table_of(tmp_path, "data.csv:bm25", "1\n2\n3\n4\n5\n")
@@ -193,6 +195,13 @@ def test_features_are_systems(data, tmp_path):
     reading = Reading(first_best="bm25")
     found = quietly(evaluate_files, data, [":first-best"], ["RR"], reading=reading, samples=5)
     assert found.systems[":first-best"]["RR"].value == found.metrics["RR"].first_best == 0.75
+
+
+def test_systems_stay_in_the_order_in_which_they_were_named(tmp_path, data):
+    names = [table_of(tmp_path, *OTHERS["run"]), ":bm25", table_of(tmp_path, *OTHERS["csv"]), ":length"]
+    assert list(quietly(evaluate_files, data, names, ["RR"], samples=5).systems) == names
+    pair = quietly(compare_files, data, names[:2], ["RR"], samples=5).pairs["RR"][0]
+    assert (pair.a, pair.b) == (names[0], ":bm25")
 
 
 def test_items_that_data_lacks_take_ranks(tmp_path, data):
@@ -236,6 +245,7 @@ FAULTS = {
     "unjudged queries": ("qrels.txt", ["q7.run"], {}, "returns no query that .*qrels.txt judges"),
     "ranks out of order": ("data.csv", ["bad.tsv"], {}, "bad.tsv:2: found rank '3', expected 2"),
     "a run without judgements": ("x.run", ["q7.run"], {}, "a run has no judgements; give them by --qrels"),
+    "judgements that could be a run": ("q3.tsv", ["x.run"], {}, "--qrels FILE, also this file if it holds"),
     "judgements without runs": ("qrels.txt", [], {}, "holds judgements alone; give the runs"),
     "twice": ("data.csv", ["twice.csv"], {}, "list '1' has two items with the id 'a'"),
 }
@@ -250,6 +260,7 @@ def test_mistakes_are_named(tmp_path, data, fault):
         "other.run": "1 Q0 x 1 3 t\n",
         "qrels.txt": "1 0 a 1\n1 0 b 0\n2 0 c 1\n",
         "odd": "\nwhat is this\n",
+        "q3.tsv": "1\tb\t1\n2\tc\t1\n",
         "bad.tsv": "1\ta\t1\t0.5\n1\tb\t3\t0.4\n",
         "twice.csv": "qid,id,score\n1,a,1\n1,a,2\n",
     }

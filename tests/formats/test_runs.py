@@ -213,6 +213,30 @@ def test_every_form_is_the_same_judgements(tmp_path: Path, name: str) -> None:
     assert read_qrels(path_of(tmp_path, QRELS[name], "qrels"))[0] == PAIRS
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("q1\ta\t2\nq1\tb\t1\nq1\tc\t3\nq2\ta\t1\n", "labels are 1, 2, 3 ... in each query"),
+        ('{"q1": {"a": 12, "b": 7.25}}', "labels such as 7.25 are no whole numbers; is it a run"),
+        ("q1\ta\t2\nq1\tb\t1\nq1\tc\t1\nq2\ta\t1\n", None),
+        ("q1\ta\t1\nq2\tb\t2\n", None),
+        ("q1 0 a 1\nq1 0 b 0.5\n", None),
+    ],
+)
+def test_judgements_that_look_like_a_run_are_named(tmp_path, text, says):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_qrels(path_of(tmp_path, text, "qrels"))
+    assert [says in str(note.message) for note in caught] == ([] if says is None else [True])
+
+
+def test_a_json_run_may_be_called_run(tmp_path):
+    with pytest.warns(DataNote, match=r"x.run: read as json-run \(by content\)"):
+        assert format_of(path_of(tmp_path, json.dumps(SCORES), "x.run")) == "json-run"
+    assert format_of(path_of(tmp_path, TREC, "y.run")) == "trec"
+    assert format_of(path_of(tmp_path, "odd\n", "z.run")) == "trec"
+
+
 def test_ids_of_three_columns_may_hold_blanks(tmp_path: Path) -> None:
     found, _ = read_qrels(path_of(tmp_path, "a b\tc d\t1\na b\te\t2\n", "qrels"))
     assert found == {b"a b": {b"c d": 1.0, b"e": 2.0}}

@@ -40,10 +40,13 @@ def read_qrels(path: str) -> tuple[Judgements, set[bytes]]:
     The content tells the form: lines of four fields, as for TREC and MS MARCO; lines of three fields
     separated by tabs, with a header as for BEIR or without one; or JSON, ``{query: {document: label}}``.
 
-    Raises FormatError, also if a document is judged twice or the forms of lines differ.
+    Raises FormatError, also if a document is judged twice or the forms of lines differ. Warns if the file
+    has a form that runs have too and its labels look like ranks or scores.
     """
     if read_head(path).removeprefix(BOM).lstrip().startswith(b"{"):
-        return _of_json(path), set()
+        judgements = _of_json(path)
+        _note_run(judgements, shown(path))
+        return judgements, set()
     source = shown(path)
     out: Judgements = {}
     second: set[bytes] = set()
@@ -64,6 +67,8 @@ def read_qrels(path: str) -> tuple[Judgements, set[bytes]]:
         judged[document] = finite(label, source, line, "label")
     if not out:
         raise FormatError(source, None, "no judgement", _EITHER)
+    if split is _three:
+        _note_run(out, source)
     return out, second
 
 
@@ -95,6 +100,16 @@ def _of_json(path: str) -> Judgements:
     if not any(out.values()):
         raise FormatError(source, None, "no judgement", "a JSON object {query: {document: label}}")
     return out
+
+
+def _note_run(judgements: Judgements, source: str) -> None:
+    """Warn if labels are fractions, or in each query 1, 2, 3 ... as the ranks of a run."""
+    labels = [sorted(judged.values()) for judged in judgements.values()]
+    fraction = next((label for some in labels for label in some if label != int(label)), None)
+    if fraction is not None:
+        note(f"{source}: labels such as {fraction:g} are no whole numbers; is it a run?")
+    elif max(map(len, labels)) > 2 and all(some == list(range(1, len(some) + 1)) for some in labels):
+        note(f"{source}: labels are 1, 2, 3 ... in each query; are they the ranks of a run?")
 
 
 def with_qrels(lists: CandidateLists, path: str) -> CandidateLists:

@@ -89,5 +89,8 @@ def _check_ranks(run: Run) -> None:
         found = (
             f"rank {rank} as the best of query {query}" if first[k] else f"rank {rank} twice in query {query}"
         )
-        expected = "ranks 1, 2, ... of each query (scores need a decimal point in some line, or format trec)"
+        expected = (
+            "ranks 1, 2, ... of each query (scores need a decimal point in some line, or format trec; "
+            "judgements of three columns without a header are given by --qrels)"
+        )
         raise FormatError(run.source, None, found, expected)

@@ -79,7 +79,7 @@ def test_an_internal_error_without_a_place_for_the_file_is_one_line(rerank, brea
         (OSError(28, "No space left on device"), 2, "rerank: <stdout>: no space left on device\n"),
         (OSError("Invalid data stream"), 70, "rerank: please report this internal error (OSError: Inv"),
         (RecursionError("maximum depth"), 70, "rerank: please report this internal error (RecursionErr"),
-        (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(), 130, "rerank: interrupted; nothing written\n"),
     ],
 )
 def test_errors_that_are_not_ours(rerank, breaks, monkeypatch, error, code, message):

@@ -128,7 +128,7 @@ def test_folds_have_the_weights_of_their_lists():
 @pytest.mark.parametrize(
     ("weights", "expected"),
     [
-        ([1.0], "list weights must be 12 finite numbers"),
+        ([1.0], r"list_weights has shape \(1,\), expected \(12,\)"),
         ([-1.0] * 12, "list weights must be 12 finite numbers"),
         ([np.nan] * 12, "list weights must be 12 finite numbers"),
         ([0.0] * 12, "list weights: every weight is 0"),

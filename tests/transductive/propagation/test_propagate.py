@@ -353,7 +353,7 @@ def test_missing_features_are_refused_with_advice(make_lists):
         fit(method(), lists).score(missing)
     with pytest.raises(DataError, match=r"lists 2: the score of .* 'f2' is missing"):
         fit(method(control="mean"), lists).score(missing)
-    with pytest.raises(FitError, match=r"missing \(NaN\) features; learner propagate accepts none"):
+    with pytest.raises(FitError, match=r"missing \(NaN\), of 1 feature;.* learner propagate accepts none"):
         fit(method(), dataclasses.replace(missing, labels=lists.labels))
 
 

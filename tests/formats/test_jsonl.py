@@ -272,8 +272,11 @@ def test_layouts(tmp_path: Path) -> None:
         quietly(tmp_path, *lines, dtype="float32")
     with pytest.raises(DataError, match="1e\\+39 is too large for float32"):
         quietly(tmp_path, {"id": 1, "candidates": [{"x": 1e39}]}, dtype="float32")
-    for other in ({"missing": "nan"}, {"dtype": "float32"}):
-        with pytest.raises(ConfigError, match="layout='sparse': absent values of sparse rows are 0"):
+    for other, why in (
+        ({"missing": "nan"}, "layout='sparse': absent values of sparse rows are 0"),
+        ({"dtype": "float32"}, "layout='sparse' cannot honour dtype='float32'"),
+    ):
+        with pytest.raises(ConfigError, match=why):
             quietly(tmp_path, *lines, layout="sparse", **other)
 
 

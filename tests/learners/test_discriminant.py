@@ -206,7 +206,7 @@ def test_pairs_of_labels_that_no_list_has_are_in_no_constraint():
         (np.eye(4), [1, 1, 0, 0], "no list has two different labels; learner {} needs one"),
         (np.ones((4, 2)), [1, 0, 1, 0], "no feature varies between the labels of a list; learner {} needs"),
         (np.zeros((4, 2)), [1, 0, 1, 0], "no feature varies between the labels of a list"),
-        (np.full((4, 2), np.nan), [1, 0, 1, 0], r"missing \(NaN\), of 2 features.* learner {} accepts none"),
+        (np.full((4, 2), np.nan), [1, 0, 1, 0], r".*missing \(NaN\).* learner {} accepts none"),
     ],
 )
 def test_what_has_no_discriminant_is_refused(name, X, y, expected):

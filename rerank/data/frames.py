@@ -30,6 +30,7 @@ _KNOWN = {
     "label_column": ITEM_NAMES["label"],
     "id_column": ITEM_NAMES["id"],
     "text_column": ITEM_NAMES["text"],
+    "answer_column": ITEM_NAMES["answer"],
 }
 _KNOWN_OF_CLASSES = _KNOWN | {
     "list_column": tuple(name for name in LISTS if name not in CLASSES),
@@ -112,7 +113,8 @@ def arguments_of(
     ----------
     frame, classes_column, features : see ``CandidateLists.from_frame``.
     source : what errors call the frame.
-    roles : ``list_column``, ``label_column``, ``id_column`` and ``text_column``; None = by name.
+    roles : ``list_column``, ``label_column``, ``id_column``, ``text_column`` and ``answer_column``; None = by
+        name.
 
     Raises
     ------
@@ -155,6 +157,9 @@ def arguments_of(
     if "text_column" in given:
         texts = values_of(columns[given["text_column"]])
         found["texts"] = ["" if is_missing(text) else str(text) for text in texts]
+    if "answer_column" in given:
+        answers = values_of(columns[given["answer_column"]]).tolist()
+        found["answers"] = ["" if is_missing(answer) else _name(answer) for answer in answers]
     return found
 
 
@@ -238,11 +243,16 @@ def _labels(values: AnyArray, name: str, source: str) -> AnyArray:
 
 
 def _ids(values: AnyArray, name: str, source: str) -> Iterator[str]:
-    """Yield the ids of items as texts; 1.0 is the id "1"."""
+    """Yield the ids of items as texts."""
     for row, value in enumerate(values.tolist(), 1):
         if is_missing(value):
             raise DataError(f"{source}: column {name!r}: the id of row {row} is missing")
-        yield str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        yield _name(value)
+
+
+def _name(value: Any) -> str:
+    """An id or answer as a text; 1.0 is "1", as frames turn whole numbers beside missing ones into it."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def check_numbers(frame: Any, source: str) -> None:
@@ -268,7 +278,8 @@ def columns_of_lists(lists: Any) -> dict[str, Any]:
     """Return the columns of ``CandidateLists.to_frame``."""
     index = lists.list_index.tolist()
     columns = {"list": lists.input_order(np.array([lists.list_id(i) for i in range(len(lists))])[index])}
-    for name, strings in (("id", lists.item_ids), ("text", lists.texts), ("classes", lists.classes)):
+    texts = {"id": lists.item_ids, "text": lists.texts, "answer": lists.answers, "classes": lists.classes}
+    for name, strings in texts.items():
         if strings is not None:
             columns[name] = lists.input_order(np.array(list(strings), dtype=object))
     if lists.labels is not None:

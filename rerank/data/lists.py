@@ -138,6 +138,7 @@ class CandidateLists:
         feature_names: Sequence[str] | None = None,
         item_ids: Sequence[str] | None = None,
         texts: Sequence[str] | None = None,
+        answers: Sequence[str] | None = None,
         trees: Any = None,
         structures: Mapping[str, Any] | None = None,
         source: str = "arrays",
@@ -164,6 +165,8 @@ class CandidateLists:
         feature_names : sequence of str, optional
             None = the columns of a data frame, if they are strings.
         item_ids, texts : sequence of str (n_items), optional
+        answers : sequence of str (n_items), optional
+            Final answers, for votes; "" = none.
         trees : Forest or sequence (n_items), optional
             A tree for each row: a string in brackets, a tree of NLTK or a nested list, see
             ``data.columns.given_trees.forest_of``; "" or None = missing.
@@ -178,7 +181,8 @@ class CandidateLists:
             If the arrays do not fit each other, an id or a class is missing, a tree is malformed, or both
             ``group`` and ``qid``, or ``y`` and ``classes``, are given.
         """
-        frames.refuse_other_rows(X=X, y=y, qid=qid, classes=classes, item_ids=item_ids, texts=texts)
+        strings = {"item_ids": item_ids, "texts": texts, "answers": answers}
+        frames.refuse_other_rows(X=X, y=y, qid=qid, classes=classes, **strings)
         forest, named = given.forests(trees, structures or {}, source)
         if X is None:
             some = forest if forest is not None else next(iter(named.values()), ())
@@ -202,20 +206,25 @@ class CandidateLists:
             raise DataError("give y or classes, not both")
         if group is None:
             group = [n_items] if classes is None else np.ones(n_items, dtype=np.int64)
-        for name, strings in (("item_ids", item_ids), ("texts", texts)):
-            if strings is not None and len(strings) != n_items:
-                raise DataError(f"{source}: {name} has {len(strings)} entries, expected {n_items}")
+        for name, column in strings.items():
+            if column is not None and len(column) != n_items:
+                raise DataError(f"{source}: {name} has {len(column)} entries, expected {n_items}")
+        found = {
+            name: None if column is None else StringColumn.from_strings(column)
+            for name, column in strings.items()
+        }
         lists = cls(
             given.group_offsets(group, n_items, source),
             features,
             labels=labels,
             classes=None if classes is None else given.class_texts(classes, n_items, source),
-            item_ids=None if item_ids is None else StringColumn.from_strings(item_ids),
             feature_names=None if feature_names is None else list(feature_names),
-            texts=None if texts is None else StringColumn.from_strings(texts),
             trees=forest,
             structures=named,
             source=source,
+            item_ids=found["item_ids"],
+            texts=found["texts"],
+            answers=found["answers"],
         )
         return lists if qid is None else lists.regrouped(given.list_ids(qid, n_items, source))
 
@@ -228,6 +237,7 @@ class CandidateLists:
         label_column: str | None = None,
         id_column: str | None = None,
         text_column: str | None = None,
+        answer_column: str | None = None,
         classes_column: str | None = None,
         features: Sequence[str] | None = None,
         source: str = "data frame",
@@ -236,13 +246,14 @@ class CandidateLists:
 
         Columns that are not named are found by the names that tables have: qid, list, list_id, query,
         query_id or target for the list; label, is_correct, correct, passed, relevance or GDT_TS; id, item_id,
-        docid, doc_id or docno; text, generated_text, completion or response. Rows of a list need not be
-        contiguous.
+        docid, doc_id or docno; text, generated_text, completion or response; predicted_answer or answer.
+        Rows of a list need not be contiguous.
 
         Parameters
         ----------
         frame : a row for each item.
-        list_column, label_column, id_column, text_column : names of columns; a missing label is unjudged.
+        list_column, label_column, id_column, text_column, answer_column : names of columns; a missing label
+            is unjudged, a missing answer none.
         classes_column : the column of classes of examples; without a column of lists each row is a list.
         features : names of the features; None = all other columns of numbers. Missing values are NaN.
         source : what messages call the frame.
@@ -268,6 +279,7 @@ class CandidateLists:
                 label_column=label_column,
                 id_column=id_column,
                 text_column=text_column,
+                answer_column=answer_column,
                 classes_column=classes_column,
                 features=features,
             )
@@ -276,8 +288,8 @@ class CandidateLists:
     def to_frame(self, library: str = "pandas") -> Any:
         """Return a data frame with a row for each item, in the order of the caller's rows.
 
-        The columns are list, id, text and label, as far as the lists have them, and the features by name:
-        what ``from_frame`` reads, and what tables (CSV, TSV) hold.
+        The columns are list, id, text, answer and label, as far as the lists have them, and the features by
+        name: what ``from_frame`` reads, and what tables (CSV, TSV) hold.
 
         Parameters
         ----------

@@ -42,7 +42,9 @@ class Training:
             "version": __version__,
             "learner": self.learner.name,
             "settings": _hash(self.learner.get_params()),
-            "plan": _hash({name: _plain(value) for name, value in plan.items()}),
+            "options such as metric and scaling": _hash(
+                {name: _plain(value) for name, value in plan.items()}
+            ),
             "initial weights": "none" if initial is None else _hash(initial.names, initial.weights),
             "training lists": _of_lists(self.lists),
             "development lists": _of_lists(self.dev),

@@ -127,7 +127,7 @@ class Ballots(Samples):
         if lists.answers is None:
             raise DataError(
                 f"{lists.source}: votes need the samples' answers, found none (--answer-column names their "
-                "column, --answer-pattern finds them in texts)"
+                "column, --answer-pattern finds them in texts; in Python answer_column= and answers=)"
             )
         texts = lists.answers.take(self.items)
         self.contents = [text.encode("utf-8", "surrogateescape") for text in texts]

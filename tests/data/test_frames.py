@@ -21,6 +21,7 @@ FRAME = pd.DataFrame(
         "clicks": pd.array([1, None, 3, 4], dtype="Int64"),
         "seen": [True, False, True, True],
         "text": ["x", "y", None, "ü"],
+        "answer": [7, None, 8, 7],  # numbers, but no feature
     }
 )
 FORMS = {
@@ -38,6 +39,7 @@ def test_every_kind_of_frame_gives_the_same_lists(form):
     assert list(lists.list_ids) == ["a", "b"]
     assert list(lists.item_ids) == ["1", "3", "2", "4"]
     assert list(lists.texts) == ["x", "", "y", "ü"]
+    assert list(lists.answers) == ["7", "8", "", "7"]
     assert np.array_equal(lists.labels, [1.0, 0.0, np.nan, 1.0], equal_nan=True)
     expected = [[3, 1, 1], [2, 3, 1], [1, np.nan, 0], [5, 4, 1]]
     assert np.array_equal(lists.features.to_dense(), expected, equal_nan=True)
@@ -47,7 +49,7 @@ def test_every_kind_of_frame_gives_the_same_lists(form):
 def test_lists_become_frames_and_lists_again(library):
     lists = CandidateLists.from_frame(FRAME)
     frame = lists.to_frame(library)
-    assert list(frame.columns) == ["list", "id", "text", "label", "bm25", "clicks", "seen"]
+    assert list(frame.columns) == ["list", "id", "text", "answer", "label", "bm25", "clicks", "seen"]
     assert list(frame["id"]) == ["1", "2", "3", "4"]  # the caller's rows
     again = CandidateLists.from_frame(frame)
     assert again.fingerprint() == lists.fingerprint()

@@ -215,7 +215,7 @@ def test_another_training_is_refused(tmp_path, monkeypatch):
         "settings": {"rounds": 5},
         "training lists": {"rounds": 4, "lists": shorter},
         "learner and settings": {"learner": "prank"},
-        "plan": {"rounds": 4, "scaling": "none"},
+        "options such as metric and scaling": {"rounds": 4, "scaling": "none"},
     }.items():
         with pytest.raises(ConfigError, match=rf"is of another training \({differing} differ\); delete it"):
             train(path, **call)

@@ -25,6 +25,7 @@ from rerank.reading import Reading
 
 SCORE = "score"
 _COLUMNS: tuple[str, ...] = ("list_column", "id_column")
+_TABLES = ("table", "parquet")
 EXPECTED = (
     "a score file (one number per line), a run, or a table or JSON Lines with the id of the list, the id of "
     "the item and score"
@@ -135,8 +136,13 @@ def _of_format(path: str, kind: str, reading: Reading) -> Scored:
 
 
 def _reading(head: bytes, kind: str, reading: Reading | None) -> Reading:
-    """How a file of scores is read: the names of columns are those of the judged lists if it has them."""
+    """How a file of scores is read: the names of columns are those of the judged lists if it has them.
+
+    Empty cells of other columns do not matter.
+    """
     own: dict[str, Any] = {}
+    if kind in _TABLES:
+        own["missing"] = "nan"
     first = _first_line(head).decode("utf-8", "replace")
     for option in _COLUMNS:
         name = None if reading is None else getattr(reading, option)

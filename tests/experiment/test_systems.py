@@ -246,6 +246,8 @@ FAULTS = {
     "ranks out of order": ("data.csv", ["bad.tsv"], {}, "bad.tsv:2: found rank '3', expected 2"),
     "a run without judgements": ("x.run", ["q7.run"], {}, "a run has no judgements; give them by --qrels"),
     "judgements that could be a run": ("q3.tsv", ["x.run"], {}, "--qrels FILE, also this file if it holds"),
+    "an empty score": ("data.csv", ["empty.csv"], {}, "empty.csv: list '1', item 'b' has no score"),
+    "no score on a line": ("data.csv", ["some.jsonl"], {}, "some.jsonl: list '1', item 'b' has no score"),
     "judgements without runs": ("qrels.txt", [], {}, "holds judgements alone; give the runs"),
     "twice": ("data.csv", ["twice.csv"], {}, "list '1' has two items with the id 'a'"),
 }
@@ -260,6 +262,8 @@ def test_mistakes_are_named(tmp_path, data, fault):
         "other.run": "1 Q0 x 1 3 t\n",
         "qrels.txt": "1 0 a 1\n1 0 b 0\n2 0 c 1\n",
         "odd": "\nwhat is this\n",
+        "empty.csv": "qid,id,score\n1,a,1\n1,b,\n",
+        "some.jsonl": '{"qid": "1", "id": "a", "score": 1}\n{"qid": "1", "id": "b"}\n',
         "q3.tsv": "1\tb\t1\n2\tc\t1\n",
         "bad.tsv": "1\ta\t1\t0.5\n1\tb\t3\t0.4\n",
         "twice.csv": "qid,id,score\n1,a,1\n1,a,2\n",

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
+from rerank.errors import ConfigError
 from rerank.evaluation.pairs import Pair, pairs_of, plain
-from rerank.evaluation.resampling import judged_by_any, of_one_set
+from rerank.evaluation.resampling import judged_by_any, nothing_judged, of_one_set
 from rerank.evaluation.significance import SEED
 from rerank.metrics.base import parse_all, prepare_all
 from rerank.metrics.judges import by_item, statistics
@@ -95,7 +95,7 @@ def compare_all(
     )
     judged = judged_by_any(judges)
     if not judged.any():
-        raise DataError(f"{lists.source}: no list has a judged item")
+        raise nothing_judged(lists)
     rows = {name: statistics(judges, scores) for name, scores in by_item(lists, systems).items()}
     table = of_one_set(judges, rows, judged, samples, seed)
     pairs = {judge.name: pairs_of(table, combinations(rows, 2), m, level) for m, judge in enumerate(judges)}

@@ -13,8 +13,8 @@ from rerank.data.judge import corpus_value
 from rerank.data.leads import differ
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import ConfigError, DataError
-from rerank.evaluation.resampling import Resampled, judged_by_any, of_one_set
+from rerank.errors import ConfigError
+from rerank.evaluation.resampling import Resampled, judged_by_any, nothing_judged, of_one_set
 from rerank.evaluation.significance import SEED
 from rerank.evaluation.values import Values
 from rerank.evaluation.variance import Variance
@@ -227,7 +227,7 @@ def evaluate(
     )
     judged = judged_by_any(judges)
     if not judged.any():
-        raise DataError(f"{lists.source}: no list has a judged item")
+        raise nothing_judged(lists)
     ranked = by_item(lists, systems)
     rows = {name: statistics(judges, scores) for name, scores in ranked.items()}
     firsts = [first for judge in judges if (first := judge.first_best()) is not None]

@@ -11,7 +11,7 @@ import numpy as np
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import DataError
+from rerank.evaluation.resampling import nothing_judged
 from rerank.evaluation.significance import SEED, bootstrap_sums, compare, holm, interval
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import ReportJudge
@@ -196,7 +196,7 @@ def judge_of(lists: CandidateLists, metric: str, ties: str | None, no_relevant: 
     """Return the judge of a metric on lists; DataError if none of them is judged."""
     judge = prepare_all(lists, [parse(metric)], ties=ties, no_relevant=no_relevant)[0]
     if not judge.judged.any():
-        raise DataError(f"{lists.source}: no list has a judged item")
+        raise nothing_judged(lists)
     return judge
 
 

@@ -14,7 +14,7 @@ from rerank.data.shared import check_apart
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import FIRST_BEST
-from rerank.evaluation.resampling import Statistics, list_values
+from rerank.evaluation.resampling import Statistics, list_values, nothing_judged
 from rerank.evaluation.significance import SEED
 from rerank.metrics.base import parse_all, prepare_all
 from rerank.metrics.judges import ReportJudge, checked_scores, statistics
@@ -349,7 +349,7 @@ def _check_parts(parts: Sequence[TestPart]) -> None:
                     f"{first} as in fold {parts[0].name}"
                 )
     if not any(judge.judged.any() for part in parts for judge in part.judges.values()):
-        raise DataError(f"{parts[0].lists.source}: no list has a judged item")
+        raise nothing_judged(parts[0].lists)
     check_apart([part.name for part in parts], [part.lists for part in parts])
 
 

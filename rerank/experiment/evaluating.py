@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from rerank.data.class_lists import read_predictions
@@ -159,9 +160,8 @@ def evaluate(
     if several is None:
         ranking = found.scores["scores"]
         return evaluation.values(found.lists, ranking, chosen, ties=ties, no_relevant=no_relevant)
-    if baseline in ("first-best", evaluation.FIRST_BEST) and baseline not in systems:
-        if found.lists.first_best is None:
-            raise ConfigError(f"baseline: {found.lists.source} has no first-best; name one of the systems")
+    if _is_first_best(baseline, systems):
+        _check_first_best(found.lists)
         baseline = None
     options: dict[str, Any] = {"missing_lists": found.missing_lists, **tests}
     return evaluation.evaluate(
@@ -283,7 +283,8 @@ def evaluate_files(
     paths : systems by their names: score files, one number per item line; runs and tables of scores by ids;
         features of DATA as "DATA:FEATURE" or ":FEATURE"; for examples with classes predictions, one per line.
     metrics : names; None = ``default_metrics``.
-    baseline : the system that the others are tested against; it need not be among ``paths``.
+    baseline : the system that the others are tested against, which need not be among ``paths``; "first-best"
+        is the first stage, as None is if the lists have one.
     missing_lists : as for ``compare``; the first stage is one of the systems.
     per_list : file for the values of each list (TSV), "-" = standard output.
     html : file for the page of ``rerank.report.page``.
@@ -294,10 +295,15 @@ def evaluate_files(
         raise ConfigError("--html shows each score file as a system of its own; leave out --replicas")
     _check_outputs(per_list, html, inputs_of(data, reading, *paths, baseline))
     names = list(paths)
+    against_first = _is_first_best(baseline, names)
+    if against_first:
+        baseline = None
     if baseline is not None and baseline not in names:
         names.insert(0, baseline)
     read, chosen = _read_systems(data, names, metrics, reading, missing_lists)
     lists, systems = read.lists, read.scores
+    if against_first:
+        _check_first_best(lists)
     options["missing_lists"] = read.missing_lists
     found = evaluation.evaluate(lists, systems, chosen, baseline=baseline, **options)
     if lists.classes is None:  # others were reported when they were read
@@ -309,6 +315,18 @@ def evaluate_files(
             options.pop("replicas", None)
             page.write_page(Results.of_systems(lists, systems, chosen, baseline=baseline, **options), html)
     return found
+
+
+def _is_first_best(baseline: str | None, systems: Container[str]) -> bool:
+    """Whether a baseline names the first stage, not a system or a file."""
+    named = baseline in ("first-best", evaluation.FIRST_BEST)
+    return baseline is not None and named and baseline not in systems and not os.path.exists(baseline)
+
+
+def _check_first_best(lists: CandidateLists) -> None:
+    """Raise ConfigError if the lists have no first stage to test against."""
+    if lists.first_best is None:
+        raise ConfigError(f"baseline: {lists.source} has no first-best; name one of the systems")
 
 
 def compare_files(

@@ -140,7 +140,9 @@ class Gathering:
         every = scores if first is None else {FIRST_BEST: first, **scores}
         partial = self.by_id or self.qrels is not None or any(np.isnan(v).any() for v in every.values())
         if missing_lists is not None and not partial:
-            raise ConfigError("missing_lists is for runs: here every system has scores of all items")
+            raise ConfigError(
+                "missing_lists (--missing-lists) is for runs: here every system has scores of all items"
+            )
         return _counted(lists, scores, every, missing_lists or "any", absent, _worth(lists, metrics))
 
     def _joined(self, metrics: Sequence[str] | None, zero: bool) -> tuple[CandidateLists, dict[str, Floats]]:

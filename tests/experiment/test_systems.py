@@ -181,6 +181,22 @@ def test_scores_of_every_form_are_the_same_system(tmp_path, data, kind):
     assert "missing_lists" not in found.metrics["RR"].signature
 
 
+def test_first_best_is_a_baseline_if_there_is_one(data):
+    reading = Reading(first_best="bm25")
+    named, plain = (
+        quietly(evaluate_files, data, [":length"], ["RR"], baseline=name, reading=reading, samples=5)
+        for name in ("first-best", None)
+    )
+    assert named.as_json() == plain.as_json()
+    with pytest.raises(ConfigError, match="has no first-best; name one of the systems"):
+        quietly(evaluate_files, data, [":length"], ["RR"], baseline="first-best")
+
+
+def test_lists_that_no_metric_counts(data):
+    with pytest.raises(DataError, match="no judged list counts; --no-relevant skip or short=skip"):
+        quietly(evaluate_files, data, [":bm25"], ["best(short=skip)@9"])
+
+
 def test_features_are_systems(data, tmp_path):
     found = quietly(evaluate_files, data, [":bm25", f"{data}:length"], ["RR"], baseline=":bm25", samples=5)
     assert found.systems[":bm25"]["RR"].value == 0.75
@@ -281,7 +297,7 @@ def test_options_and_metrics_that_make_no_sense_are_refused(tmp_path, data):
     qrels, runs = drawn(5)
     judgements, a, b = written(tmp_path, qrels, runs)
     scores = table_of(tmp_path, *OTHERS["numbers"])
-    with pytest.raises(ConfigError, match="missing_lists is for runs"):
+    with pytest.raises(ConfigError, match=r"missing_lists \(--missing-lists\) is for runs"):
         quietly(evaluate_files, data, [scores], ["RR"], missing_lists="skip")
     with pytest.raises(ConfigError, match="unknown missing_lists 'none'"):
         quietly(evaluate_files, judgements, [a], ["RR"], missing_lists="none")

@@ -238,7 +238,7 @@ def _mean(known: Floats) -> float:
 
 
 def _list_means(column: AnyArray, gone: AnyArray, offsets: Index, default: float) -> Floats:
-    """The mean of each item's list over its known values (n_items), ``default`` if there is none."""
+    """The mean of each item's list over its known values (n_items), ``default`` for a list without any."""
     starts, lengths = offsets[:-1], np.diff(offsets)
     known = np.where(gone, 0.0, column.astype(np.float64))
     sizes = np.add.reduceat(~gone, starts, dtype=np.int64)

@@ -20,7 +20,7 @@ def unjudged_items(lists: CandidateLists) -> Mask:
 
 
 def level_of_unjudged(lists: CandidateLists) -> float:
-    """Return the largest judged label that is 0 or below, 0 if there is none.
+    """Return the largest judged label that is 0 or below; 0 if all are above.
 
     That is the label of judged items that are not relevant: 0 as in TREC's judgements, also if junk has -1
     or -2 there, and -1 if labels are -1 and 1.

@@ -23,7 +23,7 @@ from rerank.experiment.classes import (
     predictions_of,
     reading_for,
 )
-from rerank.experiment.gathering import Systems
+from rerank.experiment.gathering import FIRST_BEST, Systems
 from rerank.experiment.notes import note_evaluation, note_ndcg, note_systems
 from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.sources import Data, as_lists, inputs_of, is_path
@@ -319,8 +319,9 @@ def evaluate_files(
 
 def _is_first_best(baseline: str | None, systems: Container[str]) -> bool:
     """Whether a baseline names the first stage, not a system or a file."""
-    named = baseline in ("first-best", evaluation.FIRST_BEST)
-    return baseline is not None and named and baseline not in systems and not os.path.exists(baseline)
+    if baseline not in (FIRST_BEST, evaluation.FIRST_BEST) or baseline in systems:
+        return False
+    return not os.path.exists(baseline)
 
 
 def _check_first_best(lists: CandidateLists) -> None:

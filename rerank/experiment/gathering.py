@@ -41,7 +41,7 @@ class Systems:
     scores : mapping of str to float64 (n_items)
         By system, in the order of the caller's rows; NaN = not returned.
     missing_lists : str, optional
-        How judged lists count of which a system returned nothing; None if there is none.
+        How a judged list counts of which a system returned nothing; None if no list is affected.
     """
 
     lists: CandidateLists

@@ -53,7 +53,7 @@ def _identifier(name: str) -> str:
 
 @functools.cache
 def function(name: str) -> Callable[..., float]:
-    """Return the function called ``name``; raise AttributeError, with the nearest name, if there is none."""
+    """Return the function called ``name``; raise AttributeError, with the nearest name, if it is unknown."""
     if name not in names():
         known = did_you_mean(name, names())
         raise AttributeError(f"module 'rerank.metrics' has no attribute {name!r}; {known}")

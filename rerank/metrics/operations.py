@@ -102,6 +102,7 @@ class _OfCharacters(_OfText):
 class _Operation(_OfText):
     """The share of one operation; ``column`` is its number among the statistics."""
 
+    source = "Levenshtein 1966; jiwer"
     column: ClassVar[int]
 
     def prepare_in(self, preparation: Preparation) -> RateJudge:
@@ -135,17 +136,21 @@ class SentenceErrorRate(_OfWords):
         return MeanJudge(self.name, signature, preparation.of_lists(Selection), wrong, better=self.better)
 
 
+def _per_reference(operations: str, rate: str) -> str:
+    """The meaning of a rate of operations, such as "words of the references that the chosen texts lack"."""
+    tokens = operations.partition(" ")[0]
+    return (
+        f"100 times the {operations}, by a shortest edit script, over the {tokens} of the references. "
+        f"{rate}.sub, {rate}.ins and {rate}.del sum to {rate}. In percent."
+    )
+
+
 @register("WER.sub")
 class WordSubstitutions(_Operation, _OfWords):
     """Substitutions of words."""
 
     summary = "substitutions of words per 100 words of the reference"
-    meaning = (
-        "100 times the words of the references that the chosen texts replace by another one, by a "
-        "shortest edit script, over the words of the references. WER.sub, WER.ins and WER.del sum to WER."
-        " In percent."
-    )
-    source = "Levenshtein 1966; jiwer"
+    meaning = _per_reference("words of the references that the chosen texts replace by another one", "WER")
     elsewhere = "substitutions of jiwer's process_words: equal as counts"
     examples = ("WER.sub",)
     column = 0
@@ -156,11 +161,7 @@ class WordInsertions(_Operation, _OfWords):
     """Insertions of words."""
 
     summary = "insertions of words per 100 words of the reference"
-    meaning = (
-        "100 times the words of the chosen texts that the references lack, by a shortest edit script, "
-        "over the words of the references. WER.sub, WER.ins and WER.del sum to WER. In percent."
-    )
-    source = "Levenshtein 1966; jiwer"
+    meaning = _per_reference("words of the chosen texts that the references lack", "WER")
     elsewhere = "insertions of jiwer's process_words: equal as counts"
     examples = ("WER.ins",)
     column = 1
@@ -171,11 +172,7 @@ class WordDeletions(_Operation, _OfWords):
     """Deletions of words."""
 
     summary = "deletions of words per 100 words of the reference"
-    meaning = (
-        "100 times the words of the references that the chosen texts lack, by a shortest edit script, "
-        "over the words of the references. WER.sub, WER.ins and WER.del sum to WER. In percent."
-    )
-    source = "Levenshtein 1966; jiwer"
+    meaning = _per_reference("words of the references that the chosen texts lack", "WER")
     elsewhere = "deletions of jiwer's process_words: equal as counts"
     examples = ("WER.del",)
     column = 2
@@ -186,12 +183,9 @@ class CharacterSubstitutions(_Operation, _OfCharacters):
     """Substitutions of characters."""
 
     summary = "substitutions of characters per 100 characters of the reference"
-    meaning = (
-        "100 times the characters of the references that the chosen texts replace by another one, by a "
-        "shortest edit script, over the characters of the references. CER.sub, CER.ins and CER.del sum to"
-        " CER. In percent."
+    meaning = _per_reference(
+        "characters of the references that the chosen texts replace by another one", "CER"
     )
-    source = "Levenshtein 1966; jiwer"
     elsewhere = "substitutions of jiwer's process_characters: equal as counts"
     examples = ("CER.sub",)
     column = 0
@@ -202,12 +196,7 @@ class CharacterInsertions(_Operation, _OfCharacters):
     """Insertions of characters."""
 
     summary = "insertions of characters per 100 characters of the reference"
-    meaning = (
-        "100 times the characters of the chosen texts that the references lack, by a shortest edit "
-        "script, over the characters of the references. CER.sub, CER.ins and CER.del sum to CER. In "
-        "percent."
-    )
-    source = "Levenshtein 1966; jiwer"
+    meaning = _per_reference("characters of the chosen texts that the references lack", "CER")
     elsewhere = "insertions of jiwer's process_characters: equal as counts"
     examples = ("CER.ins",)
     column = 1
@@ -218,12 +207,7 @@ class CharacterDeletions(_Operation, _OfCharacters):
     """Deletions of characters."""
 
     summary = "deletions of characters per 100 characters of the reference"
-    meaning = (
-        "100 times the characters of the references that the chosen texts lack, by a shortest edit "
-        "script, over the characters of the references. CER.sub, CER.ins and CER.del sum to CER. In "
-        "percent."
-    )
-    source = "Levenshtein 1966; jiwer"
+    meaning = _per_reference("characters of the references that the chosen texts lack", "CER")
     elsewhere = "deletions of jiwer's process_characters: equal as counts"
     examples = ("CER.del",)
     column = 2

@@ -113,7 +113,7 @@ def model_sheets(
 
 
 def _raw_fact(weights: ShownWeights) -> list[tuple[str, str]]:
-    """What is said of weights of raw features."""
+    """The note on weights of raw features."""
     return [] if weights.constant is None else [("weights", RAW)]
 
 

@@ -93,7 +93,7 @@ def _parts(value: dict[str, Any], levels: int) -> Iterator[tuple[list[str], Any]
 
 
 def _depth(value: Any, most: int = _DEEPEST) -> int:
-    """Return how many objects are around the first other value, ``most`` at most; 0 if there is none."""
+    """Return how many objects are around the first other value, ``most`` at most; 0 without such a value."""
     if most == 0 or type(value) is not dict:
         return 0
     for inner in value.values():

@@ -14,6 +14,7 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.schema import declared
 from rerank.data.columns.strings import StringColumn
+from rerank.data.columns.traces import Traces
 from rerank.data.layouts.base import Features
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Mixed, Sparse
@@ -115,6 +116,8 @@ def _column(values: Sequence[Any]) -> Any:
         if len({value.shape[1:] for value in values}) > 1:
             raise DataError("counts of the same metric have different widths")
         return np.concatenate(values)
+    if isinstance(first, Traces):
+        return Traces.joined(values)
     offsets = offsets_of(np.concatenate([np.diff(value.offsets) for value in values]))
     if isinstance(first, StringColumn):
         return StringColumn(np.concatenate([value.data for value in values]), offsets)

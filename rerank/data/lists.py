@@ -17,6 +17,7 @@ from rerank.data.columns.offsets import grouped, offsets_of, places_of, renumber
 from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.schema import TREE, per_feature, per_item, per_list, taken
 from rerank.data.columns.strings import StringColumn
+from rerank.data.columns.traces import Traces
 from rerank.data.layouts.base import NotFiniteError
 from rerank.data.matrix import Features, as_features
 from rerank.data.names import Columns, match, numbered
@@ -76,6 +77,9 @@ class CandidateLists:
     structures : mapping of name to Forest (n_items)
         Further trees of each item, such as "question" and "passage". A name is a letter or _, then letters,
         digits, _ and -; "tree" stands for ``trees`` and is no name.
+    traces, natives : Traces (n_items) and (n_lists), optional
+        CA traces of protein models, and of the native structures. A residue of a model stands for the
+        native's residue of the same key.
     counts : mapping of metric name to float64 (n_items, k)
         Statistics that the metric sums.
     unretrieved : Ragged (n_lists), optional
@@ -113,6 +117,8 @@ class CandidateLists:
     trees: Forest | None = field(default=None, metadata=per_item("trees"))
     gold: Forest | None = field(default=None, metadata=per_list("trees"))
     structures: Mapping[str, Forest] = field(default_factory=dict, metadata=per_item("trees", several=True))
+    traces: Traces | None = field(default=None, metadata=per_item("traces"))
+    natives: Traces | None = field(default=None, metadata=per_list("traces"))
     counts: Mapping[str, Floats] = field(default_factory=dict, metadata=per_item("statistics", several=True))
     unretrieved: Ragged | None = field(default=None, metadata=per_list("ragged"))
     source: str = "arrays"

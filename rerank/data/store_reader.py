@@ -15,6 +15,7 @@ from rerank.data.columns.offsets import fresh_array
 from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.schema import ARRAYS, Column, declared
 from rerank.data.columns.strings import StringColumn
+from rerank.data.columns.traces import Traces
 from rerank.data.layouts.sparse import MAX_FEATURES
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Mixed, Sparse
@@ -202,6 +203,15 @@ class _Reader:
         sizes = self.array(f"{name}.sizes", "<i4", len(symbols))
         return Forest(self.array(f"{name}.offsets", "<i8", length + 1), symbols, sizes, vocabulary)
 
+    def traces(self, name: str, length: int) -> Traces | None:
+        if f"{name}.offsets" not in self.arrays:
+            return None
+        keys = self.array(f"{name}.keys", "<u8", None)
+        n = len(keys)
+        xyz = self.array(f"{name}.xyz", "<f8", n, 3)
+        letters = self.array(f"{name}.residues", "|u1", n)
+        return Traces(self.array(f"{name}.offsets", "<i8", length + 1), keys, xyz, letters)
+
     def features(self) -> Features:
         if "indptr" not in self.arrays:
             return Dense(self.array("features", ("<f8", "<f4"), self.n_items, self.n_features))
@@ -219,6 +229,8 @@ class _Reader:
         length = {"item": self.n_items, "list": self.n_lists, "feature": self.n_features}[column.per]
         if column.kind == "trees":
             return self.forest(name, length)
+        if column.kind == "traces":
+            return self.traces(name, length)
         if column.kind in ("strings", "names"):
             strings = self.strings(name, length)
             return _names(strings) if strings is not None and column.kind == "names" else strings

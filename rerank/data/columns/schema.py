@@ -12,7 +12,7 @@ from rerank.data.columns.strings import utf8
 from rerank.data.types import Index
 from rerank.errors import DataError
 
-Kind = Literal["numbers", "positions", "statistics", "strings", "names", "trees", "ragged"]
+Kind = Literal["numbers", "positions", "statistics", "strings", "names", "trees", "ragged", "traces"]
 
 TREE = "tree"  # the name of the column ``trees`` among the named ones
 
@@ -28,7 +28,8 @@ class Column:
     ----------
     kind
         "numbers" (float64), "positions" (int64) and "statistics" (float64, k per entry) are arrays,
-        "strings" a StringColumn, "trees" a Forest, "ragged" a Ragged, "names" a sequence of str.
+        "strings" a StringColumn, "trees" a Forest, "ragged" a Ragged, "traces" Traces, "names" a sequence of
+        str.
     per
         What the column has one entry for: "item", "list" or "feature".
     several

@@ -17,7 +17,7 @@ from rerank.data.columns.offsets import grouped, offsets_of, places_of, renumber
 from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.schema import TREE, per_feature, per_item, per_list, taken
 from rerank.data.columns.strings import StringColumn
-from rerank.data.columns.traces import Traces
+from rerank.data.columns.traces import SUPERPOSITIONS, Traces
 from rerank.data.layouts.base import NotFiniteError
 from rerank.data.matrix import Features, as_features
 from rerank.data.names import Columns, match, numbered
@@ -504,6 +504,20 @@ class CandidateLists:
     def replace_labels(self, labels: Floats | None) -> CandidateLists:
         """Return the same lists with other labels (n_items) in the order of the items; None = none judged."""
         return replace(self, labels=labels)
+
+    def with_structures(
+        self, *, traces: Traces | None = None, natives: Traces | None = None
+    ) -> CandidateLists:
+        """Return the same lists with other models (n_items) or natives (n_lists); None = as they are.
+
+        Counts that the set keeps of superpositions are dropped: they were of other structures.
+        """
+        return replace(
+            self,
+            traces=self.traces if traces is None else traces,
+            natives=self.natives if natives is None else natives,
+            counts={name: values for name, values in self.counts.items() if name != SUPERPOSITIONS},
+        )
 
     def regrouped(self, ids: Sequence[str | bytes]) -> CandidateLists:
         """Return the same items in other lists.

@@ -96,6 +96,8 @@ def test_a_family_describes_itself_and_is_listed(name):
         "counts",
         "classes",
         "answers",
+        "traces",
+        "natives",
     }
     for key, field in kind.model_fields.items():
         assert field.description, f"{name}: parameter {key} has no help"
@@ -267,7 +269,7 @@ def test_a_missing_column_is_reported(example):
             metric.prepare(replace(lists, **{column: empty}))
         assert str(caught.value).startswith("everything: ")
         assert "\n" not in str(caught.value)
-    rest = {"labels", "texts", "references", "trees", "gold"} - set(metric.needs)
+    rest = {"labels", "texts", "references", "trees", "gold", "traces", "natives"} - set(metric.needs)
     if metric.needs:
         bare = replace(lists, **{column: () if column == "references" else None for column in rest})
         assert np.array_equal(

@@ -99,3 +99,14 @@ def test_unfit_columns_are_refused():
         dataclasses.replace(found, offsets=np.array([0, 3, 6]))
     with pytest.raises(DataError, match="traces has 2 entries, expected 3"):
         dataclasses.replace(lists_with(traces(1, 1, 1), None), traces=found)
+
+
+def test_other_structures_drop_the_counts_of_superpositions():
+    counts = {"superposition": np.zeros((3, 9)), "WER": np.ones((3, 2))}
+    lists = dataclasses.replace(lists_with(traces(4, 0, 3), traces(4, 3)), counts=counts)
+    other = traces(3, 3)
+    changed = lists.with_structures(natives=other)
+    assert list(changed.counts) == ["WER"]
+    assert changed.natives is other
+    assert changed.traces is lists.traces
+    assert changed.with_structures(traces=traces(1, 1, 1)).traces.lengths.tolist() == [1, 1, 1]

@@ -10,6 +10,7 @@ from reference import trees
 
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
+from rerank.data.columns.traces import Traces, key_of
 from rerank.data.lists import CandidateLists
 
 NAN = float("nan")
@@ -18,7 +19,10 @@ WORDS = ("a", "B", "b", "c,", "d3.5", "e", "Über", "the-end", ".")
 
 @dataclass
 class PlainList:
-    """One list: its items' values by position, and its references and gold tree."""
+    """One list: its items' values by position, and its references, gold tree and native structure.
+
+    A structure is a dictionary of position by residue key.
+    """
 
     labels: list
     scores: list
@@ -28,13 +32,15 @@ class PlainList:
     trees: list
     references: list
     gold: object
+    traces: list
+    native: dict
 
 
 def judged_lists(seed=0, sizes=(1, 4, 3, 2, 5, 3, 4), labels=None, n_words=8):
     """Lists of ``sizes`` with every column: graded labels with gaps unless ``labels`` are given.
 
     List 1 has no judged item, list 2 has equal labels, list 3 no relevant item. Texts and references have
-    up to ``n_words`` words, also none.
+    up to ``n_words`` words, also none. List 1 has no native structure, and some models lack residues.
     """
     rng = np.random.default_rng(seed)
     n, offsets = sum(sizes), np.r_[0, np.cumsum(sizes)]
@@ -70,6 +76,39 @@ def judged_lists(seed=0, sizes=(1, 4, 3, 2, 5, 3, 4), labels=None, n_words=8):
         first_best=rng.permutation(n).astype(float),
         trees=Forest.from_strings([f"(S1 {_tree(rng, int(k))})" for k in np.repeat(lengths, sizes)]),
         gold=Forest.from_strings([f"(S1 {_tree(rng, int(k))})" for k in lengths]),
+        **structures(np.random.default_rng(seed), sizes),
+    )
+
+
+def structures(rng, sizes, longest=7):
+    """Natives of up to ``longest`` residues, none of list 1, and models like them, each where it likes.
+
+    Residues are dropped, some models have others of their own, and about every eighth has none.
+    """
+    natives, models = [], []
+    for i, size in enumerate(sizes):
+        n = int(rng.integers(1, longest + 1))
+        native = np.cumsum(rng.normal(0, 2.2, (n, 3)), axis=0)
+        natives.append([(key_of("A", k + 5), xyz) for k, xyz in enumerate(native)] * (i != 1))
+        for _ in range(size):
+            turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+            turn *= np.sign(np.linalg.det(turn))
+            moved = (native + rng.normal(0, rng.choice([0.3, 2.0]), (n, 3))) @ turn + rng.normal(0, 30, 3)
+            kept = rng.random(n) < 0.85
+            own = [(key_of("A", k + 5), xyz) for k, xyz in enumerate(moved) if kept[k]]
+            own += [(key_of("A", 99), moved[0] + 5.0)] * bool(rng.random() < 0.2)
+            models.append(own * bool(rng.random() < 0.88))
+    return {"traces": column_of(models), "natives": column_of(natives)}
+
+
+def column_of(residues):
+    """A column of structures, each given as pairs of key and position in the order of the keys."""
+    keys = [key for one in residues for key, _ in one]
+    return Traces(
+        np.r_[0, np.cumsum([len(one) for one in residues])].astype(np.int64),
+        np.array(keys, dtype=np.uint64),
+        np.array([xyz for one in residues for _, xyz in one], dtype=float).reshape(-1, 3),
+        np.full(len(keys), ord("A"), dtype=np.uint8),
     )
 
 
@@ -93,8 +132,16 @@ def plain(lists, scores):
             for column in (lists.labels.tolist(), scores, lists.item_ids, lists.texts, lists.answers)
         ]
         references = [column[i] for column in lists.references]
-        out.append(PlainList(*columns, known[a:b], references, gold[i]))
+        models = [_plain_structure(lists.traces, k) for k in range(a, b)]
+        native = _plain_structure(lists.natives, i)
+        out.append(PlainList(*columns, known[a:b], references, gold[i], models, native))
     return out
+
+
+def _plain_structure(traces, i):
+    """The structure as a dictionary."""
+    here = traces.of(i)
+    return dict(zip(traces.keys[here].tolist(), traces.xyz[here].tolist(), strict=True))
 
 
 def chosen(part):

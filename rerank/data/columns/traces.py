@@ -14,6 +14,8 @@ from rerank.errors import DataError
 
 Keys = npt.NDArray[np.uint64]
 
+SUPERPOSITIONS = "superposition"  # the counts of a set that were made of its structures
+
 # A key holds a chain (4 bytes of ASCII, padded with 0), a number (24 bits) and an insertion code (a byte, 0 =
 # none), so that keys in rising order are residues in order.
 CHAIN_LENGTH = 4

@@ -1,8 +1,9 @@
-"""Rank correlation of scores with labels within each list, mean over lists: Spearman's rho, Kendall's tau-b.
+"""Correlation of scores with labels within each list, mean over lists: Spearman's, Kendall's and Pearson's.
 
 Tied values share their mean rank (rho); tau-b divides by the pairs that are not tied. Unjudged items are
 left out. Lists whose judged labels are all equal (or one) have no correlation and are skipped; if only the
-scores are all equal the list counts 0, so that a constant scorer gains nothing.
+scores are all equal the list counts 0, so that a constant scorer gains nothing. Items without a score are
+tied below the others; for Pearson's r, which needs numbers, they have the lowest score of their list.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from rerank.data.judge import value_of
 from rerank.data.label_judge import labels_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
+from rerank.errors import DataError
 from rerank.metrics.base import Metric, Preparation, register
 from rerank.metrics.judges import (
     ReportJudge,
@@ -67,6 +69,39 @@ class Ranked:
         return cls(ranks, lengths * (lengths - 1) / 2.0 - tied)
 
 
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Scores in the lists of an ``Agreement``, as each correlation needs them.
+
+    Attributes
+    ----------
+    stage : Agreement
+    order : float64 (n_items)
+        Scores whose order counts; items that were not returned are tied below the others.
+    values : float64 (n_items)
+        Scores whose size counts; NaN = not returned.
+    """
+
+    stage: Agreement
+    order: Floats
+    values: Floats
+
+    @cached_property
+    def ranked(self) -> Ranked:
+        """The judged items by rank."""
+        return Ranked.of(self.order[self.stage.items], self.stage.offsets)
+
+    @cached_property
+    def balance(self) -> Floats:
+        """Concordant minus discordant pairs, float64 (n_lists)."""
+        return 2.0 * self.stage.pairs.place(self.order) - self.stage.pairs.n_pairs
+
+    @cached_property
+    def centred(self) -> Floats:
+        """Scores of the judged items around their list's mean, in a unit of its own: float64 (n)."""
+        return self.stage.centred(self.values[self.stage.items])
+
+
 class Agreement(Stage):
     """The judged items, their labels' ranks and pairs; raises DataError if the lists have no labels."""
 
@@ -79,21 +114,55 @@ class Agreement(Stage):
         self.offsets = offsets_of(np.bincount(self.index, minlength=lists.n_lists))
         self.labels = Ranked.of(labels[self.items], self.offsets)
 
-    def place(self, scores: npt.ArrayLike) -> tuple[Ranked, Floats]:
-        """Return the judged items' scores ranked, and concordant minus discordant pairs (n_lists).
-
-        Items that were not returned (NaN) are tied below the others.
-        """
-        given = checked_scores(scores, self.lists.n_items, partial=True)
-        values = ranked_last(given)
-        balance = 2.0 * self.pairs.place(values) - self.pairs.n_pairs
-        return Ranked.of(values[self.items], self.offsets), balance
+    def place(self, scores: npt.ArrayLike) -> Placed:
+        """Return the scores placed; NaN = the item was not returned."""
+        values = checked_scores(scores, self.lists.n_items, partial=True)
+        return Placed(self, ranked_last(values), values.astype(np.float64, copy=False))
 
     @cached_property
-    def first_best(self) -> tuple[Ranked, Floats] | None:
-        """The first stage's order placed; it has no ties."""
+    def first_best(self) -> Placed | None:
+        """The first stage's order placed; it has no ties. The sizes are places: an order has no others."""
         first = first_stage(self.lists)
-        return None if first is None else self.place(untied(self.lists, first))
+        if first is None:
+            return None
+        order = untied(self.lists, first)
+        return Placed(self, order, np.where(np.isnan(first), np.nan, order))
+
+    @cached_property
+    def centred_labels(self) -> Floats:
+        """Labels of the judged items, see ``centred``."""
+        return self.centred(labels_of(self.lists)[self.items])
+
+    def centred(self, values: Floats) -> Floats:
+        """Return values of the judged items minus their list's mean, over a power of two: float64 (n).
+
+        The lowest value of the list takes the place of NaN. Neither large offsets nor large or tiny units
+        lose digits: values are first divided by the power of two that brings the largest to about one, which
+        is exact, then their lowest is subtracted, and the mean of what is left.
+
+        Raises
+        ------
+        DataError
+            If a value is infinite.
+        """
+        infinite = np.flatnonzero(np.isinf(values))
+        if len(infinite):
+            where = self.lists.place_of(int(self.items[infinite[0]]))
+            raise DataError(
+                f"{self.lists.source}: the score of {where} is infinite ({len(infinite)} in all); "
+                "Pearson needs finite scores"
+            )
+        held = np.flatnonzero(np.diff(self.offsets))  # reduceat knows no empty list
+        if not len(held):
+            return values
+        index, starts = np.searchsorted(held, self.index), self.offsets[held]
+        _, exponents = np.frexp(np.nan_to_num(np.fmax.reduceat(np.abs(values), starts)))
+        scaled = np.ldexp(values, -exponents[index])
+        above = np.nan_to_num(scaled - np.fmin.reduceat(scaled, starts)[index])
+        for _ in range(2):  # the second mean is what rounding left of the first
+            above = above - (np.add.reduceat(above, starts) / np.diff(self.offsets)[held])[index]
+        equal = np.maximum.reduceat(scaled, starts) == np.minimum.reduceat(scaled, starts)
+        return np.where(equal[index], 0.0, above)
 
     def sums(self, values: Floats) -> Floats:
         """Return sums over lists of values of the judged items: float64 (n_lists)."""
@@ -102,10 +171,11 @@ class Agreement(Stage):
 
 class _Correlation(Metric):
     kind: ClassVar[str]
+    formula: ClassVar[tuple[str, ...]] = ()
     of_pool = True
 
     @abstractmethod
-    def parts(self, stage: Agreement, ranked: Ranked, balance: Floats) -> tuple[Floats, Floats]:
+    def parts(self, placed: Placed) -> tuple[Floats, Floats]:
         """Return the numerators and the squares of the denominators (n_lists)."""
 
     def prepare_in(self, preparation: Preparation) -> CorrelationJudge:
@@ -127,10 +197,8 @@ class Spearman(_Correlation):
     examples = ("Spearman",)
     kind = "rho"
 
-    def parts(self, stage: Agreement, ranked: Ranked, balance: Floats) -> tuple[Floats, Floats]:
-        labels = stage.labels.ranks
-        squares = stage.sums(ranked.ranks**2) * stage.sums(labels**2)
-        return stage.sums(ranked.ranks * labels), squares
+    def parts(self, placed: Placed) -> tuple[Floats, Floats]:
+        return _products(placed.stage, placed.ranked.ranks, placed.stage.labels.ranks)
 
 
 @register("Kendall", "tau-b")
@@ -147,8 +215,34 @@ class Kendall(_Correlation):
     examples = ("Kendall",)
     kind = "tau-b"
 
-    def parts(self, stage: Agreement, ranked: Ranked, balance: Floats) -> tuple[Floats, Floats]:
-        return balance, ranked.untied * stage.labels.untied
+    def parts(self, placed: Placed) -> tuple[Floats, Floats]:
+        return placed.balance, placed.ranked.untied * placed.stage.labels.untied
+
+
+@register("Pearson", "pearson-r", "PCC")
+class Pearson(_Correlation):
+    """Pearson's r."""
+
+    summary = "mean of Pearson's correlation of scores with labels, -1 to 1"
+    meaning = (
+        "Within each list, the covariance of scores and labels divided by both standard deviations; an item "
+        "that a system did not return has the lowest score that it gave to a judged item of the list."
+        " Of first-best, which is an order, the places count. -1 to 1."
+    )
+    source = "Pearson 1895"
+    elsewhere = "pearsonr of scipy on each list: equal"
+    examples = ("Pearson",)
+    kind = "r"
+    formula = ("not_returned:lowest",)
+    of_order = False
+
+    def parts(self, placed: Placed) -> tuple[Floats, Floats]:
+        return _products(placed.stage, placed.centred, placed.stage.centred_labels)
+
+
+def _products(stage: Agreement, scores: Floats, labels: Floats) -> tuple[Floats, Floats]:
+    """Sums of products (n_lists), and the product of both sums of squares."""
+    return stage.sums(scores * labels), stage.sums(scores**2) * stage.sums(labels**2)
 
 
 class CorrelationJudge(ReportJudge):
@@ -158,13 +252,13 @@ class CorrelationJudge(ReportJudge):
 
     def __init__(self, metric: _Correlation, stage: Agreement) -> None:
         parts = (metric.kind, "mean:lists", "unjudged:skip", "constant_labels:skip", "constant_scores:0")
-        super().__init__(metric.name, signed(metric.name, *parts), stage)
+        super().__init__(metric.name, signed(metric.name, *parts, *metric.formula), stage)
         self.metric = metric
         self.judged = stage.labels.untied > 0
 
-    def of(self, placed: Any) -> Floats:
+    def of(self, placed: Placed) -> Floats:
         """Return the statistics of what this judge's stage has placed."""
-        top, squares = self.metric.parts(self.stage, *placed)
+        top, squares = self.metric.parts(placed)
         bottom = np.sqrt(squares)
         out = np.zeros((len(top), 2))
         np.divide(top, bottom, out=out[:, 0], where=self.judged & (bottom > 0))

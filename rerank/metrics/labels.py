@@ -1,10 +1,10 @@
-"""Labels of the chosen items: their mean, the loss to the best of the list, the z-score within it.
+"""Labels of the chosen items: their mean, the loss to the best of the list, z-scores within it.
 
 All are means over the lists that have a judged item; the others are left out. For label@1 that item may be
-one that a run did not return. An item without a label
-counts 0, as for the measures of retrieval, or as the lowest judged one of its list if that is below 0:
-choosing it gains nothing, also if all judgements are positive. z@1, which has no 0, takes the lowest judged
-one. Units are the labels' own (z@1: standard deviations). The best of the first five is ``oracle5.label@1``.
+one that a run did not return. An item without a label counts 0, as for the measures of retrieval, or as the
+lowest judged one of its list if that is below 0: choosing it gains nothing, also if all judgements are
+positive. z@1 and casp-z@1, which have no 0, take the lowest judged one. Units are the labels' own (z-scores:
+standard deviations). The best of the first five is ``oracle5.label@1``.
 """
 
 from __future__ import annotations
@@ -23,8 +23,45 @@ from rerank.metrics.judges import signed
 from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection
 from rerank.settings import setting
 
+# A label that is exactly two deviations below is kept whichever way its z-score is rounded.
+_OUTLIER = -2.0 - 1e-9
 
-class Labels:
+
+class Moments:
+    """Each list's moments over its known labels.
+
+    Attributes
+    ----------
+    counts, lowest, highest, mean, squares : float64 (n_lists)
+        ``squares`` is the sum of squared differences from the mean. ``lowest`` and ``highest`` are NaN for a
+        list without a known label.
+    """
+
+    def __init__(self, labels: Floats, lists: CandidateLists) -> None:
+        starts = lists.offsets[:-1]
+        known = ~np.isnan(labels)
+        self.lengths = lists.lengths
+        self.counts: Floats = np.maximum(np.add.reduceat(known.astype(np.float64), starts), 1.0)
+        self.lowest: Floats = np.fmin.reduceat(labels, starts)
+        self.highest: Floats = np.fmax.reduceat(labels, starts)
+        self.mean: Floats = np.add.reduceat(np.where(known, labels, 0.0), starts) / self.counts
+        away = np.where(known, labels - np.repeat(self.mean, lists.lengths), 0.0)
+        self.squares: Floats = np.add.reduceat(away * away, starts)
+
+    def standardised(self, values: Floats, deviation: str) -> Floats:
+        """Return values (n_items) minus the mean, over the deviation of "population" or "sample".
+
+        If all known labels of a list are equal its values become 0, those below them negative infinity.
+        """
+        divisor = self.counts if deviation == "population" else np.maximum(self.counts - 1.0, 1.0)
+        spread = np.sqrt(self.squares / divisor)
+        spread[self.highest == self.lowest] = 0.0  # the mean may be rounded
+        scale = np.repeat(spread, self.lengths)
+        constant = np.where(values < np.repeat(self.lowest, self.lengths), -np.inf, 0.0)
+        return np.divide(values - np.repeat(self.mean, self.lengths), scale, out=constant, where=scale > 0)
+
+
+class Labels(Moments):
     """The labels of a set with the unjudged ones filled in, and each list's moments over its judged items.
 
     Attributes
@@ -32,8 +69,6 @@ class Labels:
     values : float64 (n_items)
         See ``filled_labels`` of data.label_judge.
     judged : bool (n_lists)
-    counts, lowest, highest, mean, squares : float64 (n_lists)
-        Of the judged items; squares is the sum of squared differences from the mean.
 
     Raises
     ------
@@ -43,16 +78,13 @@ class Labels:
 
     def __init__(self, lists: CandidateLists) -> None:
         self.values = filled_labels(lists)
-        labels = labels_of(lists)
-        starts = lists.offsets[:-1]
-        known = ~np.isnan(labels)
+        super().__init__(labels_of(lists), lists)
         self.judged: Mask = lists.judged_lists()
-        self.counts: Floats = np.maximum(np.add.reduceat(known.astype(np.float64), starts), 1.0)
-        self.lowest: Floats = np.fmin.reduceat(labels, starts)
-        self.highest: Floats = np.fmax.reduceat(labels, starts)
-        self.mean: Floats = np.add.reduceat(np.where(known, labels, 0.0), starts) / self.counts
-        away = np.where(known, labels - np.repeat(self.mean, lists.lengths), 0.0)
-        self.squares: Floats = np.add.reduceat(away * away, starts)
+
+    def or_lowest(self, lists: CandidateLists) -> Floats:
+        """Return the labels, the lowest judged one of its list for an item without one: float64 (n_items)."""
+        given = labels_of(lists)
+        return np.where(np.isnan(given), np.repeat(self.lowest, self.lengths), given)
 
 
 class _LabelMetric(SelectingMetric):
@@ -171,10 +203,53 @@ class ZScore(_LabelMetric):
         return [f"deviation:{self.deviation}", "constant:0"]
 
     def values(self, labels: Labels, lists: CandidateLists) -> Floats:
-        divisor = labels.counts if self.deviation == "population" else np.maximum(labels.counts - 1.0, 1.0)
-        deviation = np.sqrt(labels.squares / divisor)
-        deviation[labels.highest == labels.lowest] = 0.0  # the mean may be rounded
-        values = np.where(np.isnan(labels_of(lists)), np.repeat(labels.lowest, lists.lengths), labels.values)
-        away = values - np.repeat(labels.mean, lists.lengths)
-        scale = np.repeat(deviation, lists.lengths)
-        return np.divide(away, scale, out=np.zeros_like(away), where=scale > 0)
+        return labels.standardised(labels.or_lowest(lists), self.deviation)
+
+
+class FlooredJudge(MeanJudge):
+    """Mean of floored values; a list of which nothing was returned counts as the floor."""
+
+    floor: float = 0.0
+
+    @property
+    def nothing(self) -> Floats:
+        return self.judged[:, None] * np.array([self.floor, 1.0])
+
+
+@register("casp-z", "casp-z-score")
+class CaspZ(_LabelMetric):
+    """Mean z-score of the label without outliers, as assessors of CASP sum it."""
+
+    summary = "mean z-score of the chosen item's label after outliers are dropped, with a floor, as in CASP"
+    meaning = (
+        "The z-score of the chosen item's label, by the mean and deviation of the list's labels without those"
+        " whose own z-score is below -2. What is lower than the floor counts as the floor, and so does a list"
+        " of which nothing was returned. 0 if all labels are equal."
+    )
+    source = "Code of the assessors of CASP16, 2024"
+    elsewhere = (
+        "CASP ranks groups by the sum over targets, with the floor -2 or 0; its own z-scores are those among "
+        "the first models of all groups, these are those among all items of the list"
+    )
+    kind = FlooredJudge
+    examples = ("casp-z@1", "casp-z(floor=0)@1", "casp-z(deviation=population)@1")
+    of_pool = True
+    unjudged = "lowest"
+    digits = 3
+    floor: Literal[-2, 0] = setting(-2, "the lowest value that counts")
+    deviation: Literal["sample", "population"] = setting("sample", "divide by n - 1, or by n")
+
+    def formula(self) -> list[str]:
+        return ["drop:below-2", f"floor:{self.floor}", f"deviation:{self.deviation}", "constant:0"]
+
+    def values(self, labels: Labels, lists: CandidateLists) -> Floats:
+        given = labels_of(lists)
+        outliers = labels.standardised(given, self.deviation) < _OUTLIER
+        kept = Moments(np.where(outliers, np.nan, given), lists)
+        return np.maximum(kept.standardised(labels.or_lowest(lists), self.deviation), self.floor)
+
+    def prepare_in(self, preparation: Preparation) -> MeanJudge:
+        judge = super().prepare_in(preparation)
+        assert isinstance(judge, FlooredJudge)
+        judge.floor = float(self.floor)
+        return judge

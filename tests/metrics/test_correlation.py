@@ -1,9 +1,10 @@
-"""Spearman and Kendall per list: equal to scipy's, with lists that have none."""
+"""Spearman, Kendall and Pearson per list: equal to scipy's, with lists that have none."""
 
 from __future__ import annotations
 
 import csv
 import gzip
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import statistics
 
 NAN = float("nan")
-SCIPY = {"Spearman": stats.spearmanr, "Kendall": stats.kendalltau}
+SCIPY = {"Spearman": stats.spearmanr, "Kendall": stats.kendalltau, "Pearson": stats.pearsonr}
 
 
 def lists_of(*lists):
@@ -98,6 +99,52 @@ def test_bounds_and_first_best():
         )
     record = evaluate(lists, {"s": lists.labels}, ["rho", "tau-b", "label@1"], samples=20).as_json()
     assert [m["gap"] for m in record["systems"][0]["metrics"].values()] == [pytest.approx(1.0)] * 3
+
+
+def exact(x, y):
+    """Pearson's r of rational numbers."""
+    x, y = ([Fraction(v) - sum(map(Fraction, part)) / len(part) for v in part] for part in (x, y))
+    product = sum(a * b for a, b in zip(x, y, strict=True))
+    square = product**2 / (sum(a * a for a in x) * sum(b * b for b in y))
+    return float(square) ** 0.5 * (1 if product > 0 else -1)
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**-1060, 2.0**970])
+@pytest.mark.parametrize("offset", [0.0, 2.0**40, -1e15, 3e5])
+def test_pearson_keeps_its_digits_in_every_unit_and_at_every_offset(unit, offset):
+    rng = np.random.default_rng(0)
+    parts = [(rng.normal(50, 20, n), offset + rng.integers(0, 40, n) / 8) for n in (2, 3, 30, 200)]
+    lists = lists_of(*(labels for labels, _ in parts))
+    # In units so small that digits are lost, the numbers that are left count.
+    scores = unit * np.concatenate([part for _, part in parts])
+    found = parse("Pearson").prepare(lists).per_list(scores)[:, 0]
+    wanted = [
+        exact(part, own) for (part, _), own in zip(parts, np.split(scores, lists.offsets[1:-1]), strict=True)
+    ]
+    assert found == pytest.approx(wanted, abs=1e-12)
+
+
+def test_pearson_takes_the_lowest_score_for_what_was_not_returned():
+    lists = lists_of([1.0, 5.0, 3.0, NAN, 4.0], [1.0, 2.0], [NAN, 3.0, 2.0])
+    scores = np.array([2.0, 7.0, NAN, -9.0, 4.0, NAN, NAN, NAN, 1.0, 2.0])
+    judge = parse("Pearson").prepare(lists)
+    rows = judge.of(judge.stage.place(scores))
+    first = stats.pearsonr([1.0, 5.0, 3.0, 4.0], [2.0, 7.0, 2.0, 4.0]).statistic
+    assert rows[:, 0] == pytest.approx([first, 0.0, -1.0], abs=1e-12)
+    assert "not_returned:lowest" in judge.signature
+    with pytest.raises(DataError, match=r"the score of .* is infinite \(1 in all\)"):
+        judge.per_list([0.0, np.inf, *range(8)])
+    judge.per_list([0.0, 1.0, 2.0, np.inf, *range(6)])  # of an unjudged item
+
+
+def test_pearson_of_first_best_is_of_places():
+    """An order of interleaved lines has numbers of lines, which are no scores."""
+    lists = CandidateLists.from_arrays(
+        np.array([[9.0], [0.0], [8.0], [0.0], [0.0]]), [3.0, 1.0, 2.5, 1.0, 2.0], qid=[1, 2, 1, 2, 1]
+    )
+    for how in ("input", lists.names()[0]):
+        judge = parse("Pearson").prepare(lists.with_first_best(how))
+        assert judge.first_best()[0, 0] == pytest.approx(1.0)  # 3, 2.5, 2 at places 1, 2, 3
 
 
 def test_names_and_wrong_use():

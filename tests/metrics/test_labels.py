@@ -36,6 +36,50 @@ def test_by_hand():
     assert found["z(deviation=sample)@1"] == pytest.approx(-1.0 / math.sqrt(2) / 2)
 
 
+def casp_z(labels, chosen, **options):
+    """casp-z@1 of one list."""
+    bracket = ",".join(f"{key}={value}" for key, value in options.items())
+    scores = np.zeros(len(labels))
+    scores[chosen] = 1.0
+    return values(lists_of(labels), scores, [name := f"casp-z({bracket})@1"])[name]
+
+
+def test_casp_z_by_hand():
+    # Mean 34, sample deviation 13.5: the z-score of 0 is -2.5. The rest has mean 340 / 9.
+    labels = [0.0, 30.0, 30.0, 30.0, 40.0, 40.0, 40.0, 40.0, 40.0, 50.0]
+    spread = math.sqrt((3 * (340 / 9 - 30) ** 2 + 5 * (40 - 340 / 9) ** 2 + (50 - 340 / 9) ** 2) / 8)
+    assert casp_z(labels, 9) == pytest.approx((50 - 340 / 9) / spread)
+    assert casp_z(labels, 1) == pytest.approx((30 - 340 / 9) / spread)
+    assert casp_z(labels, 0) == -2.0
+    assert casp_z(labels, 0, floor=0) == casp_z(labels, 1, floor=0) == 0.0
+    population = casp_z(labels, 9, deviation="population")
+    assert population == pytest.approx((50 - 340 / 9) / spread * math.sqrt(9 / 8))
+    assert values(lists_of(labels), np.array(labels), ["z@1"])["z@1"] < 1.3 < casp_z(labels, 9)
+
+
+def test_casp_z_of_odd_lists():
+    assert casp_z([7.0], 0) == casp_z([7.0, 7.0, 7.0], 1) == casp_z([0.1] * 7, 3) == 0.0
+    # All but one are equal: of six or more that one is dropped, and what is left has no deviation.
+    assert casp_z([0.1] * 9 + [0.0], 9, floor=0) == casp_z([0.1] * 9 + [0.0], 0) == 0.0
+    assert casp_z([0.1] * 9 + [0.0], 9) == -2.0
+    # Of five its z-score is exactly -2 with the population's deviation, which is not below -2.
+    for low in (0.1, 0.7, 1 / 3):
+        assert casp_z([low + 0.3] * 4 + [low], 0, deviation="population") == pytest.approx(0.5)
+    assert casp_z([1.0, NAN, 3.0], 1) == pytest.approx(-1.0 / math.sqrt(2))  # as the lowest judged one
+    assert math.isnan(casp_z([NAN, NAN], 0))
+
+
+def test_casp_z_of_a_list_of_which_nothing_was_returned_is_the_floor():
+    lists = lists_of([1.0, 2.0], [1.0, 2.0])
+    scores = np.array([0.0, 1.0, NAN, NAN])
+    names = ["casp-z@1", "casp-z(floor=0)@1", "z@1"]
+    found = [rows[:, 0].tolist() for rows in statistics(prepare_all(lists, names), scores)]
+    best = pytest.approx(math.sqrt(0.5))
+    assert found == [[best, -2.0], [best, 0.0], [1.0, -1.0]]
+    with pytest.raises(ConfigError, match=r"floor.*-2.*0"):
+        parse("casp-z(floor=-1)@1")
+
+
 def test_every_list_against_numpy():
     rng = np.random.default_rng(0)
     parts = [rng.normal(50, 10, rng.integers(2, 9)) for _ in range(30)]

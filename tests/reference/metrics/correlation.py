@@ -1,4 +1,4 @@
-"""Rank correlations from their definitions: mean ranks, and signs of all pairs."""
+"""Correlations from their definitions: values, mean ranks, and signs of all pairs."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ def cosine(x, y):
 
 
 def value(metric, lists, scores, ties):
-    """The corpus value of Spearman or Kendall."""
+    """The corpus value of Spearman, Kendall or Pearson."""
+    ways = {"Spearman": (pearson, ranks), "Kendall": (cosine, signs), "Pearson": (pearson, list)}
+    of, numbers = ways[metric.family]
     found = []
     for part in plain(lists, scores):
         judged = [j for j, label in enumerate(part.labels) if not math.isnan(label)]
         labels, own = [part.labels[j] for j in judged], [part.scores[j] for j in judged]
         if len(set(labels)) > 1:
-            of = (pearson, ranks) if metric.family == "Spearman" else (cosine, signs)
-            found.append(of[0](of[1](own), of[1](labels)))
+            found.append(of(numbers(own), numbers(labels)))
     return mean(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import mmap
 import os
 import stat
@@ -73,6 +74,13 @@ def read_bytes(path: str) -> Buffer:
             return _gathered(_counted(_blocks(file, path), path, file), path)
     except OSError as error:
         raise os_error(shown(path), error) from None
+
+
+def inflated_bytes(content: bytes, path: str) -> Buffer:
+    """Return content that was read before, decompressed as ``read_bytes`` does; raise as it does."""
+    if archive_of(content[:MAGIC_LENGTH]) is None:
+        return content
+    return _gathered(_blocks(io.BytesIO(content), path), path)
 
 
 def _stdin() -> IO[bytes]:

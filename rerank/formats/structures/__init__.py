@@ -1,0 +1,1 @@
+"""Structures of proteins: PDB files, mmCIF, folders and archives of models, and natives beside them."""

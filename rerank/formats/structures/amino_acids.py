@@ -1,0 +1,65 @@
+"""Names of amino acids in coordinate files and the letters of their parents.
+
+The names of modified amino acids are those that gemmi tabulates (from the chemical component dictionary of
+the PDB), without chromophores, which are made of several residues.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.data.types import Bytes
+
+UNKNOWN = ord("X")
+
+_STANDARD = {
+    "ALA": "A", "ARG": "R", "ASN": "N", "ASP": "D", "ASX": "B", "CYS": "C", "GLN": "Q", "GLU": "E",
+    "GLX": "Z", "GLY": "G", "HIS": "H", "ILE": "I", "LEU": "L", "LYS": "K", "MET": "M", "PHE": "F",
+    "PRO": "P", "SER": "S", "THR": "T", "TRP": "W", "TYR": "Y", "UNK": "X", "VAL": "V",
+}  # fmt: skip
+
+# By the letter of the parent: what HETATM records may hold beside the names above.
+_MODIFIED = {
+    "A": "ABA AIB ALC DAB DAL MAA MDO ORN",
+    "C": "CAF CAS CME CSD CSO CSS CSX DCY OCS SCH SCY SEC SMC SNC YCM",
+    "D": "0TD BFD DAS IAS PHD",
+    "E": "B3E CGU DGL FGA PCA",
+    "F": "DPN MEA PHI PHL",
+    "G": "GHP GL3 SAR",
+    "H": "DHI HIC MHS NEP",
+    "I": "DIL",
+    "K": "ALY DLY KCX KPI LLP M3L MLY MLZ PYL",
+    "L": "DLE MK8 MLE NLE",
+    "M": "CXM FME MED MHO MSE NRQ SME",
+    "N": "DSG MEN SNN",
+    "P": "DPR HYP",
+    "Q": "DGN MEQ",
+    "R": "AGM CIR DAR",
+    "S": "CSH DHA DSN GYS OAS SAC SEP",
+    "T": "BMT DTH TPO",
+    "V": "DVA FVA MVA",
+    "W": "0AF DTR TOX TRQ",
+    "Y": "DTY OMY PTR TPQ TYS",
+}
+
+LETTERS = {**_STANDARD, **{name: letter for letter, names in _MODIFIED.items() for name in names.split()}}
+
+
+def packed(name: str) -> int:
+    """Return a residue name of up to three ASCII characters as the kernel packs it."""
+    return int.from_bytes(name.encode("ascii").rjust(3), "big")
+
+
+def unpacked(code: int) -> str:
+    """Return the residue name that ``packed`` made a number of, without blanks."""
+    return int(code).to_bytes(3, "big").decode("ascii", "replace").strip()
+
+
+def _tables() -> tuple[npt.NDArray[np.uint32], Bytes]:
+    codes = {packed(name): ord(letter) for name, letter in LETTERS.items()}
+    names = sorted(codes)
+    return np.array(names, dtype=np.uint32), np.array([codes[name] for name in names], dtype=np.uint8)
+
+
+NAMES, CODES = _tables()

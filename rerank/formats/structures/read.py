@@ -1,0 +1,49 @@
+"""One file of structures: PDB by the project's own reader, mmCIF by gemmi, told apart by their content."""
+
+from __future__ import annotations
+
+import re
+
+from rerank.data.columns.traces import Traces
+from rerank.files import Buffer, inflated_bytes, plain_suffix, read_bytes, shown
+from rerank.formats.structures.pdb import read_pdb
+
+MMCIF_SUFFIXES = (".cif", ".mmcif")
+SUFFIXES = (".pdb", ".ent", *MMCIF_SUFFIXES)
+
+_BLOCK = re.compile(rb"(?:\s|#[^\n]*\n)*data_", re.IGNORECASE)
+
+
+def read_file(path: str, content: bytes | None = None) -> list[tuple[str, Traces]]:
+    """Return the models of a file in PDB or mmCIF format.
+
+    Parameters
+    ----------
+    path : the file, "-" = standard input; its name in errors if there is content.
+    content : of the file, if it was read before (from an archive); compressed or not. None = read the file.
+
+    Returns
+    -------
+    list of (name, Traces of one entry)
+        The name is the serial number of a MODEL record, or "" for a PDB file without one.
+
+    Raises
+    ------
+    FormatError
+        At the first fault of the file.
+    RerankError
+        If it cannot be read, or is mmCIF and gemmi is not installed.
+    """
+    data: Buffer = read_bytes(path) if content is None else inflated_bytes(content, path)
+    if is_mmcif(bytes(data[:4096]), path):
+        from rerank.formats.structures.mmcif import read_mmcif
+
+        return read_mmcif(bytes(data), shown(path))
+    return read_pdb(data, shown(path))
+
+
+def is_mmcif(head: bytes, path: str) -> bool:
+    """Return whether a file is mmCIF: its first word is data_..., or its name says so and it has no atoms."""
+    if _BLOCK.match(head.removeprefix(b"\xef\xbb\xbf")):
+        return True
+    return plain_suffix(path) in MMCIF_SUFFIXES and not re.search(rb"^(ATOM  |HETATM)", head, re.MULTILINE)

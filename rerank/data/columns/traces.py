@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data.columns.offsets import are_bounds, offsets_of, places_of
-from rerank.data.types import AnyArray, Bytes, Floats, Index
+from rerank.data.types import AnyArray, Bytes, Floats, Index, Mask
 from rerank.errors import DataError
 
 Keys = npt.NDArray[np.uint64]
@@ -88,6 +88,11 @@ class Traces:
         places, offsets = places_of(self.offsets, which)
         return Traces(offsets, self.keys[places], self.xyz[places], self.residues[places])
 
+    def kept(self, which: Mask) -> Traces:
+        """Return the same structures with only the residues of the mask (n_residues)."""
+        inside = np.append(0, np.cumsum(which))[self.offsets].astype(np.int64)
+        return Traces(inside, self.keys[which], self.xyz[which], self.residues[which])
+
     @classmethod
     def joined(cls, parts: Sequence[Traces]) -> Traces:
         """Return the structures of one or more columns, one after the other."""
@@ -137,9 +142,12 @@ def without_chain(keys: Keys) -> Keys:
     return keys & np.uint64((1 << _CHAIN_SHIFT) - 1)
 
 
-def in_chain(keys: Keys, code: int) -> Keys:
-    """Return the keys of the same residues in the chain of this code, see ``chain_codes``: uint64 (n)."""
-    return without_chain(keys) | np.uint64(int(code) << _CHAIN_SHIFT)
+def in_chain(keys: Keys, code: int | Keys) -> Keys:
+    """Return the keys of the same residues in the chain of this code, see ``chain_codes``: uint64 (n).
+
+    ``code`` is one for all residues, or one for each (n).
+    """
+    return without_chain(keys) | np.asarray(code, dtype=np.uint64) << np.uint64(_CHAIN_SHIFT)
 
 
 def numbers(keys: Keys) -> Index:

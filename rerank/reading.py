@@ -126,7 +126,8 @@ class ReadOptions(Settings):
     missing: Missing | None = setting(
         None,
         "absent feature values: an error, kept as NaN, or 0; training can also fit the mean, the mean of the "
-        "list, or the mean with columns that indicate absence; none = as the format has it",
+        "list, or the mean with columns that indicate absence; none = as the format has it; of eval and "
+        "compare: what takes the place of a score that a system lacks",
     )
     zero_based: bool = setting(False, "feature indices count from 0")
     layout: Literal["auto", "dense", "sparse"] = setting("auto", "how features are kept in memory")

@@ -29,6 +29,12 @@ def _scalings() -> list[str]:
     return ["auto", *re.findall(r'^ +"([^"]+)":', declared[1] if declared else "", re.MULTILINE)]
 
 
+def _metrics() -> list[str]:
+    declared = (_PACKAGE / "metrics" / "sets.py").read_text(encoding="utf-8")
+    sets = re.findall(r'^ +"([^"]+)": MetricSet', declared, re.MULTILINE)
+    return sorted([*_registered(("metrics",), "register"), *sets])
+
+
 def topics() -> list[str]:
     """Return the pages of the manual."""
     return sorted(path.stem for path in (_PACKAGE / "docs").glob("*.md"))
@@ -36,7 +42,7 @@ def topics() -> list[str]:
 
 _NAMES: dict[str, Completion] = {
     "learners": partial(_registered, ("learners", "transductive"), r"LEARNERS\.register"),
-    "metrics": partial(_registered, ("metrics",), "register"),
+    "metrics": _metrics,
     "formats": partial(_registered, ("formats",), r"FORMATS\.register"),
     "scalings": _scalings,
     "kernels": partial(_registered, ("similarity",), r"(?:ITEM_)?KERNELS\.register"),

@@ -50,7 +50,7 @@ def list_(
         lines = listings.lines_of(sheet)
     elif kind in listings.DETAILS:
         lines = listings.DETAILS[kind](name)
-        sheet = listings.settings_of(lines[0].splitlines()[0], listings.KINDS[kind](name))
+        sheet = listings.SHEETS[kind](name)
     else:
         raise ConfigError(f"'rerank list {kind}' takes no name")
     write(as_, lambda: lines, lambda: list(sheet.records()), lambda: [sheet])

@@ -139,7 +139,7 @@ class Imputation:
         for j in np.flatnonzero(gone.any(axis=0)).tolist():
             fill = self.values["means"][j]
             if self.name == "list-mean":
-                fill = _list_means(values[:, j], gone[:, j], lists.offsets, fill)[gone[:, j]]
+                fill = list_means(values[:, j], gone[:, j], lists.offsets, fill)[gone[:, j]]
             values[gone[:, j], j] = fill
         values[:, np.flatnonzero(empty)] = 0.0
         if warn and self.name == "indicator":
@@ -237,8 +237,17 @@ def _mean(known: Floats) -> float:
     return float(np.clip(mean, known.min(), known.max()))
 
 
-def _list_means(column: AnyArray, gone: AnyArray, offsets: Index, default: float) -> Floats:
-    """The mean of each item's list over its known values (n_items), ``default`` for a list without any."""
+def list_means(column: AnyArray, gone: AnyArray, offsets: Index, default: float) -> Floats:
+    """Return the mean of each item's list over its known values, ``default`` for a list without any.
+
+    Parameters
+    ----------
+    column : float (n_items)
+    gone : bool (n_items)
+        Whether a value is not known; it is not looked at.
+    offsets : int64 (n_lists + 1)
+    default : float
+    """
     starts, lengths = offsets[:-1], np.diff(offsets)
     known = np.where(gone, 0.0, column.astype(np.float64))
     sizes = np.add.reduceat(~gone, starts, dtype=np.int64)

@@ -57,6 +57,7 @@ def compare_all(
     ties: str | None = None,
     no_relevant: str = "zero",
     missing_lists: str | None = None,
+    missing: str | None = None,
     samples: int = 1000,
     level: float = 0.95,
     seed: int = SEED,
@@ -74,6 +75,8 @@ def compare_all(
         See ``Preparation``.
     missing_lists : str, optional
         How lists count of which a system returned nothing, for the signatures; see ``prepare_all``.
+    missing : str, optional
+        What took the place of scores that a system lacks, for the signatures.
     samples : int
         Resamples of the judged lists.
     level : float
@@ -91,7 +94,12 @@ def compare_all(
         raise ConfigError("a comparison needs two systems at least")
     typed = parse_all(metrics)
     judges = prepare_all(
-        lists, typed.values(), ties=ties, no_relevant=no_relevant, missing_lists=missing_lists
+        lists,
+        typed.values(),
+        ties=ties,
+        no_relevant=no_relevant,
+        missing_lists=missing_lists,
+        missing=missing,
     )
     judged = judged_by_any(judges)
     if not judged.any():

@@ -182,6 +182,7 @@ def evaluate(
     ties: str | None = None,
     no_relevant: str = "zero",
     missing_lists: str | None = None,
+    missing: str | None = None,
     samples: int = 1000,
     level: float = 0.95,
     seed: int = SEED,
@@ -202,6 +203,8 @@ def evaluate(
         See ``Preparation``.
     missing_lists : str, optional
         How lists count of which a system returned nothing, for the signatures; see ``prepare_all``.
+    missing : str, optional
+        What took the place of scores that a system lacks, for the signatures.
     samples, level, seed
         Resamples of the judged lists for the intervals of ``level`` and the bootstrap's p-values.
     replicas : bool
@@ -223,7 +226,12 @@ def evaluate(
         raise ConfigError(f"replicas: found {len(runs)}, expected two or more score files of one system")
     typed = parse_all(metrics)
     judges = prepare_all(
-        lists, typed.values(), ties=ties, no_relevant=no_relevant, missing_lists=missing_lists
+        lists,
+        typed.values(),
+        ties=ties,
+        no_relevant=no_relevant,
+        missing_lists=missing_lists,
+        missing=missing,
     )
     judged = judged_by_any(judges)
     if not judged.any():
@@ -273,6 +281,8 @@ def values(
     *,
     ties: str | None = None,
     no_relevant: str = "zero",
+    missing_lists: str | None = None,
+    missing: str | None = None,
 ) -> Values:
     """Return the metrics of one ranking, by their names as typed; NaN if no list counts.
 
@@ -283,8 +293,8 @@ def values(
         In the order of the caller's rows (see ``Model.score``); larger is better,
         NaN = not returned.
     metrics : sequence of str
-    ties, no_relevant : str, optional
-        See ``Preparation``.
+    ties, no_relevant, missing_lists, missing : str, optional
+        See ``prepare_all``.
 
     Raises
     ------
@@ -294,7 +304,14 @@ def values(
         If scores or columns do not fit.
     """
     typed: dict[str, Metric] = parse_all(metrics)
-    judges = prepare_all(lists, typed.values(), ties=ties, no_relevant=no_relevant)
+    judges = prepare_all(
+        lists,
+        typed.values(),
+        ties=ties,
+        no_relevant=no_relevant,
+        missing_lists=missing_lists,
+        missing=missing,
+    )
     ranking = checked_scores(scores, lists.n_items, partial=True)
     found = statistics(judges, lists.from_input_order(ranking))
     measured = {

@@ -87,6 +87,7 @@ class TestPart:
         ties: str | None = None,
         no_relevant: str = "zero",
         missing_lists: str | None = None,
+        missing: str | None = None,
     ) -> TestPart:
         """Return a part whose judges share their work; other options as for ``prepare_all``.
 
@@ -99,7 +100,12 @@ class TestPart:
         """
         typed = parse_all(metrics)
         judges = prepare_all(
-            lists, typed.values(), ties=ties, no_relevant=no_relevant, missing_lists=missing_lists
+            lists,
+            typed.values(),
+            ties=ties,
+            no_relevant=no_relevant,
+            missing_lists=missing_lists,
+            missing=missing,
         )
         return cls(name, lists, dict(zip(typed, judges, strict=True)))
 
@@ -167,6 +173,7 @@ class Results:
         ties: str | None = None,
         no_relevant: str = "zero",
         missing_lists: str | None = None,
+        missing: str | None = None,
         samples: int = 1000,
         level: float = 0.95,
         seed: int = SEED,
@@ -183,13 +190,19 @@ class Results:
             By default where the lists come from.
         baseline : str, optional
             A system; by default the first stage's ranking if there is one.
-        ties, no_relevant, missing_lists : str, optional
+        ties, no_relevant, missing_lists, missing : str, optional
             See ``prepare_all``.
         samples, level, seed
             Of the bootstrap.
         """
         part = TestPart.of(
-            "", lists, metrics, ties=ties, no_relevant=no_relevant, missing_lists=missing_lists
+            "",
+            lists,
+            metrics,
+            ties=ties,
+            no_relevant=no_relevant,
+            missing_lists=missing_lists,
+            missing=missing,
         )
         outcomes = {
             system: {100: ((Outcome(_checked(system, scores, lists.n_items)),),)}

@@ -30,6 +30,7 @@ from rerank.experiment.sources import Data, as_lists, inputs_of, is_path
 from rerank.experiment.systems import (
     add_data,
     add_files,
+    check_missing,
     gathered,
     gathered_values,
     is_nested_mapping,
@@ -69,6 +70,7 @@ def evaluate(
     ties: str | None = None,
     no_relevant: str = "zero",
     missing_lists: str | None = None,
+    missing: str | None = None,
     samples: int | None = None,
     level: float | None = None,
     seed: int | None = None,
@@ -99,6 +101,9 @@ def evaluate(
     missing_lists : how a judged query counts that the run lacks: "any" and "skip" leave it out, as trec_eval
         does, unless ``data`` are lists and hold it, "zero" counts 0, as trec_eval -c. None = any. Several
         systems: see ``compare``.
+    missing : what an item counts as that a system has no score of, in a list of which it has others: "nan"
+        (not returned, so below the others; None is the same), "zero", "list-mean" (the mean of its other
+        scores in the list), or "error".
 
     samples, level, seed, replicas : of intervals and tests of several systems, see
         ``rerank.evaluation.evaluate.evaluate``.
@@ -155,15 +160,24 @@ def evaluate(
         expected = "expected several systems, such as {'a': scores, 'b': scores}"
         raise ConfigError(f"{next(iter(given))}: not used with the scores of one, {expected}")
     systems = {"scores": scores} if several is None else several
-    found, chosen = _systems_of(data, systems, metrics, missing_lists, group=group, qid=qid, refs=refs)
+    policies = missing, missing_lists
+    found, chosen = _systems_of(data, systems, metrics, policies, group=group, qid=qid, refs=refs)
     note_ndcg(found.lists, chosen)
     if several is None:
         ranking = found.scores["scores"]
-        return evaluation.values(found.lists, ranking, chosen, ties=ties, no_relevant=no_relevant)
+        return evaluation.values(
+            found.lists,
+            ranking,
+            chosen,
+            ties=ties,
+            no_relevant=no_relevant,
+            missing_lists=found.missing_lists,
+            missing=found.missing,
+        )
     if _is_first_best(baseline, systems):
         _check_first_best(found.lists)
         baseline = None
-    options: dict[str, Any] = {"missing_lists": found.missing_lists, **tests}
+    options: dict[str, Any] = {"missing_lists": found.missing_lists, "missing": found.missing, **tests}
     return evaluation.evaluate(
         found.lists,
         found.scores,
@@ -186,6 +200,7 @@ def compare(
     ties: str | None = None,
     no_relevant: str = "zero",
     missing_lists: str | None = None,
+    missing: str | None = None,
     samples: int = 1000,
     level: float = 0.95,
     seed: int = SEED,
@@ -201,6 +216,7 @@ def compare(
     missing_lists : how a judged list counts of which a system returned nothing: "any" (0 if another system
         returned some of it, otherwise it is left out; None is the same), "zero" (0 in any case), or "skip"
         (it is left out for all systems).
+    missing : as for ``evaluate``.
     samples, level, seed : of the tests, see ``rerank.evaluation.compare.compare_all``.
 
     Returns
@@ -228,12 +244,14 @@ def compare(
     if several is None:
         found_ = f"found {type(systems).__name__}"
         raise ConfigError(f"systems: {found_}, expected scores by name, such as {{'a': scores, 'b': scores}}")
-    found, chosen = _systems_of(data, several, metrics, missing_lists, group=group, qid=qid, refs=refs)
+    policies = missing, missing_lists
+    found, chosen = _systems_of(data, several, metrics, policies, group=group, qid=qid, refs=refs)
     return compare_all(
         found.lists,
         found.scores,
         chosen,
         missing_lists=found.missing_lists,
+        missing=found.missing,
         ties=ties,
         no_relevant=no_relevant,
         samples=samples,
@@ -246,20 +264,27 @@ def _systems_of(
     data: Any,
     systems: Mapping[str, Any],
     metrics: Metrics,
-    missing_lists: str | None,
+    policies: tuple[str | None, str | None],
     **shape: Any,
 ) -> tuple[Systems, Sequence[str]]:
-    """Systems given as values on what they are judged on, and the metrics."""
+    """Systems given as values on what they are judged on, and the metrics.
+
+    ``policies`` are those for missing scores and for missing lists.
+    """
+    missing, missing_lists = policies
+    check_missing(missing)
     refuse_other_rows(**{"data": data, **systems})
     read = None
     if is_path(data) and all(value is None for value in shape.values()):
-        read = gathered(data, reading_for(metrics, None))
+        read = gathered(data, reading_for(metrics, Reading.model_validate({"missing": missing})))
     lists = data if is_nested_mapping(data) else as_lists(data, **shape) if read is None else read.base
     if isinstance(lists, CandidateLists) and has_classes(lists):
         chosen = default_metrics(lists) if metrics is None else metrics
         found = {name: predictions_of(values, name, lists) for name, values in systems.items()}
         return Systems(*judged(lists, found, chosen)), chosen
-    together = gathered_values(lists, systems, read).together(metrics, missing_lists).in_order(systems)
+    together = (
+        gathered_values(lists, systems, read, missing).together(metrics, missing_lists).in_order(systems)
+    )
     return together, default_metrics(together.lists) if metrics is None else metrics
 
 
@@ -304,7 +329,7 @@ def evaluate_files(
     lists, systems = read.lists, read.scores
     if against_first:
         _check_first_best(lists)
-    options["missing_lists"] = read.missing_lists
+    options |= {"missing_lists": read.missing_lists, "missing": read.missing}
     found = evaluation.evaluate(lists, systems, chosen, baseline=baseline, **options)
     if lists.classes is None:  # others were reported when they were read
         note_evaluation(lists, systems, found)
@@ -351,7 +376,7 @@ def compare_files(
     _check_outputs(None, html, inputs_of(data, reading, *paths))
     read, chosen = _read_systems(data, paths, metrics, reading, missing_lists, compared=True)
     lists, systems = read.lists, read.scores
-    options["missing_lists"] = read.missing_lists
+    options |= {"missing_lists": read.missing_lists, "missing": read.missing}
     found = compare_all(lists, systems, chosen, **options)
     if lists.classes is None:  # others were reported when they were read
         note_systems(lists, systems, list(found.typed.values()), found.n_lists - found.unjudged)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rerank.data.lists import CandidateLists
+from rerank.data.missing import list_means
 from rerank.data.pool import Places, Pool, pool_lists, widened
 from rerank.data.types import Floats, Mask
 from rerank.errors import ConfigError, DataError
@@ -27,6 +28,15 @@ from rerank.text import count
 
 MISSING_LISTS = ("any", "zero", "skip")
 FIRST_BEST = "first-best"
+# Scores that a system lacks of items of lists of which it has others, and what a note says of each policy.
+# A list of which it has none is for MISSING_LISTS whatever the policy is: one value for all would choose the
+# first item.
+MISSING_SCORES = {
+    "error": "",
+    "nan": "not returned by this system, so below the others",
+    "zero": "taken as 0",
+    "list-mean": "taken as the mean of the list's other scores",
+}
 NOTHING = b"(nothing returned)"  # the item of a list of which no system returned anything
 
 
@@ -42,11 +52,14 @@ class Systems:
         By system, in the order of the caller's rows; NaN = not returned.
     missing_lists : str, optional
         How a judged list counts of which a system returned nothing; None if no list is affected.
+    missing : str, optional
+        What fills scores that a system lacks, one of MISSING_SCORES; None if nothing does.
     """
 
     lists: CandidateLists
     scores: Mapping[str, Floats]
     missing_lists: str | None = None
+    missing: str | None = None
 
     def in_order(self, names: Iterable[str]) -> Systems:
         """Return the same with the systems ``names`` in that order, after any others."""
@@ -93,12 +106,15 @@ class Gathering:
         Scores of the items of ``base``, in their order; NaN = none.
     by_id : dict of str to Scored
         Other scores.
+    missing : str, optional
+        One of MISSING_SCORES; None = nan.
     """
 
     base: CandidateLists | None
     qrels: Qrels | None
     own: dict[str, Floats] = field(default_factory=dict)
     by_id: dict[str, Scored] = field(default_factory=dict)
+    missing: str | None = None
 
     def together(
         self,
@@ -122,13 +138,18 @@ class Gathering:
         ConfigError
             If a metric has no value for these systems, or ``missing_lists`` is unknown or would not be used.
         DataError
-            If ids do not fit.
+            If ids do not fit, or a score is missing and that is an error.
         """
         _check_missing_lists(missing_lists)
+        if self.qrels is not None and self.missing is not None:
+            why = f"documents that a run does not return have no rank by {self.qrels.source}"
+            raise ConfigError(f"missing (--missing) is not used: {why}")
         if self.base is None and self.qrels is not None and not self.by_id:
             raise ConfigError(f"{self.qrels.source}: holds judgements alone; give the runs that they judge")
-        lists, scores = self._joined(metrics, missing_lists == "zero")
-        absent = 0
+        lists, scores, held = self._joined(metrics, missing_lists == "zero")
+        absent, missing = 0, None
+        if self.qrels is None:
+            scores, missing = _with_missing(lists, scores, held, self.missing or "nan")
         if self.qrels is not None:
             assert lists.list_ids is not None
             present = {lists.list_ids.bytes_at(i) for i in range(lists.n_lists)}
@@ -143,13 +164,16 @@ class Gathering:
             raise ConfigError(
                 "missing_lists (--missing-lists) is for runs: here every system has scores of all items"
             )
-        return _counted(lists, scores, every, missing_lists or "any", absent, _worth(lists, metrics))
+        counted = _counted(lists, scores, every, missing_lists or "any", absent, _worth(lists, metrics))
+        return replace(counted, missing=missing)
 
-    def _joined(self, metrics: Sequence[str] | None, zero: bool) -> tuple[CandidateLists, dict[str, Floats]]:
-        """The lists, and scores in the order of their items."""
+    def _joined(
+        self, metrics: Sequence[str] | None, zero: bool
+    ) -> tuple[CandidateLists, dict[str, Floats], Mask]:
+        """The lists, scores in the order of their items, and whether an item is one of DATA."""
         base, qrels = self.base, self.qrels
         if base is not None and not self.by_id and not (zero and qrels is not None):
-            return base, self.own
+            return base, self.own, np.ones(base.n_items, dtype=bool)
         pool = Pool()
         of_base = None if base is None else pool.add(base)
         places: dict[str, Places] = {}
@@ -176,7 +200,45 @@ class Gathering:
             assert of_base is not None
             scores[name] = _spread(own, of_base, lists)
         scores |= {name: _spread(one.scores, places[name], lists) for name, one in self.by_id.items()}
-        return lists, scores
+        held = np.zeros(lists.n_items, dtype=bool)
+        if of_base is not None:
+            held[of_base.items(lists.offsets)] = True
+        return lists, scores, held
+
+
+def _with_missing(
+    lists: CandidateLists, scores: dict[str, Floats], held: Mask, policy: str
+) -> tuple[dict[str, Floats], str | None]:
+    """Scores with those filled in that systems lack of items of DATA (``held``), reported for each system.
+
+    The second value is the policy if it filled anything.
+
+    Raises
+    ------
+    DataError
+        If the policy is "error" and a score is missing.
+    """
+    held = held & lists.judged_lists()[lists.list_index] if lists.labels is not None else held
+    n_lists = len(np.unique(lists.list_index[held]))
+    out, changed = {}, None
+    for name, values in scores.items():
+        gone = held & np.isnan(values)
+        if policy == "error" and gone.any():
+            where = lists.place_of(int(np.argmax(gone)))
+            found = f"{np.count_nonzero(gone):,} of {np.count_nonzero(held):,} items, the first is {where}"
+            hint = "--missing nan ranks them below the others, zero and list-mean fill them"
+            raise DataError(f"{name}: no score for {found}; {hint}")
+        gone &= _returned(lists, values)[lists.list_index]
+        if gone.any():
+            changed = None if policy == "nan" else policy
+            where = f"in {len(np.unique(lists.list_index[gone]))} of {count(n_lists, 'judged list')}"
+            note(f"{name}: no score for {count(int(gone.sum()), 'item')} {where}; {MISSING_SCORES[policy]}")
+        if policy == "zero":
+            values = np.where(gone, 0.0, values)
+        elif policy == "list-mean":
+            values = np.where(gone, list_means(values, np.isnan(values), lists.offsets, np.nan), values)
+        out[name] = values
+    return out, changed
 
 
 def _check_missing_lists(given: str | None) -> None:
@@ -186,9 +248,14 @@ def _check_missing_lists(given: str | None) -> None:
 
 def _worth(lists: CandidateLists, metrics: Sequence[str] | None) -> str:
     """What a list counts of which a system returned nothing, for a note."""
-    names = metrics or (["AP"] if lists.labels is not None else [])
-    ranked = bool(names) and all(map(_of_labels, parse_all(names).values()))
-    return "each counts 0" if ranked else "each counts as its worst item"
+    names = metrics or (["AP"] if lists.labels is not None else ["BLEU"])
+    counts: dict[str, list[str]] = {}
+    for text, metric in parse_all(names).items():
+        counts.setdefault(getattr(metric, "inner", metric).unreturned, []).append(text)
+    several = len(counts) > 1
+    return "each counts " + ", ".join(
+        f"{what} ({', '.join(of)})" if several else what for what, of in counts.items()
+    )
 
 
 def _spread(scores: Floats, places: Places, lists: CandidateLists) -> Floats:

@@ -16,19 +16,17 @@ from rerank.data.matrix import as_features
 from rerank.data.scores import read_scores
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
-from rerank.experiment.gathering import FIRST_BEST, Gathering, Qrels
-from rerank.experiment.notes import note
-from rerank.experiment.sources import Data, is_path, read_judged
+from rerank.experiment.gathering import FIRST_BEST, MISSING_SCORES, Gathering, Qrels
+from rerank.experiment.sources import Data, is_path, read_judged, read_lists
 from rerank.files import read_head, shown
-from rerank.formats.base import FORMATS, detect
+from rerank.formats.base import FORMATS, detect, load_for
 from rerank.formats.scored import Scored, holds_judgements, holds_numbers, read_scored
 from rerank.formats.trec.format import TRECRun
 from rerank.formats.trec.runs import RunFormat
 from rerank.metrics.judges import untied
 from rerank.metrics.sequences import scores_of
-from rerank.reading import Reading
+from rerank.reading import FITTED, Reading
 from rerank.registry import did_you_mean
-from rerank.text import count
 
 BASE = "base"  # the first stage's scores as a system; FIRST_BEST is its order
 
@@ -36,15 +34,19 @@ BASE = "base"  # the first stage's scores as a system; FIRST_BEST is its order
 def gathered(data: Data, reading: Reading) -> Gathering:
     """Return what DATA holds: judgements alone, a run and its judgements (``qrels``), or other lists.
 
+    ``reading.missing`` is for the scores of systems: other features may lack values.
+
     Raises
     ------
     ConfigError
-        If an option of reading would not be used.
+        If an option of reading would not be used, or ``missing`` needs training.
     DataError
         If judgements and run are swapped.
     """
+    missing = reading.missing
+    check_missing(missing)
     if not is_path(data):
-        return Gathering(read_judged(data, reading), None)
+        return Gathering(read_judged(data, reading), None, missing=missing)
     path = os.fspath(data)
     if reading.format is None and holds_judgements(path):
         unused = [*reading.changed(), *(key for key in ("first_best", "features") if getattr(reading, key))]
@@ -53,13 +55,30 @@ def gathered(data: Data, reading: Reading) -> Gathering:
             raise ConfigError(f"--{flag} is not used: {shown(path)} holds judgements (qrels)")
         return Gathering(None, Qrels.read(path))
     if reading.qrels is not None and is_run(path, reading):
-        run = read_judged(data, reading.model_copy(update={"qrels": None}))
-        return Gathering(run, Qrels.read(reading.qrels))
-    lists = read_judged(data, reading)
+        run = _with_all_scores(path, reading.model_copy(update={"qrels": None}))
+        return Gathering(run, Qrels.read(reading.qrels), missing=missing)
+    lists = _with_all_scores(path, reading)
     if lists.labels is None and is_run(path, reading):
         hint = "" if TRECRun.recognises(read_head(path)) else ", also this file if it holds judgements"
         raise DataError(f"{lists.source}: a run has no judgements; give them by --qrels FILE{hint}")
-    return Gathering(lists, None)
+    return Gathering(lists, None, missing=missing)
+
+
+def check_missing(missing: str | None) -> None:
+    """Raise ConfigError if a policy for missing scores is unknown, or needs training."""
+    if missing is None or missing in MISSING_SCORES:
+        return
+    if missing in FITTED:
+        expected = f"expected {', '.join(MISSING_SCORES)}"
+        raise ConfigError(f"missing={missing} is fitted by 'rerank train'; {expected}")
+    raise ConfigError(f"unknown missing {missing!r}; {did_you_mean(missing, MISSING_SCORES)}")
+
+
+def _with_all_scores(path: str, reading: Reading) -> CandidateLists:
+    """The lists of a file; values that it lacks are NaN, unless its format defines what they are."""
+    if reading.missing in ("nan", "list-mean"):
+        return read_lists(path, reading.model_copy(update={"missing": "nan"}))
+    return load_for(path, reading, "nan", if_refused=True)
 
 
 def is_run(path: str, reading: Reading) -> bool:
@@ -149,9 +168,6 @@ def _of_data(gathering: Gathering, name: str, data: str) -> Floats:
             *[BASE] * (base.base_scores is not None),
         ]
         raise ConfigError(f"{base.source}: no feature {name!r}; {did_you_mean(name, known)}")
-    absent = int(np.count_nonzero(np.isnan(values)))
-    if absent:
-        note(f"{data}:{name}: {count(absent, 'item')} without a value; not returned by this system")
     return values
 
 
@@ -182,7 +198,9 @@ def is_nested_mapping(data: Any) -> bool:
     return isinstance(data, Mapping) and bool(data) and all(isinstance(one, Mapping) for one in data.values())
 
 
-def gathered_values(data: Any, systems: Mapping[str, Any], read: Gathering | None = None) -> Gathering:
+def gathered_values(
+    data: Any, systems: Mapping[str, Any], read: Gathering | None = None, missing: str | None = None
+) -> Gathering:
     """Return judgements and systems as Python users hold them.
 
     Parameters
@@ -191,6 +209,7 @@ def gathered_values(data: Any, systems: Mapping[str, Any], read: Gathering | Non
     systems : by name, scores as ``scores_of`` takes them, or a run, a mapping of list to a mapping of item to
         score, or the name of a feature, or the path of a file.
     read : what ``gathered`` made of a file, in place of ``data``.
+    missing : of other data, what an item counts as that a system has no score of, one of MISSING_SCORES.
 
     Raises
     ------
@@ -200,9 +219,9 @@ def gathered_values(data: Any, systems: Mapping[str, Any], read: Gathering | Non
     if read is not None:
         gathering = read
     elif isinstance(data, Mapping):
-        gathering = Gathering(None, Qrels(_judgements(data), set(), "the judgements"))
+        gathering = Gathering(None, Qrels(_judgements(data), set(), "the judgements"), missing=missing)
     else:
-        gathering = Gathering(data, None)
+        gathering = Gathering(data, None, missing=missing)
     for name, scores in systems.items():
         if isinstance(scores, Mapping):
             gathering.by_id[name] = _scored(scores, name)

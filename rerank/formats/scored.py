@@ -42,7 +42,7 @@ class Scored:
     lists : CandidateLists
         With ids of lists and items.
     scores : float64 (n_items)
-        In the order of the items.
+        In the order of the items; NaN = none.
     """
 
     lists: CandidateLists
@@ -90,7 +90,8 @@ def read_scored(path: str, reading: Reading | None = None) -> Scored:
     Parameters
     ----------
     path : the file, "-" = standard input.
-    reading : how the judged lists are read; its ``list_column`` and ``id_column`` count if the file has them.
+    reading : how the judged lists are read; its ``list_column`` and ``id_column`` count if the file has them,
+        and ``missing``: unless it is None or "error" an item may have an empty cell for a score.
 
     Raises
     ------
@@ -106,8 +107,9 @@ def read_scored(path: str, reading: Reading | None = None) -> Scored:
         raise DataError(
             f"{name}: holds judgements (qrels), expected {EXPECTED}; give judgements as DATA or by --qrels"
         )
+    partial = reading is not None and reading.missing not in (None, "error")
     if path != "-" and os.path.isdir(path):
-        return _of_format(path, "store", Reading())
+        return _of_format(path, "store", Reading(), partial)
     head = read_head(path)
     if _is_ranked_table(head):
         return _ranked_table(path)
@@ -116,10 +118,10 @@ def read_scored(path: str, reading: Reading | None = None) -> Scored:
     except ConfigError:
         line = _text(head).split(b"\n").index(_first_line(head)) + 1
         raise FormatError(name, line, quoted(_first_line(head)), EXPECTED) from None
-    return _of_format(path, kind, _reading(head, kind, reading))
+    return _of_format(path, kind, _reading(head, kind, reading), partial)
 
 
-def _of_format(path: str, kind: str, reading: Reading) -> Scored:
+def _of_format(path: str, kind: str, reading: Reading, partial: bool) -> Scored:
     lists = FORMATS.get(kind)().read(path, reading)
     scores = lists.base_scores
     if scores is None and SCORE in lists.names():
@@ -129,9 +131,10 @@ def _of_format(path: str, kind: str, reading: Reading) -> Scored:
             "ids of lists" if lists.list_ids is None else "ids of items" if scores is not None else "scores"
         )
         raise DataError(f"{shown(path)}: read as {kind}, holds no {lacks}; expected {EXPECTED}")
-    if np.isnan(scores).any():
+    if np.isnan(scores).any() and not partial:
         where = lists.place_of(int(np.argmax(np.isnan(scores))))
-        raise DataError(f"{shown(path)}: {where} has no score")
+        hint = "--missing nan ranks items without a score below the others"
+        raise DataError(f"{shown(path)}: {where} has no score; {hint}")
     return Scored(lists, scores)
 
 

@@ -25,6 +25,7 @@ from rerank import progress
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError
 from rerank.metrics.judges import ReportJudge
+from rerank.metrics.sets import SETS, expanded, set_called
 from rerank.registry import Registry, did_you_mean
 from rerank.settings import Settings
 from rerank.text import number
@@ -94,6 +95,8 @@ class Metric(Measure):
         Whether it judges predicted classes, see data.class_lists.
     of_pool : bool
         Whether items that a system did not return change its value, apart from relevant ones.
+    unreturned : str
+        How a list counts of which a system returned nothing, in words.
     """
 
     summary: ClassVar[str]
@@ -109,6 +112,7 @@ class Metric(Measure):
     of_order: ClassVar[bool] = True
     of_classes: ClassVar[bool] = False
     of_pool: ClassVar[bool] = False
+    unreturned: ClassVar[str] = "0"
 
     @classmethod
     def from_parts(
@@ -235,6 +239,9 @@ def parse(text: str) -> Metric:
     match = _NAME.fullmatch(text)
     if match is None:
         raise ConfigError(f"cannot read the metric {text!r}; expected NAME, NAME@k or NAME(key=value)@k")
+    if named := set_called(text):
+        members = ", ".join(SETS[named].metrics)
+        raise ConfigError(f"{named} is a set of metrics, expected one of them: {members}")
     name = _known(match["name"]) or match["name"]
     cutoff = None if match["cutoff"] is None else int(match["cutoff"])
     return _make(text, name, _parameters(match["parameters"] or "", text), cutoff, None)
@@ -255,7 +262,7 @@ def family_of(text: str) -> type[Metric]:
 def parse_all(texts: Iterable[str]) -> dict[str, Metric]:
     """Return metrics by their names as typed, in that order; of one metric named twice the first is kept.
 
-    A string is one name.
+    A set of metrics (``metrics.sets``) is replaced by its metrics. A string is one name.
 
     Raises
     ------
@@ -263,7 +270,7 @@ def parse_all(texts: Iterable[str]) -> dict[str, Metric]:
         If a name is unknown or there is none.
     """
     metrics: dict[str, Metric] = {}
-    for text in [texts] if isinstance(texts, str) else texts:
+    for text in expanded([texts] if isinstance(texts, str) else texts):
         metric = parse(text)
         if metric.name not in {known.name for known in metrics.values()}:
             metrics[text.strip()] = metric
@@ -323,6 +330,7 @@ def prepare_all(
     ties: str | None = None,
     no_relevant: str = "zero",
     missing_lists: str | None = None,
+    missing: str | None = None,
 ) -> list[ReportJudge]:
     """Return judges of several metrics on the same lists, which share their work.
 
@@ -334,6 +342,8 @@ def prepare_all(
         See ``Preparation``.
     missing_lists : str, optional
         How lists count of which a system returned nothing, for the signatures.
+    missing : str, optional
+        What took the place of scores that a system lacks, for the signatures.
 
     Raises
     ------
@@ -347,7 +357,9 @@ def prepare_all(
     for metric in metrics:
         with progress.step(f"computing {metric}"):
             judges.append((parse(metric) if isinstance(metric, str) else metric).prepare_in(preparation))
-    for judge in judges if missing_lists else ():
+    stated = {"missing": missing, "missing_lists": missing_lists}
+    more = "".join(f"|{key}:{value}" for key, value in stated.items() if value is not None)
+    for judge in judges if more else ():
         parts, bar, version = judge.signature.rpartition("|")
-        judge.signature = f"{parts}|missing_lists:{missing_lists}{bar}{version}"
+        judge.signature = f"{parts}{more}{bar}{version}"
     return judges

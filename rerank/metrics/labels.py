@@ -155,6 +155,7 @@ class Label(_LabelMetric):
     )
     source = "rerank"
     examples = ("label@1",)
+    unreturned = "0"
     kind = LabelMeanJudge
 
     def values(self, labels: Labels, lists: CandidateLists) -> Floats:
@@ -231,6 +232,7 @@ class CaspZ(_LabelMetric):
         "CASP ranks groups by the sum over targets, with the floor -2 or 0; its own z-scores are those among "
         "the first models of all groups, these are those among all items of the list"
     )
+    unreturned = "as the floor"
     kind = FlooredJudge
     examples = ("casp-z@1", "casp-z(floor=0)@1", "casp-z(deviation=population)@1")
     of_pool = True

@@ -69,6 +69,7 @@ class PairAccuracy(Metric):
     elsewhere = "roc_auc_score of scikit-learn on each list of labels 0 and 1: equal"
     examples = ("PairAcc", "PairAcc(over=pairs)")
     of_pool = True
+    unreturned = "0.5"
     over: Literal["lists", "pairs"] = setting("lists", "mean over lists, or over the pairs of all lists")
 
     def prepare_in(self, preparation: Preparation) -> PairJudge:

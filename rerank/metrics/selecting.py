@@ -53,6 +53,8 @@ class Selection(Stage):
 class SelectingMetric(Metric):
     """A metric of one chosen item of each list."""
 
+    unreturned = "as its worst item"
+
     def prepare(
         self, lists: CandidateLists, *, ties: str | None = None, no_relevant: str = "zero"
     ) -> SelectingJudge:

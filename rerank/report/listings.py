@@ -11,12 +11,15 @@ from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES, family_of
 from rerank.metrics.selecting import SelectingMetric
+from rerank.metrics.sets import SETS, set_called
 from rerank.report.sheet import Column, Row, Sheet
 from rerank.report.table import facts
 from rerank.settings import Settings, describe
 from rerank.similarity.base import KERNELS
 from rerank.similarity.items.base import ITEM_KERNELS, PlainKernel
 from rerank.similarity.named import kernel_class
+
+SET = "set"  # in place of the direction of a metric
 
 
 def _sheet(columns: Iterable[Column], rows: Iterable[tuple[Any, ...]], title: str = "") -> Sheet:
@@ -58,10 +61,12 @@ def formats() -> Sheet:
 
 
 def metrics() -> Sheet:
-    """Return name, summary, direction, aliases, meaning and source of each family of metrics."""
+    """Return name, summary, direction, aliases, meaning and source of families of metrics, and the sets."""
 
     def shown(parts: tuple[str, ...]) -> str:
         summary, better, aliases, *_ = parts
+        if better == SET:
+            return f"set: {summary}"
         lower = f"; {better} is better" if better == "lower" else ""
         return f"{summary}{lower}" + (f" (also {aliases})" if aliases else "")
 
@@ -70,6 +75,8 @@ def metrics() -> Sheet:
         kind, aliases = FAMILIES.get(name), ", ".join(FAMILIES.aliases(name))
         better = "lower" if kind.better < 0 else "higher"
         rows.append((name, (kind.summary, better, aliases, kind.meaning, kind.source)))
+    for name, one in SETS.items():
+        rows.append((name, (one.summary, SET, "", ", ".join(one.metrics), one.source)))
     what = Column("what", ("summary", "better", "aliases", "meaning", "source"), shown)
     return _sheet([Column("metric", ("name",)), what], rows)
 
@@ -123,8 +130,13 @@ def learner_lines(name: str) -> list[str]:
 def metric_lines(name: str) -> list[str]:
     """Return what a family measures, its direction, source and needs, and its parameters.
 
-    ``name`` is that of a family in any case, or of a metric such as "nDCG@10".
+    ``name`` is that of a family in any case, or of a metric such as "nDCG@10"; of a set, its metrics.
     """
+    if (named := set_called(name)) is not None:
+        one = SETS[named]
+        of_set = [("set", named), ("summary", one.summary), ("source", one.source)]
+        flags = " ".join(f"-m {metric}" for metric in one.metrics)
+        return facts([*of_set, ("metrics", "  ".join(one.metrics)), ("same as", flags)])
     kind = family_of(name)
     better = "lower is better" if kind.better < 0 else "larger is better"
     ties = "equal scores: the first item in input order is chosen"
@@ -153,6 +165,15 @@ def metric_lines(name: str) -> list[str]:
     return [*facts(known), *(["", *facts(rows)] if len(rows) > 1 else [])]
 
 
+def metric_sheet(name: str) -> Sheet:
+    """Return the parameters of a family, or the metrics of a set."""
+    named = set_called(name)
+    if named is None:
+        return settings_of(metric_lines(name)[0], family_of(name))
+    columns = (Column("metric", ("name",)), Column("what", ("summary",)))
+    return _sheet(columns, [(one, family_of(one).summary) for one in SETS[named].metrics], f"set {named}")
+
+
 def kernel_lines(name: str) -> list[str]:
     """Return a kernel's docstring and its settings: name, type, default, meaning."""
     kind = kernel_class(name)
@@ -179,8 +200,8 @@ DETAILS: dict[str, Callable[[str], list[str]]] = {
     "metrics": metric_lines,
     "kernels": kernel_lines,
 }
-KINDS: dict[str, Callable[[str], type[Settings]]] = {
-    "learners": LEARNERS.get,
-    "metrics": family_of,
-    "kernels": kernel_class,
+SHEETS: dict[str, Callable[[str], Sheet]] = {
+    "learners": lambda name: settings_of(learner_lines(name)[0].splitlines()[0], LEARNERS.get(name)),
+    "metrics": metric_sheet,
+    "kernels": lambda name: settings_of(kernel_lines(name)[0].splitlines()[0], kernel_class(name)),
 }

@@ -14,6 +14,7 @@ from rerank.data.scaling import SCALINGS
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES
+from rerank.metrics.sets import SETS
 from rerank.similarity.base import KERNELS
 from rerank.similarity.items.base import ITEM_KERNELS
 
@@ -46,7 +47,7 @@ def test_options_and_their_values_are_completed_without_numpy() -> None:
 
 def test_names_are_those_of_the_registries() -> None:
     assert names_of("learners") == LEARNERS.names()
-    assert names_of("metrics") == FAMILIES.names()
+    assert names_of("metrics") == sorted([*FAMILIES.names(), *SETS])
     assert names_of("formats") == FORMATS.names()
     assert names_of("kernels") == sorted([*KERNELS.names(), *ITEM_KERNELS.names()])
     assert names_of("scalings") == ["auto", *SCALINGS]

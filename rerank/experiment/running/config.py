@@ -15,6 +15,7 @@ from rerank.experiment.choosing import chooses_rounds
 from rerank.experiment.training import check_config, learner_of
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse_all
+from rerank.metrics.sets import expanded
 from rerank.reading import DataSection, OptionalPath, Paths, Reading, paths_of, read_as
 from rerank.registry import did_you_mean
 from rerank.settings import Settings, setting
@@ -125,7 +126,9 @@ class ExperimentConfig(Settings):
     @pydantic.field_validator("metrics", mode="before")
     @classmethod
     def _some_metrics(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str) else value
+        values = (value,) if isinstance(value, str) else value
+        texts = isinstance(values, list | tuple) and all(isinstance(one, str) for one in values)
+        return expanded(values) if texts else values
 
     @pydantic.model_validator(mode="after")
     def _whole(self) -> ExperimentConfig:

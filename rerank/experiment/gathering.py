@@ -33,7 +33,7 @@ FIRST_BEST = "first-best"
 # first item.
 MISSING_SCORES = {
     "error": "",
-    "nan": "not returned by this system, so below the others",
+    "nan": "not returned by this system",
     "zero": "taken as 0",
     "list-mean": "taken as the mean of the list's other scores",
 }

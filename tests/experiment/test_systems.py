@@ -365,7 +365,7 @@ def test_a_run_that_misses_lists_is_judged_by_its_texts(tmp_path):
     skipped = quietly(evaluate_files, data, [path], ["WER"], missing_lists="skip", samples=5)
     assert skipped.systems[path]["WER"].value == pytest.approx(100 / 3)
     assert notes_of(evaluate_files, data, [path], ["WER"], samples=5)[:2] == [
-        f"{path}: no score for 1 item in 1 of 2 judged lists; not returned by this system, so below the others",
+        f"{path}: no score for 1 item in 1 of 2 judged lists; not returned by this system",
         f"{path}: returned nothing of 1 of 2 judged lists; each counts as its worst item",
     ]
 

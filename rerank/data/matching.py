@@ -14,6 +14,7 @@ from rerank.data.sequences import BLOSUM62, align
 from rerank.data.types import Bytes, Floats, Index, Mask
 
 Method = Literal["number", "sequence"]
+METHODS = ("number", "sequence")
 
 _KNOWN: Mask = BLOSUM62.diagonal() > 0  # bytes that are letters of the twenty amino acids
 _UNIFORM = 0.9  # share of a sequence's most frequent amino acid from which on it tells nothing

@@ -24,7 +24,7 @@ from rerank.text import some
 EXPECTED = "ranges such as 12-90, A:12-90,A:110-150 or A (a whole chain)"
 _RESIDUE = r"(-?[0-9]{1,8})([A-Za-z]?)"
 _RANGE = re.compile(rf"{_RESIDUE}(?:\s*-\s*{_RESIDUE})?")
-_CHAIN = re.compile(rf"[!-~]{{1,{CHAIN_LENGTH}}}")
+_CHAIN = re.compile(rf"[!-+\-0-9;-~]{{1,{CHAIN_LENGTH}}}")  # no comma, colon, or . and / of paths
 _LAST_INSERTION = 0xFF  # above every insertion code
 _LAST = (1 << 32) - 1
 

@@ -49,6 +49,7 @@ def test_ranges_without_a_chain_are_of_the_only_chain():
         ("12-", "residues: found '12-'"),
         ("ABCDE", "residues: found 'ABCDE'"),
         ("a b", "residues: found 'a b'"),
+        ("./A", "residues: found './A'"),
         ("ABCDE:1-2", "found 'ABCDE:1-2', expected a chain of up to 4 characters"),
         ("12-90-95", "found '12-90-95'"),
         ("90-12", "'90-12' is reversed"),

@@ -118,6 +118,10 @@ def add_files(gathering: Gathering, data: Data, paths: Sequence[str], reading: R
             gathering.own[path] = _of_data(gathering, feature, shown(str(data)))
         elif base is not None and path in base.names() and not os.path.exists(path):
             raise ConfigError(f"{path}: no such file; the feature of {base.source} is :{path}")
+        elif not os.path.exists(path) and os.path.isfile(path.rpartition(":")[0]):
+            file, _, column = path.rpartition(":")
+            expected = f"expected {file} with a column 'score', or {column!r} among the features of the data"
+            raise ConfigError(f"{path}: only the data have systems named by a feature; {expected}")
         elif not holds_numbers(path):
             gathering.by_id[path] = read_scored(path, reading)
         elif base is None:

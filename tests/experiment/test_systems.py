@@ -205,6 +205,9 @@ def test_features_are_systems(data, tmp_path):
         quietly(evaluate_files, data, ["bm25"], ["RR"])
     with pytest.raises(ConfigError, match="no feature 'bm52'; did you mean 'bm25'"):
         quietly(evaluate_files, data, [":bm52"], ["RR"])
+    other = table_of(tmp_path, "other.csv", "qid,id,bm25\nq1,a,1\n")
+    with pytest.raises(ConfigError, match=r"other.csv:bm25: only the data have .* with a column 'score'"):
+        quietly(evaluate_files, data, [f"{other}:bm25"], ["RR"])
     table_of(tmp_path, "data.csv:bm25", "1\n2\n3\n4\n5\n")
     with pytest.raises(ConfigError, match=r"is a file, and could be a feature of DATA; write \./"):
         quietly(evaluate_files, data, [f"{data}:bm25"], ["RR"])

@@ -120,6 +120,13 @@ class ReadOptions(Settings):
         None, "label unjudged samples by whether their answer is the expected one"
     )
     filter: str | None = setting(None, "which filter of lm-evaluation-harness")
+    structures: OptionalPath = setting(
+        None,
+        "structures of the items, joined by the ids of list and item: a folder of models (PDB, mmCIF), a "
+        "folder for each list, or archives of such folders",
+        path=True,
+        per_part=True,
+    )
     feature_names: OptionalPath = setting(
         None, "names of the features, one per line or as index<TAB>name", path=True
     )
@@ -208,6 +215,7 @@ class DataSection(Reading):
     )
     dev_refs: Paths = setting((), "references of the development lists", path=True)
     dev_ids: OptionalPath = setting(None, "ids of the development lists", path=True)
+    dev_structures: OptionalPath = setting(None, "structures of the development lists", path=True)
     init: OptionalPath = setting(
         None,
         "weights to start from: a linear model or a weight file; base = those that reproduce the first "
@@ -232,7 +240,7 @@ class DataSection(Reading):
 
     @model_validator(mode="after")
     def _dev_is_given(self) -> DataSection:
-        for name in ("dev_refs", "dev_ids"):
+        for name in (f"dev_{name}" for name in PER_PART):
             if getattr(self, name) and not self.dev:
                 raise ValueError(f"data.{name}: not used without development lists (data.dev)")
         return self

@@ -15,9 +15,12 @@ from rerank.data.lists import CandidateLists
 from rerank.data.missing import check_complete, with_zeros
 from rerank.data.selection import selected
 from rerank.data.store import restore
-from rerank.errors import ConfigError, DataNote
+from rerank.data.store_reader import META
+from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.files import plain_suffix, read_head, shown
 from rerank.formats.oddities import note_oddities
+from rerank.formats.structures.join import attach_structures
+from rerank.formats.structures.sources import STRUCTURES, holds_structures
 from rerank.formats.texts import attach_references, drop_duplicates
 from rerank.reading import FITTED, Missing, Reading
 from rerank.reading import ReadOptions as ReadOptions  # formats import it from here
@@ -103,6 +106,8 @@ class Format(ABC):
             if os.path.exists(path) and os.path.exists(name) and os.path.samefile(path, name):
                 raise ConfigError(f"{name}: is the file of the lists, expected their references")
         lists = attach_references(lists, options.refs)
+        if options.structures is not None:
+            lists = attach_structures(lists, options.structures, strict=options.strict)
         if self.name != "store":  # of which they were reported before it was written
             note_oddities(lists)
         return lists
@@ -268,16 +273,28 @@ def _load(
 
 
 def format_of(path: str) -> str:
-    """Return the name of the format of ``path``: a folder is a store, for files see ``detect``.
+    """Return the name of the format of ``path``: for folders see ``format_of_folder``, for files ``detect``.
 
     Warns if the content tells it.
     """
     if path != "-" and os.path.isdir(path):
-        return "store"
+        return format_of_folder(path)
     name, by = detect(path, read_head(path))
     if by == "content":
         warnings.warn(f"{shown(path)}: read as {name} (by content)", DataNote, stacklevel=2)
     return name
+
+
+def format_of_folder(path: str) -> str:
+    """Return the name of the format of a folder: a store, or structures.
+
+    Raises FormatError if it is neither.
+    """
+    if os.path.exists(os.path.join(path, META)):
+        return "store"
+    if holds_structures(path):
+        return "structures"
+    raise FormatError(path, None, f"no {META}", f"a store, or {STRUCTURES}")
 
 
 def save(lists: CandidateLists, path: str, format: str | None = None) -> None:

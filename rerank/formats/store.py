@@ -14,6 +14,7 @@ from rerank.data.width import columns_to_keep, narrowed
 from rerank.errors import ConfigError
 from rerank.files import os_error
 from rerank.formats.base import COLUMNS, FORMATS, Format, ReadOptions
+from rerank.formats.common import OF_IDS
 
 
 @FORMATS.register("store")
@@ -26,7 +27,7 @@ class Store(Format):
 
     name: ClassVar[str] = "store"
     summary: ClassVar[str] = "a directory of .npy files, memory-mapped, with every column"
-    honours: ClassVar[frozenset[str]] = frozenset({"layout", "classes", "missing"})
+    honours: ClassVar[frozenset[str]] = frozenset({"layout", "classes", "missing"}) | OF_IDS
     holds: ClassVar[frozenset[str]] = frozenset(COLUMNS)
 
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:

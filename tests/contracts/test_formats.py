@@ -13,6 +13,7 @@ import pytest
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.strings import StringColumn
+from rerank.data.columns.traces import Traces, key_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.errors import ConfigError, DataError, DataNote, RerankError
@@ -70,6 +71,12 @@ LISTS = {
 }
 
 TREES = Forest.from_strings(["(S (NP a) (VP b))", "(S (NP a b))", "(S (VP c))", "(S c)"])
+TRACES = Traces(
+    np.array([0, 2, 2, 3, 4]),
+    np.array([key_of("A", -1), key_of("A", 2, "B"), key_of("", 1), key_of("B", 7)], dtype=np.uint64),
+    np.arange(12.0).reshape(4, 3),
+    np.array([65, 67, 88, 89], dtype=np.uint8),
+)
 SCORES = np.array([-1.5, -2.0, -0.5, -3.25])
 COUNTS = np.array([[2.0, 2, 2, np.nan, np.nan], [1, 2, 3, np.nan, np.nan]] * 2)
 # Every column, with values that each format which holds the column can hold.
@@ -89,6 +96,8 @@ FULL = CandidateLists(
     answers=STRINGS(["4", "", "5", "x, y"]),
     references=(STRINGS(["a b", "c"]),),
     trees=TREES,
+    traces=TRACES,
+    natives=TRACES.take(np.array([3, 0])),
     structures={"question": TREES.take(np.array([3, 0, 3, 1])), "passage-2": TREES},
     gold=Forest.from_strings(["(S (NP a) (VP b))", "(S (NP c))"]),
     counts={"PARSEVAL": COUNTS},
@@ -143,6 +152,8 @@ def same(column: str, lists: CandidateLists, again: CandidateLists) -> bool:
         a, b = (np.arange(lists.n_items) if rows is None else rows for rows in (a, b))
     if column == "counts":
         return a.keys() == b.keys() and all(np.array_equal(a[k], b[k], equal_nan=True) for k in a)
+    if column in ("traces", "natives"):
+        return all(np.array_equal(values, b.arrays()[name]) for name, values in a.arrays().items())
     if column == "unretrieved":
         return np.array_equal(a.values, b.values) and np.array_equal(a.offsets, b.offsets)
     return np.array_equal(a, b, equal_nan=True) if isinstance(a, np.ndarray) else a == b
@@ -305,6 +316,7 @@ def test_an_option_is_honoured_or_refused(tmp_path: Path, name: str) -> None:
         "filter": "none",
         "qrels": "qrels",
         "subset": "en",
+        "structures": "models",
         "ids": "ids",
         "strip": ("traces",),
     }

@@ -22,7 +22,7 @@ from rerank.experiment.running.folder import DATA
 from rerank.experiment.running.locks import locked
 from rerank.experiment.training import load_part
 from rerank.files import os_error, read_head
-from rerank.formats.base import detect
+from rerank.formats.base import detect, format_of_folder
 from rerank.metrics.base import prepare_all
 from rerank.reading import DataSection, Reading, paths_of
 
@@ -201,7 +201,7 @@ def _content(data: DataSection) -> tuple[Any, tuple[str, ...]]:
 
 
 def _format_of(path: str) -> str:
-    return "store" if os.path.isdir(path) else detect(path, read_head(path))[0]
+    return format_of_folder(path) if os.path.isdir(path) else detect(path, read_head(path))[0]
 
 
 def _digests(given: str | Sequence[str] | None) -> list[str]:

@@ -90,6 +90,8 @@ class JSONLines(Format):
         "classes",
         "rows",
         "gold",
+        "traces",
+        "natives",
         "counts",
         "unretrieved",
     }

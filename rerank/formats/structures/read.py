@@ -11,6 +11,7 @@ from rerank.formats.structures.pdb import read_pdb
 MMCIF_SUFFIXES = (".cif", ".mmcif")
 SUFFIXES = (".pdb", ".ent", *MMCIF_SUFFIXES)
 
+_ATOM = re.compile(rb"^(ATOM  |HETATM)[^\n]{28}\.[^\n]{7}\.[^\n]{7}\.", re.MULTILINE)
 _BLOCK = re.compile(rb"(?:\s|#[^\n]*\n)*data_", re.IGNORECASE)
 
 
@@ -47,3 +48,15 @@ def is_mmcif(head: bytes, path: str) -> bool:
     if _BLOCK.match(head.removeprefix(b"\xef\xbb\xbf")):
         return True
     return plain_suffix(path) in MMCIF_SUFFIXES and not re.search(rb"^(ATOM  |HETATM)", head, re.MULTILINE)
+
+
+def is_structure(head: bytes) -> bool:
+    """Return whether content that starts with ``head`` is of a structure.
+
+    In PDB format it has a line with an atom at the right columns, or starts as the files of the PDB or of
+    CASP do; mmCIF starts with a block and has items of it.
+    """
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    if _ATOM.search(head) or head.startswith((b"HEADER    ", b"PFRMAT TS")):
+        return True
+    return bool(_BLOCK.match(head)) and (b"_atom_site." in head or b"_entry.id" in head)

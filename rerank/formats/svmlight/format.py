@@ -17,6 +17,7 @@ from rerank.files import read_bytes, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.buffers import write_blocks
 from rerank.formats.common import (
+    OF_IDS,
     STORE,
     check_missing,
     contains,
@@ -52,7 +53,7 @@ class SVMLight(Format):
     summary: ClassVar[str] = "label qid:ID index:value ... # comment (LETOR, LIBSVM, RankLib)"
     suffixes: ClassVar[tuple[str, ...]] = (".letor", ".svm", ".svmlight", ".libsvm", ".txt", ".dat")
     honours: ClassVar[frozenset[str]] = frozenset(
-        {"strict", "missing", "zero_based", "feature_names", "layout", "dtype", "classes"}
+        {"strict", "missing", "zero_based", "feature_names", "layout", "dtype", "classes"} | OF_IDS
     )
 
     holds: ClassVar[frozenset[str]] = frozenset({"features", "labels", "list_ids", "item_ids", "rows"})

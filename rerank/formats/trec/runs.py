@@ -11,7 +11,7 @@ from rerank.errors import ConfigError, DataError
 from rerank.files import read_head, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.buffers import BOM
-from rerank.formats.common import note
+from rerank.formats.common import OF_IDS, note
 from rerank.formats.feature_names import read_feature_names
 from rerank.formats.trec.fusion import fused
 from rerank.formats.trec.qrels import with_qrels
@@ -32,7 +32,7 @@ class RunFormat(Format):
     """
 
     honours: ClassVar[frozenset[str]] = frozenset(
-        {"strict", "missing", "dtype", "refs", "merge", "qrels", "feature_names"}
+        {"strict", "missing", "dtype", "refs", "merge", "qrels", "feature_names"} | OF_IDS
     )
 
     @staticmethod

@@ -1,0 +1,52 @@
+"""Format ``structures``: models of proteins as lists of candidates."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from rerank.data.columns.offsets import offsets_of
+from rerank.data.columns.strings import StringColumn
+from rerank.data.columns.traces import Traces
+from rerank.data.lists import CandidateLists
+from rerank.data.matrix import as_features
+from rerank.errors import DataError
+from rerank.files import shown
+from rerank.formats.base import FORMATS, Format, ReadOptions
+from rerank.formats.structures.read import SUFFIXES, is_structure
+from rerank.formats.structures.sources import read_structures
+from rerank.formats.structures.tar import is_tar
+
+
+@FORMATS.register("structures", "pdb", "mmcif")
+class Structures(Format):
+    """Reader of PDB and mmCIF files, folders and archives of them: a folder is a list, a model an item.
+
+    The items have CA traces and no features.
+    """
+
+    name: ClassVar[str] = "structures"
+    summary: ClassVar[str] = "models of proteins: PDB or mmCIF files, folders and archives of them, only read"
+    suffixes: ClassVar[tuple[str, ...]] = (*SUFFIXES, ".tar", ".tgz")
+
+    @classmethod
+    def recognises(cls, head: bytes) -> bool:
+        return is_structure(head) or is_tar(head)
+
+    def _read(self, path: str, options: ReadOptions) -> CandidateLists:
+        found = read_structures(path)
+        lists: dict[str, int] = {}
+        for one in found:
+            lists[one.list_id] = lists.get(one.list_id, 0) + 1
+        return CandidateLists(
+            offsets_of(list(lists.values())),
+            as_features(np.empty((len(found), 0))),
+            list_ids=StringColumn.from_strings(list(lists)),
+            item_ids=StringColumn.from_strings([one.item_id for one in found]),
+            traces=Traces.joined([one.trace for one in found]),
+            source=shown(path),
+        )
+
+    def _write(self, lists: CandidateLists, path: str) -> None:
+        raise DataError(f"{path}: structures are read only; format store holds them")

@@ -1,0 +1,218 @@
+"""Where structures are: a file, a folder of models, an archive, or a folder of such folders or archives.
+
+Each folder is a list, each model an item. Lists and items come in the natural order of their names, in which
+runs of digits count as numbers: model2 before model10.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import stat
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rerank import progress
+from rerank.archives import COMPRESSED_SUFFIXES
+from rerank.data.columns.traces import Traces
+from rerank.errors import DataError, FormatError
+from rerank.files import os_error, read_head, shown
+from rerank.formats.common import note, quoted
+from rerank.formats.structures.read import SUFFIXES, is_structure, read_file
+from rerank.formats.structures.tar import files_of, is_tar
+from rerank.text import count
+
+STRUCTURES = "PDB or mmCIF files, folders of them, or .tar archives of such folders"
+
+# What people leave beside structures; any other file in a folder must be one.
+_FOREIGN_SUFFIXES = (".txt", ".md", ".csv", ".tsv", ".json", ".log", ".html", ".fasta", ".fa", ".seq")
+_FOREIGN_NAMES = ("readme", "license", "thumbs.db", "__macosx")
+_TAR = re.compile(r"\.(tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz|zst))$", re.IGNORECASE)
+_DIGITS = re.compile(r"([0-9]+)")
+_SHOWN = 3
+_SNIFFED = 8  # entries of a folder that are looked at to find out what it is
+
+
+class Structure(NamedTuple):
+    """One model: the names of its list and its item, Traces of one entry, and its file for messages."""
+
+    list_id: str
+    item_id: str
+    trace: Traces
+    place: str
+
+
+def read_structures(path: str) -> list[Structure]:
+    """Return the structures of a file, a folder or an archive; docs/formats.md has the rules.
+
+    Files of a folder that cannot be structures by their name are skipped with a note.
+
+    Parameters
+    ----------
+    path : "-" is standard input: a file or an archive.
+
+    Returns
+    -------
+    list of Structure
+        The items of a list are contiguous; lists and items are in the natural order of their names.
+
+    Raises
+    ------
+    FormatError
+        At the first fault of a file, or if there is no structure.
+    DataError
+        If two lists, or two items of a list, have the same name.
+    """
+    skipped: list[str] = []
+    lists: dict[str, list[Structure]] = {}
+    with progress.step(f"reading {os.path.basename(shown(path))}", None, "file") as advance:
+        for one in _each(path, skipped):
+            own = lists.setdefault(one.list_id, [])
+            if own and os.path.dirname(own[0].place) != os.path.dirname(one.place):
+                both = f"{own[0].place} and {one.place}"
+                raise DataError(f"two folders are both list {one.list_id!r}: {both}")
+            own.append(one)
+            advance(1)
+    if skipped:
+        some = ", ".join(skipped[:_SHOWN]) + ", ..." * (len(skipped) > _SHOWN)
+        note(f"{shown(path)}: {count(len(skipped), 'file')} skipped, no structures by their names ({some})")
+    if not lists:
+        raise FormatError(shown(path), None, "no structures", STRUCTURES)
+    for own in lists.values():
+        own.sort(key=lambda one: natural(one.item_id))
+        for one, other in itertools.pairwise(own):
+            if one.item_id == other.item_id:
+                raise DataError(f"{other.place}: an item {one.item_id!r} again, as {one.place}")
+    return [one for name in sorted(lists, key=natural) for one in lists[name]]
+
+
+def natural(name: str) -> tuple[list[tuple[int, str] | str], str]:
+    """Return a key that sorts names with runs of digits by their value, on ties by their characters."""
+    parts = _DIGITS.split(name)
+    numbers = (part.lstrip("0") for part in parts)
+    return [(len(n), n) if i % 2 else parts[i] for i, n in enumerate(numbers)], name
+
+
+def stem_of(name: str) -> str:
+    """Return the name of a file without the suffixes of a compression and of a format of structures."""
+    base = os.path.basename(name)
+    stem, suffix = os.path.splitext(base)
+    if suffix.lower() in COMPRESSED_SUFFIXES:
+        base = stem
+        stem, suffix = os.path.splitext(base)
+    return stem if suffix.lower() in SUFFIXES else base
+
+
+def holds_structures(folder: str) -> bool:
+    """Return whether a folder is one of structures: a few of its files, or those of its folders, are.
+
+    Names with the suffixes of structures or archives count, and so does the content of other files.
+    """
+    for name in _entries(folder)[:_SNIFFED]:
+        place = os.path.join(folder, name)
+        within = [os.path.join(place, one) for one in _entries(place)] if os.path.isdir(place) else [place]
+        for file in within[:_SNIFFED]:
+            if os.path.isfile(file) and not _is_foreign(file) and _seems_one(file):
+                return True
+    return False
+
+
+def _seems_one(file: str) -> bool:
+    stem, suffix = os.path.splitext(file)
+    name = stem if suffix.lower() in COMPRESSED_SUFFIXES else file
+    return (
+        _TAR.search(file) is not None
+        or os.path.splitext(name)[1].lower() in SUFFIXES
+        or (os.access(file, os.R_OK) and is_structure(read_head(file)))
+    )
+
+
+def _entries(folder: str) -> list[str]:
+    """The names in a folder in their order; raises RerankError if it cannot be read."""
+    try:
+        return sorted(os.listdir(folder), key=natural)
+    except OSError as error:
+        raise os_error(folder, error) from None
+
+
+def _is_foreign(name: str) -> bool:
+    """Whether the name of a file or a folder shows that it is none of structures."""
+    base = os.path.basename(name.rstrip("/"))
+    stem = base.lower().split(".")[0]
+    return base.startswith(".") or stem in _FOREIGN_NAMES or base.lower().endswith(_FOREIGN_SUFFIXES)
+
+
+def _each(path: str, skipped: list[str]) -> Iterator[Structure]:
+    """The structures of a path in any order."""
+    if path != "-" and os.path.isdir(path):
+        yield from _of_folder(path, skipped, outer=True)
+    elif _TAR.search(path) or is_tar(read_head(path)):
+        yield from _of_archive(path, skipped)
+    else:
+        stem = "stdin" if path == "-" else stem_of(path)
+        yield from _models(stem, stem, path)
+
+
+def _of_folder(folder: str, skipped: list[str], outer: bool) -> Iterator[Structure]:
+    """The structures of a folder: its files, or if it is the outer one those of its folders and archives."""
+    name = os.path.basename(os.path.realpath(folder))
+    first: dict[bool, str] = {}  # an entry that is a list, and one that is an item
+    for entry in _entries(folder):
+        place = os.path.join(folder, entry)
+        if _is_foreign(entry):
+            skipped.append(entry)
+            continue
+        try:
+            mode = os.stat(place).st_mode
+        except OSError as error:
+            raise os_error(place, error) from None
+        is_list = stat.S_ISDIR(mode) or _TAR.search(entry) is not None
+        first.setdefault(is_list, entry)
+        if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+            raise FormatError(place, None, "a pipe, socket or device", "a file or a folder")
+        if is_list and not outer:
+            raise FormatError(place, None, "a folder or archive in a folder of models", "models")
+        if len(first) == 2:
+            both = f"{quoted(first[True])} and {quoted(first[False])}"
+            raise FormatError(folder, None, f"folders or archives beside files ({both})", STRUCTURES)
+        if stat.S_ISDIR(mode):
+            yield from _of_folder(place, skipped, outer=False)
+        elif is_list:
+            yield from _of_archive(place, skipped)
+        else:
+            yield from _models(name, stem_of(entry), place)
+
+
+def _of_archive(path: str, skipped: list[str]) -> Iterator[Structure]:
+    """The structures of an archive; the files of a folder in it are a list."""
+    stem = "stdin" if path == "-" else _TAR.sub("", os.path.basename(path))
+    folders: set[str] = set()  # that hold files
+    above: set[str] = set()  # that hold those folders
+    for name, content in files_of(path):
+        if any(_is_foreign(part) for part in name.split("/")):
+            skipped.append(os.path.basename(name))
+            continue
+        folder = os.path.dirname(name)
+        if folder not in folders:
+            outer = set(_above(folder))
+            if folder in above or outer & folders:
+                raise FormatError(f"{shown(path)}/{name}", None, "folders beside files", STRUCTURES)
+            folders.add(folder)
+            above |= outer
+        yield from _models(os.path.basename(folder) or stem, stem_of(name), f"{shown(path)}/{name}", content)
+
+
+def _above(folder: str) -> Iterator[str]:
+    """The folders that a folder of an archive is in; "" is the outermost one."""
+    while folder:
+        folder = os.path.dirname(folder)
+        yield folder
+
+
+def _models(list_id: str, stem: str, place: str, content: bytes | None = None) -> Iterator[Structure]:
+    """The models of a file: an item each, whose name has the serial number if there are several."""
+    models = read_file(place, content)
+    for name, trace in models:
+        item_id = f"{stem}:{name}" if len(models) > 1 else stem
+        yield Structure(list_id, item_id, trace, shown(place))

@@ -1,4 +1,4 @@
-"""``rerank label``: a metric of each candidate as its label."""
+"""``rerank label``: a metric of each candidate as its label, and a table of several."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli import completing
-from rerank.cli.common import inform, verb
+from rerank.cli import completing, groups
+from rerank.cli.common import Jobs, inform, verb
 from rerank.cli.convert import To
 from rerank.cli.options import reads
 from rerank.reading import Reading
@@ -17,36 +17,46 @@ from rerank.reading import Reading
 @reads
 def label(
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="Lists with texts or parses; - is standard input.")
+        str,
+        typer.Argument(metavar="DATA", help="Lists with texts, parses or structures; - is standard input."),
     ],
     metric: Annotated[
-        str,
+        list[str],
         typer.Option(
             "--metric",
             "-m",
             autocompletion=completing.completion("metrics"),
             metavar="METRIC",
-            help="sBLEU, WER, TER, chrF, PARSEVAL.score ...",
+            help="sBLEU, WER, TER, chrF, PARSEVAL.score, GDT-TS ... Repeatable: the first makes the labels.",
         ),
     ],
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="OUT", help="File to write; - is standard output.")
     ],
     to: To = None,
+    per_item: Annotated[
+        str | None,
+        typer.Option(
+            "--per-item",
+            metavar="FILE",
+            help="Write every metric of each item (TSV).",
+            rich_help_panel=groups.OUTPUTS,
+        ),
+    ] = None,
+    jobs: Jobs = None,
     *,
     reading: Reading,
 ) -> None:
-    """Write the lists with labels made from references or gold trees; error rates are negated.
+    """Write the lists with labels made from references, gold trees or native structures.
+
+    Error rates are negated. Lists without a native are unjudged.
 
     \b
     rerank label dev.nbest --refs dev.ref --metric sBLEU --out dev.store
     rerank label dev.parses --metric PARSEVAL.score --out dev.store
+    rerank label models/T0953 --native T0953.pdb -m GDT-TS -m TM --per-item values.tsv --out T0953.store
     """
     from rerank.experiment import label_file
-    from rerank.text import count
 
-    lists = label_file(data, metric, out, to, reading=reading).lists
-    labels = lists.labels
-    assert labels is not None
-    spread = f"{labels.min():.4g} to {labels.max():.4g}, mean {labels.mean():.4g}"
-    inform(f"{metric} of {count(lists.n_items, 'item')}: {spread}")
+    made = label_file(data, metric, out, to, per_item=per_item, jobs=jobs, reading=reading)
+    inform(made.spread())

@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from rerank import parallel
 from rerank.data.folds import fold_names, folds_of, parts_of, shares_of
 from rerank.data.scores import read_scores
 from rerank.errors import ConfigError, DataNote
-from rerank.experiment.derive import labelled
+from rerank.experiment.derive import item_judges, item_rows, with_label
 from rerank.experiment.outputs import Written, all_or_none, check_outputs, checked_format, written
 from rerank.experiment.sources import Data, as_lists, inputs_of, read_lists
 from rerank.experiment.svmtk import export_svmtk, import_svmtk
+from rerank.files import write_lines
 from rerank.formats import base
 from rerank.formats.svmtk.model import is_model
 from rerank.formats.weights import WeightOptions, read_weights, write_weights
@@ -22,6 +27,7 @@ from rerank.models.linear import LinearModel
 from rerank.models.weights import load_linear, weights_of
 from rerank.placing import make_folder
 from rerank.reading import Reading
+from rerank.text import count
 
 SVMTK, SVMTK_PAIRS = "svmtk", "svmtk-pairs"
 _MOST_FOLDS = 10_000  # folders that are made
@@ -96,18 +102,72 @@ def append_file(
     return written(lists.with_added(added), out, target)
 
 
+@dataclass(frozen=True, eq=False)
+class Labelled(Written):
+    """Lists that were written with labels, by the metric ``metric``."""
+
+    metric: str
+
+    def spread(self) -> str:
+        """Return the range and the mean of the labels, and how many items and lists have some, in words."""
+        labels = self.lists.labels
+        assert labels is not None
+        known = labels[~np.isnan(labels)]
+        spread = f"{known.min():.4g} to {known.max():.4g}, mean {known.mean():.4g}"
+        left = self.lists.n_lists - int(np.count_nonzero(self.lists.judged_lists()))
+        unjudged = f"; {count(left, 'list')} unjudged" if left else ""
+        return f"{self.metric} of {count(len(known), 'item')}: {spread}{unjudged}"
+
+
 def label_file(
-    data: Data, metric: str, out: str, to: str | None = None, *, reading: Reading | None = None
-) -> Written:
+    data: Data,
+    metric: str | Sequence[str],
+    out: str,
+    to: str | None = None,
+    *,
+    per_item: str | None = None,
+    jobs: int | None = None,
+    reading: Reading | None = None,
+) -> Labelled:
     """Write lists with a metric of each candidate as its label, see ``derive.labelled``.
 
     Parameters
     ----------
     data, out, to, reading : as for ``convert_file``.
-    metric : a metric of single candidates, such as sBLEU.
+    metric : a metric of single candidates, such as sBLEU; of several the first makes the labels.
+    per_item : file for the values of all metrics of each item (TSV), in the order of the caller's rows. A
+        value is as the metric has it, errors not negated, and empty if the item has none.
+    jobs : threads that superpose structures.
+
+    Raises
+    ------
+    RerankError
+        If there are several metrics without ``per_item``, one is unknown or judges rankings, a column is
+        missing, or a file cannot be read or written.
     """
+    metrics = [metric] if isinstance(metric, str) else list(metric)
+    if not metrics:
+        raise ConfigError("no metric is named")
+    if len(metrics) > 1 and per_item is None:
+        raise ConfigError(
+            f"found {len(metrics)} metrics, expected one; --per-item FILE writes those of others"
+        )
     target = checked_format(out, to, data, reading)
-    return written(labelled(read_lists(data, reading), metric), out, target)
+    if per_item is not None:
+        inputs = inputs_of(data, reading)
+        if target == "store":
+            check_outputs({"--per-item": per_item}, [*inputs, out])
+        else:
+            check_outputs({"--out": out, "--per-item": per_item}, inputs)
+    with parallel.using(jobs):
+        lists = read_lists(data, reading)
+        judges = item_judges(lists, metrics)
+    made = with_label(lists, judges[metrics[0]])
+    with all_or_none():
+        saved = written(made, out, target)
+        if per_item is not None:
+            write_lines(per_item, item_rows(lists, judges))
+    return Labelled(saved.lists, saved.path, saved.format, metrics[0])
 
 
 def split_file(

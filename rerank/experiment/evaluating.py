@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from rerank.data.class_lists import read_predictions
+from rerank.data.columns.traces import SUPERPOSITIONS
 from rerank.data.frames import refuse_other_rows
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError
@@ -47,7 +48,7 @@ def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
     """Return the metrics to report if none is named.
 
     For examples with classes these are zero-one and Hamming; for lists without labels PARSEVAL with gold
-    trees and BLEU with references; otherwise AP, RR and nDCG@10.
+    trees, BLEU with references and GDT-TS with native structures; otherwise AP, RR and nDCG@10.
     """
     if has_classes(lists):
         return DEFAULT
@@ -55,6 +56,8 @@ def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
         return ("PARSEVAL",)
     if lists.labels is None and (lists.references or "BLEU" in lists.counts):
         return ("BLEU",)
+    if lists.labels is None and (lists.natives is not None or SUPERPOSITIONS in lists.counts):
+        return ("GDT-TS",)
     return ("AP", "RR", "nDCG@10")
 
 

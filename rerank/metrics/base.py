@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
@@ -37,7 +37,7 @@ NO_RELEVANT = ("zero", "skip", "one")
 FAMILIES: Registry[type[Metric]] = Registry("metric", "rerank.metrics")
 
 _NAME = re.compile(
-    r"\s*(?P<name>[A-Za-z][A-Za-z0-9.+-]*?(?:_cut|_rank)?)"
+    r"\s*(?P<name>[A-Za-z][A-Za-z0-9.+-]*?(?:_[A-Za-z]+)?)"
     r"\s*(?:\((?P<parameters>[^()]*)\))?\s*(?:[@_](?P<cutoff>[0-9]{1,9}))?\s*"
 )
 _PREFIX = re.compile(r"\s*(?P<name>[A-Za-z]+)(?P<number>[0-9]{0,9})\.(?P<inner>.+)", re.DOTALL)
@@ -162,7 +162,7 @@ class Metric(Measure):
         DataError
             If a needed column is missing.
         """
-        return self.prepare_in(Preparation(lists, ties, no_relevant))
+        return self.prepare_in(Preparation(lists, ties, no_relevant, (self,)))
 
     @abstractmethod
     def prepare_in(self, preparation: Preparation) -> ReportJudge:
@@ -197,11 +197,14 @@ class Preparation:
         None is trec if items have ids, else expected.
     no_relevant : {"zero", "one", "skip"}
         Value of a list without a relevant item; skip leaves the list out.
+    metrics : sequence of Metric, optional
+        Those that will be prepared, so that shared work is only what they need; None = any.
     """
 
     lists: CandidateLists
     ties: str | None = None
     no_relevant: str = "zero"
+    metrics: Sequence[Metric] | None = None
     _made: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -352,11 +355,12 @@ def prepare_all(
     DataError
         If a needed column is missing.
     """
-    preparation = Preparation(lists, ties, no_relevant)
+    named = [(metric, parse(metric) if isinstance(metric, str) else metric) for metric in metrics]
+    preparation = Preparation(lists, ties, no_relevant, [metric for _, metric in named])
     judges = []
-    for metric in metrics:
-        with progress.step(f"computing {metric}"):
-            judges.append((parse(metric) if isinstance(metric, str) else metric).prepare_in(preparation))
+    for name, metric in named:
+        with progress.step(f"computing {name}"):
+            judges.append(metric.prepare_in(preparation))
     stated = {"missing": missing, "missing_lists": missing_lists}
     more = "".join(f"|{key}:{value}" for key, value in stated.items() if value is not None)
     for judge in judges if more else ():

@@ -59,7 +59,7 @@ class SelectingMetric(Metric):
         self, lists: CandidateLists, *, ties: str | None = None, no_relevant: str = "zero"
     ) -> SelectingJudge:
         """Return a judge of these lists."""
-        return self.prepare_in(Preparation(lists, ties, no_relevant))
+        return self.prepare_in(Preparation(lists, ties, no_relevant, (self,)))
 
     @abstractmethod
     def prepare_in(self, preparation: Preparation) -> SelectingJudge:
@@ -201,6 +201,10 @@ class SelectingJudge(ReportJudge):
     def item_values(self) -> Floats:
         """Return the metric of each item on its own, float64 (n_items); NaN if it has none."""
         return np.asarray(self.score_from_sums(self.per_item), dtype=np.float64)
+
+    def own_values(self) -> Floats:
+        """Return ``item_values``, NaN for items whose value is that of another, and of lists not judged."""
+        return np.where(np.repeat(self.judged, self.stage.lists.lengths), self.item_values(), np.nan)
 
     def random(self) -> float:
         """Return the value of ``random_of`` all items."""

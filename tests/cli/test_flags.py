@@ -132,6 +132,7 @@ ALSO = {
     "--dev-refs": "--data a.nbest --refs refs --dev a.nbest --metric BLEU --label sBLEU",
     "--dev-ids": "--data a.parses --dev a.parses --metric PARSEVAL --label PARSEVAL.score",
     "--dev-structures": "--metric label@1 --dev more.letor",
+    "label --metric": "--per-item values.tsv",
     "--keep": "--metric label@1 --dev more.letor",
     "train --keep-margin": "--metric label@1 --dev more.letor --first-best input",
     "--seeds": "--metric label@1 --out m{seed}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -114,6 +115,15 @@ def evaluate(
             rich_help_panel=groups.OUTPUTS,
         ),
     ] = None,
+    by_list: Annotated[
+        bool,
+        typer.Option(
+            "--by-list",
+            help="Print a row for each list too: its items, its best label, what each system chose, and its "
+            "values. CSV has these rows alone.",
+            rich_help_panel=groups.OUTPUTS,
+        ),
+    ] = False,
     html: Html = None,
     as_: As = "text",
     samples: Samples = 1000,
@@ -146,10 +156,26 @@ def evaluate(
         seed=seed,
         replicas=replicas,
     )
+    notes = list(filter(None, tables.replica_lines(result)))
+    if not by_list:
+        one = tables.evaluation_sheet
+        write(as_, lambda: tables.print_table(result), result.as_json, lambda: [one(result)], notes=notes)
+        return
+    from rerank.report.list_table import list_sheet
+    from rerank.report.text import sheet_lines
+
+    table = result.by_list()
+    sheet = replace(list_sheet(table), signatures=())  # the evaluation has them
+
+    def text() -> list[str]:
+        tables.print_table(result)
+        return ["", *sheet_lines(sheet)]
+
     write(
         as_,
-        lambda: tables.print_table(result),
-        result.as_json,
-        lambda: [tables.evaluation_sheet(result)],
-        notes=list(filter(None, tables.replica_lines(result))),
+        text,
+        lambda: result.as_json() | {"by_list": list(table.records())},
+        lambda: [tables.evaluation_sheet(result), sheet],
+        data=lambda: list_sheet(table, totals=False),
+        notes=notes,
     )

@@ -14,12 +14,13 @@ from rerank.data.leads import differ
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import ConfigError
+from rerank.evaluation.list_table import Choices, ListTable
 from rerank.evaluation.resampling import Resampled, judged_by_any, nothing_judged, of_one_set
 from rerank.evaluation.significance import SEED
 from rerank.evaluation.values import Values
 from rerank.evaluation.variance import Variance
 from rerank.metrics.base import Metric, parse_all, prepare_all
-from rerank.metrics.judges import ReportJudge, Scores, by_item, checked_scores, statistics
+from rerank.metrics.judges import ReportJudge, Scores, by_item, checked_scores, first_stage, statistics
 from rerank.metrics.selecting import Selection
 from rerank.registry import did_you_mean
 from rerank.shown import Shown
@@ -108,6 +109,8 @@ class Evaluation(Shown):
         Per-list values by (system or "first_best", canonical metric name); NaN if a list does not count.
     replicas : mapping of str to Variance, optional
         By canonical metric name, if the systems but the baseline are runs of one system.
+    choices : Choices, optional
+        Of the lists one by one, for ``by_list``.
     """
 
     n_lists: int
@@ -122,6 +125,7 @@ class Evaluation(Shown):
     list_ids: Sequence[str]
     list_values: Mapping[tuple[str, str], Floats]
     replicas: Mapping[str, Variance] | None = None
+    choices: Choices | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the evaluation as plain values for JSON; None replaces absent values and NaN."""
@@ -150,6 +154,35 @@ class Evaluation(Shown):
         if self.replicas is not None:
             record["replicas"] = {name: variance.as_json() for name, variance in self.replicas.items()}
         return record
+
+    def by_list(self) -> ListTable:
+        """Return a row for each list: its items, its best label, what each system chose, and its values.
+
+        The first stage's ranking comes first, called "first_best".
+
+        Raises
+        ------
+        ConfigError
+            If there is no system.
+        """
+        names = sorted({system for system, _ in self.list_values}, key=[FIRST_BEST, *self.systems].index)
+        if not names or self.choices is None:
+            raise ConfigError("by list: found no system, expected one at least")
+        infos = self.metrics
+        corpus = {(FIRST_BEST, metric): info.first_best for metric, info in infos.items()}
+        corpus |= {
+            (name, metric): result.value
+            for name, results in self.systems.items()
+            for metric, result in results.items()
+        }
+        return ListTable(
+            self.list_ids,
+            self.choices,
+            {metric: info.digits for metric, info in infos.items()},
+            {(name, metric): self.list_values[name, metric] for name in names for metric in infos},
+            corpus,
+            tuple(info.signature for info in infos.values()),
+        )
 
     def per_list(self, name: str | None = None) -> Iterator[tuple[str, str, str, float]]:
         """Yield rows (list id, system, metric, value) of one system, or of all and first-best.
@@ -241,6 +274,7 @@ def evaluate(
     firsts = [first for judge in judges if (first := judge.first_best()) is not None]
     if len(firsts) == len(judges):
         rows[FIRST_BEST] = firsts
+    first = first_stage(lists) if FIRST_BEST in rows else None
     against = FIRST_BEST if baseline is None and FIRST_BEST in rows else baseline
     table = of_one_set(judges, rows, judged, samples, seed)
     infos = {judge.name: _info(judge, text) for judge, text in zip(judges, typed, strict=True)}
@@ -271,6 +305,7 @@ def evaluate(
         replicas={judge.name: table.variance(runs, m, level) for m, judge in enumerate(judges)}
         if replicas
         else None,
+        choices=Choices.of(lists, ranked if first is None else {FIRST_BEST: first, **ranked}),
     )
 
 

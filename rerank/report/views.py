@@ -12,12 +12,14 @@ from rerank.data.lists import CandidateLists
 from rerank.evaluation.compare import Comparisons
 from rerank.evaluation.evaluate import Evaluation
 from rerank.evaluation.importance import Ablation, Permutation, Weights
+from rerank.evaluation.list_table import ListTable
 from rerank.evaluation.values import Values
 from rerank.models.base import Model
 from rerank.report.comparisons import comparison_sheet, comparison_text
 from rerank.report.contents import Contents, describe
 from rerank.report.html import html_text
 from rerank.report.importance import ablation_sheet, permutation_sheet, weight_sheet
+from rerank.report.list_table import list_sheet
 from rerank.report.list_weights import ListWeights, weighing_facts
 from rerank.report.models import model_lines
 from rerank.report.pair_counts import PairCounts, pair_sheet
@@ -199,6 +201,11 @@ def _of(sheet: Callable[[Any], Sheet], records: Callable[[Any], Sequence[Mapping
 
 _VIEWS: dict[type, View] = {
     Evaluation: View(lambda found: [evaluation_sheet(found)], lambda found: [table_text(found)]),
+    ListTable: View(
+        lambda found: [list_sheet(found)],
+        lambda found: sheet_lines(list_sheet(found)),
+        lambda found: _columns(list(found.records())),
+    ),
     Comparisons: View(lambda found: [comparison_sheet(found)], lambda found: [comparison_text(found)]),
     Values: View(
         _values_sheets, lambda found: [f"{name} {value!r}" for name, value in found.items()], _values_columns

@@ -28,7 +28,9 @@ def consensus(
     data: Annotated[str, typer.Argument(metavar="DATA", help="Lists; - is standard input.")],
     by: Annotated[
         list[str],
-        typer.Option("--by", "-b", metavar="WHAT", help="ngram1 .. ngram4, sBLEU, WER, or a feature."),
+        typer.Option(
+            "--by", "-b", metavar="WHAT", help="ngram1 .. ngram4, sBLEU, WER, GDT-TS, or a feature."
+        ),
     ],
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="OUT", help="File to write; - is standard output.")
@@ -43,6 +45,8 @@ def consensus(
         ),
     ] = "mean",
     to: To = None,
+    jobs: Jobs = None,
+    cluster: ClusterAddress = None,
     *,
     reading: Reading,
 ) -> None:
@@ -50,11 +54,12 @@ def consensus(
 
     \b
     rerank features consensus dev.nbest --by ngram1 --by WER --out dev.store
+    rerank features consensus models --by GDT-TS --out models.store --jobs 0
     """
     from rerank.experiment import consensus_file
     from rerank.text import count
 
-    made = consensus_file(data, by, out, to, statistic=statistic, reading=reading)
+    made = consensus_file(data, by, out, to, statistic=statistic, jobs=jobs, cluster=cluster, reading=reading)
     items = count(made.lists.n_items, "item")
     inform(f"{items} with {count(len(by), 'further feature')} to {out} ({made.format})")
 

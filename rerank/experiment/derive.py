@@ -14,7 +14,8 @@ from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError
 from rerank.experiment.sources import as_lists
-from rerank.features.consensus import consensus
+from rerank.features.consensus import consensus, structure_metric
+from rerank.features.model_pairs import ModelPairs
 from rerank.metrics.base import Preparation, parse
 from rerank.metrics.selecting import SelectingJudge, SelectingMetric
 from rerank.models.base import load_model
@@ -155,18 +156,22 @@ def with_consensus(lists: CandidateLists, by: Sequence[str], statistic: str) -> 
 
     Parameters
     ----------
-    lists : with texts, or the features named.
+    lists : with texts, structures, or the features named.
     by : similarities, see features.consensus.
     statistic : "mean" or "median".
 
     Raises
     ------
     ConfigError, DataError
-        If a similarity is unknown or given twice, or texts are missing.
+        If a similarity is unknown or given twice, or texts or structures are missing.
     """
+    of_structures = [metric for what in by if (metric := structure_metric(lists, what)) is not None]
+    pairs = None
+    if of_structures:  # superposed once for all of them
+        pairs = ModelPairs(lists, any(metric.search for metric in of_structures))
     columns = {}
     for what in by:
-        columns[f"consensus.{what}.{statistic}"] = consensus(lists, what, statistic)
+        columns[f"consensus.{what}.{statistic}"] = consensus(lists, what, statistic, pairs)
     if len(columns) < len(by):
         raise ConfigError("a similarity is given twice")
     return lists.with_added(columns)

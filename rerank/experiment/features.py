@@ -35,6 +35,8 @@ def consensus_file(
     to: str | None = None,
     *,
     statistic: str = "mean",
+    jobs: int | None = None,
+    cluster: str | None = None,
     reading: Reading | None = None,
 ) -> Written:
     """Write lists with features for the similarity of each candidate to the others of its list.
@@ -42,14 +44,17 @@ def consensus_file(
     Parameters
     ----------
     data : a file of lists, or CandidateLists.
-    by : similarities: ngram1 to ngram4, sBLEU, WER, or a feature.
+    by : similarities: ngram1 to ngram4, a metric such as sBLEU, WER or GDT-TS, or a feature.
     out : the file to write, "-" = standard output.
     to : name of the format to write; None = by the suffix of ``out``.
     statistic : "mean" or "median" over the other candidates.
+    jobs, cluster : threads that superpose structures, or the workers of a cluster; see
+        ``rerank.parallel.using``.
     reading : how the file is read.
     """
     target = checked_format(out, to, data, reading)
-    return written(with_consensus(read_lists(data, reading), by, statistic), out, target)
+    with parallel.using(jobs, cluster):
+        return written(with_consensus(read_lists(data, reading), by, statistic), out, target)
 
 
 @dataclass(frozen=True)

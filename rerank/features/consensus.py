@@ -4,6 +4,9 @@ The similarity of a candidate to another is a metric of the candidate with the o
 (n-gram precision, sBLEU, WER, ...), or the closeness of a named feature. The feature is its mean or
 median over the other candidates of the list (Duh 2009, 3.3.1: the median). Candidates with the same text
 each count on their own, so a text that many systems gave is similar to many.
+
+Models of proteins are compared by metrics of structures, see ``model_pairs``; items without a structure are
+not compared and have 0.
 """
 
 from __future__ import annotations
@@ -19,9 +22,11 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
+from rerank.features.model_pairs import ModelPairs
 from rerank.metrics.base import parse
 from rerank.metrics.bleu import ORDERS, BleuStatistics
 from rerank.metrics.selecting import SelectingMetric
+from rerank.metrics.structures import StructureMetric
 from rerank.registry import did_you_mean
 
 STATISTICS = ("mean", "median")
@@ -31,7 +36,9 @@ _PAIRS = 1 << 18
 _NGRAM = re.compile(r"ngram([1-9])")
 
 
-def consensus(lists: CandidateLists, by: str, statistic: str = "mean") -> Floats:
+def consensus(
+    lists: CandidateLists, by: str, statistic: str = "mean", pairs: ModelPairs | None = None
+) -> Floats:
     """Return the consensus of each item, float64 (n_items); larger is more similar, 0 in a list of one.
 
     Parameters
@@ -42,13 +49,15 @@ def consensus(lists: CandidateLists, by: str, statistic: str = "mean") -> Floats
         negated), or the name of a feature (minus the distance of its values).
     statistic : {"mean", "median"}
         Over the other candidates of the list.
+    pairs : ModelPairs, optional
+        Of these lists, if there are some already, for metrics of structures.
 
     Raises
     ------
     ConfigError
         If ``by`` or ``statistic`` is unknown.
     DataError
-        If the lists have no texts.
+        If the lists have no texts, or no structures.
     """
     if statistic not in STATISTICS:
         raise ConfigError(f"unknown statistic {statistic!r}; {did_you_mean(statistic, STATISTICS)}")
@@ -57,6 +66,9 @@ def consensus(lists: CandidateLists, by: str, statistic: str = "mean") -> Floats
     memory.require(32 * longest**2, what, "shorter lists need less (--distinct leaves out equal texts)")
     if by in lists.names():
         return _by_column(lists, lists.features.column(lists.column_of(by)), statistic)
+    metric = structure_metric(lists, by)
+    if metric is not None:
+        return _by_models(lists, metric, statistic, pairs or ModelPairs(lists, metric.search))
     similarity = _similarity(by)
     if lists.texts is None:
         raise DataError(f"{lists.source}: consensus by {by} needs the candidates' texts, there are none")
@@ -72,6 +84,23 @@ def consensus(lists: CandidateLists, by: str, statistic: str = "mean") -> Floats
                 out[first:last] = _over_others(table, statistic)
                 at += k * k
             advance(len(chosen))
+    return out
+
+
+def structure_metric(lists: CandidateLists, by: str) -> StructureMetric | None:
+    """Return the metric of structures that ``by`` names, None if it names something else.
+
+    Raises ConfigError if it names nothing.
+    """
+    metric = None if by in lists.names() or _NGRAM.fullmatch(by) else parse(by)
+    return metric if isinstance(metric, StructureMetric) else None
+
+
+def _by_models(lists: CandidateLists, metric: StructureMetric, statistic: str, pairs: ModelPairs) -> Floats:
+    out = np.zeros(lists.n_items)
+    for items, table in zip(pairs.items, pairs.tables(metric), strict=True):
+        if len(items) > 1:
+            out[items] = _over_others(table, statistic)
     return out
 
 

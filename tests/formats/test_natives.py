@@ -1,5 +1,6 @@
 """Natives beside models: files, folders and archives of them, ranges of residues, and doubtful matches."""
 
+import tarfile
 import warnings
 from dataclasses import replace
 
@@ -82,7 +83,8 @@ def test_a_native_of_one_list_gives_its_keys_to_the_models(tmp_path):
     assert notes == []
 
 
-def test_natives_are_found_by_the_ids_of_lists(tmp_path):
+@pytest.mark.parametrize("kind", ["folder", "tar.gz"])
+def test_natives_are_found_by_the_ids_of_lists(tmp_path, kind):
     lists = lists_of(**{"T1": [A], "T2-D1.pdb": [A], "T3": [A]})
     folder = tmp_path / "natives"
     write(folder / "T1.ent", pdb(("A", 1, SEQUENCE[:20], 0.0)))
@@ -92,6 +94,10 @@ def test_natives_are_found_by_the_ids_of_lists(tmp_path):
     write(folder / "T9.pdb", pdb(("A", 1, SEQUENCE[:20], 0.0)))
     write(folder / "README", "what this is\n")
     native = folder
+    if kind == "tar.gz":
+        native = tmp_path / "natives.tar.gz"
+        with tarfile.open(native, "w:gz") as archive:
+            archive.add(folder, "natives")
     out, notes = attach(lists, str(native))
     assert out.natives.lengths.tolist() == [20, 16, 0]
     assert out.traces.lengths.tolist() == [20, 16, 50]
@@ -104,7 +110,7 @@ def test_natives_are_found_by_the_ids_of_lists(tmp_path):
 def test_natives_that_are_not_those_of_the_lists(tmp_path):
     two = lists_of(T1=[A], T2=[A])
     file = write(tmp_path / "n" / "T8.pdb", pdb(("A", 1, SEQUENCE, 0.0)))
-    with pytest.raises(DataError, match=r"T8.pdb: one native for 2 lists, expected a folder with"):
+    with pytest.raises(DataError, match=r"T8.pdb: one native for 2 lists, expected a folder or .tar of"):
         attach(two, file)
     with pytest.raises(DataError, match=r"found natives T8.pdb, expected files named by the lists: T1, T2"):
         attach(two, str(tmp_path / "n"))

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rerank.archives import COMPRESSED_SUFFIXES
 from rerank.data.columns.traces import Traces
 from rerank.data.lists import CandidateLists
 from rerank.data.matching import METHODS, Method, given_keys, partners
 from rerank.errors import ConfigError, DataError
-from rerank.files import os_error, plain_suffix
+from rerank.files import os_error, plain_suffix, read_head
 from rerank.formats.common import note
 from rerank.formats.structures.checks import check_matched, note_copies
 from rerank.formats.structures.domains import counted, named_chains, ranges_of, restricted_models
 from rerank.formats.structures.read import SUFFIXES, read_file
+from rerank.formats.structures.sources import stem_of
+from rerank.formats.structures.tar import files_of, is_tar
 from rerank.registry import did_you_mean
 from rerank.text import count, some
 
@@ -35,7 +36,7 @@ def attach_natives(
     ----------
     lists : CandidateLists
         With models (``traces``).
-    native : the file of the only list's native, or a folder with a file for each list,
+    native : the file of the only list's native, or a folder or archive (.tar) with a file for each list,
         named by its id; None = no natives.
     residues : ranges of the natives that count, or a file with such ranges for each list; None = all. Without
         natives they are ranges of the models.
@@ -82,10 +83,10 @@ def _only_ranges(lists: CandidateLists, models: Traces, residues: str) -> Candid
 
 def _natives(lists: CandidateLists, path: str) -> Traces:
     """The native of each list; an empty structure for a list without one."""
-    if not os.path.isdir(path):
-        if lists.n_lists > 1 and os.path.exists(path):
+    if not os.path.isdir(path) and (path == "-" or not is_tar(read_head(path))):
+        if lists.n_lists > 1:
             found = f"one native for {lists.n_lists} lists"
-            raise DataError(f"{path}: {found}, expected a folder with a file for each, named by its id")
+            raise DataError(f"{path}: {found}, expected a folder or .tar of natives named by the lists")
         return _first_model(path, None)
     names = {stem_of(lists.list_id(i)): i for i in range(lists.n_lists)}
     if len(names) < lists.n_lists:
@@ -114,16 +115,13 @@ def _natives(lists: CandidateLists, path: str) -> Traces:
     return Traces.joined([_EMPTY if one is None else one for one in natives])
 
 
-def stem_of(name: str) -> str:
-    """Return the name of a file without the suffixes of a compression and of a format of structures."""
-    stem, suffix = os.path.splitext(name)
-    if suffix.lower() in COMPRESSED_SUFFIXES:
-        name, (stem, suffix) = stem, os.path.splitext(stem)
-    return stem if suffix.lower() in SUFFIXES else name
-
-
 def _files(path: str) -> Iterator[tuple[str, str, bytes | None]]:
     """Yield name, place for messages and, from an archive, content of each file of a folder or archive."""
+    if not os.path.isdir(path):
+        for name, content in files_of(path):
+            if not os.path.basename(name).startswith("."):
+                yield os.path.basename(name), f"{path}/{name}", content
+        return
     try:
         names = sorted(os.listdir(path))
     except OSError as error:

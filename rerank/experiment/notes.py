@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from rerank.data.label_judge import labels_of
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import overlap, shared_lists, sketch, strangers
 from rerank.data.types import Floats
@@ -16,6 +17,7 @@ from rerank.errors import DataNote
 from rerank.evaluation.evaluate import Evaluation
 from rerank.metrics.base import parse, parse_all
 from rerank.metrics.judges import ranked_last
+from rerank.metrics.selecting import SelectingMetric
 from rerank.models.base import Model
 from rerank.report.contents import doubled_ids
 from rerank.text import count
@@ -69,12 +71,17 @@ def note_systems(
         reason = _nothing_reaches(lists, name)
         if reason:
             note(f"{lists.source}: nothing is relevant for {name}: {reason}")
+    chosen = (one for one in parse_all(metrics).values() if isinstance(one, SelectingMetric))
+    of_labels = lists.labels is not None and any(one.needs == ("labels",) for one in chosen)
     rankings: dict[bytes, str] = {}
     for name, scores in systems.items():
         values = lists.from_input_order(ranked_last(np.asarray(scores, dtype=np.float64)))
         if _constant(lists, values):
             note(f"{name}: no two items of a list have different scores; ties decide everything")
             continue
+        if of_labels and (n := _tied_choices(lists, values)):
+            shared = f"items with different labels share the largest score in {n} of {n_judged} lists"
+            note(f"{name}: {shared}; the first in the input is chosen ('best' takes their mean)")
         earlier = rankings.setdefault(_ranking(lists, values), name)
         if earlier != name:
             note(f"{name}: ranks every list as {earlier} does")
@@ -119,6 +126,15 @@ def _constant(lists: CandidateLists, values: Floats) -> bool:
     begin = lists.offsets[:-1]
     same = np.array_equal(np.maximum.reduceat(values, begin), np.minimum.reduceat(values, begin))
     return same and lists.n_items > lists.n_lists
+
+
+def _tied_choices(lists: CandidateLists, values: Floats) -> int:
+    """The lists in which judged items with different labels have the largest score."""
+    labels, starts = labels_of(lists), lists.offsets[:-1]
+    top = np.repeat(np.maximum.reduceat(values, starts), lists.lengths)
+    leading = (values == top) & (values > -np.inf)
+    tied = np.where(leading, labels, np.nan)
+    return int(np.count_nonzero(np.fmax.reduceat(tied, starts) > np.fmin.reduceat(tied, starts)))
 
 
 def _ranking(lists: CandidateLists, values: Floats) -> bytes:

@@ -135,6 +135,17 @@ def test_large_training_sets_are_recognised_by_a_sample(rerank, folder):
     assert notes(rerank("predict", "m", "new.letor")) == []
 
 
+def test_choices_among_tied_items_are_reported_if_their_labels_differ(rerank, folder):
+    """A score of two digits ties the best of many lists: the order of the file then makes the number."""
+    rows = ["1,1,1,5", "1,2,1,5", "2,3,1,4", "2,4,1,3", "3,5,2,4", "3,6,1,3", "4,7,,1", "4,8,,2"]
+    (folder / "tied.csv").write_text("qid,label,f,g\n" + "".join(f"{row}\n" for row in rows))
+    tied = "items with different labels share the largest score in {} of 4 lists"
+    both = [":f: " + tied.format(2), ":g: " + tied.format(1)]
+    found = rerank("eval", "tied.csv", ":f", ":g", "-m", "loss", "-m", "AP")
+    assert [note.partition(";")[0] for note in notes(found) if "share" in note] == both
+    assert not [note for note in notes(rerank("eval", "tied.csv", ":f", "-m", "AP")) if "share" in note]
+
+
 def test_the_family_of_ndcg_is_stated_if_its_name_leaves_it_open_and_it_matters(rerank, folder):
     (folder / "graded.letor").write_text("".join(lines(QUERIES)).replace("1 qid:q3", "2 qid:q3"))
     stated = "is taken as nDCG@10, trec_eval's: gain = label; nDCG-exp@10 has gain 2^label - 1"

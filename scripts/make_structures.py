@@ -9,7 +9,7 @@ hinge               one turn is bent; both sides of it are right.
 shift               from the middle on, a residue stands where the native has the one after the next.
 partial             the last third of the chain is missing; the rest is fine.
 wrong               the same helices and strands in another, looser fold.
-dense               the wrong fold shrunk towards its centre, so that all neighbours are closer than 3.6 Å.
+dense               the wrong fold with its helices, strands and turns drawn together until they overlap.
 mirror              the mirror image of the native: all distances are right, its helices are left-handed.
 
 Each model is rotated and moved at random. scores.csv has three scores of every model, as methods give them
@@ -40,7 +40,7 @@ TRIES = {"native": 400, "wrong": 5}
 IDEAL = {"H": (91.0, 50.0), "E": (124.0, -170.0)}  # virtual bond angles and dihedrals, in degrees
 KEPT = (0.5, 1.0, 2.0, 4.0)  # Å: tolerances of distances
 REACH = 15.0  # Å: distances that count
-SHRINK = 0.93  # neighbours are 3.53 Å apart then
+SHRINK = 0.7  # of the distances of helices, strands and turns from the centre
 CODES = "ALACYSASPGLUPHEGLYHISILELYSLEUMETASNPROGLNARGSERTHRVALTRPTYR"
 NAMES = {letter: CODES[3 * i : 3 * i + 3] for i, letter in enumerate("ACDEFGHIKLMNPQRSTVWY")}
 LETTERS = {"H": "AAEEKKLLLMQRIVHC", "E": "VVIIYYFFTTWCLKRE", "T": "GGNNDDPPSSTKAHQ"}
@@ -93,6 +93,11 @@ def unit(a: Point) -> Point:
     return a[0] / length, a[1] / length, a[2] / length
 
 
+def mean(points: list[Point]) -> Point:
+    x, y, z = (sum(axis) / len(points) for axis in zip(*points, strict=True))
+    return x, y, z
+
+
 def chain_of(angles: Angles) -> list[Point]:
     """Return the positions of a chain; entry i has the angle at residue i - 1 and the dihedral up to i."""
     points: list[Point] = [(0.0, 0.0, 0.0), (BOND, 0.0, 0.0)]
@@ -116,7 +121,7 @@ def closest(points: list[Point]) -> float:
 
 def spread(points: list[Point]) -> float:
     """Return the sum of squared distances from the centre."""
-    centre = [sum(axis) / len(points) for axis in zip(*points, strict=True)]
+    centre = mean(points)
     return sum(math.dist(point, centre) ** 2 for point in points)
 
 
@@ -152,6 +157,16 @@ def bent(rng: random.Random, angles: Angles, states: str) -> list[Point]:
             return points
 
 
+def drawn_together(points: list[Point], states: str) -> list[Point]:
+    """Return a chain whose parts of one state are moved towards its centre as they are."""
+    centre, out = mean(points), []
+    for part in re.finditer(r"H+|E+|T+", states):
+        x, y, z = minus(centre, mean(points[part.start() : part.end()]))
+        by = ((1 - SHRINK) * x, (1 - SHRINK) * y, (1 - SHRINK) * z)
+        out += [plus(point, by) for point in points[part.start() : part.end()]]
+    return out
+
+
 def models_of(rng: random.Random, angles: Angles, states: str) -> dict[str, dict[int, Point]]:
     """Return the models of a native by name: the position of each residue that a model has."""
     native = chain_of(angles)
@@ -165,7 +180,7 @@ def models_of(rng: random.Random, angles: Angles, states: str) -> dict[str, dict
         "shift": native[: n // 2] + native[n // 2 + 2 :],
         "partial": perturbed(rng, angles, 1.0)[: 2 * n // 3],
         "wrong": wrong,
-        "dense": [(SHRINK * x, SHRINK * y, SHRINK * z) for x, y, z in wrong],
+        "dense": drawn_together(wrong, states),
         "mirror": [(x, y, -z) for x, y, z in native],
     }
     return {name: dict(enumerate(points)) for name, points in chains.items()}

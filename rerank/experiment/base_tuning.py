@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -170,7 +170,10 @@ class BaseTuning:
         column = prepared.base_column
         found = out_of_fold(prepared.source, chosen, [trial], column, prepared.extras)[0]
         zero = base_weight(model, column) == 0
-        return change_on_folds(prepared.train, found, 0, additive=zero)
+        whole, metric = prepared.train, prepared.setup.metric
+        assert metric is not None  # check() refuses
+        judge = metric.prepare(prepared.extras.judged(whole.lists))
+        return change_on_folds(replace(whole, judge=judge), found, 0, additive=zero)
 
 
 def _weight_to_tune(model: Model, column: int | None) -> float:

@@ -157,7 +157,7 @@ def choose(
     trials = [_trial(choosing, learner, setup, settings, lists) for settings in choosing.cells()]
     if choosing.on == "folds":
         found = _on_folds(trials, lists, extras, tuning, seed_of(learner))
-        part = lists
+        part = extras.judged(lists)
     else:
         if dev is None:
             raise ConfigError("choose=dev compares on development lists: give some (--dev, dev=)")
@@ -241,7 +241,7 @@ def _on_folds(
     found: list[_Outcome] = []
     metric = trials[0].setup.metric
     assert metric is not None  # check() refuses
-    whole = Part("train", lists, metric.prepare(lists), lists)
+    whole = Part("train", lists, metric.prepare(extras.judged(lists)), lists)
     column = column_of_base(lists)
     chosen = folds_of(lists, tuning.folds, seed)
     at_once = -(-parallel.jobs() // tuning.folds)

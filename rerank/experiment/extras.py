@@ -1,4 +1,4 @@
-"""What some learners get besides training and development lists: weights of lists, the lists to be ranked."""
+"""What else training is given: weights of lists, the lists to be ranked, labels before quantising."""
 
 from __future__ import annotations
 
@@ -25,10 +25,18 @@ class Extras:
         The lists to be ranked. ``aligned`` and ``of_fold`` remove their labels, texts and references.
     list_weights
         Of the training lists, float64 (n_lists).
+    labels
+        Of the training lists before they were quantised, float64 (n_items): out-of-fold scores are judged by
+        them. None if the lists have their own labels.
     """
 
     unlabelled: CandidateLists | None = None
     list_weights: Floats | None = None
+    labels: Floats | None = None
+
+    def judged(self, lists: CandidateLists) -> CandidateLists:
+        """Return all training lists with the labels that judge out-of-fold scores."""
+        return lists if self.labels is None else lists.replace_labels(self.labels)
 
     def aligned(self, lists: CandidateLists, fill: float = 0.0) -> Extras:
         """Return the same for training lists, with their columns; notes are those of ``data.alignment``.
@@ -46,14 +54,14 @@ class Extras:
         if bare is not None:
             same = aligned(bare, lists.names(), "the training lists", selection=lists.selection, fill=fill)
             bare = stripped(same, labels=False)
-        return Extras(bare, weights)
+        return Extras(bare, weights, self.labels)
 
     def of_fold(self, lists: CandidateLists, fold: Fold) -> Extras:
         """Return the same for one fold of the training lists: those that are left out are to be ranked.
 
-        Weights are those of its training lists.
+        Weights are those of its training lists; it judges nothing.
         """
-        found = self
+        found = replace(self, labels=None)
         if self.unlabelled is not None:
             found = replace(found, unlabelled=stripped(lists.subset(fold.test), labels=False))
         if self.list_weights is not None:

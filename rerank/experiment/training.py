@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy.typing as npt
@@ -266,6 +266,7 @@ def inputs_of_training(
     data = config.data
     quantiser = None if data.quantise is None else parse_quantiser(data.quantise)
     lists = of_training(load_part(data, "train"))
+    labels = None if quantiser is None else lists.labels
     if quantiser is not None:  # before features are selected: a model that quantises has its own
         lists = with_quantised(lists, quantiser)
     lists = selected(lists, data.features)
@@ -275,7 +276,8 @@ def inputs_of_training(
     if not _note_same_file(data) and dev is not None:
         note_shared(lists, dev, "training lists")
     initial = None if data.initial_file is None else load_weights(data.initial_file)
-    return TrainInputs(learner, plan_of(config, initial), lists, dev, quantiser, _extras(data, lists))
+    extras = replace(_extras(data, lists), labels=labels)
+    return TrainInputs(learner, plan_of(config, initial), lists, dev, quantiser, extras)
 
 
 def _extras(data: DataSection, lists: CandidateLists) -> Extras:

@@ -15,6 +15,7 @@ from rerank.data.matrix import Dense
 from rerank.data.types import Floats
 from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
+from rerank.learners.gains import exponential_gains
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds
 from rerank.models.base import Model
 from rerank.models.training import DataRecord
@@ -140,11 +141,7 @@ class LambdaMart(Learner):
     def _gains(self, labels: Floats, source: str) -> tuple[Floats, Floats]:
         """The distinct gains, rising, up to a power of two, and for each item which one it has."""
         if self.gain == "exp":
-            with np.errstate(over="ignore"):
-                gains = np.exp2(np.maximum(labels, 0.0)) - 1.0
-            if not np.isfinite(gains).all():
-                text = f"label {labels.max():g} is too large for the gain 2^label - 1; use gain=label"
-                raise FitError(f"{source}: {text}")
+            gains = exponential_gains(labels, source, "gain=label")
         else:
             gains = labels / 2.0 - min(float(labels.min()), 0.0) / 2.0  # halves do not overflow
         values, numbers = np.unique(gains, return_inverse=True)

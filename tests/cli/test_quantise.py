@@ -11,7 +11,11 @@ import pytest
 from rerank import CandidateLists, load, load_model, train
 from rerank.data.labels import parse_quantiser, quantised
 from rerank.data.pairs import PairRelation, make_pairs
+from rerank.experiment.extras import Extras
+from rerank.experiment.out_of_fold import folds_of
+from rerank.experiment.plans import Plan, fit_by
 from rerank.formats.base import save
+from rerank.learners.base import LEARNERS
 
 WAYS = ("best", "above=0.4", "top=30%", "kmeans=3", "list-kmeans=2")
 
@@ -50,6 +54,27 @@ def test_labels_of_dev_lists_stay(rerank, real):
         a + int(np.argmax(load_model("model").score(dev)[a : a + 8])) for a in dev.offsets[:-1].tolist()
     ]
     assert last["dev"] == pytest.approx(dev.labels[chosen].mean())
+
+
+def test_out_of_fold_scores_are_judged_by_the_labels_as_they_are(rerank, real):
+    lists = load("real.letor")
+    few = quantised(lists, parse_quantiser("best"))
+    scores = np.empty(lists.n_items)
+    for fold in folds_of(lists, 5, 0):
+        model = train(few.subset(fold.train), "ranksvm", scaling="none")
+        items = np.concatenate([np.arange(8 * i, 8 * i + 8) for i in fold.test])
+        scores[items] = model.score(lists.subset(fold.test))
+    chosen = lists.labels[8 * np.arange(30) + scores.reshape(30, 8).argmax(axis=1)]
+    asked = ("train", "--data", "real.letor", "--quantise", "best", "-m", "label", "--learner", "ranksvm")
+    asked += ("--scaling", "none", "--choose", "folds", "--grid", "C=10,0.001", "--out", "model")
+    rerank(*asked)
+    assert load_model("model").training.choice.cells[0].value == pytest.approx(chosen.mean(), rel=1e-12)
+
+    plan = Plan(metric="label", scaling="none", tune_base="folds")
+    based = dataclasses.replace(few, base_scores=lists.features.column(0))
+    svm = LEARNERS.get("ranksvm")()
+    found = fit_by(plan, svm, based, extras=Extras(labels=lists.labels)).model.training.tune_base
+    assert found.before == pytest.approx(chosen.mean(), rel=1e-12)
 
 
 def test_a_models_choice_as_the_border(rerank, real):

@@ -276,7 +276,7 @@ def test_settings_without_effect_are_refused(settings, message):
 @pytest.mark.parametrize(
     ("settings", "changes", "message"),
     [
-        ({}, {"label": 2e6}, r"label 2e\+06 is too large for a gain of 2\^label - 1; use gain=linear"),
+        ({}, {"label": 2e6}, r"label 2e\+06 is too large for the gain 2\^label - 1; use gain=linear"),
         ({}, {"scale": 1e300}, "scores or weights overflow; scale the features"),
         ({"norm": "p"}, {"scale": 1e300}, "scores or weights overflow; scale the features"),
         ({"kernel": "linear"}, {"scale": 1e300}, "the kernel overflows; scale the features"),

@@ -12,6 +12,7 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Ints
 from rerank.errors import FitError
+from rerank.learners.gains import exponential_gains
 from rerank.learners.predtron.steps import LossRange
 
 GainName = Literal["exponential", "linear"]
@@ -125,13 +126,7 @@ def graded_lists(lists: CandidateLists, gain: GainName) -> GradedLists:
     judged = np.flatnonzero(~np.isnan(lists.labels))
     gains = np.maximum(lists.labels[judged], 0.0)
     if gain == "exponential":
-        with np.errstate(over="ignore"):
-            gains = np.exp2(gains) - 1.0
-        if np.isinf(gains).any():
-            largest = lists.labels[judged].max()
-            raise FitError(
-                f"{lists.source}: label {largest:g} is too large for a gain of 2^label - 1; use gain=linear"
-            )
+        gains = exponential_gains(gains, lists.source, "gain=linear")
     of_list = lists.list_index[judged]
     order = np.lexsort((gains, of_list))
     items, gains, of_list = judged[order], gains[order], of_list[order]

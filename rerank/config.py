@@ -363,6 +363,9 @@ def put_beside(data: dict[str, Any], path: str, owner: type[Settings] = DataSect
             data[key] = _beside(path, data[key])
         elif isinstance(data.get(key), list):
             data[key] = [_beside(path, str(name)) for name in data[key]]
+    residues = data.get("residues")
+    if isinstance(residues, str) and os.path.isfile(_beside(path, residues)):
+        data["residues"] = _beside(path, residues)
     if str(data.get("quantise")).startswith("model="):
         data["quantise"] = "model=" + _beside(path, data["quantise"].removeprefix("model="))
 

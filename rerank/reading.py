@@ -127,6 +127,22 @@ class ReadOptions(Settings):
         path=True,
         per_part=True,
     )
+    native: OptionalPath = setting(
+        None,
+        "native structures beside models: the file of the only list's native, or a folder with a file for "
+        "each list, named by its id",
+        path=True,
+        per_part=True,
+    )
+    residues: str | None = setting(
+        None,
+        "residues of the natives that count, such as A:12-90,A:110-150, or a file with such ranges for each "
+        "list; without natives residues of the models",
+        metavar="RANGES|FILE",
+    )
+    match: Literal["number", "sequence"] = setting(
+        "number", "how residues of models and natives are matched: by number, or by aligning their sequences"
+    )
     feature_names: OptionalPath = setting(
         None, "names of the features, one per line or as index<TAB>name", path=True
     )
@@ -153,7 +169,11 @@ class ReadOptions(Settings):
         for name in paths_of(type(self)):
             value = getattr(self, name)
             paths += [value] if isinstance(value, str) else value or ()
-        return paths
+        return [*paths, *self.residue_files()]
+
+    def residue_files(self) -> list[str]:
+        """Return the path of the file with ranges of residues, if ``residues`` names one."""
+        return [self.residues] if self.residues is not None and os.path.isfile(self.residues) else []
 
     def n_threads(self) -> int:
         """Return ``threads``, or the number of cores this process may use, 4 at most."""
@@ -184,7 +204,8 @@ class Reading(ReadOptions):
 
 
 PER_PART = [name for name, field in Reading.model_fields.items() if usage_of(field).per_part]
-OF_JUDGED = {*PER_PART, "merge", "qrels", "first_best"}  # what unlabelled lists are read without
+# What unlabelled lists are read without.
+OF_JUDGED = {*PER_PART, "merge", "qrels", "first_best", "residues", "match"}
 
 
 class DataSection(Reading):
@@ -216,6 +237,7 @@ class DataSection(Reading):
     dev_refs: Paths = setting((), "references of the development lists", path=True)
     dev_ids: OptionalPath = setting(None, "ids of the development lists", path=True)
     dev_structures: OptionalPath = setting(None, "structures of the development lists", path=True)
+    dev_native: OptionalPath = setting(None, "native structures of the development lists", path=True)
     init: OptionalPath = setting(
         None,
         "weights to start from: a linear model or a weight file; base = those that reproduce the first "
@@ -253,6 +275,8 @@ class DataSection(Reading):
         values = {name: getattr(self, name) for name in Reading.model_fields}
         if part == "dev":
             values |= {name: getattr(self, f"dev_{name}") for name in PER_PART} | {"merge": ()}
+            if self.dev_native is None:
+                values["match"] = "number"
         if part == "unlabelled":
             values = {name: value for name, value in values.items() if name not in OF_JUDGED}
         return Reading(**values | {"missing": read_as(self.missing)})

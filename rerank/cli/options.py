@@ -33,10 +33,13 @@ def configures(owner: type[Settings]) -> Callable[[F], F]:
 
 
 def _with_options(function: F, owner: type[Settings], name: str, make: Callable[[dict[str, Any]], Any]) -> F:
-    """``function`` with an option for each setting; what was typed goes through ``make`` to ``name``."""
-    options = options_of(owner).items()
-    added = dict(sorted(options, key=lambda option: option[1].name in Reading.model_fields))
+    """``function`` with an option for each setting; what was typed goes through ``make`` to ``name``.
+
+    Options that the function has already stay its own, as ``--match`` of 'rerank features qa' does.
+    """
     signature = inspect.signature(function, eval_str=True)
+    options = [one for one in options_of(owner).items() if one[1].name not in signature.parameters]
+    added = dict(sorted(options, key=lambda option: option[1].name in Reading.model_fields))
     own = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for parameter in signature.parameters.values()

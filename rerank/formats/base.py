@@ -19,7 +19,7 @@ from rerank.data.store_reader import META
 from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.files import plain_suffix, read_head, shown
 from rerank.formats.oddities import note_oddities
-from rerank.formats.structures.join import attach_structures
+from rerank.formats.structures.join import attach_structures, with_natives
 from rerank.formats.structures.sources import STRUCTURES, holds_structures
 from rerank.formats.texts import attach_references, drop_duplicates
 from rerank.reading import FITTED, Missing, Reading
@@ -108,6 +108,7 @@ class Format(ABC):
         lists = attach_references(lists, options.refs)
         if options.structures is not None:
             lists = attach_structures(lists, options.structures, strict=options.strict)
+        lists = with_natives(lists, options)
         if self.name != "store":  # of which they were reported before it was written
             note_oddities(lists)
         return lists

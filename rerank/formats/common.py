@@ -27,7 +27,7 @@ KEPT = "--missing nan, in training also mean, list-mean or indicator"
 NULLS = "--missing zero or nan, in training also mean, list-mean or indicator"
 CHANGED = "bytes that change while they are read", "an unchanged file"
 
-OF_IDS = frozenset({"structures"})  # of formats whose lists and items have ids
+OF_IDS = frozenset({"structures", "native", "residues", "match"})  # of formats whose lists and items have ids
 # The read options of formats whose columns have names.
 OF_ANY = frozenset({"strict", "missing", "layout", "dtype", "refs", "distinct"})
 NAMED_COLUMN_OPTIONS = frozenset(

@@ -16,6 +16,7 @@ from rerank.data.matrix import Dense
 from rerank.data.types import Floats
 from rerank.data.unjudged import has_negative, has_order, unjudged_items
 from rerank.report.sheet import Sheet, facts_sheet
+from rerank.report.structures import structure_facts
 from rerank.report.table import facts
 from rerank.shown import Shown
 from rerank.text import count, some
@@ -69,6 +70,7 @@ def describe(lists: CandidateLists) -> Contents:
         facts.append(("texts", _texts(lists)))
     if lists.answers is not None:
         facts.append(("answers", _answers(lists.answers, lists)))
+    facts += structure_facts(lists)
     facts += [(f"{name} trees", _trees(trees)) for name, trees in lists.structures.items()]
     if lists.base_scores is not None:
         facts.append(("scores", _scores(lists.base_scores)))
@@ -225,7 +227,7 @@ def _constant(lists: CandidateLists) -> str | None:
 
 def _twins(lists: CandidateLists) -> str | None:
     """Items of one list with the same features, found by two random projections."""
-    if lists.has_missing:
+    if lists.has_missing or lists.n_features == 0:
         return None
     rng = np.random.default_rng(0)
     first, second = (lists.features.scores(rng.standard_normal(lists.n_features)) for _ in range(2))

@@ -317,6 +317,9 @@ def test_an_option_is_honoured_or_refused(tmp_path: Path, name: str) -> None:
         "qrels": "qrels",
         "subset": "en",
         "structures": "models",
+        "native": "native.pdb",
+        "residues": "A:1-9",
+        "match": "sequence",
         "ids": "ids",
         "strip": ("traces",),
     }

@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 from small_structures import atom, text, trace
 
+from rerank.config import read_config
 from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.formats import load
 from rerank.formats.base import save
 from rerank.formats.structures.sources import natural, read_structures
+from rerank.reading import DataSection
+from rerank.report.contents import describe
 
 MODEL = text(*trace(5))
 TWO = text("MODEL 1", *trace(5), "ENDMDL", "MODEL 2", *trace(4), "ENDMDL")
@@ -250,3 +253,56 @@ def test_order_of_atoms_and_files_does_not_matter(tmp_path: Path) -> None:
     first, second = (read_structures(str(tmp_path / name)) for name in ("one", "two"))
     assert [(one.list_id, one.item_id) for one in first] == [(one.list_id, one.item_id) for one in second]
     assert all(np.array_equal(a.trace.xyz, b.trace.xyz) for a, b in zip(first, second, strict=True))
+
+
+def test_natives_and_ranges_are_read_beside_structures_of_any_format(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text(LINES)
+    models = put(tmp_path / "models", {"T2/a": MODEL, "T1/b": text(*trace(6)), "T1/a": text(*trace(3))})
+    natives = put(
+        tmp_path / "natives", {"T1.pdb": text(*trace(8, start=2)), "T2.pdb": text(*trace(5, shift=1.0))}
+    )
+    options = {"structures": models, "native": natives}
+    lists = load(tmp_path / "t.jsonl", **options)
+    assert lists.natives is not None
+    assert lists.traces is not None
+    assert (lists.natives.lengths.tolist(), lists.traces.lengths.tolist()) == ([8, 5], [2, 5, 5])
+    facts = dict(describe(lists).facts)
+    assert facts["models"] == "3, 2 to 5 residues, median 5, 1 chain"
+    assert facts["coverage"] == "25 to 100% of the native, median 62.5%; 1 of 3 models complete"
+    part = load(tmp_path / "t.jsonl", **options, residues="A:2-3")
+    assert part.natives is not None
+    assert part.natives.lengths.tolist() == [2, 2]
+    assert load(tmp_path / "t.jsonl", structures=models, residues="A:2-3").natives is None
+
+
+@pytest.mark.parametrize("option", [{"native": "models"}, {"residues": "A:1-2"}, {"match": "sequence"}])
+def test_options_of_natives_need_structures_and_no_natives(tmp_path: Path, option: dict[str, str]) -> None:
+    (tmp_path / "t.jsonl").write_text(LINES)
+    assert "holds no structures for" in refused(tmp_path / "t.jsonl", ConfigError, **option)
+    models = put(tmp_path / "T1", {"a": MODEL})
+    native = put(tmp_path / "n", {"T1": text(*trace(5, shift=1.0))})
+    save(load(models, native=native), str(tmp_path / "t.store"))
+    assert "holds its own natives" in refused(tmp_path / "t.store", ConfigError, **option)
+
+
+def test_matches_by_sequence_need_natives(tmp_path: Path) -> None:
+    models = put(tmp_path / "T1", {"a": MODEL})
+    assert "not used without natives" in refused(models, ConfigError, match="sequence")
+
+
+def test_development_lists_have_their_own(tmp_path: Path) -> None:
+    data = DataSection(train="a", dev="b", structures="m", native="n", dev_structures="o", match="sequence")
+    assert (data.reading("train").structures, data.reading("train").match) == ("m", "sequence")
+    dev = data.reading("dev")
+    assert (dev.structures, dev.native, dev.match) == ("o", None, "number")
+    assert data.reading("unlabelled").changed() == []
+
+
+def test_a_file_of_ranges_is_an_input(tmp_path: Path) -> None:
+    (tmp_path / "ranges").write_text("T1\tA:1-2\n")
+    (tmp_path / "a.yaml").write_text("data: {train: t.csv, residues: ranges}\n")
+    data = read_config(str(tmp_path / "a.yaml")).data
+    assert data.residues == str(tmp_path / "ranges")
+    assert str(tmp_path / "ranges") in data.files()
+    (tmp_path / "a.yaml").write_text("data: {train: t.csv, residues: 'A:1-2'}\n")
+    assert read_config(str(tmp_path / "a.yaml")).data.residues == "A:1-2"

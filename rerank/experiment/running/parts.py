@@ -193,6 +193,8 @@ def _content(data: DataSection) -> tuple[Any, tuple[str, ...]]:
     reading = data.reading("train")
     options = reading.get_params()
     paths = {name: _digests(options.pop(name)) for name in paths_of(Reading)}
+    if reading.residue_files():
+        options["residues"] = _digests(reading.residue_files())
     plain = {name: value for name, value in options.items() if name not in _OF_MACHINE}
     plain["format"] = [reading.format or _format_of(path) for path in data.train]  # names may tell it
     files = _digests(data.train)

@@ -14,6 +14,7 @@ from rerank.data.matrix import as_features
 from rerank.errors import DataError
 from rerank.files import shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
+from rerank.formats.common import OF_IDS
 from rerank.formats.structures.read import SUFFIXES, is_structure
 from rerank.formats.structures.sources import read_structures
 from rerank.formats.structures.tar import is_tar
@@ -23,12 +24,14 @@ from rerank.formats.structures.tar import is_tar
 class Structures(Format):
     """Reader of PDB and mmCIF files, folders and archives of them: a folder is a list, a model an item.
 
-    The items have CA traces and no features.
+    The items have CA traces and no features; ``native`` adds the native structures of the lists.
     """
 
     name: ClassVar[str] = "structures"
     summary: ClassVar[str] = "models of proteins: PDB or mmCIF files, folders and archives of them, only read"
     suffixes: ClassVar[tuple[str, ...]] = (*SUFFIXES, ".tar", ".tgz")
+
+    honours: ClassVar[frozenset[str]] = OF_IDS - {"structures"} | {"strict"}
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:

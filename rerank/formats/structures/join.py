@@ -9,7 +9,9 @@ from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError
 from rerank.files import shown
 from rerank.formats.common import note
+from rerank.formats.structures.natives import attach_natives
 from rerank.formats.structures.sources import read_structures
+from rerank.reading import ReadOptions
 from rerank.text import count
 
 
@@ -60,3 +62,24 @@ def attach_structures(lists: CandidateLists, path: str, *, strict: bool = False)
         note(f"{shown(path)}: {count(unused, 'structure')} of {len(found)} without an item in {lists.source}")
     empty = Traces(np.zeros(2, np.int64), np.empty(0, np.uint64), np.empty((0, 3)), np.empty(0, np.uint8))
     return lists.with_structures(traces=Traces.joined([*(one.trace for one in found), empty]).take(which))
+
+
+def with_natives(lists: CandidateLists, options: ReadOptions) -> CandidateLists:
+    """Return the lists with their natives, and with the residues that count, as the options say.
+
+    Raises
+    ------
+    ConfigError
+        If the lists have natives already, or no structures; then the options would have no effect.
+    RerankError
+        As ``attach_natives``.
+    """
+    given = [name for name in ("native", "residues", "match") if name in options.changed()]
+    if not given:
+        return lists
+    asked = f"{given[0]}={getattr(options, given[0])!r}"
+    if lists.natives is not None:
+        raise ConfigError(f"{lists.source}: holds its own natives, so {asked} cannot be given")
+    if lists.traces is None:
+        raise ConfigError(f"{lists.source}: holds no structures for {asked}; give them by structures=PATH")
+    return attach_natives(lists, options.native, options.residues, options.match, options.strict)

@@ -9,10 +9,12 @@ import numpy as np
 
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.forests import BracketError, Forest
+from rerank.data.columns.given_traces import traces_of
 from rerank.data.columns.given_trees import forest_of
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.schema import TREE
 from rerank.data.columns.strings import StringColumn
+from rerank.data.columns.traces import Traces
 from rerank.data.types import Floats, Index
 from rerank.errors import DataError
 
@@ -84,6 +86,20 @@ def _forest(trees: Any, name: str, source: str) -> Forest:
     except BracketError as error:
         found = f"{error.found}, expected {error.expected}"
         raise DataError(f"{source}: {name} of row {error.tree + 1}: found {found}") from None
+    except DataError as error:
+        raise DataError(f"{source}: {name}: {error}") from None
+
+
+def structures(entries: Any, name: str, source: str) -> Traces | None:
+    """Return structures as a column, None if there are none; see ``data.columns.given_traces.traces_of``.
+
+    Raises
+    ------
+    DataError
+        With the name and the row, if one is not a structure.
+    """
+    try:
+        return None if entries is None else traces_of(entries)
     except DataError as error:
         raise DataError(f"{source}: {name}: {error}") from None
 

@@ -147,6 +147,8 @@ class CandidateLists:
         answers: Sequence[str] | None = None,
         trees: Any = None,
         structures: Mapping[str, Any] | None = None,
+        traces: Any = None,
+        natives: Any = None,
         source: str = "arrays",
     ) -> CandidateLists:
         """Make lists from arrays, as other Python tools hold them.
@@ -157,7 +159,7 @@ class CandidateLists:
         Parameters
         ----------
         X : array, data frame or scipy sparse matrix (n_items, n_features)
-            None = no features, only ``trees`` or ``structures``.
+            None = no features, only ``trees``, ``structures`` or ``traces``.
         y : array (n_items), optional
             Labels, NaN = unjudged.
         group : array of int, optional
@@ -178,6 +180,11 @@ class CandidateLists:
             ``data.columns.given_trees.forest_of``; "" or None = missing.
         structures : mapping of name to such trees, optional
             Further trees of each row.
+        traces : Traces or sequence (n_items), optional
+            Protein models: for each row the positions of alpha carbons in Å, array (n, 3), whose residues are
+            numbered from 1 (a row of NaN = missing), or (numbers, positions), or None.
+        natives : Traces or sequence (n_lists), optional
+            The native structures, in the same form; lists come in the order of their first rows.
         source : str
             Where the arrays came from, for messages.
 
@@ -188,10 +195,11 @@ class CandidateLists:
             ``group`` and ``qid``, or ``y`` and ``classes``, are given.
         """
         strings = {"item_ids": item_ids, "texts": texts, "answers": answers}
+        models = given.structures(traces, "traces", source)
         frames.refuse_other_rows(X=X, y=y, qid=qid, classes=classes, **strings)
         forest, named = given.forests(trees, structures or {}, source)
         if X is None:
-            some = forest if forest is not None else next(iter(named.values()), ())
+            some = next((one for one in (forest, *named.values(), models) if one is not None), ())
             X = np.empty((len(some), 0))
         try:
             features = as_features(X)
@@ -227,12 +235,15 @@ class CandidateLists:
             feature_names=None if feature_names is None else list(feature_names),
             trees=forest,
             structures=named,
+            traces=models,
             source=source,
             item_ids=found["item_ids"],
             texts=found["texts"],
             answers=found["answers"],
         )
-        return lists if qid is None else lists.regrouped(given.list_ids(qid, n_items, source))
+        if qid is not None:
+            lists = lists.regrouped(given.list_ids(qid, n_items, source))
+        return replace(lists, natives=given.structures(natives, "natives", source))
 
     @classmethod
     def from_frame(

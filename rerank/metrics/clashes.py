@@ -97,7 +97,7 @@ class Clashes(SelectingMetric):
         """Return a judge that shares choices with the others of ``preparation``."""
         values = preparation.of_lists(_values)
         lists = preparation.lists
-        return MeanJudge(
+        judge = MeanJudge(
             self.name,
             signed(
                 self.name, f"limit:{LIMIT}", f"consecutive:{NEIGHBOUR_LIMIT}", "missing:worst", "mean:lists"
@@ -108,3 +108,5 @@ class Clashes(SelectingMetric):
             judged=~np.isnan(values[lists.offsets[:-1]]),
             digits=2,
         )
+        judge.lacking = None if lists.traces is None else lists.traces.lengths == 0
+        return judge

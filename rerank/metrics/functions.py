@@ -15,6 +15,7 @@ import numpy as np
 
 from rerank.data import given
 from rerank.data.class_lists import Predictions, class_lists
+from rerank.data.columns.given_traces import dimensions
 from rerank.data.columns.strings import StringColumn
 from rerank.data.frames import refuse_other_rows
 from rerank.data.judge import corpus_value
@@ -109,6 +110,7 @@ def _form(kind: type[Metric]) -> Callable[[Metric, _Options], float] | None:
         ("labels",): _of_labels,
         ("texts", "references"): _of_texts,
         ("trees", "gold"): _of_trees,
+        ("traces", "natives"): _of_structures,
     }.get(kind.needs)
 
 
@@ -222,9 +224,29 @@ def _of_trees(metric: Metric, options: _Options) -> float:
     return _value(metric, replace(parses, gold=gold), np.zeros(parses.n_items))
 
 
+def _models_and_natives(models: Any, natives: Any) -> None:
+    """models : sequence of structures, one for each native: positions of alpha carbons in Å, (n, 3), whose
+        residues are numbered from 1 (a row of NaN = missing); or (numbers, positions); or None.
+    natives : the native structures, in the same form; residues of the same number are matched."""
+
+
+def _of_structures(metric: Metric, options: _Options) -> float:
+    models, natives = options["models"], options["natives"]
+    for name, value in options.items():
+        if not hasattr(value, "__len__") or dimensions(next(iter(value), None)) == 1:
+            expected = "expected a sequence of structures, each with positions (n, 3)"
+            raise DataError(f"{name}: found one structure or none, {expected}")
+    if len(models) != len(natives):
+        raise DataError(f"natives: found {len(natives)} structures, expected {len(models)}")
+    group = np.ones(len(models), dtype=np.int64)
+    lists = CandidateLists.from_arrays(None, traces=models, natives=natives, group=group)
+    return _value(metric, lists, np.zeros(lists.n_items))
+
+
 _INPUTS: dict[Callable[[Metric, _Options], float], Callable[..., None]] = {
     _of_labels: _labels_and_scores,
     _of_texts: _hypotheses_and_references,
     _of_classes: _gold_and_predicted,
     _of_trees: _trees_and_gold,
+    _of_structures: _models_and_natives,
 }

@@ -171,6 +171,7 @@ class SelectingJudge(ReportJudge):
         self.per_item = per_item
         self.better = better
         self.counts: Mapping[str, Floats] = {} if counts is None else counts
+        self.lacking: Mask | None = None  # items that have the value of another, as they have none
         self.judged = np.ones(stage.lists.n_lists, dtype=bool) if judged is None else judged
 
     @abstractmethod
@@ -203,8 +204,9 @@ class SelectingJudge(ReportJudge):
         return np.asarray(self.score_from_sums(self.per_item), dtype=np.float64)
 
     def own_values(self) -> Floats:
-        """Return ``item_values``, NaN for items whose value is that of another, and of lists not judged."""
-        return np.where(np.repeat(self.judged, self.stage.lists.lengths), self.item_values(), np.nan)
+        """Return ``item_values``, NaN for items that have none of their own, and in lists not judged."""
+        own = np.repeat(self.judged, self.stage.lists.lengths)
+        return np.where(own if self.lacking is None else own & ~self.lacking, self.item_values(), np.nan)
 
     def random(self) -> float:
         """Return the value of ``random_of`` all items."""

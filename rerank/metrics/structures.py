@@ -60,7 +60,7 @@ class StructureMetric(SelectingMetric):
         """Return what the signature states of how it is computed."""
         return ["norm:native"]
 
-    def prepare_in(self, preparation: Preparation) -> StructureJudge:
+    def prepare_in(self, preparation: Preparation) -> MeanJudge:
         """Return a judge that shares superpositions and choices with the others of ``preparation``."""
         lists = preparation.lists
         counts = preparation.shared(_counted)
@@ -71,7 +71,7 @@ class StructureMetric(SelectingMetric):
         lacking = np.isnan(values)
         values = np.where(lacking, np.repeat(worst, lists.lengths), values)
         saved = [] if lists.traces is not None and lists.natives is not None else ["counts:saved"]
-        judge = StructureJudge(
+        judge = MeanJudge(
             self.name,
             signed(self.family, *self.formula(), "match:keys", f"no_structure:{self.absent}", *saved),
             preparation.of_lists(Selection),
@@ -83,22 +83,6 @@ class StructureMetric(SelectingMetric):
         )
         judge.lacking = lacking
         return judge
-
-
-class StructureJudge(MeanJudge):
-    """The mean of a value of superposed models.
-
-    Attributes
-    ----------
-    lacking : bool (n_items)
-        Items that have the value of the worst other one.
-    """
-
-    lacking: Mask
-
-    def own_values(self) -> Floats:
-        """Return the values of items, NaN if they are those of other items or the list is not judged."""
-        return np.where(self.lacking, np.nan, super().own_values())
 
 
 class _Gdt(StructureMetric):

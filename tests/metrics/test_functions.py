@@ -45,6 +45,12 @@ def test_every_family_is_a_function_with_the_value_of_evaluate(name):
     elif "texts" in kind.needs:
         expected = rerank.evaluate([[text] for text in HYPS], [0, 0, 0], name, refs=REFS)[name]
         assert function(HYPS, REFS) == expected
+    elif "natives" in kind.needs:
+        rng = np.random.default_rng(0)
+        natives = [rng.normal(0, 5, (n, 3)) for n in (9, 4)]
+        models = [xyz + rng.normal(0, 1, xyz.shape) for xyz in natives]
+        lists = rerank.CandidateLists.from_arrays(None, traces=models, natives=natives, group=[1, 1])
+        assert function(models, natives) == rerank.evaluate(lists, [0.0, 0.0], name)[name] > 0
     else:
         trees = ["(S (NP (N dog)) (V barks))"]
         parses = rerank.CandidateLists.from_arrays(None, trees=trees, group=[1])

@@ -21,8 +21,8 @@ SUPERPOSITIONS = "superposition"  # the counts of a set that were made of its st
 CHAIN_LENGTH = 4
 _CHAIN_SHIFT = 32
 _NUMBER_SHIFT = 8
-_FIRST_NUMBER = -(1 << 23)
-_LAST_NUMBER = (1 << 23) - 1
+FIRST_NUMBER = -(1 << 23)
+LAST_NUMBER = (1 << 23) - 1
 _FURTHEST = 1e6  # Å; squares and their sums stay exact to far less than a distance matters
 
 
@@ -124,12 +124,17 @@ def key_of(chain: str, number: int, insertion: str = "") -> int:
     """
     if len(chain) > CHAIN_LENGTH or not all("!" <= letter <= "~" for letter in chain):
         raise DataError(f"chain {chain!r}, expected up to {CHAIN_LENGTH} printable ASCII characters")
-    if not _FIRST_NUMBER <= number <= _LAST_NUMBER:
-        raise DataError(f"residue number {number}, expected {_FIRST_NUMBER} to {_LAST_NUMBER}")
+    if not FIRST_NUMBER <= number <= LAST_NUMBER:
+        raise DataError(f"residue number {number}, expected {FIRST_NUMBER} to {LAST_NUMBER}")
     if len(insertion) > 1 or not all("!" <= letter <= "~" for letter in insertion):
         raise DataError(f"insertion code {insertion!r}, expected one printable ASCII character or none")
     packed = int.from_bytes(chain.encode().ljust(CHAIN_LENGTH, b"\0"), "big") << _CHAIN_SHIFT
-    return packed | (number - _FIRST_NUMBER) << _NUMBER_SHIFT | (ord(insertion) if insertion else 0)
+    return packed | (number - FIRST_NUMBER) << _NUMBER_SHIFT | (ord(insertion) if insertion else 0)
+
+
+def keys_of(numbers: Index) -> Keys:
+    """Return the keys of residues by their numbers, in no chain and without insertion codes: uint64 (n)."""
+    return (numbers - FIRST_NUMBER).astype(np.uint64) << np.uint64(_NUMBER_SHIFT)
 
 
 def chain_codes(keys: Keys) -> Keys:
@@ -152,7 +157,7 @@ def in_chain(keys: Keys, code: int | Keys) -> Keys:
 
 def numbers(keys: Keys) -> Index:
     """Return the residue numbers of keys, int64 (n)."""
-    return ((without_chain(keys) >> np.uint64(_NUMBER_SHIFT)).astype(np.int64)) + _FIRST_NUMBER
+    return ((without_chain(keys) >> np.uint64(_NUMBER_SHIFT)).astype(np.int64)) + FIRST_NUMBER
 
 
 def chain_name(code: int) -> str:
@@ -164,5 +169,5 @@ def residue_name(key: int) -> str:
     """Return a residue as people write it: "A:12", "A:12B" with an insertion code, "12" without a chain."""
     value = int(key)
     chain, insertion = chain_name(value >> _CHAIN_SHIFT), value & 0xFF
-    number = ((value & ((1 << _CHAIN_SHIFT) - 1)) >> _NUMBER_SHIFT) + _FIRST_NUMBER
+    number = ((value & ((1 << _CHAIN_SHIFT) - 1)) >> _NUMBER_SHIFT) + FIRST_NUMBER
     return f"{chain}:" * bool(chain) + str(number) + (chr(insertion) if insertion else "")

@@ -23,6 +23,7 @@ from rerank.formats.trec.format import TRECRun
 from rerank.formats.trec.qrels import Judgements, read_qrels, with_judgements
 from rerank.metrics.base import Metric, parse_all
 from rerank.metrics.judges import first_stage
+from rerank.metrics.selecting import SelectingMetric
 from rerank.registry import did_you_mean
 from rerank.text import count
 
@@ -281,10 +282,13 @@ def _check_overlap(
         raise DataError(f"{name}: has no list of {source}; {ids}")
     strange = int(np.count_nonzero((found.lists >= 0) & (found.numbers < 0)))
     if (found.numbers < 0).all():
-        raise DataError(f"{name}: has lists of {source}, but none of their items")
+        ids = f"its first item is {one.lists.place_of(0)}"
+        raise DataError(f"{name}: has lists of {source}, but none of their items; {ids}")
     elsewhere = len(np.unique(one.lists.list_index[found.lists < 0]))
     if elsewhere:
-        note(f"{name}: {count(elsewhere, 'list')} of {one.lists.n_lists} not in {source}; left out")
+        first = one.lists.list_id(int(one.lists.list_index[np.argmax(found.lists < 0)]))
+        unknown = f"{count(elsewhere, 'list')} of {one.lists.n_lists} not in {source}, such as {first!r}"
+        note(f"{name}: {unknown}; left out")
     if not strange:
         return
     at = int(np.argmax((found.lists >= 0) & (found.numbers < 0)))
@@ -295,11 +299,17 @@ def _check_overlap(
     if base.unretrieved is not None:
         hint = "give the judgements themselves (qrels)"
         raise DataError(f"{name}: {example}, where documents may be judged that are not in it; {hint}")
-    of_items = [text for text, metric in parse_all(metrics or ["AP"]).items() if not _of_labels(metric)]
+    of_items = [text for text, metric in parse_all(metrics or ["AP"]).items() if _of_items(metric)]
     if of_items or base.labels is None:
         needs = of_items[0] if of_items else "their lists"
         raise DataError(f"{name}: {example}; {needs} cannot judge them")
-    note(f"{name}: {what}; they take ranks as unjudged ones, as in trec_eval")
+    note(f"{name}: {example}; they take ranks as unjudged ones, as in trec_eval")
+
+
+def _of_items(metric: Metric) -> bool:
+    """Whether a metric cannot judge an item that DATA lacks, or what choosing it gains beside the others."""
+    inner: Metric = getattr(metric, "inner", metric)
+    return not _of_labels(metric) or (isinstance(inner, SelectingMetric) and inner.of_pool)
 
 
 def _of_labels(metric: Metric) -> bool:

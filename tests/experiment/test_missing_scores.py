@@ -35,12 +35,12 @@ def table(tmp_path):
     return str(path)
 
 
-def evaluated(table, policy=None, systems=(":energy",), **options):
+def evaluated(table, policy=None, systems=(":energy",), metrics=NAMES, **options):
     """Values of each list by metric, the notes, and the signatures."""
     reading = Reading(missing=policy, id_column="model")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = evaluate_files(table, list(systems), NAMES, reading=reading, samples=5, **options)
+        found = evaluate_files(table, list(systems), list(metrics), reading=reading, samples=5, **options)
     notes = [str(one.message) for one in caught if one.category is DataNote]
     return found, [note for note in notes if note.startswith(":")]
 
@@ -145,7 +145,7 @@ def test_scores_of_other_items_are_not_filled(table, tmp_path):
     """An item that DATA lacks and a table of scores has is no item without a score for the other systems."""
     more = tmp_path / "more.csv"
     more.write_text("target,model,score\n" + "".join(f"{i},{m},1\n" for i in (1, 2, 3) for m in "abcd"))
-    found, notes = evaluated(table, "zero", systems=(":full", str(more)))
+    found, notes = evaluated(table, "zero", systems=(":full", str(more)), metrics=["label@1", "Pearson"])
     assert not [note for note in notes if "no score" in note]
-    assert rows(found, ":full")[0] == [20.0, 50.0, 80.0]
-    assert np.isfinite(rows(found, ":full")).all()
+    assert found.list_values[":full", "label@1"].tolist() == [20.0, 50.0, 80.0]
+    assert np.isfinite(found.list_values[":full", "Pearson"]).all()

@@ -233,12 +233,15 @@ def test_items_that_data_lacks_take_ranks(tmp_path, data):
     assert found.systems[path]["label@1"].value == 0.5
     notes = notes_of(evaluate_files, data, [path], ["RR"], samples=5)
     assert (
-        f"{path}: 1 item of 4 not in the lists of {data}; they take ranks as unjudged ones, as in trec_eval"
-        in notes
+        f"{path}: 1 item of 4 not in the lists of {data}, such as list '1', item 'z'; they take ranks as "
+        "unjudged ones, as in trec_eval" in notes
     )
-    assert f"{path}: 1 list of 3 not in {data}; left out" in notes
+    assert f"{path}: 1 list of 3 not in {data}, such as '9'; left out" in notes
     with pytest.raises(DataError, match=r"1 item of 4 not in the lists of .*list '1', item 'z'; BLEU cannot"):
         quietly(evaluate_files, data, [path], ["BLEU"])
+    for name in ("loss@1", "casp-z@1", "oracle2.loss@1"):  # an item beside the list has no place in it
+        with pytest.raises(DataError, match=rf"such as list '1', item 'z'; {name} cannot judge them"):
+            quietly(evaluate_files, data, [path], ["RR", name])
 
 
 FAULTS = {

@@ -2,8 +2,9 @@
 
 The similarity of two models is a metric of structures with the longer one in the native's place: the same
 both ways, so each pair is superposed once. For complete models it is normalised by the length of the target,
-as in 3D-Jury, Pcons and ModFOLDclust. Two models that share no residue have the similarity 0. No native is
-needed.
+as in 3D-Jury, Pcons and ModFOLDclust. Residues are the same if number, insertion code and chain are; the
+names of chains do not matter in a list whose models have one each. Two models that share no residue have the
+similarity 0. No native is needed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from rerank.data.columns.traces import Traces
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
+from rerank.features.model_doubts import note_doubts, of_one_chain
 from rerank.metrics.residue_pairs import WIDTH, among
 from rerank.metrics.structures import StructureMetric
 
@@ -49,11 +51,12 @@ class ModelPairs:
         tasks = [
             (models, first, last, search)
             for items, n_pairs in zip(self.items, sizes.tolist(), strict=True)
-            for models in ([lists.traces.take(items)] if n_pairs else [])
+            for models in ([of_one_chain(lists.traces.take(items))] if n_pairs else [])
             for first, last in _blocks(models, n_pairs)
         ]
         found = parallel.each(_block, tasks, threads=True, anywhere=True, step=("comparing models", "block"))
         self._known = np.split(np.concatenate([np.empty((0, WIDTH)), *found]), np.cumsum(sizes)[:-1])
+        note_doubts(lists, self.items, self._known)
 
     def tables(self, metric: StructureMetric) -> list[Floats]:
         """Return the similarities of each list's models with a structure to each other, float64 (k, k).

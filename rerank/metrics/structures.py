@@ -25,6 +25,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
 from rerank.errors import DataError, DataNote
 from rerank.metrics.base import Preparation, register
+from rerank.metrics.clashes import clash_note
 from rerank.metrics.judges import signed
 from rerank.metrics.residue_pairs import COUNTS, LENGTH, MATCHED, RMSD, TM, WIDTH, superposed, with_natives
 from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection, saved_counts
@@ -220,6 +221,9 @@ def _counted(preparation: Preparation) -> Floats:
         raise DataError(f"{lists.source}: no native structures; give them with --native")
     counts = _superposed(lists, search)
     _note_coverage(lists, counts, lists.traces.lengths > 0)
+    remark = clash_note(lists) if search else None
+    if remark is not None:
+        warnings.warn(remark, DataNote, stacklevel=3)
     return counts
 
 

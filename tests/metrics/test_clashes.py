@@ -1,5 +1,6 @@
 """Clashes of CA traces."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +13,8 @@ from reference.metrics.clashes import count
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import key_of
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError
-from rerank.metrics.base import parse
+from rerank.errors import DataError, DataNote
+from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.clashes import clash_counts, clash_note
 
 
@@ -98,3 +99,18 @@ def test_models_with_clashes_are_noted_with_the_worst():
     assert clash_note(replace(lists, traces=None)) is None
     with pytest.raises(DataError, match="clashes needs structures"):
         parse("clashes").prepare(replace(judged_lists(), traces=None))
+
+
+def test_values_that_clashes_inflate_come_with_one_note():
+    structure = line(("A", 1, 0.0), ("A", 3, 1.0), ("A", 5, 9.0))
+    lists = replace(
+        CandidateLists.from_arrays(np.zeros((2, 1)), group=[2], source="models"),
+        traces=column_of([structure, structure]),
+        natives=column_of([structure]),
+    )
+    with pytest.warns(DataNote) as caught:
+        prepare_all(lists, ["GDT-TS", "GDT-HA", "TM", "RMSD"])
+    assert [str(one.message) for one in caught] == [clash_note(lists)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prepare_all(lists, ["RMSD", "coverage", "clashes"])

@@ -17,6 +17,7 @@ from rerank.metrics import residue_pairs
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.superposition import superpositions
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*clashes:rerank.errors.DataNote")  # see test_clashes.py
 NAMES = ("GDT-TS", "GDT-HA", "TM", "RMSD", "coverage")
 HELIX = np.array([[2.3 * np.cos(1.745 * k), 2.3 * np.sin(1.745 * k), 1.5 * k] for k in range(12)])
 

@@ -29,7 +29,8 @@ DIRECTIVES: dict[str, Any] = {
 
 # No -march=native and no -ffast-math: the same bytes on every machine of one architecture.
 # -ffp-contract=off keeps a fused multiply-add from giving another last bit on arm64.
-UNIX_FLAGS = ["-O3", "-fno-math-errno", "-ffp-contract=off"]
+# -g0 undoes Python's own -g, which takes a fifth of the time.
+UNIX_FLAGS = ["-O3", "-g0", "-fno-math-errno", "-ffp-contract=off"]
 
 # RERANK_BUILD=sanitize and RERANK_BUILD=checked are the two builds of `make sanitize`, made in a copy of the
 # package. Python's own flags contain -fwrapv, which would hide signed overflow from the sanitizer.
@@ -37,7 +38,7 @@ BUILD = os.environ.get("RERANK_BUILD", "")
 SANITIZERS = ["-fsanitize=address,undefined,float-cast-overflow"]
 SANITIZE_FLAGS = ["-O1", "-g", *SANITIZERS, "-fno-sanitize-recover=all", "-fno-wrapv", "-ffp-contract=off"]
 CHECKED = {"boundscheck": True, "initializedcheck": True}
-CHECKED_FLAGS = ["-O1", "-ffp-contract=off"]
+CHECKED_FLAGS = ["-Og", "-g0", "-ffp-contract=off"]
 FLAGS = {"": UNIX_FLAGS, "sanitize": SANITIZE_FLAGS, "checked": CHECKED_FLAGS}
 SHARED_UTILITY = "rerank.native._cyutility"
 

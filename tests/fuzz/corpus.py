@@ -20,6 +20,7 @@ from contracts.test_learners import fitted, installed, some_lists
 from reference.grown_trees import random_tree, text_of
 from reference.make import LAYOUTS, full_lists
 
+import rerank
 from rerank.data.scaling import SCALINGS
 from rerank.errors import DataNote, RerankError
 from rerank.experiment import fit, make_learner
@@ -173,7 +174,7 @@ select: {metric: nDCG@10, keep_margin: auto}
 scaling: zscore
 seed: 0x10
 """
-HEADS = ROOT / "rerank" / "features" / "collins.heads"
+HEADS = Path(rerank.__file__).parent / "features" / "collins.heads"
 
 
 def corpus() -> dict[str, list[Seed]]:

@@ -13,6 +13,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 
+# As `rerank` does, before NumPy is loaded: threads of BLAS wait for each other longer than they compute.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from rerank._version import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -66,9 +69,12 @@ def shared_data() -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
-    """The address of a Dask scheduler with two workers, processes of one thread each, that are replaced."""
+    """The address of a Dask scheduler with two workers, processes of one thread each, that are replaced.
+
+    It is not kept for the session: an idle cluster takes a tenth of a processor.
+    """
     distributed = pytest.importorskip("distributed", reason="the extra rerank[dask] is not installed")
     pytest.importorskip("threadpoolctl", reason="the extra rerank[dask] is not installed")
     with distributed.LocalCluster(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+import shutil
 
-from rerank.experiment import report
+import pytest
+from cli.conftest import TINY
+
+from rerank.experiment import report, run
 
 RUN = """\
 data: {train: train.letor, dev: dev.letor, test: test.letor}
@@ -17,11 +20,21 @@ learners:
 """
 
 
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """The results of the experiment on the tiny sets."""
+    folder = tmp_path_factory.mktemp("results")
+    for path in TINY.iterdir():
+        (folder / path.name).symlink_to(path)
+    (folder / "run.yaml").write_text(RUN)
+    assert not run(folder / "run.yaml", folder / "r").failed
+    return folder / "r"
+
+
 @pytest.fixture
-def runs(work, rerank):
-    """A folder with the results r."""
-    (work / "run.yaml").write_text(RUN)
-    rerank("run", "run.yaml", "--out", "r")
+def runs(work, results):
+    """A folder with the tiny sets and a copy of the results, r."""
+    shutil.copytree(results, work / "r")
     return work
 
 

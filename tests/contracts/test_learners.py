@@ -105,6 +105,8 @@ def settings_of(name: str) -> dict[str, Any]:
     fields = LEARNERS.get(name).model_fields
     if "base" in fields and fields["base"].default != "rankboost":
         del small["base"]
+    if "basis" not in fields:  # of lists, which has widths for another basis
+        small["widths"] = (0.5, 0.25)
     return {key: value for key, value in small.items() if key in fields}
 
 

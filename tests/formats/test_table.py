@@ -23,6 +23,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.formats import load
+from rerank.formats.table.columns import KNOWN
 from rerank.formats.table.format import Table
 
 STRINGS = StringColumn.from_strings
@@ -275,7 +276,7 @@ def sets(draw: st.DrawFn) -> CandidateLists:
     """Any set that a table holds."""
     lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
     n, m = sum(lengths), len(lengths)
-    taken = ("", "list", "id", "text", "label", "answer")
+    taken = ("", *(name for names in KNOWN.values() for name in names))
     names = draw(st.lists(TEXTS.filter(lambda s: s not in taken), unique=True))
     names = [name for name in names if not name.startswith("\ufeff")]
     rng = np.random.default_rng(draw(st.integers(0, 99)))

@@ -1,5 +1,6 @@
 """Natives beside models: files, folders and archives of them, ranges of residues, and doubtful matches."""
 
+import csv
 import tarfile
 import warnings
 from dataclasses import replace
@@ -10,9 +11,12 @@ import pytest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces, key_of, residue_name
 from rerank.data.lists import CandidateLists
+from rerank.data.matching import partners
 from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.formats.structures.amino_acids import LETTERS
 from rerank.formats.structures.natives import attach_natives
+from rerank.formats.structures.read import read_file
+from rerank.formats.structures.tar import files_of
 
 SEQUENCE = "MKTAYIAKQRQISFVKSHFSRQLEERLGLIEVQAPILSRVGDGTQDNLSG"
 NAMES = {letter: name for name, letter in LETTERS.items() if len(name) == 3}
@@ -271,3 +275,22 @@ def test_sequences_that_are_not_alike_are_reported(tmp_path):
     for sequence in ("A" * 50, "X" * 50, "".join(sorted(SEQUENCE))):
         _, (note,) = attach(lists_of(T1=[A, [("A", 1, sequence)]]), native, match="sequence")
         assert note.startswith("models: 1 model of doubtful sequence: list 'T1', item 'm2': ")
+
+
+@pytest.mark.shared
+def test_shared_residues_of_146_pairs_are_those_of_tmscore(shared_data):
+    folder = shared_data / "gdt"
+    structures = {
+        name.rpartition("/")[2]: read_file(name, content)[0][1]
+        for name, content in files_of(str(folder / "pdb.tar.gz"))
+        if name.endswith(".pdb")
+    }
+    with open(folder / "tmscore_reference.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    models, natives = (Traces.joined([structures[row[key]] for row in rows]) for key in ("model", "native"))
+    lists = np.arange(len(rows) + 1)
+    by_number = partners(models, natives, lists, "number")
+    assert by_number.matched.tolist() == [int(row["n_common"]) for row in rows]
+    assert np.count_nonzero(models.lengths != natives.lengths) == 20
+    assert by_number.identity.min() == 1.0
+    assert np.array_equal(partners(models, natives, lists, "sequence").of, by_number.of)

@@ -6,7 +6,9 @@ by being registered. One that cannot write a file needs a sample here; the suite
 
 from __future__ import annotations
 
+import io
 import shutil
+import tarfile
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -44,6 +46,41 @@ class Seed:
     files: Files
     options: dict[str, Any] = field(default_factory=dict)
     beside: Files = field(default_factory=dict)
+
+
+PDB = b"".join(
+    b"%-6s%5d  CA %cALA %c%4d%c   %8.3f%8.3f%8.3f%6.2f  0.00           C  \n"
+    % (record, i, altloc, chain, number, insertion, 3.8 * i, 0.5 * i, -1.25 * i, occupancy)
+    for i, (record, altloc, chain, number, insertion, occupancy) in enumerate(
+        [
+            (b"ATOM", b" ", b"A", 1, b" ", 1),
+            (b"ATOM", b"A", b"A", 2, b" ", 0.5),
+            (b"ATOM", b"B", b"A", 2, b" ", 0.5),
+            (b"ATOM", b" ", b"A", 2, b"A", 1),
+            (b"HETATM", b" ", b"A", 3, b" ", 1),
+            (b"ATOM", b" ", b"B", -4, b" ", 1),
+            (b"ATOM", b" ", b"B", -5, b" ", 1),
+        ]
+    )
+)
+CIF_COLUMNS = "group_PDB label_atom_id auth_comp_id auth_asym_id auth_seq_id label_alt_id occupancy"
+CIF = (
+    "data_x\nloop_\n"
+    + "".join(f"_atom_site.{name}\n" for name in f"{CIF_COLUMNS} Cartn_x Cartn_y Cartn_z".split())
+    + "ATOM CA ALA A 1 . 1.0 1.5 2 -3\nATOM CA GLY A 2 A 0.5 4.5 2 -3e0\n"
+    + "ATOM CA GLY A 2 B 0.5 4.5 3 -3.0(1)\nHETATM CA MSE 'B' 1 ? 1 1 1 1\n"
+).encode()
+
+
+def _archive(files: Files) -> bytes:
+    """A tar archive."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return out.getvalue()
 
 
 # Files of formats that are only read, and of forms that no writer gives.
@@ -159,6 +196,15 @@ SAMPLES: dict[str, list[Seed]] = {
                 b'"report": [null, null], "score": [true, false], "pred_score": [[3.5], [-1]]}\n'
             }
         )
+    ],
+    "structures": [
+        Seed({"": PDB}),
+        Seed({"": b"MODEL        1\n" + PDB + b"ENDMDL\nMODEL        2\n" + PDB + b"ENDMDL\nEND\n"}),
+        Seed({"": PDB}, {"native": "native", "residues": "A:2-9"}, {"native": PDB}),
+        Seed({"": PDB}, {"native": "native", "match": "sequence"}, {"native": PDB}),
+        Seed({"T1TS1_1": b"PFRMAT TS\n" + PDB, "T1TS2_1.pdb": PDB}, {"native": "native"}, {"native": PDB}),
+        Seed({"": _archive({"T1/T1TS1_1-D1": PDB, "T1/T1TS2_1-D1": PDB, "T2/a.pdb": PDB})}),
+        Seed({"": CIF}),
     ],
     "jsonl": [
         Seed({"": b'{"qid": "1", "features": {"a": 1, "b": -5e-1}}\n{"qid": "1", "features": {"a": 3}}\n'}),

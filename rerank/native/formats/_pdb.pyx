@@ -202,7 +202,7 @@ cdef inline Bytes trimmed(Bytes p, Bytes end) noexcept nogil:
 
 
 cdef inline bint is_atom(Bytes p) noexcept nogil:
-    return starts(p, b"ATOM", 4) and (p[4] == c' ' or c'0' <= p[4] <= c'9')
+    return starts(p, b"ATOM", 4) and (p[4] <= c' ' or c'0' <= p[4] <= c'9')
 
 
 cdef inline bint is_calcium(Bytes p, Bytes end) noexcept nogil:
@@ -301,17 +301,17 @@ def read_atoms(
             end = line_end
             if end - p < LINE + 1:
                 end = trimmed(p, end)
-                if not plain(&at, p, end):
-                    break
                 if end - p < LINE:
-                    stopped(&at, SHORT, p, <int>(end - p))
+                    if plain(&at, p, end):
+                        stopped(&at, SHORT, p, <int>(end - p))
                     break
             at.n_atoms += 1
             if at.with_models and not at.open:
                 stopped(&at, OUTSIDE, p, 1)
                 break
             if not starts(p + 12, b" CA ", 4):
-                if p[34] != c'.' or p[42] != c'.' or p[50] != c'.':  # fields are read only if in doubt
+                # Fields of other atoms are read only if columns are in doubt.
+                if p[34] != c'.' or p[42] != c'.' or p[50] != c'.' or p[LINE - 1] <= c' ':
                     if not plain(&at, p, trimmed(p, end)) or not coordinates(&at, p, position):
                         break
                 if p[13] == c'A' or p[15] == c'A':  # "CA  " or "  CA"

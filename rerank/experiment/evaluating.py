@@ -38,6 +38,7 @@ from rerank.experiment.systems import (
     systems_in,
 )
 from rerank.files import write_lines
+from rerank.metrics.structures import with_superpositions
 from rerank.reading import Reading
 from rerank.report import page, record
 
@@ -330,6 +331,8 @@ def evaluate_files(
         names.insert(0, baseline)
     read, chosen = _read_systems(data, names, metrics, reading, missing_lists)
     lists, systems = read.lists, read.scores
+    if html is not None:  # the page judges the lists again
+        lists = with_superpositions(lists, chosen)
     if against_first:
         _check_first_best(lists)
     options |= {"missing_lists": read.missing_lists, "missing": read.missing}

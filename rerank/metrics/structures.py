@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +26,7 @@ from rerank.data.columns.traces import SUPERPOSITIONS
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
 from rerank.errors import DataError, DataNote
-from rerank.metrics.base import Preparation, register
+from rerank.metrics.base import Preparation, parse, register
 from rerank.metrics.clashes import clash_note
 from rerank.metrics.judges import signed
 from rerank.metrics.residue_pairs import COUNTS, LENGTH, MATCHED, RMSD, TM, WIDTH, superposed, with_natives
@@ -203,6 +205,24 @@ class Coverage(StructureMetric):
 
     def values(self, counts: Floats) -> Floats:
         return counts[:, MATCHED] / np.maximum(counts[:, LENGTH], 1.0)
+
+
+def with_superpositions(lists: CandidateLists, metrics: Iterable[str]) -> CandidateLists:
+    """Return the same lists with the counts that metrics of structures need, if ``metrics`` name some.
+
+    Metrics of the lists then do not search again.
+
+    Raises
+    ------
+    ConfigError
+        If a metric is unknown.
+    DataError
+        If the lists have no structures.
+    """
+    preparation = Preparation(lists, metrics=[parse(name) for name in metrics])
+    if not _searches(preparation):
+        return lists
+    return replace(lists, counts={**lists.counts, SUPERPOSITIONS: preparation.shared(_counted)})
 
 
 def _counted(preparation: Preparation) -> Floats:

@@ -15,6 +15,7 @@ from rerank.errors import DataError, DataNote
 from rerank.experiment.derive import labelled
 from rerank.metrics import residue_pairs
 from rerank.metrics.base import parse, prepare_all
+from rerank.metrics.structures import with_superpositions
 from rerank.metrics.superposition import superpositions
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*clashes:rerank.errors.DataNote")  # see test_clashes.py
@@ -109,6 +110,9 @@ def test_workers_change_nothing(monkeypatch):
 def test_counts_stay_with_a_set(monkeypatch):
     lists = judged_lists(5, sizes=(3, 4, 6))
     kept = labelled(lists, "GDT-TS")
+    again = with_superpositions(lists, ["WER", "oracle2.TM"]).counts["superposition"]
+    assert np.array_equal(again, kept.counts["superposition"], equal_nan=True)
+    assert with_superpositions(lists, ["WER", "RMSD"]) is lists
     bare = replace(kept, traces=None, natives=None)
     fresh = {name: parse(name).prepare(lists).per_item for name in NAMES}
 

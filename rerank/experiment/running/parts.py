@@ -24,6 +24,7 @@ from rerank.experiment.training import load_part
 from rerank.files import os_error, read_head
 from rerank.formats.base import detect, format_of_folder
 from rerank.metrics.base import prepare_all
+from rerank.metrics.structures import with_superpositions
 from rerank.reading import DataSection, Reading, paths_of
 
 _NOT_RESULTS = ("cli", "report", "docs")  # folders of this package that decide no result
@@ -232,6 +233,7 @@ def make_stores(folder: str, making: Making, metrics: Sequence[str]) -> None:
         if _names(_content(making.data)[0], len(making.names), making.seed) != making.names:
             raise RerankError(f"{lists.source}: changed while it was read; run again")
         if making.judged:
+            lists = with_superpositions(lists, metrics)
             prepare_all(lists, metrics)
         for name, part in zip(making.names, _cut(lists, making), strict=True):
             place = os.path.join(folder, DATA, name)

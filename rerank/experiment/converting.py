@@ -15,7 +15,6 @@ from rerank.data.folds import fold_names, folds_of, parts_of, shares_of
 from rerank.data.scores import read_scores
 from rerank.errors import ConfigError, DataNote
 from rerank.experiment.derive import item_judges, item_rows, with_label
-from rerank.experiment.notes import note_clashes
 from rerank.experiment.outputs import Written, all_or_none, check_outputs, checked_format, written
 from rerank.experiment.sources import Data, as_lists, inputs_of, read_lists
 from rerank.experiment.svmtk import export_svmtk, import_svmtk
@@ -163,7 +162,6 @@ def label_file(
     with parallel.using(jobs):
         lists = read_lists(data, reading)
         judges = item_judges(lists, metrics)
-    note_clashes(lists, metrics)
     made = with_label(lists, judges[metrics[0]])
     with all_or_none():
         saved = written(made, out, target)

@@ -16,7 +16,6 @@ from rerank.data.types import Floats
 from rerank.errors import DataNote
 from rerank.evaluation.evaluate import Evaluation
 from rerank.metrics.base import parse, parse_all
-from rerank.metrics.clashes import clash_note
 from rerank.metrics.judges import ranked_last
 from rerank.metrics.selecting import SelectingMetric
 from rerank.models.base import Model
@@ -58,15 +57,6 @@ def note_evaluation(lists: CandidateLists, systems: Mapping[str, Floats], found:
             note(f"{lists.source}: {name} is {info.oracle:.6g} for every order of these lists")
 
 
-def note_clashes(lists: CandidateLists, metrics: Iterable[str]) -> None:
-    """Warn if models have clashes and a metric counts residues that are close to the native's."""
-    named = [parse(name) for name in metrics]
-    if any(getattr(getattr(one, "inner", one), "search", False) for one in named):
-        found = clash_note(lists)
-        if found:
-            note(found)
-
-
 def note_systems(
     lists: CandidateLists, systems: Mapping[str, Floats], metrics: Sequence[str], n_judged: int
 ) -> None:
@@ -77,7 +67,6 @@ def note_systems(
     for text in doubled_ids(lists):
         note(f"{lists.source}: {text}")
     note_ndcg(lists, metrics)
-    note_clashes(lists, metrics)
     for name in metrics:
         reason = _nothing_reaches(lists, name)
         if reason:

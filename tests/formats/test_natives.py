@@ -161,6 +161,13 @@ def test_a_shifted_model_is_reported_with_its_shift(tmp_path):
     assert notes == []
 
 
+def test_the_native_of_another_protein_is_reported(tmp_path):
+    native = write(tmp_path / "n.pdb", pdb(("A", 1, "".join(sorted(SEQUENCE)), 0.0)))
+    _, (note,) = attach(lists_of(T1=[A, A]), native)
+    assert note.startswith("models: 2 models of doubtful numbering: list 'T1', item 'm1': ")
+    assert note.endswith("; their sequences do not align, is it the native of another protein?")
+
+
 def test_a_model_that_is_shifted_in_part_is_reported(tmp_path):
     native = write(tmp_path / "n.pdb", pdb(("A", 1, SEQUENCE, 0.0)))
     model = [("A", 1, SEQUENCE[:38]), ("A", 40, SEQUENCE[38:48])]

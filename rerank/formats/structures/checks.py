@@ -17,6 +17,7 @@ from rerank.text import count
 # but for a few mutations; one that is shifted has about 6 %, so part of a model that is shifted shows too. By
 # sequence, alignments below 30 % are often wrong (the twilight zone of Rost 1999).
 LEAST_IDENTITY: dict[Method, float] = {"number": 0.9, "sequence": 0.3}
+_SAME_PROTEIN = 0.5  # share of equal amino acids of an alignment below which no matching is proposed
 _SURE = 0.9  # share of equal amino acids, and of one shift, from which on a shift is named
 
 
@@ -111,8 +112,8 @@ def _hint(models: Traces, natives: Traces, k: int, i: int) -> str:
     if is_uniform(model.residues) or is_uniform(native.residues):
         return ""
     found = partners(model, native, np.array([0, 1]), "sequence")
-    if found.identity[0] < 0.5 or found.compared[0] == 0:
-        return ""
+    if found.identity[0] < _SAME_PROTEIN or found.compared[0] == 0:
+        return "; their sequences do not align, is it the native of another protein?"
     by, share = shift(model, native, found, 0)
     matched = f"--match sequence matches {found.matched[0]} residues"
     if by and share >= _SURE and found.identity[0] >= _SURE:

@@ -106,14 +106,19 @@ cdef inline void count(Pair* p) noexcept nogil:
     cdef long long k2 = 0
     cdef long long k3 = 0
     cdef long long k4 = 0
+    cdef long long mark
+    cdef double d
+    cdef Py_ssize_t n = p.n
     cdef Py_ssize_t i
     cdef int k
-    for i in range(p.n):
-        k0 += marks[i] if d2[i] <= l0 else 0
-        k1 += marks[i] if d2[i] <= l1 else 0
-        k2 += marks[i] if d2[i] <= l2 else 0
-        k3 += marks[i] if d2[i] <= l3 else 0
-        k4 += marks[i] if d2[i] <= l4 else 0
+    for i in range(n):
+        mark = marks[i]
+        d = d2[i]
+        k0 += mark if d <= l0 else 0
+        k1 += mark if d <= l1 else 0
+        k2 += mark if d <= l2 else 0
+        k3 += mark if d <= l3 else 0
+        k4 += mark if d <= l4 else 0
     p.now.keys[0] = k0
     p.now.keys[1] = k1
     p.now.keys[2] = k2

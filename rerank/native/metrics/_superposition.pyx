@@ -27,12 +27,13 @@ cdef enum:
     SHORTEST = 4  # residues of a fragment
     SMALL = 32  # residues up to which all fragments of three and more are tried
     MOST_STARTS = 2000  # of a length
-    SEEDS = 40  # superpositions improved at each cutoff
+    SEEDS = 26  # superpositions improved at each cutoff, and one more for each 32 residues
+    MOST_SEEDS = 100
     RADII = 12  # steps from 0.5 Å to 10 Å
     NEAR = 12  # residues outside that are brought inside
     PULLS = 6
     TM_SEEDS = 48
-    TM_LAST = 3
+    TM_LAST = 4
     # purposes of is_new
     IMPROVED = 8
     EXCHANGED = 16
@@ -103,7 +104,7 @@ cdef void improve_best(Pair* p, int k) noexcept nogil:
     cdef Py_ssize_t score
     cdef Py_ssize_t i
     cdef Py_ssize_t end = p.n_pool
-    cdef int left = SEEDS
+    cdef int left = <int>min(SEEDS + p.n // 32, MOST_SEEDS)
     rank(p, k)
     for score in range(3 * p.n, -1, -1):
         i = p.heads[score]
@@ -267,6 +268,9 @@ cdef void search_tm(Pair* p, Py_ssize_t n_starts) noexcept nogil:
     cdef int turn
     cdef Stand chosen[TM_SEEDS]
     cdef int n_chosen = 0
+    cdef int k = 0
+    while k + 1 < CUTOFFS and p.radii[k] < p.d0:
+        k += 1
     for i in range(n_starts):
         measure(p, &p.pool[i].at)
         p.pool[i].tm = floor(score(p) * 1e6)  # equal sums stay equal
@@ -277,11 +281,15 @@ cdef void search_tm(Pair* p, Py_ssize_t n_starts) noexcept nogil:
                 best = i
         if best < 0:
             break
-        if is_new(p, p.pool[best].keys[CUTOFFS - 1], SCORED):
+        if is_new(p, p.pool[best].keys[k], SCORED):
             chosen[n_chosen] = p.pool[best]
             n_chosen += 1
         p.pool[best].tm = -1
     for i in range(n_chosen):
+        if i & 1:  # from farther away
+            p.d0 *= 2
+            rise(p, &chosen[i].at, 3)
+            p.d0 /= 2
         chosen[i].tm = floor(rise(p, &chosen[i].at, 4) * 1e6)
     for turn in range(TM_LAST):
         best = -1
@@ -417,7 +425,7 @@ def superpositions(
     for i in range(n_pairs):
         longest = max(longest, offsets[i + 1] - offsets[i])
     cdef Py_ssize_t room = longest + 1
-    cdef Py_ssize_t pooled = 2 * longest + SMALL * SMALL + CUTOFFS * SEEDS
+    cdef Py_ssize_t pooled = 2 * longest + SMALL * SMALL + CUTOFFS * MOST_SEEDS
     cdef double[::1] floats = np.zeros((9 + 2 * MOMENTS) * room)
     cdef long long[::1] marks = np.zeros(2 * room, dtype=np.int64)
     cdef word[::1] seen = np.zeros(SEEN, dtype=np.uint64)

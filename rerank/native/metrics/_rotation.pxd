@@ -172,7 +172,7 @@ cdef inline bint by_jacobi(double* k, double* q, int free) noexcept nogil:
             best = i
     for i in range(4):
         q[i] = v[4 * i + best]
-        close += k[5 * best] - k[5 * i] <= 1e-7 * fabs(k[5 * best])
+        close += k[5 * best] - k[5 * i] <= 1e-4 * fabs(k[5 * best])
     return close <= 1 + free
 
 

@@ -1,6 +1,6 @@
 """GDT and TM-score: the superpositions of two chains that bring most residues close together.
 
-The search for counts (Zemla 2003 and Zhang and Skolnick 2004 have the first and the third step):
+The search for counts, whose first and third step are those of Zhang and Skolnick (2004):
 
 1. fragments of all lengths n, n/2, n/4 ... 4 are superposed;
 2. at each cutoff, the best of them are improved by weighted superpositions, whose weights are the slopes of a
@@ -9,7 +9,7 @@ The search for counts (Zemla 2003 and Zhang and Skolnick 2004 have the first and
 4. the best superposition of each cutoff is tried at other radii and cutoffs;
 5. residues just outside are brought inside by weights that grow with the distance.
 
-Each superposition counts at all cutoffs. The TM-score has its own search, from the same fragments. All choices
+Each superposition counts at all cutoffs. The TM-score has its own search, from the same fragments. Choices
 are by whole numbers, then by position, so that rounding does not lead to another path.
 """
 
@@ -20,7 +20,7 @@ from libc.string cimport memcpy, memset
 
 from rerank.native.metrics._rotation cimport MOMENTS, Placement, place
 from rerank.native.metrics._superposed cimport (
-    CUTOFFS, SEEN, Pair, Stand, apply, is_new, measure, place_weighted, select, settle, sharpen, word
+    CUTOFFS, SEEN, Pair, Stand, apply, is_new, measure, place_weighted, settle, sharpen, word
 )
 
 cdef enum:
@@ -75,7 +75,7 @@ cdef void start(Pair* p) noexcept nogil:
 
 
 cdef void rank(Pair* p, int k) noexcept nogil:
-    """OUT heads (3n + 1), next: the pool by twice the count at a cutoff and that at the next, then in order."""
+    """OUT heads (3n + 1), next: the pool by twice the count at a cutoff plus that at the next one."""
     cdef Py_ssize_t i
     cdef Py_ssize_t score
     cdef int other = k + 1 if k + 1 < CUTOFFS else k - 1
@@ -103,7 +103,6 @@ cdef void improve_best(Pair* p, int k) noexcept nogil:
     """Improve the best of the pool at a cutoff, no set of residues twice; the results join the pool."""
     cdef Py_ssize_t score
     cdef Py_ssize_t i
-    cdef Py_ssize_t end = p.n_pool
     cdef int left = <int>min(SEEDS + p.n // 32, MOST_SEEDS)
     rank(p, k)
     for score in range(3 * p.n, -1, -1):
@@ -162,7 +161,7 @@ cdef void exchange(Pair* p) noexcept nogil:
 
 
 cdef int nearest_outside(Pair* p, double limit, Py_ssize_t* near) noexcept nogil:
-    """OUT near (NEAR): the residues nearest to the limit outside it, up to twice its distance; gives how many.
+    """OUT near (NEAR): the residues nearest to the limit outside it, within twice its distance.
 
     Of residues less than 1e-7 Å² apart the first in the chain comes first.
     """
@@ -186,7 +185,7 @@ cdef int nearest_outside(Pair* p, double limit, Py_ssize_t* near) noexcept nogil
 
 
 cdef void pull(Pair* p, int k, Py_ssize_t outside) noexcept nogil:
-    """Superpose the residues of ``kept`` within a cutoff, and one outside, so that the largest distance falls.
+    """Superpose residues of ``kept`` within a cutoff, and one outside, so that the largest distance falls.
 
     The weights grow with the distances; they are the geometric mean with those of the turn before.
     """
@@ -265,7 +264,7 @@ cdef void search_tm(Pair* p, Py_ssize_t n_starts) noexcept nogil:
     """IN/OUT tm: the largest sum from the best of the first superpositions of the pool."""
     cdef Py_ssize_t i
     cdef Py_ssize_t best
-    cdef int turn
+    cdef int _turn
     cdef Stand chosen[TM_SEEDS]
     cdef int n_chosen = 0
     cdef int k = 0
@@ -291,7 +290,7 @@ cdef void search_tm(Pair* p, Py_ssize_t n_starts) noexcept nogil:
             rise(p, &chosen[i].at, 3)
             p.d0 /= 2
         chosen[i].tm = floor(rise(p, &chosen[i].at, 4) * 1e6)
-    for turn in range(TM_LAST):
+    for _turn in range(TM_LAST):
         best = -1
         for i in range(n_chosen):
             if chosen[i].tm > (chosen[best].tm if best >= 0 else 0):

@@ -168,7 +168,7 @@ def with_consensus(lists: CandidateLists, by: Sequence[str], statistic: str) -> 
     of_structures = [metric for what in by if (metric := structure_metric(lists, what)) is not None]
     pairs = None
     if of_structures:  # superposed once for all of them
-        pairs = ModelPairs(lists, any(metric.search for metric in of_structures))
+        pairs = ModelPairs(lists, of_structures)
     columns = {}
     for what in by:
         columns[f"consensus.{what}.{statistic}"] = consensus(lists, what, statistic, pairs)

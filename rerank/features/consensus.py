@@ -68,7 +68,7 @@ def consensus(
         return _by_column(lists, lists.features.column(lists.column_of(by)), statistic)
     metric = structure_metric(lists, by)
     if metric is not None:
-        return _by_models(lists, metric, statistic, pairs or ModelPairs(lists, metric.search))
+        return _by_models(lists, metric, statistic, pairs or ModelPairs(lists, [metric]))
     similarity = _similarity(by)
     if lists.texts is None:
         raise DataError(f"{lists.source}: consensus by {by} needs the candidates' texts, there are none")

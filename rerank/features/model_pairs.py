@@ -9,6 +9,8 @@ similarity 0. No native is needed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from rerank import memory, parallel
@@ -17,8 +19,8 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
 from rerank.features.model_doubts import note_doubts, of_one_chain
-from rerank.metrics.residue_pairs import WIDTH, among
-from rerank.metrics.structures import StructureMetric
+from rerank.metrics.residue_pairs import TM, WIDTH, among
+from rerank.metrics.structures import StructureMetric, TmScore
 
 # Residues of a block of pairs: enough blocks for the workers and for the display of progress.
 _RESIDUES = 1 << 16
@@ -30,8 +32,8 @@ class ModelPairs:
     Parameters
     ----------
     lists : CandidateLists
-    search : bool
-        Whether the best superpositions are searched, for GDT and the TM-score.
+    metrics : sequence of StructureMetric
+        What similarities are asked for; only these are searched for.
 
     Raises
     ------
@@ -39,17 +41,19 @@ class ModelPairs:
         If the lists have no structures.
     """
 
-    def __init__(self, lists: CandidateLists, search: bool) -> None:
+    def __init__(self, lists: CandidateLists, metrics: Sequence[StructureMetric]) -> None:
         if lists.traces is None:
             raise DataError(f"{lists.source}: the candidates have no structures to compare")
         self.lists = lists
+        tm = any(isinstance(metric, TmScore) for metric in metrics)
+        gdt = any(metric.search and not isinstance(metric, TmScore) for metric in metrics)
         lengths = lists.traces.lengths
         spans = [np.arange(a, b) for a, b in zip(lists.offsets[:-1], lists.offsets[1:], strict=True)]
         self.items = [span[lengths[span] > 0] for span in spans]
         sizes = np.array([len(items) * (len(items) - 1) // 2 for items in self.items])
         memory.require(8 * WIDTH * int(sizes.sum()), f"{int(sizes.sum()):,} pairs of models")
         tasks = [
-            (models, first, last, search)
+            (models, first, last, gdt, tm)
             for items, n_pairs in zip(self.items, sizes.tolist(), strict=True)
             for models in ([of_one_chain(lists.traces.take(items))] if n_pairs else [])
             for first, last in _blocks(models, n_pairs)
@@ -80,9 +84,13 @@ def _blocks(models: Traces, n_pairs: int) -> list[tuple[int, int]]:
     return [(first, min(first + size, n_pairs)) for first in range(0, n_pairs, size)]
 
 
-def _block(models: Traces, first: int, last: int, search: bool) -> Floats:
+def _block(models: Traces, first: int, last: int, gdt: bool, tm: bool) -> Floats:
     """What is known of pairs ``first`` to ``last`` - 1 of models: float64 (last - first, WIDTH)."""
-    return among(models, *_numbered(len(models), np.arange(first, last))).superposed(search)
+    pairs = among(models, *_numbered(len(models), np.arange(first, last)))
+    out = pairs.superposed(gdt, tm=False)
+    if tm:
+        out[:, TM] = pairs.superposed(gdt=False, tm=True)[:, TM]
+    return out
 
 
 def _numbered(k: int, pairs: Index) -> tuple[Index, Index]:

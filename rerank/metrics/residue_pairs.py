@@ -21,8 +21,8 @@ from rerank.metrics.superposition import superpositions
 _RESIDUES = 1 << 15
 
 # What is known of a pair of structures, one column each. The RMSD is NaN if no residue is shared; the counts
-# within cutoffs and the TM-score are NaN without a search. They come from one search, always together: each
-# counts the superpositions of the other, so that none depends on what is asked for.
+# within cutoffs and the TM-score are NaN without their search. A search for both counts the superpositions of
+# each other: callers ask for both, or for each by itself, so that no value depends on what else is wanted.
 MATCHED, LENGTH = 0, 1
 COUNTS = slice(2, 7)
 TM, RMSD = 7, 8
@@ -63,14 +63,15 @@ class ResiduePairs:
             yield self.part(first, last)
             first = last
 
-    def superposed(self, search: bool) -> Floats:
+    def superposed(self, gdt: bool, tm: bool) -> Floats:
         """Return what is known of each pair, see WIDTH: float64 (n_pairs, WIDTH)."""
         out = np.empty((len(self.lengths), WIDTH))
         out[:, MATCHED] = np.diff(self.offsets)
         out[:, LENGTH] = self.lengths
         rows = np.arange(len(self.a), dtype=np.int64)
-        found = superpositions(self.a, self.b, rows, rows, self.offsets, self.lengths, gdt=search, tm=search)
-        out[:, COUNTS.start :] = found
+        out[:, COUNTS.start :] = superpositions(
+            self.a, self.b, rows, rows, self.offsets, self.lengths, gdt=gdt, tm=tm
+        )
         return out
 
 
@@ -133,6 +134,6 @@ def superposed(pairs: ResiduePairs, search: bool, step: str) -> Floats:
     search : whether the best superpositions are searched for GDT and the TM-score.
     step : what is being done, for the display of progress.
     """
-    tasks = [(part, search) for part in pairs.parts()]
+    tasks = [(part, search, search) for part in pairs.parts()]
     found = parallel.each(ResiduePairs.superposed, tasks, threads=True, anywhere=True, step=(step, "block"))
     return np.concatenate(found) if found else np.empty((0, WIDTH))

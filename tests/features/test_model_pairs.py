@@ -23,12 +23,13 @@ LISTS = judged_lists(4, sizes=(7, 1, 2, 9, 3))
 
 def slow(lists, name, statistic):
     """Each model with every other one, the longer one as the native."""
+    asked = {"gdt": name != "TM", "tm": name == "TM"}
     out = []
     for part in plain(lists, np.zeros(lists.n_items)):
         for k, model in enumerate(part.traces):
             others = [other for j, other in enumerate(part.traces) if j != k and other]
             pairs = [sorted((model, other), key=len) for other in others] if model else []
-            values = [value_of_model(parse(name).family, *pair) for pair in pairs]
+            values = [value_of_model(parse(name).family, *pair, **asked) for pair in pairs]
             out.append(getattr(of, statistic)(values) if values else 0.0)
     return out
 

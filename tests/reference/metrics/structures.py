@@ -29,7 +29,7 @@ def value(metric, lists, scores, ties):
     return mean(found)
 
 
-def value_of_model(family, model, native):
+def value_of_model(family, model, native, **asked):
     """The metric of a model, both dictionaries; NaN for an RMSD of fewer than three residues."""
     shared = sorted(model.keys() & native.keys())
     if family == "coverage":
@@ -42,7 +42,7 @@ def value_of_model(family, model, native):
     if family == "RMSD":
         return rmsd(one, other)
     rows = np.arange(len(shared))
-    *counts, tm, _ = superpositions(one, other, rows, rows, [0, len(shared)], [len(native)])[0]
+    *counts, tm, _ = superpositions(one, other, rows, rows, [0, len(shared)], [len(native)], **asked)[0]
     if family == "TM":
         return tm
     within = counts[1:5] if family == "GDT-TS" else counts[:4]

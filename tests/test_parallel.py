@@ -308,7 +308,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="re
 @needs_proc
 def test_workers_end_with_the_iterator(tmp_path):
     with parallel.using(2):
-        tasks = parallel.as_completed(announce, [(tmp_path, 0), (tmp_path, 600)])
+        tasks = parallel.as_completed(announce, [(tmp_path, 0), (tmp_path, 600), (tmp_path, 600)])
     with closing(tasks):
         assert next(tasks) == (0, None)
         assert wait_for(lambda: len(os.listdir(tmp_path)) == 2)

@@ -258,3 +258,10 @@ def test_a_remark_may_hold_any_text() -> None:
 def test_a_file(tmp_path: Path) -> None:
     (tmp_path / "m.pdb").write_bytes(text(*trace(5)))
     assert names(read_file(str(tmp_path / "m.pdb"))[0][1]) == ["A:1", "A:2", "A:3", "A:4", "A:5"]
+
+
+def test_a_value_that_fills_its_columns_is_not_called_shifted():
+    # "1.000", "2.000" and the occupancy are three decimal numbers in a row.
+    with pytest.raises(FormatError) as caught:
+        read_file("m.pdb", f"{atom(1, ('********', '1.000', '2.000'))}\n".encode())
+    assert str(caught.value).endswith("expected a number in columns 31-38")

@@ -158,10 +158,17 @@ def _words(fault: str, text: Bytes, place: int, column: int) -> tuple[str, str]:
     }[fault]
 
 
+def _fills(line: bytes, column: int) -> bool:
+    """Whether what stands in the eight columns is one word that is no decimal number, such as ********."""
+    field, after = line[column - 1 : column + 7], line[column + 7 : column + 8]
+    one = len(field.split()) == 1 and not _DECIMAL.fullmatch(field.strip())
+    return column in _COLUMNS and one and not field[-1:].isspace() and not after.strip()
+
+
 def _without_coordinates(line: bytes, column: int) -> tuple[str, str]:
     """Words for a line whose coordinates are not where they should be."""
     tokens = [bool(_DECIMAL.fullmatch(token)) for token in line.split()]
-    if any(all(tokens[i : i + 3]) for i in range(len(tokens) - 2)):
+    if any(all(tokens[i : i + 3]) for i in range(len(tokens) - 2)) and not _fills(line, column):
         why = "; its columns are shifted or separated by blanks"
     else:
         why = ""

@@ -54,6 +54,7 @@ def test_deviations_are_those_of_singular_values():
     pairs = [(walk(rng, n), moved(rng, walk(rng, n), 100)) for n in (1, 2, 3, 4, 5, 8, 50, 300)]
     pairs += [(a, bent(rng, a)) for a, _ in pairs[3:]]
     pairs += [(a, moved(rng, a * [1, 1, -1], 10)) for a, _ in pairs[3:]]
+    pairs += [(walk(rng, n, True), walk(rng, n, True)) for n in (3, 4, 5) for _ in range(50)]
     found = of_pairs(pairs, gdt=False, tm=False)
     assert np.isnan(found[:, :6]).all()
     assert found[:, 6] == pytest.approx([reference.rmsd(a, b) for a, b in pairs], abs=1e-9)

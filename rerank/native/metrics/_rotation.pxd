@@ -37,7 +37,7 @@ cdef inline void jacobi(double* k, double* v) noexcept nogil:
             size += k[5 * i] * k[5 * i]
             for j in range(i):
                 off += k[4 * i + j] * k[4 * i + j]
-        if off <= 1e-36 * size or size == 0:
+        if off <= 1e-36 * size:
             return
         for i in range(3):
             for j in range(i + 1, 4):

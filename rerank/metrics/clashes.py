@@ -1,4 +1,4 @@
-"""Clashes of CA traces: residues closer than a protein's can be, which inflate GDT."""
+"""Clashes of CA traces: residues closer than a protein's can be, which may inflate GDT."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def clash_note(lists: CandidateLists) -> str | None:
         return None
     worst = int(np.argmax(counts))
     some = f"{np.count_nonzero(counts)} of {count(len(counts), 'model')}"
-    what = f"clashes (CA-CA < {LIMIT} Å), which inflate GDT, in {some}"
+    what = f"clashes (CA-CA < {LIMIT} Å), which may inflate GDT, in {some}"
     return f"{lists.source}: {what}; {counts[worst]} in {lists.place_of(worst)}"
 
 
 def _values(lists: CandidateLists) -> Floats:
     """Clashes of each item; one without a structure has as many as the worst of its list."""
     if lists.traces is None:
-        raise DataError(f"{lists.source}: clashes needs structures of the candidates (traces)")
+        raise DataError(f"{lists.source}: clashes needs structures of the candidates")
     there = lists.traces.lengths > 0
     values = np.where(there, clash_counts(lists.traces), np.nan)
     worst = np.fmax.reduceat(values, lists.offsets[:-1])

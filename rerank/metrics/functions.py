@@ -6,6 +6,7 @@ import functools
 import importlib.util
 import inspect
 import keyword
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,6 +26,7 @@ from rerank.metrics.base import FAMILIES, Metric
 from rerank.metrics.judges import statistics
 from rerank.metrics.of_files import OF_FILES
 from rerank.metrics.sequences import lists_of, scores_of
+from rerank.metrics.structures import StructureMetric
 from rerank.registry import did_you_mean
 from rerank.settings import describe
 
@@ -226,7 +228,8 @@ def _of_trees(metric: Metric, options: _Options) -> float:
 
 def _models_and_natives(models: Any, natives: Any) -> None:
     """models : sequence of structures, one for each native: positions of alpha carbons in Å, (n, 3), whose
-        residues are numbered from 1 (a row of NaN = missing); or (numbers, positions); or None.
+        residues are numbered from 1 (a row of NaN = missing); or (numbers, positions); or None, which counts
+        0, and is left out of the RMSD.
     natives : the native structures, in the same form; residues of the same number are matched."""
 
 
@@ -240,7 +243,10 @@ def _of_structures(metric: Metric, options: _Options) -> float:
         raise DataError(f"natives: found {len(natives)} structures, expected {len(models)}")
     group = np.ones(len(models), dtype=np.int64)
     lists = CandidateLists.from_arrays(None, traces=models, natives=natives, group=group)
-    return _value(metric, lists, np.zeros(lists.n_items))
+    assert isinstance(metric, StructureMetric)
+    values = metric.of_models(lists)
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else math.nan
 
 
 _INPUTS: dict[Callable[[Metric, _Options], float], Callable[..., None]] = {

@@ -3,8 +3,8 @@
 A residue of the model stands for the native's residue of the same key (chain, number and insertion code):
 other ways to match are applied where natives are read. Residues that the native lacks are not counted.
 All values but the RMSD are shares of the native's residues, so residues that the model lacks count as wrong.
-Lists without a native are not judged. Means are over lists; units are 0 to 100 for GDT, 0 to 1 for the
-TM-score and coverage, Å for the RMSD.
+A list is judged if it has a native and a model that shares a residue with it. Means are over lists; units are
+0 to 100 for GDT, 0 to 1 for the TM-score and coverage, Å for the RMSD.
 
 The counts of an item, ``lists.counts["superposition"]``, are float64 (n_items, 9): residues shared with the
 native, residues of the native (0 = no native), the largest numbers of residues within 0.5, 1, 2, 4 and 8 Å,
@@ -32,7 +32,7 @@ from rerank.metrics.judges import signed
 from rerank.metrics.residue_pairs import COUNTS, LENGTH, MATCHED, RMSD, TM, WIDTH, superposed, with_natives
 from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection, saved_counts
 from rerank.metrics.superposition import CUTOFFS
-from rerank.text import count
+from rerank.text import count, some
 
 _FEW = 0.5  # share of the native's residues below which a note counts models
 _LEAST = 3  # residues of an RMSD: any two structures of fewer fit each other too well
@@ -59,6 +59,15 @@ class StructureMetric(SelectingMetric):
         It is NaN if there is none, which can only be if few residues are shared.
         """
 
+    def of_models(self, lists: CandidateLists) -> Floats:
+        """Return the metric of each item with its native, float64 (n_items); NaN without one.
+
+        An item without a structure has 0, or NaN if there is nothing to measure (RMSD).
+        """
+        counts = _superposed(lists, self.search)
+        _note_doubts(lists, counts, self.search)
+        return np.where(counts[:, LENGTH] > 0, self.values(counts), np.nan)
+
     def formula(self) -> list[str]:
         """Return what the signature states of how it is computed."""
         return ["norm:native"]
@@ -67,7 +76,7 @@ class StructureMetric(SelectingMetric):
         """Return a judge that shares superpositions and choices with the others of ``preparation``."""
         lists = preparation.lists
         counts = preparation.shared(_counted)
-        judged = counts[lists.offsets[:-1], LENGTH] > 0
+        judged = _judged(lists, counts)
         values = self.values(counts)
         worst = (np.fmin if self.better > 0 else np.fmax).reduceat(values, lists.offsets[:-1])
         judged &= ~np.isnan(worst)
@@ -240,11 +249,15 @@ def _counted(preparation: Preparation) -> Floats:
     if lists.natives is None:
         raise DataError(f"{lists.source}: no native structures; give them with --native")
     counts = _superposed(lists, search)
-    _note_coverage(lists, counts, lists.traces.lengths > 0)
-    remark = clash_note(lists) if search else None
-    if remark is not None:
-        warnings.warn(remark, DataNote, stacklevel=3)
+    _note_absent(lists, counts)
+    _note_doubts(lists, counts, search)
     return counts
+
+
+def _judged(lists: CandidateLists, counts: Floats) -> Mask:
+    """Whether each list has a native and a model that shares a residue with it: bool (n_lists)."""
+    shared = np.maximum.reduceat(counts[:, MATCHED], lists.offsets[:-1])
+    return (counts[lists.offsets[:-1], LENGTH] > 0) & (shared > 0)
 
 
 def _searches(preparation: Preparation) -> bool:
@@ -282,17 +295,41 @@ def _superposed(lists: CandidateLists, search: bool) -> Floats:
     return counts
 
 
-def _note_coverage(lists: CandidateLists, counts: Floats, there: Mask) -> None:
-    """Warn if models lack many residues of their natives: they may be numbered in another way."""
-    judged = there & (counts[:, LENGTH] > 0)
-    few = np.flatnonzero(judged & (counts[:, MATCHED] < _FEW * counts[:, LENGTH]))
+def _note_absent(lists: CandidateLists, counts: Floats) -> None:
+    """Warn if lists have natives and nothing to superpose on them, or items of judged lists have nothing."""
+    judged = _judged(lists, counts)
+    lost = np.flatnonzero((counts[lists.offsets[:-1], LENGTH] > 0) & ~judged)
+    if len(lost):
+        which = some([repr(lists.list_id(i)) for i in lost.tolist()])
+        what = "no item has a structure that shares a residue with the native"
+        _warn(f"{lists.source}: {count(len(lost), 'list')} not judged ({which}): {what}")
+    absent = np.flatnonzero(np.repeat(judged, lists.lengths) & (counts[:, MATCHED] == 0))
+    if len(absent):
+        items, first = count(len(absent), "item"), lists.place_of(int(absent[0]))
+        _warn(
+            f"{lists.source}: {items} without a structure that shares a residue with the native, beside "
+            f"others with one: GDT, TM-score and coverage 0, RMSD as the worst of the list (the first is "
+            f"{first})"
+        )
+
+
+def _note_doubts(lists: CandidateLists, counts: Floats, search: bool) -> None:
+    """Warn if models lack many residues of their natives or, if GDT is searched for, have clashes."""
+    remark = clash_note(lists) if search else None
+    if remark is not None:
+        _warn(remark)
+    shared = counts[:, MATCHED] > 0
+    few = np.flatnonzero(shared & (counts[:, MATCHED] < _FEW * counts[:, LENGTH]))
     if len(few) == 0:
         return
     item = int(few[np.argmin(counts[few, MATCHED] / counts[few, LENGTH])])
-    shared, length = counts[item, [MATCHED, LENGTH]].astype(int).tolist()
-    text = (
-        f"{lists.source}: {count(len(few), 'model')} of {np.count_nonzero(judged):,} with less than half of "
-        f"the residues of the native, such as {lists.place_of(item)} with {shared} of {length}; "
+    matched, length = counts[item, [MATCHED, LENGTH]].astype(int).tolist()
+    _warn(
+        f"{lists.source}: {count(len(few), 'model')} of {np.count_nonzero(shared):,} with less than half of "
+        f"the residues of the native, such as {lists.place_of(item)} with {matched} of {length}; "
         "if residues are numbered in another way, match them by sequence"
     )
+
+
+def _warn(text: str) -> None:
     warnings.warn(text, DataNote, stacklevel=4)

@@ -24,7 +24,10 @@ from rerank.metrics.base import FAMILIES, parse, prepare_all
 from rerank.metrics.judges import statistics
 from rerank.report import listings
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*clashes:rerank.errors.DataNote")  # of models in the sets
+pytestmark = [  # models in the sets
+    pytest.mark.filterwarnings("ignore:.*clashes:rerank.errors.DataNote"),
+    pytest.mark.filterwarnings("ignore:.*structure that shares a residue:rerank.errors.DataNote"),
+]
 TIES = ("trec", "expected", "input")
 ALL = [example for name in FAMILIES.names() for example in FAMILIES.get(name).examples]
 EXAMPLES = [example for example in ALL if not parse(example).of_classes]  # others: test_class_metrics.py

@@ -64,6 +64,7 @@ def test_lists_of_arrays():
             CandidateLists.from_arrays(wrong, traces=[XYZ] * 3, natives=[XYZ] * 2)
 
 
+@pytest.mark.filterwarnings("ignore:.*clashes:rerank.errors.DataNote")
 def test_metrics_take_arrays():
     assert metrics.gdt_ts([XYZ, XYZ[:2]], [XYZ, XYZ]) == pytest.approx(75)
     assert metrics.tm_score([XYZ], [XYZ]) == pytest.approx(1)

@@ -93,7 +93,7 @@ def test_models_with_clashes_are_noted_with_the_worst():
         item_ids=StringColumn.from_strings(["m1", "m2", "m1", "m2"]),
     )
     assert clash_note(lists) == (
-        "models: clashes (CA-CA < 3.6 Å), which inflate GDT, in 3 of 4 models; 3 in list 'T1', item 'm2'"
+        "models: clashes (CA-CA < 3.6 Å), which may inflate GDT, in 3 of 4 models; 3 in list 'T1', item 'm2'"
     )
     assert clash_note(replace(lists, traces=column_of([[], [], [], []]))) is None
     assert clash_note(replace(lists, traces=None)) is None

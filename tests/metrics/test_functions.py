@@ -28,6 +28,7 @@ REFS = ["the cat sat on a mat", "it is raining cats and dogs", "here are the dog
 OTHERS = ["a cat sat on a mat", "it rains", "dogs"]
 
 
+@pytest.mark.filterwarnings("ignore:.*clashes:rerank.errors.DataNote")
 @pytest.mark.parametrize("name", sorted(set(names().values())))
 def test_every_family_is_a_function_with_the_value_of_evaluate(name):
     kind = FAMILIES.get(name)

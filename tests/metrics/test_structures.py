@@ -18,7 +18,10 @@ from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.structures import with_superpositions
 from rerank.metrics.superposition import superpositions
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*clashes:rerank.errors.DataNote")  # see test_clashes.py
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*clashes:rerank.errors.DataNote"),  # see test_clashes.py
+    pytest.mark.filterwarnings("ignore:.*structure that shares a residue:rerank.errors.DataNote"),
+]
 NAMES = ("GDT-TS", "GDT-HA", "TM", "RMSD", "coverage")
 HELIX = np.array([[2.3 * np.cos(1.745 * k), 2.3 * np.sin(1.745 * k), 1.5 * k] for k in range(12)])
 
@@ -147,12 +150,29 @@ def test_counts_that_are_not_those_of_the_structures_are_refused():
 
 def test_models_that_lack_most_of_the_native_are_reported():
     native = numbered(HELIX)
-    other = numbered(HELIX, first=101)
-    lists = lists_of([native, other, {}], [native], [3])
+    part = {k: native[k] for k in range(1, 5)}
+    lists = lists_of([native, part, {}], [native], [3])
     with pytest.warns(
-        DataNote, match=r"1 model of 2 with less than half .* item 2 with 0 of 12; .* by sequence"
+        DataNote, match=r"1 model of 2 with less than half .* item 2 with 4 of 12; .* by sequence"
     ):
-        assert values(lists, "GDT-TS") == pytest.approx([100, 0, 0])
+        assert values(lists, "coverage") == pytest.approx([1, 1 / 3, 0])
+
+
+def test_lists_without_a_structure_of_the_native_are_unjudged_and_single_items_count_0():
+    native, other = numbered(HELIX), numbered(HELIX, first=101)
+    lists = lists_of([{}, {}, {}, other, other, {}, native], [native] * 3, [2, 2, 3])
+    for name in NAMES:
+        with pytest.warns(DataNote) as caught:
+            labels = labelled(lists, name).labels
+        assert labels[:6] == pytest.approx([np.nan] * 4 + [0, 0], abs=1e-6, nan_ok=True)
+        notes = [str(one.message) for one in caught if one.category is DataNote]
+        assert len(notes) == 2
+        assert "2 lists not judged ('1', '2'): no item has a structure that shares a residue" in notes[0]
+        assert "2 items without a structure that shares a residue with the native" in notes[1]
+        assert "coverage 0, RMSD as the worst of the list (the first is list '3', item 1)" in notes[1]
+    lists = lists_of([{}, other], [native], [2])
+    with pytest.warns(DataNote), pytest.raises(DataError, match="judges none"):
+        labelled(lists, "GDT-TS")
 
 
 def test_pairs_are_those_of_sets_of_keys():

@@ -16,10 +16,10 @@ from rerank.metrics.superposition import superpositions
 
 
 def value(metric, lists, scores, ties):
-    """The mean over lists with a native of the chosen model's value."""
+    """The mean of the chosen model's value over lists with a model that has a residue of the native."""
     found = []
     for part in plain(lists, scores):
-        if not part.native:
+        if not any(model.keys() & part.native.keys() for model in part.traces):
             continue
         values = [value_of_model(metric.family, model, part.native) for model in part.traces]
         known = [one for one in values if not math.isnan(one)]

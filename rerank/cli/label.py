@@ -31,15 +31,21 @@ def label(
         ),
     ],
     out: Annotated[
-        str, typer.Option("--out", "-o", metavar="OUT", help="File to write; - is standard output.")
-    ],
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="OUT",
+            help="File of lists to write; - is standard output. Without it a table of values is printed.",
+        ),
+    ] = None,
     to: To = None,
     per_item: Annotated[
         str | None,
         typer.Option(
             "--per-item",
             metavar="FILE",
-            help="Write every metric of each item (TSV).",
+            help="Write every metric of each item (TSV); - is standard output.",
             rich_help_panel=groups.OUTPUTS,
         ),
     ] = None,
@@ -47,13 +53,14 @@ def label(
     *,
     reading: Reading,
 ) -> None:
-    """Write the lists with labels made from references, gold trees or native structures.
+    """Make labels of candidates from references, gold trees or native structures.
 
-    Error rates are negated. Lists without a native are unjudged.
+    Error rates are negated in labels, not in tables of values. Lists without a native are unjudged.
 
     \b
     rerank label dev.nbest --refs dev.ref --metric sBLEU --out dev.store
     rerank label dev.parses --metric PARSEVAL.score --out dev.store
+    rerank label models/T0953 --native T0953.pdb --metric GDT
     rerank label models/T0953 --native T0953.pdb -m GDT-TS -m TM --per-item values.tsv --out T0953.store
     """
     from rerank.experiment import label_file

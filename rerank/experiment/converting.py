@@ -12,6 +12,7 @@ import numpy as np
 
 from rerank import parallel
 from rerank.data.folds import fold_names, folds_of, parts_of, shares_of
+from rerank.data.lists import CandidateLists
 from rerank.data.scores import read_scores
 from rerank.errors import ConfigError, DataNote
 from rerank.experiment.derive import item_judges, item_rows, with_label
@@ -30,6 +31,7 @@ from rerank.reading import Reading
 from rerank.text import count
 
 SVMTK, SVMTK_PAIRS = "svmtk", "svmtk-pairs"
+STANDARD = "-"  # standard output
 _MOST_FOLDS = 10_000  # folders that are made
 
 
@@ -103,9 +105,10 @@ def append_file(
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled(Written):
-    """Lists that were written with labels, by the metric ``metric``."""
+class Labelled:
+    """Lists with labels by the metric ``metric``."""
 
+    lists: CandidateLists
     metric: str
 
     def spread(self) -> str:
@@ -122,18 +125,20 @@ class Labelled(Written):
 def label_file(
     data: Data,
     metric: str | Sequence[str],
-    out: str,
+    out: str | None = None,
     to: str | None = None,
     *,
     per_item: str | None = None,
     jobs: int | None = None,
     reading: Reading | None = None,
 ) -> Labelled:
-    """Write lists with a metric of each candidate as its label, see ``derive.labelled``.
+    """Write lists with a metric of each candidate as its label, see ``derive.labelled``, or only the table.
 
     Parameters
     ----------
-    data, out, to, reading : as for ``convert_file``.
+    data, to, reading : as for ``convert_file``.
+    out : the file of lists to write, "-" = standard output. None = only the table of ``per_item``, which then
+        goes to standard output unless it has a file.
     metric : a metric of single candidates, such as sBLEU; of several the first makes the labels.
     per_item : file for the values of all metrics of each item (TSV), in the order of the caller's rows. A
         value is as the metric has it, errors not negated, and empty if the item has none.
@@ -142,21 +147,25 @@ def label_file(
     Raises
     ------
     RerankError
-        If there are several metrics without ``per_item``, one is unknown or judges rankings, a column is
-        missing, or a file cannot be read or written.
+        If there are several metrics with ``out`` alone, ``to`` is given without ``out``, a metric is unknown
+        or judges rankings, a column is missing, or a file cannot be read or written.
     """
     metrics = [metric] if isinstance(metric, str) else list(metric)
     if not metrics:
         raise ConfigError("no metric is named")
+    if out is None and to is not None:
+        raise ConfigError(f"--to {to}: not used without --out, which names the file of lists")
+    if out is None and per_item is None:
+        per_item = STANDARD
     if len(metrics) > 1 and per_item is None:
         raise ConfigError(
             f"found {len(metrics)} metrics, expected one; --per-item FILE writes those of others"
         )
-    target = checked_format(out, to, data, reading)
+    target = None if out is None else checked_format(out, to, data, reading)
     if per_item is not None:
         inputs = inputs_of(data, reading)
-        if target == "store":
-            check_outputs({"--per-item": per_item}, [*inputs, out])
+        if out is None or target == "store":
+            check_outputs({"--per-item": per_item}, [*inputs, *([] if out is None else [out])])
         else:
             check_outputs({"--out": out, "--per-item": per_item}, inputs)
     with parallel.using(jobs):
@@ -164,10 +173,11 @@ def label_file(
         judges = item_judges(lists, metrics)
     made = with_label(lists, judges[metrics[0]])
     with all_or_none():
-        saved = written(made, out, target)
+        if out is not None and target is not None:
+            written(made, out, target)
         if per_item is not None:
             write_lines(per_item, item_rows(lists, judges))
-    return Labelled(saved.lists, saved.path, saved.format, metrics[0])
+    return Labelled(made, metrics[0])
 
 
 def split_file(

@@ -39,6 +39,17 @@ def test_several_metrics_of_each_item(rerank, nbest):
         assert "write to another place" in err
 
 
+def test_without_a_file_of_lists_the_values_are_printed(rerank, nbest):
+    asked = ("label", "dev.nbest", "--refs", "dev.ref", "--metric", "WER")
+    result = rerank(*asked, "--metric", "CER")
+    assert result.out.splitlines()[:3] == ["list\titem\tWER\tCER", "0\t1\t25.0\t31.25", "0\t2\t0.0\t0.0"]
+    assert result.err.endswith("rerank: WER of 7 items: -100 to -0, mean -32.14\n")
+    assert rerank(*asked, "--to", "csv", code=2).err.startswith("rerank: --to csv: not used without --out")
+    before = {path.name for path in nbest.iterdir()}
+    rerank(*asked, "--per-item", "values.tsv")
+    assert {path.name for path in nbest.iterdir()} - before == {"values.tsv"}
+
+
 def test_structures_give_labels_values_and_counts(rerank, models):
     asked = ("label", "m.store", "-m", "GDT_TS", "-m", "RMSD", "--per-item", "-")
     result = rerank(*asked, "--out", "one.store", "--jobs", 1)

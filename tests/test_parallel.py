@@ -302,16 +302,23 @@ def announce(folder, seconds):
     time.sleep(seconds)
 
 
+def meet(folder, seconds):
+    """Announce this worker, wait for another one, then work on."""
+    announce(folder, 0)
+    wait_for(lambda: len(os.listdir(folder)) == 2)
+    time.sleep(seconds)
+
+
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads /proc")
 
 
 @needs_proc
 def test_workers_end_with_the_iterator(tmp_path):
     with parallel.using(2):
-        tasks = parallel.as_completed(announce, [(tmp_path, 0), (tmp_path, 600), (tmp_path, 600)])
+        tasks = parallel.as_completed(meet, [(tmp_path, 0), (tmp_path, 600)])
     with closing(tasks):
         assert next(tasks) == (0, None)
-        assert wait_for(lambda: len(os.listdir(tmp_path)) == 2)
+        assert len(os.listdir(tmp_path)) == 2
     assert not [one for one in os.listdir(tmp_path) if alive(one)]
 
 

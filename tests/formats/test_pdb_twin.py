@@ -15,8 +15,8 @@ from small_structures import atom
 from rerank.data.columns.traces import key_of
 from rerank.errors import FormatError
 from rerank.formats.structures.read import read_file
+from rerank.formats.structures.tar import files_of
 
-CORPUS = Path("/tmp/gdt/pdb")
 RESIDUES = ("ALA", "MSE", "CYS", "DUM", "XYZ", " CA", "G  ")
 OTHERS = ("TER", "END", "REMARK   1", "MODRES 1ABC DUM A    4  TRP", "ENDMDL", "", "ATOMS", "HETNAM", "atom")
 
@@ -87,15 +87,14 @@ def test_equal_to_the_twin(seed: int) -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.skipif(not CORPUS.is_dir(), reason="the shared structures are not unpacked")
-def test_equal_to_gemmi_on_real_files() -> None:
+def test_equal_to_gemmi_on_real_files(shared_data: Path) -> None:
     gemmi = pytest.importorskip("gemmi")
-    paths = sorted(CORPUS.iterdir())
-    assert len(paths) > 100
-    for path in paths:
-        [(_, traces)] = read_file(str(path))
+    files = [one for one in files_of(str(shared_data / "gdt" / "pdb.tar.gz")) if ".pdb" in one[0]]
+    assert len(files) > 100
+    for name, content in files:
+        [(_, traces)] = read_file(name, content)
         expected = {}
-        for chain in gemmi.read_pdb(str(path))[0]:
+        for chain in gemmi.read_pdb_string(bytes(content))[0]:
             for residue in chain:
                 for one in residue:
                     if one.name == "CA":

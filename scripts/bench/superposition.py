@@ -1,19 +1,22 @@
 """Superpositions compared with TMscore: counts, TM-scores and CPU time of both in one run.
 
-    python scripts/bench/superposition.py FOLDER
+    RERANK_DATA=... python scripts/bench/superposition.py
 
-FOLDER holds the PDB files of the shared pairs, unpacked (``gdt/pdb.tar.gz``), and ``tmscore_reference.csv``.
-TMscore is found on PATH. The CPU time of its process includes start and reading; that of a process on four
-residues is subtracted. rerank's time is that of the search, from arrays.
+The pairs are those of the shared data: ``gdt/pdb.tar.gz`` and ``gdt/tmscore_reference.csv``. TMscore is found
+on PATH. If either is missing there is nothing to compare, which is reported. The CPU time of its process
+includes start and reading; that of a process on four residues is subtracted. rerank's time is that of the
+search, from arrays.
 """
 
 from __future__ import annotations
 
 import csv
+import os
 import re
 import resource
 import shutil
 import subprocess
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -21,7 +24,10 @@ import numpy as np
 from common import arguments, cpu_seconds
 
 from rerank.data.columns.offsets import offsets_of
+from rerank.data.types import Floats
 from rerank.metrics.superposition import superpositions
+
+Row = tuple[str, int, Floats, float, float]
 
 
 def read(path: Path) -> dict[str, tuple[str, list[float]]]:
@@ -47,16 +53,25 @@ def tmscore(model: Path, native: Path) -> tuple[list[float], float]:
 
 
 def main() -> None:
-    folder = arguments(__doc__ or "", folders=True).parse_args().folders[0]
-    if shutil.which("TMscore") is None:
-        raise SystemExit("TMscore is not on PATH")
-    with (folder / "tmscore_reference.csv").open() as lines:
-        names = [(row["model"], row["native"], row["kind"]) for row in csv.DictReader(lines)]
+    arguments(__doc__ or "").parse_args()
+    shared = os.environ.get("RERANK_DATA")
+    if shared is None or shutil.which("TMscore") is None:
+        print("superposition: skipped, needs RERANK_DATA with gdt/, and TMscore on PATH")
+        return
     with tempfile.TemporaryDirectory() as place:
-        small = Path(place, "small.pdb")
-        first = list(read(folder / names[0][0]).values())[:4]
-        small.write_text("".join(line + "\n" for line, _ in first) + "TER\n")
-        start = min(tmscore(small, small)[1] for _ in range(20))
+        with tarfile.open(Path(shared, "gdt", "pdb.tar.gz")) as archive:
+            archive.extractall(place, filter="data")
+        with Path(shared, "gdt", "tmscore_reference.csv").open() as lines:
+            names = [(row["model"], row["native"], row["kind"]) for row in csv.DictReader(lines)]
+        report(measured(Path(place, "pdb"), names))
+
+
+def measured(folder: Path, names: list[tuple[str, str, str]]) -> list[Row]:
+    """Return kind, length, differences from TMscore and both CPU times of pairs of model and native."""
+    small = folder / "small.pdb"
+    first = list(read(folder / names[0][0]).values())[:4]
+    small.write_text("".join(line + "\n" for line, _ in first) + "TER\n")
+    start = min(tmscore(small, small)[1] for _ in range(20))
     rows = []
     for model_name, native_name, kind in names:
         model, native = read(folder / model_name), read(folder / native_name)
@@ -69,6 +84,11 @@ def main() -> None:
         ours = [found[1:5].mean() / len(native), found[:4].mean() / len(native), found[5]]
         theirs, cpu = tmscore(folder / model_name, folder / native_name)
         rows.append((kind, len(native), np.array(ours) - theirs, seconds, cpu - start))
+    return rows
+
+
+def report(rows: list[Row]) -> None:
+    """Print the differences and the ratio of CPU times by kind of pair, and the times by length."""
     for kind in ("all", *sorted({row[0] for row in rows})):
         some = [row for row in rows if kind in ("all", row[0])]
         differences = np.array([row[2] for row in some])

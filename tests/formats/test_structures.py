@@ -190,6 +190,7 @@ WHOLE = tar({"T1/a": MODEL}, "w")
         (tar({"T1/a": b"nothing"}), "m.tar/T1/a: found no ATOM record"),
         (tar({}, "w"), "m.tar: found no structures, expected PDB or mmCIF files"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "tar",  # gzip data have the time in them
 )
 def test_faults_of_archives(tmp_path: Path, content: bytes, error: str) -> None:
     (tmp_path / "m.tar").write_bytes(content)

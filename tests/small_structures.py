@@ -24,7 +24,8 @@ def atom(
 ) -> str:
     """Return a line with an atom, each field at its columns."""
     fields = "".join(f"{value:8.3f}" if isinstance(value, float) else f"{value:>8s}" for value in xyz)
-    head = f"{record}{serial:>5} {name}{altloc}{residue:>3s} {chain}{number:>4}{insertion}   "
+    residue = f"{residue:>3s}".ljust(4)
+    head = f"{record}{serial:>5} {name}{altloc}{residue}{chain}{number:>4}{insertion}   "
     return f"{head}{fields}{occupancy}{rest}"
 
 

@@ -74,6 +74,23 @@ def test_which_atoms_are_taken() -> None:
     assert (names(traces), letters(traces)) == (["A:1", "A:2", "A:3", "A:5"], "MMCX")
 
 
+def test_names_of_force_fields() -> None:
+    traces = read(
+        "REMARK of a simulation",
+        *[atom(i, residue=name) for i, name in enumerate(("NALA", "HISD", "HSE", "CYX", "POPC", "CLYS"), 1)],
+        atom(7, residue="TIP3", name=" OH2", chain="W"),
+        atom("9999", residue="TIP3", name=" H1 ", chain="X", insertion="9"),
+        atom(8, residue="LIG1", record="HETATM"),
+    )
+    assert (names(traces), letters(traces)) == ([f"A:{i}" for i in range(1, 7)], "AHHCXK")
+    assert "found 'ALAH ' in columns 18-22" in refused(atom(1, residue="ALAH", chain=" "))
+
+
+def test_words_after_the_number_of_a_model() -> None:
+    [(name, _)] = read_file("m.pdb", text("PFRMAT TS", "MODEL  1  REFINED", "PARENT N/A", *trace(2), "TER"))
+    assert name == "1"
+
+
 def test_modres_names_further_amino_acids() -> None:
     modres = "MODRES 1ABC DUM A    4  ALA  A MODIFIED"
     lines = (atom(9), atom(4, residue="DUM", record="HETATM"), atom(5, residue="XYZ", record="HETATM"))
@@ -179,7 +196,7 @@ GOOD = atom(1)
             (atom(1, occupancy="   abc"),),
             "found occupancy '   abc', expected a number in columns 55-60, or blanks",
         ),
-        ((GOOD.replace("ALA A", "ALAAA"),), "found 'A' in column 21, expected a blank"),
+        ((GOOD.replace("ALA A", "ALAAA"),), "found 'ALAAA' in columns 18-22, expected a residue in 18-20"),
         ((GOOD[:28] + "x" + GOOD[29:],), "found ' x ' in columns 28-30, expected blanks"),
         (
             (atom(1, name="CA  "),),

@@ -17,8 +17,19 @@ from rerank.errors import FormatError
 from rerank.formats.structures.read import read_file
 from rerank.formats.structures.tar import files_of
 
-RESIDUES = ("ALA", "MSE", "CYS", "DUM", "XYZ", " CA", "G  ")
-OTHERS = ("TER", "END", "REMARK   1", "MODRES 1ABC DUM A    4  TRP", "ENDMDL", "", "ATOMS", "HETNAM", "atom")
+RESIDUES = ("ALA", "MSE", "CYS", "DUM", "XYZ", " CA", "G  ", "HISD", "CGLU", "POPC", "ALAX")
+OTHERS = (
+    "TER",
+    "END",
+    "REMARK   1",
+    "MODRES 1ABC DUM A    4  TRP",
+    "ENDMDL",
+    "",
+    "ATOMS",
+    "HETNAM",
+    "atom",
+    "MODEL  9  REFINED",
+)
 
 
 def random_lines(draw: random.Random) -> list[str]:
@@ -32,7 +43,7 @@ def random_lines(draw: random.Random) -> list[str]:
                 number,
                 tuple(round(draw.uniform(-99, 999), 3) for _ in range(3)),
                 name=draw.choices((" CA ", " N  ", "CA  "), (9, 3, 0.2))[0],
-                residue=draw.choices(RESIDUES, (9, 2, 2, 1, 1, 0.3, 0.3))[0],
+                residue=draw.choices(RESIDUES, (9, 2, 2, 1, 1, 0.3, 0.3, 1, 1, 1, 0.2))[0],
                 chain=draw.choice("AB "),
                 insertion=draw.choices(" B", (9, 1))[0],
                 altloc=draw.choices(" AB", (8, 2, 2))[0],

@@ -107,6 +107,21 @@ def test_a_file(tmp_path: Path) -> None:
         assert load(tmp_path / "T1TS1").list_id(0) == "T1TS1"
 
 
+def test_residues_that_are_left_out_are_in_one_note(tmp_path: Path) -> None:
+    lines = (*trace(5), *(atom(k, residue="LIG", record="HETATM") for k in (8, 9)))
+    more = (atom(20, residue="ABX", record="HETATM"), atom(21, residue=" CA", record="HETATM"))
+    put(tmp_path / "T1", {"a": text(*lines), "b": text(*lines, *more)})
+    with pytest.warns(DataNote) as caught:
+        lists = load(tmp_path / "T1", native=str(tmp_path / "T1" / "b"))
+    left = "of HETATM records with a CA atom left out, no known amino acids"
+    assert [str(one.message).removeprefix(str(tmp_path)) for one in caught][:2] == [
+        f"/T1: 5 residues {left} (ABX, LIG 4 times)",
+        f"/T1/b: 3 residues {left} (ABX, LIG 2 times)",
+    ]
+    assert lists.traces is not None
+    assert lists.traces.lengths.tolist() == [5, 5]
+
+
 def test_foreign_files_are_skipped_with_a_note(tmp_path: Path) -> None:
     put(tmp_path / "T1", {"a": MODEL, ".DS_Store": b"\0", "README": b"x", "scores.csv": b"a", "b.txt": b""})
     with pytest.warns(DataNote, match=r"T1: 4 files skipped.*\(.DS_Store, README, b.txt, ...\)"):

@@ -29,8 +29,10 @@ def read(text):
             _check(not any(ord(c) < 32 and c != "\t" for c in line), n)
             if line[:5] == "MODEL" and line[5:6] in ("", " "):
                 _check(models or not n_atoms, n)
-                _check(re.fullmatch(r"MODEL *\d*", line), n)
-                serial = line[5:].strip()
+                found = re.fullmatch(r"MODEL *(\d*)(?: .*)?", line)
+                _check(found and (found[1] or not line[5:].strip()) and line.isascii(), n)
+                _check(line.isprintable(), n)
+                serial = found[1]
                 models.append((str(int(serial)) if serial else str(len(models) + 1), n, []))
                 closed = False
             elif line.startswith("ENDMDL"):
@@ -70,20 +72,31 @@ def _atom(line, n):
         if not line[34] == line[42] == line[50] == "." or line[53] <= " ":
             _check(line.isascii() and line.isprintable(), n)
             _xyz(line, n)
-        _check(name not in ("CA  ", "  CA") or residue.rjust(3) != line[17:20] or residue not in LETTERS, n)
+        wide = line[17:20] if line[20] == " " else line[17:21]
+        _check(name not in ("CA  ", "  CA") or not _letter(wide), n)
         return None
     if residue == "CA" or line[76:78] == "CA":
         return None
     _check(line.isascii() and line.isprintable(), n)
     xyz = _xyz(line, n)
     _check(re.fullmatch(r" *-?\d+", line[22:26]) and not line[26].isdigit(), n)
-    _check(line[20] == " " and line[27:30] == "   ", n)
+    _check(line[27:30] == "   ", n)
     key = key_of(line[21].strip(), int(line[22:26]), line[26].strip())
     occupancy = line[54:60]
     _check(not occupancy.strip() or _FIELD.fullmatch(occupancy), n)
-    known = LETTERS.get(residue, "") if residue.rjust(3) == line[17:20] else ""
+    short = _letter(line[17:20])
+    known = short
+    if line[20] != " ":
+        residue, known = line[17:21], _letter(line[17:21])
+        _check(known or not short, n)
     letter = known or ("X" if line.startswith("ATOM") else "")
     return key, line[16], float(occupancy.strip() or 1), xyz, letter, residue, n
+
+
+def _letter(residue):
+    """The letter of a residue by its columns, 18-20 or 18-21, "" if it is unknown."""
+    name = residue.strip(" ")
+    return LETTERS.get(name, "") if residue == name.rjust(3) else ""
 
 
 def _xyz(line, n):

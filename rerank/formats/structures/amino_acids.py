@@ -43,17 +43,41 @@ _MODIFIED = {
     "Y": "DTY OMY PTR TPQ TYS",
 }
 
-LETTERS = {**_STANDARD, **{name: letter for letter, names in _MODIFIED.items() for name in names.split()}}
+# Protonation states and ends of chains as force fields name them, up to four letters from column 18 on.
+_STATES = {
+    "C": "CYX CYM CYSH CYS1 CYS2",
+    "D": "ASH ASPH ASPP",
+    "E": "GLH GLUH GLUP",
+    "H": "HID HIE HIP HSD HSE HSP HISA HISB HISD HISE HISH HISP HIS1 HIS2",
+    "K": "LYN LYSH LYSN",
+    "R": "ARGN",
+}
+
+LETTERS = {
+    **_STANDARD,
+    **{
+        name: letter
+        for table in (_MODIFIED, _STATES)
+        for letter, names in table.items()
+        for name in names.split()
+    },
+}
+# AMBER: N or C before the name of the first or last residue of a chain.
+LETTERS |= {
+    end + name: letter
+    for end in "NC"
+    for name, letter in (_STANDARD | {"HID": "H", "HIE": "H", "HIP": "H", "CYX": "C"}).items()
+}
 
 
 def packed(name: str) -> int:
-    """Return a residue name of up to three ASCII characters as the kernel packs it."""
+    """Return a residue name of up to four ASCII characters as the kernel packs it."""
     return int.from_bytes(name.encode("ascii").rjust(3), "big")
 
 
 def unpacked(code: int) -> str:
     """Return the residue name that ``packed`` made a number of, without blanks."""
-    return int(code).to_bytes(3, "big").decode("ascii", "replace").strip()
+    return int(code).to_bytes(4, "big").lstrip(b"\0").decode("ascii", "replace").strip()
 
 
 def _tables() -> tuple[npt.NDArray[np.uint32], Bytes]:

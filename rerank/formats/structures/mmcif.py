@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +34,7 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?(\(\d+\))?")
 _WHOLE = re.compile(r"[-+]?\d{1,9}")
 
 
-def read_mmcif(data: bytes, path: str) -> list[tuple[str, Traces]]:
+def read_mmcif(data: bytes, path: str, left_out: Counter[str] | None = None) -> list[tuple[str, Traces]]:
     """Return the models of an mmCIF file, in the order of their numbers.
 
     Chains and numbers of residues are the authors' (``auth_asym_id``, ``auth_seq_id``) if the file has them.
@@ -42,6 +43,7 @@ def read_mmcif(data: bytes, path: str) -> list[tuple[str, Traces]]:
     ----------
     data : the content.
     path : the file's name in errors.
+    left_out : OUT the HETATM residues that have an alpha carbon and are no known amino acid, by their name.
 
     Returns
     -------
@@ -70,7 +72,8 @@ def read_mmcif(data: bytes, path: str) -> list[tuple[str, Traces]]:
     if len(blocks) != 1:
         found = f"{count(len(blocks), 'block')} with atoms"
         raise FormatError(path, None, found, f"one: {MMCIF}")
-    return _models_of(_Table(blocks[0], path, gemmi.cif.as_string), path)
+    left_out = Counter() if left_out is None else left_out
+    return _models_of(_Table(blocks[0], path, gemmi.cif.as_string), path, left_out)
 
 
 def _parse_error(path: str, text: str) -> FormatError:
@@ -116,8 +119,8 @@ class _Table:
         return value
 
 
-def _models_of(table: _Table, path: str) -> list[tuple[str, Traces]]:
-    rows = _alpha_carbons(table)
+def _models_of(table: _Table, path: str, left_out: Counter[str]) -> list[tuple[str, Traces]]:
+    rows = _alpha_carbons(table, left_out)
     if not rows:
         found = f"{count(table.n, 'atom')}, none of them an alpha carbon"
         raise FormatError(path, None, found, "atoms CA of amino acids")
@@ -142,7 +145,7 @@ def _models_of(table: _Table, path: str) -> list[tuple[str, Traces]]:
     ]
 
 
-def _alpha_carbons(table: _Table) -> list[int]:
+def _alpha_carbons(table: _Table, left_out: Counter[str]) -> list[int]:
     """The rows of alpha carbons; calcium and atoms of other molecules are none."""
     names = table.column("label_atom_id", "auth_atom_id")
     rows = [row for row, name in enumerate(names) if name in ("CA", "'CA'", '"CA"')]
@@ -153,8 +156,12 @@ def _alpha_carbons(table: _Table) -> list[int]:
     kept = []
     for row, residue, element, group in zip(rows, residues, elements, groups, strict=True):
         calcium = residue == "CA" or element.upper() == "CA"
-        if not calcium and (group != "HETATM" or residue in LETTERS or residue in parents):
+        if calcium:
+            continue
+        if group != "HETATM" or residue in LETTERS or residue in parents:
             kept.append(row)
+        else:
+            left_out[residue] += 1
     return kept
 
 

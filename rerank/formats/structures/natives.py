@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,7 +16,7 @@ from rerank.files import os_error, plain_suffix, read_head
 from rerank.formats.common import note
 from rerank.formats.structures.checks import check_matched, note_copies
 from rerank.formats.structures.domains import counted, named_chains, ranges_of, restricted_models
-from rerank.formats.structures.read import SUFFIXES, read_file
+from rerank.formats.structures.read import SUFFIXES, note_left_out, read_file
 from rerank.formats.structures.sources import stem_of
 from rerank.formats.structures.tar import files_of, is_tar
 from rerank.registry import did_you_mean
@@ -83,11 +84,14 @@ def _only_ranges(lists: CandidateLists, models: Traces, residues: str) -> Candid
 
 def _natives(lists: CandidateLists, path: str) -> Traces:
     """The native of each list; an empty structure for a list without one."""
+    left_out: Counter[str] = Counter()
     if not os.path.isdir(path) and (path == "-" or not is_tar(read_head(path))):
         if lists.n_lists > 1:
             found = f"one native for {lists.n_lists} lists"
             raise DataError(f"{path}: {found}, expected a folder or .tar of natives named by the lists")
-        return _first_model(path, None)
+        native = _first_model(path, None, left_out)
+        note_left_out(path, left_out)
+        return native
     names = {stem_of(lists.list_id(i)): i for i in range(lists.n_lists)}
     if len(names) < lists.n_lists:
         raise DataError(f"{lists.source}: ids of lists that differ only in a suffix, such as .pdb")
@@ -102,7 +106,7 @@ def _natives(lists: CandidateLists, path: str) -> Traces:
             continue
         if i in places:
             raise DataError(f"{place}: a second native of list {lists.list_id(i)!r}, beside {places[i]}")
-        natives[i], places[i] = _first_model(place, content), place
+        natives[i], places[i] = _first_model(place, content, left_out), place
     without = [lists.list_id(i) for i, one in enumerate(natives) if one is None]
     if not places:
         found = f"natives {some(strangers)}" if strangers else "no structures"
@@ -112,6 +116,7 @@ def _natives(lists: CandidateLists, path: str) -> Traces:
         note(f"{path}: {count(len(without), 'list')} {text} ({some(without)})")
     if strangers:
         note(f"{path}: {count(len(strangers), 'native')} of no list ({some(strangers)})")
+    note_left_out(path, left_out)
     return Traces.joined([_EMPTY if one is None else one for one in natives])
 
 
@@ -132,8 +137,8 @@ def _files(path: str) -> Iterator[tuple[str, str, bytes | None]]:
             yield name, place, None
 
 
-def _first_model(place: str, content: bytes | None) -> Traces:
-    models = read_file(place, content)
+def _first_model(place: str, content: bytes | None, left_out: Counter[str]) -> Traces:
+    models = read_file(place, content, left_out)
     if len(models) > 1:
         note(f"{place}: {len(models)} models; the first one is the native")
     return models[0][1]

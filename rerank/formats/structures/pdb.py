@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from rerank.formats.structures.alpha_carbons import (
     trace_of,
     with_parents,
 )
-from rerank.formats.structures.amino_acids import CODES, LETTERS, NAMES, UNKNOWN, packed
+from rerank.formats.structures.amino_acids import CODES, LETTERS, NAMES, UNKNOWN, packed, unpacked
 from rerank.native.formats import _pdb
 from rerank.text import count
 
@@ -34,13 +35,14 @@ _COLUMNS = {31: ("x", "31-38"), 39: ("y", "39-46"), 47: ("z", "47-54")}
 _DECIMAL = re.compile(rb"[-+]?(\d+\.\d*|\.\d+)")
 
 
-def read_pdb(data: Buffer, path: str) -> list[tuple[str, Traces]]:
+def read_pdb(data: Buffer, path: str, left_out: Counter[str] | None = None) -> list[tuple[str, Traces]]:
     """Return the models of a PDB file.
 
     Parameters
     ----------
     data : the content.
     path : the file's name in errors.
+    left_out : OUT the HETATM residues that have an alpha carbon and are no known amino acid, by their name.
 
     Returns
     -------
@@ -74,7 +76,10 @@ def read_pdb(data: Buffer, path: str) -> list[tuple[str, Traces]]:
     starts = np.append(models[:n_models, 2], rows)
     atoms = Atoms._make(column[:rows] for column in atoms)
     if not rising or unknown:
-        atoms, starts = with_parents(atoms, starts, _parents(text) if modres else {})
+        every = atoms
+        atoms, starts = with_parents(every, starts, _parents(text) if modres else {})
+        if left_out is not None:
+            left_out.update(map(unpacked, every.names[every.residues == 0].tolist()))
         _refuse_repeated(atoms, starts, text, path)
         atoms, starts = one_per_residue(atoms, starts)
     out = []
@@ -138,7 +143,10 @@ def _words(fault: str, text: Bytes, place: int, column: int) -> tuple[str, str]:
         return f"byte 0x{byte:02x} in column {column}", "printable ASCII characters"
     if fault == "number":
         found = f"residue number {quoted(line[22:27])}"
-        return found, "a whole number that ends in column 26 (23-26), then a blank or an insertion code"
+        return (
+            found,
+            "a whole number that ends in column 26 (23-26), then a blank or a letter (insertion code)",
+        )
     if fault == "occupancy":
         return f"occupancy {quoted(line[54:60])}", "a number in columns 55-60, or blanks"
     if fault == "name":
@@ -153,7 +161,10 @@ def _words(fault: str, text: Bytes, place: int, column: int) -> tuple[str, str]:
         )  # fmt: skip
     return {
         "shifted": (f"{quoted(line[27:30])} in columns 28-30", "blanks between residue number and x"),
-        "chain": (f"{quoted(line[20:21])} in column 21", "a blank; residue names have 3 letters, chains 1"),
+        "chain": (
+            f"{quoted(line[17:22])} in columns 18-22",
+            "a residue in 18-20 (or one of four letters, such as HISD, in 18-21) and a chain in 22",
+        ),
         "record": (f"{quoted(line[:10])}", "ATOM or HETATM from column 1 on"),
     }[fault]
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from rerank.data.columns.traces import Traces
 from rerank.files import Buffer, inflated_bytes, plain_suffix, read_bytes, shown
+from rerank.formats.common import note
 from rerank.formats.structures.pdb import read_pdb
+from rerank.text import count, some
 
 MMCIF_SUFFIXES = (".cif", ".mmcif")
 SUFFIXES = (".pdb", ".ent", *MMCIF_SUFFIXES)
@@ -15,13 +18,16 @@ _ATOM = re.compile(rb"^(ATOM  |HETATM)[^\n]{28}\.[^\n]{7}\.[^\n]{7}\.", re.MULTI
 _BLOCK = re.compile(rb"(?:\s|#[^\n]*\n)*data_", re.IGNORECASE)
 
 
-def read_file(path: str, content: bytes | None = None) -> list[tuple[str, Traces]]:
+def read_file(
+    path: str, content: bytes | None = None, left_out: Counter[str] | None = None
+) -> list[tuple[str, Traces]]:
     """Return the models of a file in PDB or mmCIF format.
 
     Parameters
     ----------
     path : the file, "-" = standard input; its name in errors if there is content.
     content : of the file, if it was read before (from an archive); compressed or not. None = read the file.
+    left_out : OUT the HETATM residues that have an alpha carbon and are no known amino acid, by their name.
 
     Returns
     -------
@@ -39,8 +45,16 @@ def read_file(path: str, content: bytes | None = None) -> list[tuple[str, Traces
     if is_mmcif(bytes(data[:4096]), path):
         from rerank.formats.structures.mmcif import read_mmcif
 
-        return read_mmcif(bytes(data), shown(path))
-    return read_pdb(data, shown(path))
+        return read_mmcif(bytes(data), shown(path), left_out)
+    return read_pdb(data, shown(path), left_out)
+
+
+def note_left_out(place: str, left_out: Counter[str]) -> None:
+    """Warn if residues were left out by ``read_file``."""
+    if left_out:
+        names = some([f"{name} {n} times" if n > 1 else name for name, n in sorted(left_out.items())])
+        what = f"{count(left_out.total(), 'residue')} of HETATM records with a CA atom"
+        note(f"{place}: {what} left out, no known amino acids ({names})")
 
 
 def is_mmcif(head: bytes, path: str) -> bool:

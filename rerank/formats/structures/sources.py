@@ -10,6 +10,7 @@ import itertools
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from rerank.data.columns.traces import Traces
 from rerank.errors import DataError, FormatError
 from rerank.files import os_error, read_head, shown
 from rerank.formats.common import note, quoted
-from rerank.formats.structures.read import SUFFIXES, is_structure, read_file
+from rerank.formats.structures.read import SUFFIXES, is_structure, note_left_out, read_file
 from rerank.formats.structures.tar import files_of, is_tar
 from rerank.text import count
 
@@ -64,10 +65,10 @@ def read_structures(path: str) -> list[Structure]:
     DataError
         If two lists, or two items of a list, have the same name.
     """
-    skipped: list[str] = []
+    skipped, left_out = list[str](), Counter[str]()
     lists: dict[str, list[Structure]] = {}
     with progress.step(f"reading {os.path.basename(shown(path))}", None, "file") as advance:
-        for one in _each(path, skipped):
+        for one in _each(path, skipped, left_out):
             own = lists.setdefault(one.list_id, [])
             if own and os.path.dirname(own[0].place) != os.path.dirname(one.place):
                 both = f"{own[0].place} and {one.place}"
@@ -77,6 +78,7 @@ def read_structures(path: str) -> list[Structure]:
     if skipped:
         some = ", ".join(skipped[:_SHOWN]) + ", ..." * (len(skipped) > _SHOWN)
         note(f"{shown(path)}: {count(len(skipped), 'file')} skipped, no structures by their names ({some})")
+    note_left_out(shown(path), left_out)
     if not lists:
         raise FormatError(shown(path), None, "no structures", STRUCTURES)
     for own in lists.values():
@@ -143,18 +145,18 @@ def _is_foreign(name: str) -> bool:
     return base.startswith(".") or stem in _FOREIGN_NAMES or base.lower().endswith(_FOREIGN_SUFFIXES)
 
 
-def _each(path: str, skipped: list[str]) -> Iterator[Structure]:
+def _each(path: str, skipped: list[str], left_out: Counter[str]) -> Iterator[Structure]:
     """The structures of a path in any order."""
     if path != "-" and os.path.isdir(path):
-        yield from _of_folder(path, skipped, outer=True)
+        yield from _of_folder(path, skipped, left_out, outer=True)
     elif _TAR.search(path) or is_tar(read_head(path)):
-        yield from _of_archive(path, skipped)
+        yield from _of_archive(path, skipped, left_out)
     else:
         stem = "stdin" if path == "-" else stem_of(path)
-        yield from _models(stem, stem, path)
+        yield from _models(stem, stem, path, left_out)
 
 
-def _of_folder(folder: str, skipped: list[str], outer: bool) -> Iterator[Structure]:
+def _of_folder(folder: str, skipped: list[str], left_out: Counter[str], outer: bool) -> Iterator[Structure]:
     """The structures of a folder: its files, or if it is the outer one those of its folders and archives."""
     name = os.path.basename(os.path.realpath(folder))
     first: dict[bool, str] = {}  # an entry that is a list, and one that is an item
@@ -177,14 +179,14 @@ def _of_folder(folder: str, skipped: list[str], outer: bool) -> Iterator[Structu
             both = f"{quoted(first[True])} and {quoted(first[False])}"
             raise FormatError(folder, None, f"folders or archives beside files ({both})", STRUCTURES)
         if stat.S_ISDIR(mode):
-            yield from _of_folder(place, skipped, outer=False)
+            yield from _of_folder(place, skipped, left_out, outer=False)
         elif is_list:
-            yield from _of_archive(place, skipped)
+            yield from _of_archive(place, skipped, left_out)
         else:
-            yield from _models(name, stem_of(entry), place)
+            yield from _models(name, stem_of(entry), place, left_out)
 
 
-def _of_archive(path: str, skipped: list[str]) -> Iterator[Structure]:
+def _of_archive(path: str, skipped: list[str], left_out: Counter[str]) -> Iterator[Structure]:
     """The structures of an archive; the files of a folder in it are a list."""
     stem = "stdin" if path == "-" else _TAR.sub("", os.path.basename(path))
     folders: set[str] = set()  # that hold files
@@ -200,7 +202,8 @@ def _of_archive(path: str, skipped: list[str]) -> Iterator[Structure]:
                 raise FormatError(f"{shown(path)}/{name}", None, "folders beside files", STRUCTURES)
             folders.add(folder)
             above |= outer
-        yield from _models(os.path.basename(folder) or stem, stem_of(name), f"{shown(path)}/{name}", content)
+        list_id, place = os.path.basename(folder) or stem, f"{shown(path)}/{name}"
+        yield from _models(list_id, stem_of(name), place, left_out, content)
 
 
 def _above(folder: str) -> Iterator[str]:
@@ -210,9 +213,11 @@ def _above(folder: str) -> Iterator[str]:
         yield folder
 
 
-def _models(list_id: str, stem: str, place: str, content: bytes | None = None) -> Iterator[Structure]:
+def _models(
+    list_id: str, stem: str, place: str, left_out: Counter[str], content: bytes | None = None
+) -> Iterator[Structure]:
     """The models of a file: an item each, whose name has the serial number if there are several."""
-    models = read_file(place, content)
+    models = read_file(place, content, left_out)
     for name, trace in models:
         item_id = f"{stem}:{name}" if len(models) > 1 else stem
         yield Structure(list_id, item_id, trace, shown(place))

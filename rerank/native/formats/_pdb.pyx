@@ -129,6 +129,12 @@ cdef inline int letter_of(
     return letters[low] if low < names.shape[0] and names[low] == name else 0
 
 
+cdef inline unsigned int residue_name(Bytes p) noexcept nogil:
+    """The three letters of columns 18-20, or with a letter in column 21 all four, packed."""
+    cdef unsigned int name = <unsigned int>p[17] << 16 | <unsigned int>p[18] << 8 | p[19]
+    return name if p[20] == c' ' else name << 8 | p[20]
+
+
 cdef inline bint residue_key(Reader* at, Bytes p, unsigned long long* key) noexcept nogil:
     """Chain, number and insertion code of an atom, packed as in rerank.data.columns.traces."""
     cdef int i = 22
@@ -138,8 +144,6 @@ cdef inline bint residue_key(Reader* at, Bytes p, unsigned long long* key) noexc
     cdef unsigned int digit
     cdef unsigned long long chain = p[21] if p[21] != c' ' else 0
     cdef unsigned long long insertion = p[26] if p[26] != c' ' else 0
-    if p[20] != c' ':
-        return stopped(at, CHAIN, p, 21)
     while i < 26 and p[i] == c' ':
         i += 1
     negative = i < 26 and p[i] == c'-'
@@ -230,16 +234,19 @@ cdef bint misplaced(Bytes p, Bytes end) noexcept nogil:
 cdef bint model_serial(Reader* at, Bytes p, Bytes end, long long* serial) noexcept nogil:
     """The number after MODEL, -1 if there is none."""
     cdef Bytes q = p + 5
+    cdef Bytes first
     serial[0] = -1
     while q < end and q[0] == c' ':
         q += 1
     if q == end:
         return True
     serial[0] = 0
+    first = q
     while q < end and c'0' <= q[0] <= c'9' and serial[0] < 1000000000:
         serial[0] = 10 * serial[0] + (q[0] - c'0')
         q += 1
-    return True if q == end else stopped(at, SERIAL, p, 7)
+    # Old files of CASP have a word after the number: MODEL  1  REFINED
+    return True if q == end or (q > first and q[0] == c' ') else stopped(at, SERIAL, p, 7)
 
 
 def read_atoms(
@@ -316,8 +323,7 @@ def read_atoms(
                         break
                 if p[13] == c'A' or p[15] == c'A':  # "CA  " or "  CA"
                     if starts(p + 12, b"CA  ", 4) or starts(p + 12, b"  CA", 4):
-                        name = <unsigned int>p[17] << 16 | <unsigned int>p[18] << 8 | p[19]
-                        if letter_of(name, names, letters):
+                        if letter_of(residue_name(p), names, letters):
                             stopped(&at, NAME, p, 13)
                             break
                 p = line_end + 1
@@ -334,8 +340,11 @@ def read_atoms(
                 break
             if not residue_key(&at, p, &keys[row]) or not occupancy_of(&at, p, end, &occupancies[row]):
                 break
-            name = <unsigned int>p[17] << 16 | <unsigned int>p[18] << 8 | p[19]
+            name = residue_name(p)
             letter = letter_of(name, names, letters)
+            if letter == 0 and p[20] != c' ' and letter_of(name >> 8, names, letters):
+                stopped(&at, CHAIN, p, 21)  # an amino acid, then a chain of two letters or a shift
+                break
             if letter == 0 and atom:
                 letter = c'X'
             at.unknown |= letter == 0

@@ -84,8 +84,8 @@ def evaluate(
         list[str] | None,
         typer.Argument(
             metavar="SYSTEMS",
-            help="Score files (a number per item line), runs, tables of scores by ids, DATA:FEATURE, or "
-            "predicted classes.",
+            help="Score files (a number per item line), runs, tables of scores by ids, DATA:FEATURE, "
+            "TABLE:FEATURE, or predicted classes.",
         ),
     ] = None,
     metric: Metrics = None,

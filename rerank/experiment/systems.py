@@ -19,7 +19,7 @@ from rerank.errors import ConfigError, DataError
 from rerank.experiment.gathering import FIRST_BEST, MISSING_SCORES, Gathering, Qrels
 from rerank.experiment.sources import Data, is_path, read_judged, read_lists
 from rerank.files import read_head, shown
-from rerank.formats.base import FORMATS, detect, load_for
+from rerank.formats.base import FORMATS, Format, detect, format_of_folder, load_for
 from rerank.formats.scored import Scored, holds_judgements, holds_numbers, read_scored
 from rerank.formats.trec.format import TRECRun
 from rerank.formats.trec.runs import RunFormat
@@ -76,9 +76,18 @@ def check_missing(missing: str | None) -> None:
 
 def _with_all_scores(path: str, reading: Reading) -> CandidateLists:
     """The lists of a file; values that it lacks are NaN, unless its format defines what they are."""
+    if reading.missing is not None and "missing" not in _format(path, reading).honours:
+        reading = reading.model_copy(update={"missing": None})  # it is for the systems alone
     if reading.missing in ("nan", "list-mean"):
         return read_lists(path, reading.model_copy(update={"missing": "nan"}))
     return load_for(path, reading, "nan", if_refused=True)
+
+
+def _format(path: str, reading: Reading) -> type[Format]:
+    """The format that a file or folder is read in."""
+    if reading.format is None and path != "-" and os.path.isdir(path):
+        return FORMATS.get(format_of_folder(path))
+    return FORMATS.get(reading.format or detect(path, read_head(path))[0])
 
 
 def is_run(path: str, reading: Reading) -> bool:
@@ -93,9 +102,9 @@ def is_run(path: str, reading: Reading) -> bool:
 
 
 def add_files(gathering: Gathering, data: Data, paths: Sequence[str], reading: Reading) -> None:
-    """Add systems to those of ``gathering``, each by its path or as DATA:FEATURE.
+    """Add systems to those of ``gathering``, each by its path, as DATA:FEATURE or as TABLE:FEATURE.
 
-    A file is a score file, or scores by ids, by its content.
+    A file is a score file, or scores by ids, by its content. Those of TABLE:FEATURE are by ids.
 
     Parameters
     ----------
@@ -120,8 +129,10 @@ def add_files(gathering: Gathering, data: Data, paths: Sequence[str], reading: R
             raise ConfigError(f"{path}: no such file; the feature of {base.source} is :{path}")
         elif not os.path.exists(path) and os.path.isfile(path.rpartition(":")[0]):
             file, _, column = path.rpartition(":")
-            expected = f"expected {file} with a column 'score', or {column!r} among the features of the data"
-            raise ConfigError(f"{path}: only the data have systems named by a feature; {expected}")
+            if holds_numbers(file):
+                found = f"numbers alone, which have no feature {column!r}"
+                raise ConfigError(f"{path}: {file} holds {found}; expected a table with ids")
+            gathering.by_id[path] = read_scored(file, reading, column)
         elif not holds_numbers(path):
             gathering.by_id[path] = read_scored(path, reading)
         elif base is None:
@@ -250,7 +261,7 @@ def _add_named(gathering: Gathering, name: str, text: str) -> None:
     if base is not None and text in base.names():
         gathering.own[name] = base.features.column(base.column_of(text)).astype(np.float64)
         return
-    if not os.path.exists(text):
+    if not os.path.exists(text) and not os.path.isfile(text.rpartition(":")[0]):
         hint = did_you_mean(text, [] if base is None else base.names())
         raise DataError(f"{name}: found {text!r}, which is neither a file nor a feature; {hint}")
     read = Gathering(base, gathering.qrels)

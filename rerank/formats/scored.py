@@ -13,7 +13,7 @@ import numpy as np
 
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
-from rerank.data.roles import LISTS
+from rerank.data.roles import ITEM_NAMES, LISTS
 from rerank.data.store import restore
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError, FormatError
@@ -22,8 +22,10 @@ from rerank.formats.base import FORMATS, detect
 from rerank.formats.common import finite, in_list_order, quoted
 from rerank.formats.growing import Grouping, Strings, each_line
 from rerank.reading import Reading
+from rerank.registry import did_you_mean
 
 SCORE = "score"
+_MODEL = "model"  # the column of items in tables of protein models; taken if no other one is named for them
 _COLUMNS: tuple[str, ...] = ("list_column", "id_column")
 _TABLES = ("table", "parquet")
 EXPECTED = (
@@ -81,7 +83,7 @@ def holds_judgements(path: str) -> bool:
     return lines[0][1].upper() in (b"0", b"Q0") or len(pairs) < len(lines)
 
 
-def read_scored(path: str, reading: Reading | None = None) -> Scored:
+def read_scored(path: str, reading: Reading | None = None, column: str | None = None) -> Scored:
     """Return the scores of a file by ids.
 
     It is a table as ``rerank predict --as table`` writes it, or of any format whose lists have ids and base
@@ -92,9 +94,12 @@ def read_scored(path: str, reading: Reading | None = None) -> Scored:
     path : the file, "-" = standard input.
     reading : how the judged lists are read; its ``list_column`` and ``id_column`` count if the file has them,
         and ``missing``: unless it is None or "error" an item may have an empty cell for a score.
+    column : the feature that is the score; None = the base scores or "score".
 
     Raises
     ------
+    ConfigError
+        If there is no such feature.
     FormatError
         At the first fault of the file.
     DataError
@@ -109,28 +114,32 @@ def read_scored(path: str, reading: Reading | None = None) -> Scored:
         )
     partial = reading is not None and reading.missing not in (None, "error")
     if path != "-" and os.path.isdir(path):
-        return _of_format(path, "store", Reading(), partial)
+        return _of_format(path, "store", Reading(), partial, column)
     head = read_head(path)
-    if _is_ranked_table(head):
+    if column is None and _is_ranked_table(head):
         return _ranked_table(path)
     try:
         kind, _ = detect(path, head)
     except ConfigError:
         line = _text(head).split(b"\n").index(_first_line(head)) + 1
         raise FormatError(name, line, quoted(_first_line(head)), EXPECTED) from None
-    return _of_format(path, kind, _reading(head, kind, reading), partial)
+    return _of_format(path, kind, _reading(head, kind, reading), partial, column)
 
 
-def _of_format(path: str, kind: str, reading: Reading, partial: bool) -> Scored:
+def _of_format(path: str, kind: str, reading: Reading, partial: bool, column: str | None) -> Scored:
     lists = FORMATS.get(kind)().read(path, reading)
+    names = lists.names()
+    if column is not None and column not in names:
+        raise ConfigError(f"{shown(path)}: no feature {column!r}; {did_you_mean(column, names)}")
     scores = lists.base_scores
-    if scores is None and SCORE in lists.names():
-        scores = lists.features.column(lists.column_of(SCORE)).astype(np.float64)
+    if column is not None or (scores is None and SCORE in names):
+        scores = lists.features.column(lists.column_of(column or SCORE)).astype(np.float64)
     if scores is None or lists.list_ids is None or lists.item_ids is None:
         lacks = (
             "ids of lists" if lists.list_ids is None else "ids of items" if scores is not None else "scores"
         )
-        raise DataError(f"{shown(path)}: read as {kind}, holds no {lacks}; expected {EXPECTED}")
+        hint = " (--id-column names its column)" if lacks == "ids of items" and kind in _TABLES else ""
+        raise DataError(f"{shown(path)}: read as {kind}, holds no {lacks}{hint}; expected {EXPECTED}")
     if np.isnan(scores).any() and not partial:
         where = lists.place_of(int(np.argmax(np.isnan(scores))))
         hint = "--missing nan ranks items without a score below the others"
@@ -152,6 +161,9 @@ def _reading(head: bytes, kind: str, reading: Reading | None) -> Reading:
         found = name is not None and re.search(rf'(^|[\t,"]){re.escape(name)}($|[\t,"])', first)
         if found and option in FORMATS.get(kind).honours:
             own[option] = name
+    cells = {cell.strip(' "') for cell in re.split(r"[,\t]", first)}
+    if kind in _TABLES and "id_column" not in own and _MODEL in cells and not cells & {*ITEM_NAMES["id"]}:
+        own["id_column"] = _MODEL
     return Reading(**own)
 
 

@@ -206,14 +206,35 @@ def test_features_are_systems(data, tmp_path):
     with pytest.raises(ConfigError, match="no feature 'bm52'; did you mean 'bm25'"):
         quietly(evaluate_files, data, [":bm52"], ["RR"])
     other = table_of(tmp_path, "other.csv", "qid,id,bm25\nq1,a,1\n")
-    with pytest.raises(ConfigError, match=r"other.csv:bm25: only the data have .* with a column 'score'"):
-        quietly(evaluate_files, data, [f"{other}:bm25"], ["RR"])
+    with pytest.raises(ConfigError, match=r"other.csv: no feature 'bm52'; did you mean 'bm25'"):
+        quietly(evaluate_files, data, [f"{other}:bm52"], ["RR"])
     table_of(tmp_path, "data.csv:bm25", "1\n2\n3\n4\n5\n")
     with pytest.raises(ConfigError, match=r"is a file, and could be a feature of DATA; write \./"):
         quietly(evaluate_files, data, [f"{data}:bm25"], ["RR"])
     reading = Reading(first_best="bm25")
     found = quietly(evaluate_files, data, [":first-best"], ["RR"], reading=reading, samples=5)
     assert found.systems[":first-best"]["RR"].value == found.metrics["RR"].first_best == 0.75
+
+
+def test_features_of_other_tables_are_systems_by_ids(data, tmp_path):
+    scores = "{}\n2,c,8,1\n2,e,9,2\n1,d,5,3\n1,b,7,\n1,a,6,9\n"
+    other = table_of(tmp_path, "other.csv", scores.format("target,model,mine,theirs"))
+    same = table_of(tmp_path, *OTHERS["csv"])
+    found = quietly(evaluate_files, data, [same, f"{other}:mine"], ["RR"], samples=5)
+    assert found.systems[f"{other}:mine"]["RR"].value == found.systems[same]["RR"].value
+    with pytest.raises(DataError, match=r"other.csv: list '1', item 'b' has no score; --missing nan"):
+        quietly(evaluate_files, data, [f"{other}:theirs"], ["RR"])
+    reading = Reading(missing="nan")
+    quietly(evaluate_files, data, [f"{other}:theirs"], ["RR"], reading=reading, samples=5)
+    with pytest.raises(ConfigError, match="holds numbers alone, which have no feature 'x'"):
+        quietly(evaluate_files, data, [table_of(tmp_path, *OTHERS["numbers"]) + ":x"], ["RR"])
+    named = table_of(tmp_path, "named.csv", scores.format("target,name,mine,theirs"))
+    with pytest.raises(DataError, match=r"holds no ids of items \(--id-column names its column\)"):
+        quietly(evaluate_files, data, [f"{named}:mine"], ["RR"])
+    reading = Reading(missing="zero")
+    models = "data/structures-tiny/models"
+    with pytest.raises(DataError, match="has no list of"):
+        quietly(evaluate_files, models, [f"{other}:mine"], ["RR"], reading=reading)
 
 
 def test_systems_stay_in_the_order_in_which_they_were_named(tmp_path, data):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from rerank.data.columns.traces import Traces
@@ -19,7 +21,7 @@ def attach_structures(lists: CandidateLists, path: str, *, strict: bool = False)
     """Return the lists with the structure of each item.
 
     Items without a structure have an empty one, and structures without an item are left out; both are
-    counted in notes.
+    counted in notes, and so are items that have the same ids.
 
     Parameters
     ----------
@@ -40,12 +42,21 @@ def attach_structures(lists: CandidateLists, path: str, *, strict: bool = False)
         raise ConfigError(f"{lists.source}: holds its own structures, so structures={path!r} cannot be given")
     if lists.list_ids is None or lists.item_ids is None:
         lacks = "lists" if lists.list_ids is None else "items"
+        hint = "" if lists.list_ids is None else "; --id-column NAME names a table's column of them"
         raise ConfigError(
-            f"{lists.source}: has no ids of {lacks}, so structures={path!r} cannot be joined to its items"
+            f"{lists.source}: has no ids of {lacks}, so structures={path!r} cannot be joined to its "
+            f"items{hint}"
         )
     found = read_structures(path)
     places = {(one.list_id, one.item_id): i for i, one in enumerate(found)}
-    names = zip((lists.list_ids[i] for i in lists.list_index.tolist()), lists.item_ids, strict=True)
+    of_list = (lists.list_ids[i] for i in lists.list_index.tolist())
+    names = list(zip(of_list, lists.item_ids, strict=True))
+    doubled = len(names) - len(set(names))
+    if doubled:
+        counts = Counter(names)
+        again = next(k for k, name in enumerate(names) if counts[name] > 1)
+        what = f"{count(doubled, 'item')} with the ids of another, and so with the same structure"
+        note(f"{lists.source}: {what} (the first is {lists.place_of(again)})")
     which = np.array([places.get(name, len(found)) for name in names], dtype=np.int64)
     missing = np.flatnonzero(which == len(found))
     if len(missing):

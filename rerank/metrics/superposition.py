@@ -29,6 +29,7 @@ def superpositions(
     *,
     gdt: bool = True,
     tm: bool = True,
+    thorough: bool = True,
 ) -> Floats:
     """Superpose pairs of structures whose residues are matched.
 
@@ -46,6 +47,9 @@ def superpositions(
         Residues of the structure that normalises the TM-score, in most cases the native; positive.
     gdt, tm
         Whether to count residues within ``CUTOFFS``, and to compute the TM-score.
+    thorough
+        Whether counts start from fragments at all places of the chain, so that they are hardly ever below those
+        of the program TMscore, or from fewer: about twice as fast, and lower by a residue now and then.
 
     Returns
     -------
@@ -80,5 +84,5 @@ def superpositions(
     if (np.diff(offsets) < 0).any() or lengths.shape != (n,) or not (lengths > 0).all():
         raise DataError("superpositions: offsets must rise, and each pair must have a positive length")
     out = np.zeros((n, 7))
-    _superposition.superpositions(a, b, rows_a, rows_b, offsets, lengths, gdt, tm, out)
+    _superposition.superpositions(a, b, rows_a, rows_b, offsets, lengths, gdt, tm, thorough, out)
     return out

@@ -1,6 +1,6 @@
 """Pairs of chains under a superposition: distances, counts, sums over residues, and what was found so far."""
 
-from libc.math cimport sqrt
+from libc.string cimport memset
 
 from rerank.native.metrics._rotation cimport MOMENTS, Placement, place
 
@@ -8,7 +8,7 @@ ctypedef unsigned long long word
 
 cdef enum:
     CUTOFFS = 5
-    SEEN = 4096  # a power of two
+    SEEN = 16384  # a power of two
 
 cdef struct Stand:  # a superposition, with the keys of the residues within each cutoff
     Placement at
@@ -40,6 +40,18 @@ cdef struct Pair:
     Py_ssize_t* next
     double d0
     double tm
+
+
+cdef inline void add_to_pool(Pair* p) noexcept nogil:
+    """Keep ``now``."""
+    p.pool[p.n_pool] = p.now
+    p.n_pool += 1
+
+
+cdef inline void forget(Pair* p) noexcept nogil:
+    """Make all sets of residues new."""
+    memset(p.seen, 0, SEEN * sizeof(word))
+    p.n_seen = 0
 
 
 cdef inline bint is_new(Pair* p, long long key, int purpose) noexcept nogil:
@@ -208,16 +220,30 @@ cdef inline bint sharpen(Pair* p, double radius, int doublings) noexcept nogil:
     return True
 
 
-cdef inline void settle(Pair* p, double limit, int purpose) noexcept nogil:
+cdef inline void settle(Pair* p, double limit, int purpose, int turns) noexcept nogil:
     """Superpose the residues within the limit, until they were superposed before: IN/OUT d2, now, best."""
     cdef double m[MOMENTS]
     cdef long long key
     cdef Placement q
     cdef int _turn
-    for _turn in range(20):
+    for _turn in range(turns):
         key = select(p, limit, m)
         if key >> p.bits < 3 - p.free or not is_new(p, key, purpose):
             return
         if not place(m, <double>(key >> p.bits), p.free, &q):
+            return
+        apply(p, &q)
+
+
+cdef inline void settle_within(Pair* p, int k, int purpose, int turns) noexcept nogil:
+    """Superpose the residues within a cutoff, until they were superposed before: IN/OUT d2, now, best."""
+    cdef double m[MOMENTS]
+    cdef Placement q
+    cdef int _turn
+    for _turn in range(turns):
+        if p.now.keys[k] >> p.bits < 3 - p.free or not is_new(p, p.now.keys[k], purpose):
+            return
+        select(p, p.limits[k], m)
+        if not place(m, <double>(p.now.keys[k] >> p.bits), p.free, &q):
             return
         apply(p, &q)

@@ -4,7 +4,7 @@ The similarity of two models is a metric of structures with the longer one in th
 both ways, so each pair is superposed once. For complete models it is normalised by the length of the target,
 as in 3D-Jury, Pcons and ModFOLDclust. Residues are the same if number, insertion code and chain are; the
 names of chains do not matter in a list whose models have one each. Two models that share no residue have the
-similarity 0. No native is needed.
+similarity 0. No native is needed. The search is the quicker one of ``superpositions``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
 from rerank.features.model_doubts import note_doubts, of_one_chain
-from rerank.metrics.residue_pairs import TM, WIDTH, among
+from rerank.metrics.residue_pairs import WIDTH, among
 from rerank.metrics.structures import StructureMetric, TmScore
 
 # Residues of a block of pairs: enough blocks for the workers and for the display of progress.
@@ -87,10 +87,7 @@ def _blocks(models: Traces, n_pairs: int) -> list[tuple[int, int]]:
 def _block(models: Traces, first: int, last: int, gdt: bool, tm: bool) -> Floats:
     """What is known of pairs ``first`` to ``last`` - 1 of models: float64 (last - first, WIDTH)."""
     pairs = among(models, *_numbered(len(models), np.arange(first, last)))
-    out = pairs.superposed(gdt, tm=False)
-    if tm:
-        out[:, TM] = pairs.superposed(gdt=False, tm=True)[:, TM]
-    return out
+    return pairs.superposed(gdt, tm, thorough=False)  # a mean over models needs no last residue
 
 
 def _numbered(k: int, pairs: Index) -> tuple[Index, Index]:

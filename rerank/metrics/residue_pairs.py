@@ -21,8 +21,7 @@ from rerank.metrics.superposition import superpositions
 _RESIDUES = 1 << 15
 
 # What is known of a pair of structures, one column each. The RMSD is NaN if no residue is shared; the counts
-# within cutoffs and the TM-score are NaN without their search. A search for both counts the superpositions of
-# each other: callers ask for both, or for each by itself, so that no value depends on what else is wanted.
+# within cutoffs and the TM-score are NaN without their search.
 MATCHED, LENGTH = 0, 1
 COUNTS = slice(2, 7)
 TM, RMSD = 7, 8
@@ -63,14 +62,14 @@ class ResiduePairs:
             yield self.part(first, last)
             first = last
 
-    def superposed(self, gdt: bool, tm: bool) -> Floats:
-        """Return what is known of each pair, see WIDTH: float64 (n_pairs, WIDTH)."""
+    def superposed(self, gdt: bool, tm: bool, thorough: bool = True) -> Floats:
+        """Return what is known of each pair, see WIDTH and ``superpositions``: float64 (n_pairs, WIDTH)."""
         out = np.empty((len(self.lengths), WIDTH))
         out[:, MATCHED] = np.diff(self.offsets)
         out[:, LENGTH] = self.lengths
         rows = np.arange(len(self.a), dtype=np.int64)
         out[:, COUNTS.start :] = superpositions(
-            self.a, self.b, rows, rows, self.offsets, self.lengths, gdt=gdt, tm=tm
+            self.a, self.b, rows, rows, self.offsets, self.lengths, gdt=gdt, tm=tm, thorough=thorough
         )
         return out
 

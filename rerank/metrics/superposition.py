@@ -2,8 +2,9 @@
 
 A superposition turns and shifts one structure; mirror images are not used. The counts and the TM-score belong
 to the best superpositions that a search finds: see ``rerank/native/metrics/_superposition.pyx``. They do not
-depend on how either structure lies in space. A distance within 1e-6 Å² of a cutoff's square counts as inside
-it, so that rounding decides no tie.
+depend on how either structure lies in space, nor on which of the two is first: the search places both in
+frames of their own, where positions are rounded to 2.4e-7 Å. A squared distance up to 1e-5 Å² above that of a
+cutoff counts as inside it, so that rounding decides no tie.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ def superpositions(
     gdt, tm
         Whether to count residues within ``CUTOFFS``, and to compute the TM-score.
     thorough
-        Whether counts start from fragments at all places of the chain, so that they are hardly ever below those
-        of the program TMscore, or from fewer: about twice as fast, and lower by a residue now and then.
+        Whether counts start from fragments at all places of the chain, as those of the program TMscore do, or
+        from fewer, which takes less than half the time and may miss a residue.
 
     Returns
     -------

@@ -119,7 +119,7 @@ def test_counts_stay_with_a_set(monkeypatch):
     bare = replace(kept, traces=None, natives=None)
     fresh = {name: parse(name).prepare(lists).per_item for name in NAMES}
 
-    def without_search(*args, gdt, tm):
+    def without_search(*args, gdt, tm, thorough):
         assert not gdt
         assert not tm
         return superpositions(*args, gdt=False, tm=False)

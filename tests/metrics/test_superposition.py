@@ -74,13 +74,31 @@ def test_no_place_or_position_matters_and_ties_are_stable():
     rng = np.random.default_rng(3)
     chains = [walk(rng, n, lattice) for n in (5, 20, 60) for lattice in (False, True)]
     pairs = [(a, bent(rng, a)) for a in chains] + [(a, walk(rng, len(a), True)) for a in chains]
-    expected = of_pairs(pairs)
-    for _ in range(10):
-        again = of_pairs([(moved(rng, a), moved(rng, b)) for a, b in pairs])
-        assert (again[:, :5] == expected[:, :5]).all()
-        assert again[:, 5:] == pytest.approx(expected[:, 5:], abs=1e-9)
-    swapped = of_pairs([(b, a) for a, b in pairs])
-    assert (swapped[:, :5] == expected[:, :5]).all()
+    for n in (4, 6, 50, 100):  # pairs that rounding once led to other counts
+        a, t = walk(rng, n, True), np.arange(n)
+        half = a.copy()
+        half[n // 2 :] = (half[n // 2 :] - half[n // 2]) @ [[0, -1, 0], [1, 0, 0], [0, 0, 1]] + half[n // 2]
+        helix = np.stack([2.3 * np.cos(1.745 * t), 2.3 * np.sin(1.745 * t), 1.5 * t], axis=1)
+        zigzag = a + np.where(t % 2, 2, -2)[:, None] * [0, 1, 0]
+        pairs += [(a, half), (a, zigzag), (a, a * [1, 1, -1]), (helix, helix * [0, 0, 1])]
+    for asked in ({}, {"thorough": False}):
+        expected = of_pairs(pairs, **asked)
+        for _ in range(6):
+            again = of_pairs([(moved(rng, a), moved(rng, b)) for a, b in pairs], **asked)
+            assert (again[:, :5] == expected[:, :5]).all()
+            assert again[:, 5:] == pytest.approx(expected[:, 5:], abs=1e-9)
+        swapped = of_pairs([(b, a) for a, b in pairs], **asked)
+        assert (swapped[:, :6] == expected[:, :6]).all()
+
+
+def test_no_value_depends_on_what_else_is_asked_for():
+    rng = np.random.default_rng(6)
+    pairs = [(a, bent(rng, a, 2)) for a in (walk(rng, 30), walk(rng, 90), walk(rng, 50, True))]
+    both = of_pairs(pairs)
+    assert (of_pairs(pairs, tm=False)[:, :5] == both[:, :5]).all()
+    assert (of_pairs(pairs, gdt=False)[:, 5] == both[:, 5]).all()
+    assert (of_pairs(pairs, thorough=False)[:, 5] == both[:, 5]).all()
+    assert np.abs(of_pairs(pairs, thorough=False)[:, :5] - both[:, :5]).max() <= 5
 
 
 def test_copies_are_complete_and_mirror_images_are_not():

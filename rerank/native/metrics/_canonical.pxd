@@ -1,9 +1,9 @@
 """Positions of points in a frame of their own, the same bits however the points lie in space.
 
-Rounding must not lead a search along another path if a structure is turned or shifted: in symmetric structures
-a last bit decides between superpositions that are equally good. The frame is made of points that are chosen
-by distances, the first on ties, and positions in it are rounded to a grid that is far coarser than rounding
-errors and far finer than any file's digits.
+Rounding must not lead a search along another path if a structure is turned or shifted: in symmetric
+structures a last bit decides between superpositions that are equally good. The frame is made of points that
+are chosen by distances, the first on ties, and positions in it are rounded to a grid that is far coarser than
+rounding errors and far finer than any file's digits.
 """
 
 from libc.math cimport floor, sqrt
@@ -11,7 +11,9 @@ from libc.math cimport floor, sqrt
 cdef enum:
     GRID = 4194304  # steps per Å, a power of two
 
-cdef inline void centre(double* const* to, const double* xyz, const long long* rows, Py_ssize_t n) noexcept nogil:
+cdef inline void centre(
+    double* const* to, const double* xyz, const long long* rows, Py_ssize_t n
+) noexcept nogil:
     """OUT to (3, n): the positions of the rows about their centre."""
     cdef Py_ssize_t i
     cdef int j
@@ -26,7 +28,10 @@ cdef inline void centre(double* const* to, const double* xyz, const long long* r
 
 
 cdef inline bint farthest(double* const* x, Py_ssize_t n, const double* axis, double* to) noexcept nogil:
-    """OUT to (3): unit vector across an axis (0 = none) towards the first point far out; False if all are on it."""
+    """OUT to (3): unit vector from an axis (0 = the centre) to the first of the farthest points.
+
+    False if all points are on the axis.
+    """
     cdef double most = 0
     cdef double along
     cdef double square

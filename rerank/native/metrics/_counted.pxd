@@ -1,4 +1,4 @@
-"""The counts of a pair: superpositions of fragments are improved until most residues are within each cutoff."""
+"""The counts of a pair: superpositions of fragments are improved, for most residues within each cutoff."""
 
 from libc.math cimport sqrt
 from libc.string cimport memcpy
@@ -138,8 +138,8 @@ cdef inline int nearest_outside(Pair* p, double limit, Py_ssize_t* near) noexcep
 cdef inline bint pull(Pair* p, int k, Py_ssize_t outside, long long least) noexcept nogil:
     """Superpose residues of ``kept`` within a cutoff, and one outside, so that the largest distance falls.
 
-    Weights grow with the distances; they are the geometric mean with those of the turn before. True if ``now``
-    has more residues within the cutoff than the key ``least``.
+    Weights grow with the distances; they are the geometric mean with those of the turn before. True if
+    ``now`` has more residues within the cutoff than the key ``least``.
     """
     cdef double limit = p.limits[k]
     cdef double scale = 1 / limit

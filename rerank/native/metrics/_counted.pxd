@@ -16,6 +16,7 @@ cdef enum:
     NEAR = 8  # residues outside that are brought inside
     NEAR_OTHERS = 4  # the same, of a superposition that is not the best one
     PULLS = 12
+    HOPELESS = 3  # turn after which the residue should be near, and few others lost
     # purposes of is_new
     IMPROVED = 8
     EXCHANGED = 16
@@ -160,6 +161,8 @@ cdef inline bint pull(Pair* p, int k, Py_ssize_t outside, long long least) noexc
         apply(p, &q)
         if p.now.keys[k] >> p.bits > least >> p.bits:
             return True
+        if turn == HOPELESS and (p.d2[outside] > 1.3 * limit or (p.now.keys[k] >> p.bits) + 2 < least >> p.bits):
+            return False
     return False
 
 

@@ -161,8 +161,9 @@ cdef inline bint pull(Pair* p, int k, Py_ssize_t outside, long long least) noexc
         apply(p, &q)
         if p.now.keys[k] >> p.bits > least >> p.bits:
             return True
-        if turn == HOPELESS and (p.d2[outside] > 1.3 * limit or (p.now.keys[k] >> p.bits) + 2 < least >> p.bits):
-            return False
+        if turn == HOPELESS:
+            if p.d2[outside] > 1.3 * limit or (p.now.keys[k] >> p.bits) + 2 < least >> p.bits:
+                return False
     return False
 
 

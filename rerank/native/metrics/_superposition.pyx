@@ -212,6 +212,7 @@ def superpositions(
     p.heads = &order[0]
     p.next = p.heads + 3 * room
     p.pool = <Stand*> &stands[0]
+    p.bits = 0  # a first pair without residues has none
     for k in range(CUTOFFS):
         p.radii[k] = cutoff
         p.limits[k] = cutoff * cutoff + 1e-5

@@ -106,8 +106,8 @@ def evaluate(
         does, unless ``data`` are lists and hold it, "zero" counts 0, as trec_eval -c. None = any. Several
         systems: see ``compare``.
     missing : what an item counts as that a system has no score of, in a list of which it has others: "nan"
-        (not returned, so below the others; None is the same), "zero", "list-mean" (the mean of its other
-        scores in the list), or "error".
+        (not returned, so below the others), "zero", "list-mean" (the mean of its other scores in the list),
+        or "error". None is "nan", but NaN in the caller's own arrays is an error.
 
     samples, level, seed, replicas : of intervals and tests of several systems, see
         ``rerank.evaluation.evaluate.evaluate``.

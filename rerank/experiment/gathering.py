@@ -129,9 +129,9 @@ class Gathering:
         Parameters
         ----------
         metrics : those that were asked for; None = the default ones.
-        missing_lists : how a judged list counts of which a system returned nothing: "any" (0 if another
-            system returned some of it, otherwise it is left out; None is the same), "zero" (0 in any case, as
-            with trec_eval -c), or "skip" (it is left out for all systems).
+        missing_lists : how a judged list counts of which a system returned nothing: "any" (0 if DATA
+            or another system has some of it, otherwise it is left out; None is the same), "zero" (0 in any
+            case, as with trec_eval -c), or "skip" (it is left out for all systems).
         with_first_best : whether the first stage is one of the systems.
 
         Raises
@@ -250,9 +250,14 @@ def _check_missing_lists(given: str | None) -> None:
 def _worth(lists: CandidateLists, metrics: Sequence[str] | None) -> str:
     """What a list counts of which a system returned nothing, for a note."""
     names = metrics or (["AP"] if lists.labels is not None else ["BLEU"])
+    negative = lists.labels is not None and bool((lists.labels < 0).any())
     counts: dict[str, list[str]] = {}
     for text, metric in parse_all(names).items():
-        counts.setdefault(getattr(metric, "inner", metric).unreturned, []).append(text)
+        inner: Metric = getattr(metric, "inner", metric)
+        what = inner.unreturned
+        if negative and what == "0" and isinstance(inner, SelectingMetric):
+            what = "0 or its lowest label below 0"  # as an unjudged item
+        counts.setdefault(what, []).append(text)
     several = len(counts) > 1
     return "each counts " + ", ".join(
         f"{what} ({', '.join(of)})" if several else what for what, of in counts.items()

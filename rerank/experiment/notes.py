@@ -80,7 +80,8 @@ def note_systems(
             note(f"{name}: no two items of a list have different scores; ties decide everything")
             continue
         if of_labels and (n := _tied_choices(lists, values)):
-            shared = f"items with different labels share the largest score in {n} of {n_judged} lists"
+            of = f"{n} of {np.count_nonzero(lists.judged_lists())} lists"  # not n_judged: these may be a fold
+            shared = f"items with different labels share the largest score in {of}"
             note(f"{name}: {shared}; the first in the input is chosen ('best' takes their mean)")
         earlier = rankings.setdefault(_ranking(lists, values), name)
         if earlier != name:

@@ -224,12 +224,14 @@ def gathered_values(
     systems : by name, scores as ``scores_of`` takes them, or a run, a mapping of list to a mapping of item to
         score, or the name of a feature, or the path of a file.
     read : what ``gathered`` made of a file, in place of ``data``.
-    missing : of other data, what an item counts as that a system has no score of, one of MISSING_SCORES.
+    missing : of other data, what an item counts as that a system has no score of, one of MISSING_SCORES. If
+        it is None, scores in the order of the rows must not be NaN.
 
     Raises
     ------
     DataError
-        If a value is not a number, or scores without ids have no items to follow.
+        If a value is not a number, a system has no score at all, or scores without ids have no items to
+        follow.
     """
     if read is not None:
         gathering = read
@@ -247,10 +249,12 @@ def gathered_values(
             raise DataError(f"{name}: {found}, which judgements of that form need")
         else:
             try:
-                rows = scores_of(scores, gathering.base)
+                rows = scores_of(scores, gathering.base, partial=gathering.missing is not None)
             except DataError as error:
                 text = str(error)
                 raise DataError(text if text.startswith(name) else f"{name}: {text}") from None
+            if np.isnan(rows).all():
+                raise DataError(f"{name}: no score")
             gathering.own[name] = gathering.base.from_input_order(rows)
     return gathering
 

@@ -61,15 +61,16 @@ def lists_of(
     return lists if refs is None else replace(lists, references=_references(refs, lists))
 
 
-def scores_of(scores: Any, lists: CandidateLists) -> Floats:
+def scores_of(scores: Any, lists: CandidateLists, *, partial: bool = False) -> Floats:
     """Return scores float64 (n_items) in the order of the caller's rows, as ``Model.score`` returns them.
 
-    Nested scores are a sequence for each of ``lists``; flat ones are in that order already.
+    Nested scores are a sequence for each of ``lists``; flat ones are in that order already. NaN is allowed if
+    they may be ``partial``: the item was not returned.
 
     Raises
     ------
     DataError
-        If one is NaN or not a number, or they do not match the lists.
+        If one is not a number, or NaN and all are needed, or they do not match the lists.
     """
     if isinstance(scores, str | bytes) or not hasattr(scores, "__iter__"):
         expected = f"expected {lists.n_items} numbers, one for each item"
@@ -81,12 +82,9 @@ def scores_of(scores: Any, lists: CandidateLists) -> Floats:
             if bad is None:
                 raise DataError(f"found scores of {len(found)} lists, expected {len(expected)}")
             raise DataError(f"list {bad + 1}: found {found[bad]} scores, expected {expected[bad]}")
-        return lists.input_order(_checked(list(chain.from_iterable(scores)), lists))
-    return _checked(scores, lists)
-
-
-def _checked(scores: Any, lists: CandidateLists) -> Floats:
-    return checked_scores(scores, lists.n_items).astype(np.float64, copy=False)
+        flat = checked_scores(list(chain.from_iterable(scores)), lists.n_items, partial=partial)
+        return lists.input_order(flat.astype(np.float64, copy=False))
+    return checked_scores(scores, lists.n_items, partial=partial).astype(np.float64, copy=False)
 
 
 def _is_nested(data: Any) -> bool:

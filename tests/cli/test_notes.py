@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 import random
 
+import numpy as np
 import pytest
+
+from rerank.data.lists import CandidateLists
+from rerank.errors import DataNote
+from rerank.experiment.notes import note_systems
 
 QUERIES = [f"q{i}" for i in range(20)]
 
@@ -144,6 +149,12 @@ def test_choices_among_tied_items_are_reported_if_their_labels_differ(rerank, fo
     found = rerank("eval", "tied.csv", ":f", ":g", "-m", "loss", "-m", "AP")
     assert [note.partition(";")[0] for note in notes(found) if "share" in note] == both
     assert not [note for note in notes(rerank("eval", "tied.csv", ":f", "-m", "AP")) if "share" in note]
+    lists, scores = (
+        CandidateLists.from_arrays([[1.0]] * 4, [5, 4, 3, 3], group=[2, 2]),
+        np.array([1, 1, 2, 1]),
+    )
+    with pytest.warns(DataNote, match="in 1 of 2 lists"):  # of a fold, of 76 judged lists in all
+        note_systems(lists, {"a": scores}, ["label"], 76)
 
 
 def test_the_family_of_ndcg_is_stated_if_its_name_leaves_it_open_and_it_matters(rerank, folder):

@@ -149,3 +149,13 @@ def test_scores_of_other_items_are_not_filled(table, tmp_path):
     assert not [note for note in notes if "no score" in note]
     assert found.list_values[":full", "label@1"].tolist() == [20.0, 50.0, 80.0]
     assert np.isfinite(found.list_values[":full", "Pearson"]).all()
+
+
+def test_the_note_on_missed_lists_knows_labels_below_0(tmp_path):
+    """label@1 counts such a list as an unjudged item, which is not 0 then."""
+    path = tmp_path / "models.csv"
+    path.write_text(TABLE.replace(",70", ",-70"))
+    found, notes = evaluated(str(path), metrics=["label@1", "Kendall"])
+    assert found.list_values[":energy", "label@1"].tolist() == [30.0, 50.0, -70.0]
+    said = "each counts 0 or its lowest label below 0 (label@1), 0 (Kendall)"
+    assert any(note.endswith(said) for note in notes)

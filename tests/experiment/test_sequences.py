@@ -139,6 +139,21 @@ def test_scores_are_in_the_order_of_the_callers_rows(tmp_path):
         rerank.compare(SCATTERED, {"a": [1, NAN, 2, 3, 4, 5], "b": best}, ["AP"])
 
 
+@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.parametrize("missing", ["nan", "zero", "list-mean"])
+def test_nan_is_a_missing_score_if_a_policy_is_given(missing):
+    """In nested, flat and several systems alike; without a policy it is an error."""
+    labels, nested = [[1, 0, 0], [0, 1]], [[NAN, 2.0, -4.0], [1.0, NAN]]
+    scores = {"nan": [[-9, 2, -4], [1, -9]], "zero": [[0, 2, -4], [1, 0]], "list-mean": [[-1, 2, -4], [1, 1]]}
+    found = rerank.evaluate(labels, nested, ["Kendall", "P@1"], missing=missing)
+    assert found == rerank.evaluate(labels, scores[missing], ["Kendall", "P@1"])
+    flat = {"a": [*nested[0], *nested[1]], "b": [1, 0, 0, 0, 1]}
+    pair = rerank.compare(flat["b"], flat, "Kendall", group=[3, 2], missing=missing).pairs["Kendall"][0]
+    assert pair.value_a == found["Kendall"]
+    with pytest.raises(DataError, match=r"^a: no score$"):
+        rerank.compare(flat["b"], {"a": [NAN] * 5, "b": flat["b"]}, group=[3, 2], missing=missing)
+
+
 def test_series_are_taken_by_position():
     """A filtered frame's index does not begin with 0."""
 

@@ -23,6 +23,8 @@ from rerank.files import write_lines
 from rerank.formats import base
 from rerank.formats.svmtk.model import is_model
 from rerank.formats.weights import WeightOptions, read_weights, write_weights
+from rerank.metrics.base import parse
+from rerank.metrics.structures import StructureMetric
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.weights import load_linear, weights_of
@@ -147,8 +149,9 @@ def label_file(
     Raises
     ------
     RerankError
-        If there are several metrics with ``out`` alone, ``to`` is given without ``out``, a metric is unknown
-        or judges rankings, a column is missing, or a file cannot be read or written.
+        If there are several metrics with ``out`` alone, ``to`` is given without ``out``, several ``jobs``
+        without a metric that superposes structures, a metric is unknown or judges rankings, a column is
+        missing, or a file cannot be read or written.
     """
     metrics = [metric] if isinstance(metric, str) else list(metric)
     if not metrics:
@@ -161,6 +164,8 @@ def label_file(
         raise ConfigError(
             f"found {len(metrics)} metrics, expected one; --per-item FILE writes those of others"
         )
+    if jobs not in (None, 1) and not any(isinstance(parse(name), StructureMetric) for name in metrics):
+        raise ConfigError(f"--jobs {jobs}: not used by {', '.join(metrics)}, only to superpose structures")
     target = None if out is None else checked_format(out, to, data, reading)
     if per_item is not None:
         inputs = inputs_of(data, reading)

@@ -327,7 +327,7 @@ def _note_doubts(lists: CandidateLists, counts: Floats, search: bool) -> None:
     _warn(
         f"{lists.source}: {count(len(few), 'model')} of {np.count_nonzero(shared):,} with less than half of "
         f"the residues of the native, such as {lists.place_of(item)} with {matched} of {length}; "
-        "if residues are numbered in another way, match them by sequence"
+        "they are partial, or numbered in another way (match by sequence)"
     )
 
 

@@ -19,8 +19,11 @@ def structure_facts(lists: CandidateLists) -> list[tuple[str, str]]:
         facts.append(("natives", _sizes(lists.natives)))
     if lists.traces is not None and lists.natives is not None:
         shares = covered(lists)
-        shares = shares[~np.isnan(shares)]
+        known = ~np.isnan(shares)
+        shares, lengths = shares[known], lists.natives.lengths[lists.list_index[known]]
         if len(shares):
+            low, middle, high = (f"{value:g}" for value in _spread(np.round(shares * lengths)))
+            facts.append(("matched", f"{low} to {high} residues of model and native, median {middle}"))
             low, middle, high = (f"{100 * value:.4g}" for value in _spread(shares))
             full = f"{int((shares == 1).sum())} of {count(len(shares), 'model')} complete"
             facts.append(("coverage", f"{low} to {high}% of the native, median {middle}%; {full}"))

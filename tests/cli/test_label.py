@@ -75,6 +75,10 @@ def test_structures_give_labels_values_and_counts(rerank, models):
     assert (float(rmsd), residues) == (pytest.approx(3.112718255510448), ["3", "4"])
     assert {line[3] for line in lines if line[4] in "012"} == {""}
     assert rerank(*asked, "--out", "two.store", "--jobs", 2).out == result.out
+    table = rerank("label", "m.store", "-m", "GDT", "--out", "m.csv").err
+    assert "structures, native structures, saved counts of metrics; left out" in table
+    refused = rerank("label", "m.store", "-m", "clashes", "--out", "no.store", "--jobs", 2, code=2).err
+    assert "--jobs 2: not used by clashes, only to superpose structures" in refused
     names = sorted(path.name for path in (models / "one.store").iterdir())
     assert all(
         (models / "one.store" / name).read_bytes() == (models / "two.store" / name).read_bytes()

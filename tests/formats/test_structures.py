@@ -284,6 +284,7 @@ def test_natives_and_ranges_are_read_beside_structures_of_any_format(tmp_path: P
     assert (lists.natives.lengths.tolist(), lists.traces.lengths.tolist()) == ([8, 5], [2, 5, 5])
     facts = dict(describe(lists).facts)
     assert facts["models"] == "3, 2 to 5 residues, median 5, 1 chain"
+    assert facts["matched"] == "2 to 5 residues of model and native, median 5"
     assert facts["coverage"] == "25 to 100% of the native, median 62.5%; 1 of 3 models complete"
     part = load(tmp_path / "t.jsonl", **options, residues="A:2-3")
     assert part.natives is not None

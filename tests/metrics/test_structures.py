@@ -153,7 +153,8 @@ def test_models_that_lack_most_of_the_native_are_reported():
     part = {k: native[k] for k in range(1, 5)}
     lists = lists_of([native, part, {}], [native], [3])
     with pytest.warns(
-        DataNote, match=r"1 model of 2 with less than half .* item 2 with 4 of 12; .* by sequence"
+        DataNote,
+        match=r"1 model of 2 with less than half .* item 2 with 4 of 12; they are partial, or .* by sequence",
     ):
         assert values(lists, "coverage") == pytest.approx([1, 1 / 3, 0])
 

@@ -12,7 +12,7 @@ from rerank.report.sheet import Column, Group, Row, Sheet
 from rerank.report.tables import value_text
 
 CHOSEN = "chosen: the item with the largest score, the first on ties"
-BEST = "best: the largest label of the list"
+BEST = "best: the largest label among the items"
 TOTALS = "all: the values over all lists; sum: over the lists, of metrics whose value is a mean over lists"
 
 

@@ -36,7 +36,7 @@ T1       2 60.0000       b 60.0000 0.0000  1.0000
 T3       2       -       b       -      -       -
 
 all: the values over all lists; sum: over the lists, of metrics whose value is a mean over lists
-best: the largest label of the list
+best: the largest label among the items
 chosen: the item with the largest score, the first on ties
 """
 

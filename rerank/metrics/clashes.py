@@ -17,6 +17,7 @@ from rerank.text import count
 LIMIT = 3.6  # Å; packed residues are 3.8 apart and more
 # Å; CA atoms of neighbours are 3.8 apart over a trans peptide bond, 2.9 over a cis bond
 NEIGHBOUR_LIMIT = 2.7
+MOST = 10_000_000  # of a structure: as many as 4,500 residues at one point have
 # Å²; of files with three decimals it separates equal from smaller distances, however they are rounded
 _ROUNDING = 5e-7
 
@@ -26,7 +27,7 @@ def clash_counts(traces: Traces) -> Index:
 
     A clash is a pair of residues whose CA atoms are closer than 3.6 Å, or than 2.7 Å if the two are
     neighbours: consecutive residues of one chain whose numbers differ by at most 1. An empty structure has
-    none.
+    none. Counts end at 10,000,000.
 
     Parameters
     ----------
@@ -44,6 +45,7 @@ def clash_counts(traces: Traces) -> Index:
         LIMIT,
         LIMIT**2 - _ROUNDING,
         NEIGHBOUR_LIMIT**2 - _ROUNDING,
+        MOST,
         np.full(1 << (2 * longest + 1).bit_length(), -1, dtype=np.int32),
         np.empty(longest, dtype=np.int32),
         np.empty((longest, 3), dtype=np.int32),
@@ -65,7 +67,8 @@ def clash_note(lists: CandidateLists) -> str | None:
     worst = int(np.argmax(counts))
     some = f"{np.count_nonzero(counts)} of {count(len(counts), 'model')}"
     what = f"clashes (CA-CA < {LIMIT} Å), which may inflate GDT, in {some}"
-    return f"{lists.source}: {what}; {counts[worst]} in {lists.place_of(worst)}"
+    more = " or more" if counts[worst] == MOST else ""
+    return f"{lists.source}: {what}; {counts[worst]}{more} in {lists.place_of(worst)}"
 
 
 def _values(lists: CandidateLists) -> Floats:
@@ -86,7 +89,7 @@ class Clashes(SelectingMetric):
     meaning = (
         "The pairs of residues of the chosen structure whose CA atoms are closer than 3.6 Å (2.7 Å if they "
         "are consecutive in a chain), as a mean over lists. A candidate without a structure counts as the "
-        "worst of its list, and lists without structures are left out."
+        "worst of its list, and lists without structures are left out. Counts end at 10,000,000."
     )
     source = "rerank"
     examples = ("clashes",)

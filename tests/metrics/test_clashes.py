@@ -14,6 +14,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import key_of
 from rerank.data.lists import CandidateLists
 from rerank.errors import DataError, DataNote
+from rerank.metrics import clashes as module
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.clashes import clash_counts, clash_note
 
@@ -48,6 +49,16 @@ def test_the_last_residue_of_a_structure_is_no_neighbour_of_the_first_of_the_nex
 def test_residues_at_one_point_and_far_away(far):
     place = np.array([far, -far, far])
     assert clashes([(key_of("A", 3 * k), place) for k in range(40)]) == [40 * 39 // 2]
+
+
+def test_counts_end_before_they_take_quadratic_time(monkeypatch):
+    monkeypatch.setattr(module, "MOST", 10)
+    heap = [(key_of("A", 3 * k), np.zeros(3)) for k in range(6)]
+    part = heap[:5]  # 10 pairs
+    assert clashes(heap, part, heap[:4], heap) == [10, 10, 6, 10]
+    lists = CandidateLists.from_arrays(np.zeros((2, 1)), group=[2])
+    remark = clash_note(lists.with_structures(traces=column_of([heap[:4], heap])))
+    assert "10 or more in list" in remark
 
 
 @settings(max_examples=40)

@@ -20,6 +20,7 @@ def clashes(
     double width,
     double limit,
     double neighbour_limit,
+    long long most,
     int[::1] heads,
     int[::1] chained,
     int[:, ::1] cells,
@@ -29,8 +30,9 @@ def clashes(
 
     IN offsets (n + 1): residues of structure i are offsets[i]:offsets[i + 1]. IN xyz (n_residues, 3).
     IN follows (n_residues): whether the residue is the neighbour in its chain of the one before it. The
-    squared distance of neighbours must be below ``neighbour_limit``, of others below ``limit``. IN width: of
-    cells, at least the root of both. Coordinates / width must fit 31 bits.
+    squared distance of neighbours must be below ``neighbour_limit``, of others below ``limit``. IN most:
+    where the count of a structure ends, so that residues at one point do not take quadratic time. IN
+    width: of cells, at least the root of both limits. Coordinates / width must fit 31 bits.
     Workspace heads: -1 in each entry, a power of two of them, and so on return; chained (longest),
     cells (longest, 3): overwritten. OUT out (n).
     """
@@ -38,6 +40,7 @@ def clashes(
     cdef Py_ssize_t i
     cdef Py_ssize_t first
     cdef Py_ssize_t n
+    cdef Py_ssize_t done
     cdef int j
     cdef int x
     cdef int y
@@ -55,7 +58,10 @@ def clashes(
             first = offsets[s]
             n = offsets[s + 1] - first
             found = 0
-            for i in range(n):
+            done = 0
+            while done < n and found < most:
+                i = done
+                done += 1
                 for axis in range(3):
                     cells[i, axis] = <int>floor(xyz[first + i, axis] / width)
                 for x in range(cells[i, 0] - 1, cells[i, 0] + 2):
@@ -76,6 +82,6 @@ def clashes(
                 here = bucket_of(cells[i, 0], cells[i, 1], cells[i, 2], mask)
                 chained[i] = heads[here]
                 heads[here] = <int>i
-            for i in range(n):
+            for i in range(done):
                 heads[bucket_of(cells[i, 0], cells[i, 1], cells[i, 2], mask)] = -1
-            out[s] = found
+            out[s] = min(found, most)

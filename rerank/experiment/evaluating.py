@@ -283,6 +283,9 @@ def _systems_of(
         read = gathered(data, reading_for(metrics, Reading.model_validate({"missing": missing})))
     lists = data if is_nested_mapping(data) else as_lists(data, **shape) if read is None else read.base
     if isinstance(lists, CandidateLists) and has_classes(lists):
+        for name, policy in (("missing", missing), ("missing_lists", missing_lists)):
+            if policy is not None:
+                raise ConfigError(f"{name}: not used for examples with classes")
         chosen = default_metrics(lists) if metrics is None else metrics
         found = {name: predictions_of(values, name, lists) for name, values in systems.items()}
         return Systems(*judged(lists, found, chosen)), chosen

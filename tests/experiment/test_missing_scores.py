@@ -159,3 +159,10 @@ def test_the_note_on_missed_lists_knows_labels_below_0(tmp_path):
     assert found.list_values[":energy", "label@1"].tolist() == [30.0, 50.0, -70.0]
     said = "each counts 0 or its lowest label below 0 (label@1), 0 (Kendall)"
     assert any(note.endswith(said) for note in notes)
+
+
+@pytest.mark.parametrize("option", [{"missing": "zero"}, {"missing_lists": "skip"}])
+def test_predicted_classes_have_no_missing_scores(option):
+    lists = rerank.CandidateLists.from_arrays([[1.0], [2.0]], classes=["a", "b"])
+    with pytest.raises(ConfigError, match=f"^{next(iter(option))}: not used for examples with classes$"):
+        rerank.evaluate(lists, ["a", "a"], "zero-one", **option)

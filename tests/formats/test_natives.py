@@ -207,6 +207,19 @@ def test_chains_that_do_not_agree_are_an_error_that_names_them(tmp_path):
     assert notes == []
 
 
+def test_a_native_with_a_chain_that_no_model_has_is_reported(tmp_path):
+    native = write(tmp_path / "n.pdb", pdb(("A", 1, SEQUENCE, 0.0), ("B", 1, SEQUENCE, 30.0)))
+    out, notes = attach(lists_of(T1=[A, A]), native)
+    assert out.natives.lengths.tolist() == [2 * len(SEQUENCE)]
+    n = len(SEQUENCE)
+    [text] = [note for note in notes if "chain" in note]
+    assert "1 native with a chain of which no model has a residue; it counts as wrong, --residues" in text
+    assert f"(list 'T1', chain B: {n} of {2 * n} residues)" in text
+    with pytest.raises(DataError, match="no model has a residue"):
+        attach(lists_of(T1=[A]), native, strict=True)
+    assert not [note for note in attach(lists_of(T1=[A]), native, residues="A")[1] if "chain" in note]
+
+
 def test_ranges_restrict_the_native_and_all_that_is_compared_with_it(tmp_path):
     native = write(tmp_path / "n.pdb", pdb(("A", 1, SEQUENCE, 0.0)))
     for match in ("number", "sequence"):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.data.columns.traces import Traces, residue_name
+from rerank.data.columns.traces import Traces, chain_codes, chain_name, residue_name
 from rerank.data.lists import CandidateLists
 from rerank.data.matching import Method, Partners, chains_of, first_difference, is_uniform, partners, shift
 from rerank.data.residues import extent
 from rerank.data.types import Mask
 from rerank.errors import DataError
 from rerank.formats.common import note
-from rerank.text import count
+from rerank.text import count, some
 
 # Shares of equal amino acids below which a model is reported. By number, models have the native's sequence
 # but for a few mutations; one that is shifted has about 6 %, so part of a model that is shifted shows too. By
@@ -141,6 +141,27 @@ def note_copies(lists: CandidateLists) -> None:
         note(
             f"{lists.source}: {count(len(copies), 'model')} with the native's own coordinates ({first_copy})"
         )
+
+
+def check_chains(lists: CandidateLists, strict: bool) -> None:
+    """Report natives with a chain of which no model has a residue: a dimer, say, beside models of one chain.
+
+    Raises DataError under ``strict``.
+    """
+    models, natives = lists.traces, lists.natives
+    assert models is not None
+    assert natives is not None
+    found = []
+    for i in np.flatnonzero(natives.lengths).tolist():
+        first, last = models.offsets[lists.offsets[i : i + 2]]
+        codes = chain_codes(natives.keys[natives.of(i)])
+        lost = codes[~np.isin(codes, chain_codes(models.keys[first:last]))]
+        if len(lost) and first < last:
+            chains = some([chain_name(code) for code in np.unique(lost).tolist()])
+            found.append(f"list {lists.list_id(i)!r}, chain {chains}: {len(lost)} of {len(codes)} residues")
+    if found:
+        what = f"{count(len(found), 'native')} with a chain of which no model has a residue"
+        _warn(f"{lists.source}: {what}; it counts as wrong, --residues chooses chains ({found[0]})", strict)
 
 
 def _warn(text: str, strict: bool) -> None:

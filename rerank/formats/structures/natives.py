@@ -14,7 +14,7 @@ from rerank.data.matching import METHODS, Method, given_keys, partners
 from rerank.errors import ConfigError, DataError
 from rerank.files import os_error, plain_suffix, read_head
 from rerank.formats.common import note
-from rerank.formats.structures.checks import check_matched, note_copies
+from rerank.formats.structures.checks import check_chains, check_matched, note_copies
 from rerank.formats.structures.domains import counted, named_chains, ranges_of, restricted_models
 from rerank.formats.structures.read import SUFFIXES, note_left_out, read_file
 from rerank.formats.structures.sources import stem_of
@@ -67,6 +67,7 @@ def attach_natives(
     check_matched(lists, whole, which, found, method, strict)
     models = given_keys(lists.traces, whole, found, (whole.lengths > 0)[lists.list_index])
     out = lists.with_structures(traces=models, natives=whole.kept(which))
+    check_chains(out, strict)
     note_copies(out)
     return out
 

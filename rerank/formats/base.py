@@ -29,7 +29,7 @@ from rerank.registry import Registry
 # What a set may have that a file could lose; run_scores belong to first_best.
 _OTHERS = ("offsets", "run_scores", "source", "selection", "has_missing")
 # Columns that users know by other names.
-_WORDS = {"traces": "structures", "natives": "native structures", "counts": "saved counts of metrics"}
+WORDS = {"traces": "structures", "natives": "native structures", "counts": "saved counts of metrics"}
 COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in _OTHERS]
 
 
@@ -126,7 +126,7 @@ class Format(ABC):
         self._write(lists, path)
         left = [name for name in COLUMNS if _has(lists, name) and not self.keeps(lists, name)]
         if left:
-            lost = ", ".join(_WORDS.get(name, name) for name in left)
+            lost = ", ".join(WORDS.get(name, name) for name in left)
             warnings.warn(f"{path}: {self.name} holds no {lost}; left out", DataNote, stacklevel=2)
 
     def keeps(self, lists: CandidateLists, column: str) -> bool:

@@ -18,7 +18,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.errors import ConfigError, DataError, DataNote, RerankError
 from rerank.formats import FORMATS, ReadOptions, load
-from rerank.formats.base import COLUMNS, Format
+from rerank.formats.base import COLUMNS, WORDS, Format
 
 # Notes are for the formats' own tests, but for what a conversion leaves out.
 pytestmark = pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
@@ -193,7 +193,8 @@ def test_what_a_format_holds_reads_back_and_the_rest_is_reported(tmp_path: Path,
     left = [column for column in COLUMNS if column not in holds]
     read = [column for column in left if getattr(again, column) is not None]
     assert [column for column in read if same(column, FULL, again)] == [], "kept, but not declared in holds"
-    assert reports == ([f"{tmp_path / 'set'}: {name} holds no {', '.join(left)}; left out"] if left else [])
+    words = ", ".join(WORDS.get(column, column) for column in left)
+    assert reports == ([f"{tmp_path / 'set'}: {name} holds no {words}; left out"] if left else [])
 
 
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
@@ -230,7 +231,8 @@ def test_a_conversion_keeps_or_reports_every_column(tmp_path: Path, source: str,
     left = [str(n.message) for n in notes if str(n.message).endswith("; left out")]
     reported = left[0].partition(" holds no ")[2].removesuffix("; left out").split(", ") if left else []
     given = [column for column in COLUMNS if has(lists, column)]
-    assert reported == [c for c in given if getattr(again, c) is None or not same(c, lists, again)]
+    lost = [c for c in given if getattr(again, c) is None or not same(c, lists, again)]
+    assert reported == [WORDS.get(column, column) for column in lost]
 
 
 @pytest.mark.parametrize("name", WRITERS)

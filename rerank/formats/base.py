@@ -29,7 +29,12 @@ from rerank.registry import Registry
 # What a set may have that a file could lose; run_scores belong to first_best.
 _OTHERS = ("offsets", "run_scores", "source", "selection", "has_missing")
 # Columns that users know by other names.
-WORDS = {"traces": "structures", "natives": "native structures", "counts": "saved counts of metrics"}
+WORDS = {
+    "structures": "further trees",
+    "traces": "structures",
+    "natives": "native structures",
+    "counts": "saved counts of metrics",
+}
 COLUMNS = [f.name for f in fields(CandidateLists) if f.name not in _OTHERS]
 
 

@@ -183,18 +183,21 @@ def test_a_format_that_is_only_read_refuses_to_write(tmp_path: Path, name: str) 
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_what_a_format_holds_reads_back_and_the_rest_is_reported(tmp_path: Path, name: str) -> None:
+def test_what_a_format_holds_reads_back_and_the_rest_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a note with a long path would be shortened
     holds = FORMATS.get(name).holds
     with pytest.warns(DataNote) if holds != set(COLUMNS) else nullcontext([]) as notes:
-        again = reread(name, FULL, tmp_path / "set")
+        again = reread(name, FULL, Path("set"))
     assert np.array_equal(again.offsets, FULL.offsets)
     assert [column for column in COLUMNS if column in holds and not same(column, FULL, again)] == []
     reports = [str(n.message) for n in notes if str(n.message).endswith("; left out")]
     left = [column for column in COLUMNS if column not in holds]
     read = [column for column in left if getattr(again, column) is not None]
     assert [column for column in read if same(column, FULL, again)] == [], "kept, but not declared in holds"
-    words = ", ".join(WORDS.get(column, column) for column in left)
-    assert reports == ([f"{tmp_path / 'set'}: {name} holds no {words}; left out"] if left else [])
+    lost = ", ".join(WORDS.get(column, column) for column in left)
+    assert reports == ([f"set: {name} holds no {lost}; left out"] if left else [])
 
 
 @pytest.mark.parametrize("layout", ["dense", "sparse"])

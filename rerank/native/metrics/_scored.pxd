@@ -6,8 +6,8 @@ from rerank.native.metrics._rotation cimport Placement
 from rerank.native.metrics._superposed cimport CUTOFFS, Pair, Stand, is_new, measure, place_weighted
 
 cdef enum:
-    TM_SEEDS = 32
-    TM_LAST = 4
+    TM_SEEDS = 48
+    TM_LAST = 8
     SCORED = 32  # purpose of is_new
 
 

@@ -10,7 +10,7 @@ DEMO := demo
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build lint types unit fuzz sanitize kills bench wheel clean
+.PHONY: help demo test build index lint types unit fuzz sanitize kills bench wheel clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ test: build lint types unit ## Build, lint, check types and run the whole test s
 
 build: $(VENV)/.dev ## Build the kernels in place
 	@$(BIN)/python -W ignore -c 'from setuptools import setup; setup()' --quiet build_ext --inplace
+
+index: build ## Note where learners, metrics, formats, models and kernels are (rerank/registered.py)
+	@$(BIN)/python scripts/make_index.py
 
 lint: $(VENV)/.dev ## Run ruff and cython-lint
 	@$(BIN)/ruff check .

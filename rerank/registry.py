@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
-import pkgutil
 from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rerank.errors import ConfigError
+from rerank.registered import INDEX
 
 T = TypeVar("T")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return the tail of an error message: the nearest name if one is near, and the known names."""
+    import difflib
+
     names = sorted(known)
     near = difflib.get_close_matches(name.lower(), [n.lower() for n in names], n=1, cutoff=0.5)
     hint = next((f"did you mean {n!r}? " for n in names if near and n.lower() == near[0]), "")
@@ -23,9 +24,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 class Registry(Generic[T]):
-    """Classes of one kind by name, found by importing every module of some packages and their sub-packages.
+    """Classes of one kind by name, in the modules of some packages and their sub-packages.
 
-    A new entry is a new file in one of them; no list needs editing.
+    A new entry is a new file in one of them. ``make index`` notes the names, aliases and modules of all
+    entries in ``rerank.registered``, so that only the module that is asked for is imported. An unknown name,
+    or a kind that the index lacks, imports all modules.
 
     Parameters
     ----------
@@ -33,11 +36,16 @@ class Registry(Generic[T]):
         What the entries are, for messages, such as "learner".
     *packages : str
         The packages to search.
+    facts : tuple of str
+        Class attributes that the index has, too: what choosing an entry requires.
     """
 
-    def __init__(self, kind: str, *packages: str) -> None:
+    def __init__(self, kind: str, *packages: str, facts: tuple[str, ...] = ()) -> None:
         self.kind = kind
         self.packages = packages
+        self.facts = facts
+        self._index = INDEX.get(kind, {})
+        self._indexed = {alias: name for name, entry in self._index.items() for alias in entry[1]}
         self._entries: dict[str, T] = {}
         self._aliases: dict[str, str] = {}
         self._imported = False
@@ -53,7 +61,9 @@ class Registry(Generic[T]):
 
         def enter(entry: T) -> T:
             for new in (name, *aliases):
-                if new in self._entries or new in self._aliases:
+                home = self._index.get(self._indexed.get(new, new))
+                elsewhere = home is not None and home[0] != entry.__module__
+                if new in self._entries or new in self._aliases or elsewhere:
                     raise ValueError(f"two {self.kind}s are named {new!r}")
             self._entries[name] = entry
             self._aliases.update(dict.fromkeys(aliases, name))
@@ -63,6 +73,8 @@ class Registry(Generic[T]):
 
     def _import_all(self) -> None:
         if not self._imported:
+            import pkgutil
+
             for name in self.packages:
                 package = importlib.import_module(name)
                 for module in pkgutil.walk_packages(package.__path__, f"{name}."):
@@ -71,19 +83,38 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """Return the canonical names, sorted."""
-        self._import_all()
-        return sorted(self._entries)
+        if not self._index:
+            self._import_all()
+        return sorted({*self._index, *self._entries})
 
     def aliases(self, name: str) -> list[str]:
         """Return the other names of the entry ``name``, sorted."""
-        self._import_all()
-        return sorted(alias for alias, target in self._aliases.items() if target == name)
+        if not self._index:
+            self._import_all()
+        known = {**self._indexed, **self._aliases}
+        return sorted(alias for alias, target in known.items() if target == name)
 
     def get(self, name: str) -> T:
         """Return the entry called ``name``; raise ConfigError, with the nearest name, if there is none."""
-        self._import_all()
-        key = self._aliases.get(name, name)
+        key = self._aliases.get(name, self._indexed.get(name, name))
+        if key not in self._entries:
+            if key in self._index:
+                importlib.import_module(self._index[key][0])
+            else:
+                self._import_all()
+                key = self._aliases.get(name, name)
         if key not in self._entries:
             known = [*self._entries, *self._aliases]
             raise ConfigError(f"unknown {self.kind} {name!r}; {did_you_mean(name, known)}")
         return self._entries[key]
+
+    def fact(self, name: str, attribute: str) -> Any:
+        """Return a class attribute, one of ``facts``, of the entry ``name``; only a new one is imported."""
+        if name in self._index and name not in self._entries:
+            return self._index[name][2][self.facts.index(attribute)]
+        return getattr(self.get(name), attribute)
+
+    def entries(self) -> dict[str, T]:
+        """Return all entries by their canonical names, sorted; all of them are imported."""
+        self._import_all()
+        return dict(sorted(self._entries.items()))

@@ -1,4 +1,6 @@
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -73,6 +75,56 @@ def test_many_names_are_not_all_printed():
     assert text.startswith("did you mean 'feature 77'? known: feature 0, ")
     assert text.endswith("... (1000 in all)")
     assert len(text) < 1000
+
+
+@pytest.fixture
+def indexed(package, monkeypatch):
+    """A registry whose index has one of the two modules."""
+    index = {"beast": {"cat": ("zoo_of_tests.cat", ("kitty",), (4,))}}
+    monkeypatch.setattr("rerank.registry.INDEX", index)
+    registry = Registry("beast", "zoo_of_tests", facts=("legs",))
+    monkeypatch.setattr(sys.modules["zoo_of_tests"], "ANIMALS", registry)
+    return registry
+
+
+def loaded():
+    return {name for name in sys.modules if name.startswith("zoo_of_tests.")}
+
+
+def test_names_aliases_and_facts_of_the_index_import_nothing(indexed):
+    assert indexed.names() == ["cat"]
+    assert indexed.aliases("cat") == ["kitty"]
+    assert indexed.fact("cat", "legs") == 4
+    assert loaded() == set()
+
+
+@pytest.mark.parametrize("name", ["cat", "kitty"])
+def test_the_one_module_that_is_asked_for_is_imported(indexed, name):
+    assert indexed.get(name).__module__ == "zoo_of_tests.cat"
+    assert loaded() == {"zoo_of_tests.cat"}
+
+
+def test_a_name_that_the_index_lacks_is_found(indexed):
+    assert indexed.get("dog").__module__ == "zoo_of_tests.dog"
+    assert indexed.names() == ["cat", "dog"]
+    with pytest.raises(ConfigError, match="unknown beast 'dgo'; did you mean 'dog'"):
+        indexed.get("dgo")
+    indexed.get("dog").legs = 3
+    assert indexed.fact("dog", "legs") == 3
+
+
+def test_a_name_of_the_index_is_taken(indexed):
+    with pytest.raises(ValueError, match="two beasts are named 'kitty'"):
+        indexed.register("kitty")(object)
+    assert list(indexed.entries()) == ["cat", "dog"]
+
+
+def test_the_index_is_up_to_date():
+    script = Path(__file__).parents[1] / "scripts" / "make_index.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_registry_imports_nothing_before_its_first_use():

@@ -1,7 +1,7 @@
 """What the shell completes: names of learners, metrics, formats, scalings, kernels and pages of the manual.
 
-Names are found in the sources of the registered classes: importing these would take longer than a user waits
-after pressing the tab key.
+Names come from the index of the registries: importing the classes would take longer than a user waits after
+pressing the tab key.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from rerank.registered import INDEX
+
 _PACKAGE = Path(__file__).parent.parent
 _SCALINGS = re.compile(r"^SCALINGS = {(.*?)^}", re.MULTILINE | re.DOTALL)
 
 Completion = Callable[[], list[str]]
 
 
-def _registered(folders: Sequence[str], registry: str) -> list[str]:
-    """The names that the modules of some folders put into a registry, sorted."""
-    found = re.compile(rf'^@{registry}\(\s*"([^"]+)"', re.MULTILINE)
-    paths = (path for folder in folders for path in (_PACKAGE / folder).rglob("*.py"))
-    return sorted({name for path in paths for name in found.findall(path.read_text(encoding="utf-8"))})
+def _registered(*kinds: str) -> list[str]:
+    """The names in some registries, sorted."""
+    return sorted(name for kind in kinds for name in INDEX[kind])
 
 
 def _scalings() -> list[str]:
@@ -32,7 +32,7 @@ def _scalings() -> list[str]:
 def _metrics() -> list[str]:
     declared = (_PACKAGE / "metrics" / "sets.py").read_text(encoding="utf-8")
     sets = re.findall(r'^ +"([^"]+)": MetricSet', declared, re.MULTILINE)
-    return sorted([*_registered(("metrics",), "register"), *sets])
+    return sorted([*_registered("metric"), *sets])
 
 
 def topics() -> list[str]:
@@ -41,11 +41,11 @@ def topics() -> list[str]:
 
 
 _NAMES: dict[str, Completion] = {
-    "learners": partial(_registered, ("learners", "transductive"), r"LEARNERS\.register"),
+    "learners": partial(_registered, "learner"),
     "metrics": _metrics,
-    "formats": partial(_registered, ("formats",), r"FORMATS\.register"),
+    "formats": partial(_registered, "format"),
     "scalings": _scalings,
-    "kernels": partial(_registered, ("similarity",), r"(?:ITEM_)?KERNELS\.register"),
+    "kernels": partial(_registered, "kernel", "kernel of items"),
 }
 _OF_SETTINGS = {"format": "formats", "scaling": "scalings", "metric": "metrics", "label": "metrics"}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any, ClassVar
 
@@ -55,6 +56,8 @@ class Format(ABC):
     as_pairs : whether a file holds pairs of items in place of lists.
     score_feature : the name of the only feature, if a file holds no features but the first stage's scores.
     refines : the name of a format whose files these look like too; content that is recognised decides.
+    signs : bytes of which one is in the head of each file that ``recognises`` accepts; () = it accepts none.
+    columns : the number of fields, between blanks and tabs, of the first line of such files; None = any.
     refuses_missing : whether a missing value is an error unless ``missing`` accepts it.
     """
 
@@ -67,6 +70,8 @@ class Format(ABC):
     as_pairs: ClassVar[bool] = False
     score_feature: ClassVar[str | None] = None
     refines: ClassVar[str | None] = None
+    signs: ClassVar[tuple[bytes, ...]] = ()
+    columns: ClassVar[int | None] = None
     refuses_missing: ClassVar[bool] = False
 
     @classmethod
@@ -181,7 +186,9 @@ def _reorders(lists: CandidateLists) -> bool:
     return bool(np.any(rises))
 
 
-FORMATS: Registry[type[Format]] = Registry("format", "rerank.formats")
+FORMATS: Registry[type[Format]] = Registry(
+    "format", "rerank.formats", facts=("suffixes", "refines", "signs", "columns")
+)
 
 # Suffixes that tell little: content that clearly is of another format counts for more.
 _VAGUE_SUFFIXES = (".txt", ".dat", ".tsv", ".json")
@@ -202,22 +209,47 @@ def detect(path: str, head: bytes) -> tuple[str, str]:
     """
     suffix = plain_suffix(path)
     names = FORMATS.names()
-    by_suffix = next((name for name in names if suffix and suffix in FORMATS.get(name).suffixes), None)
+    by_suffix = _by_suffix(suffix)
     content = head.removeprefix(b"\xef\xbb\xbf")
     vague = suffix in _VAGUE_SUFFIXES or (suffix == ".run" and content.lstrip().startswith(b"{"))
     if by_suffix is not None and not vague:
-        refining = [name for name in names if FORMATS.get(name).refines == by_suffix]
-        found = [name for name in refining if FORMATS.get(name).recognises(content)]
+        refining = [name for name in names if FORMATS.fact(name, "refines") == by_suffix]
+        found = recognising(content, refining)
         return (found[0], "content") if len(found) == 1 else (by_suffix, "suffix")
-    found = [name for name in names if FORMATS.get(name).recognises(content)]
-    refined = {FORMATS.get(name).refines for name in found}
+    found = recognising(content, names)
+    refined = {FORMATS.fact(name, "refines") for name in found}
     found = [name for name in found if name not in refined]
     if by_suffix is not None and (len(found) != 1 or found[0] == by_suffix):
         return by_suffix, "suffix"
     if len(found) == 1:
         return found[0], "content"
-    known = ", ".join(name for name in names if FORMATS.get(name).refines is None)
+    known = ", ".join(name for name in names if FORMATS.fact(name, "refines") is None)
     raise ConfigError(f"{shown(path)}: unknown format; name it by --format (known: {known})")
+
+
+def _by_suffix(suffix: str) -> str | None:
+    """The first format that has a suffix."""
+    return next(
+        (name for name in FORMATS.names() if suffix and suffix in FORMATS.fact(name, "suffixes")), None
+    )
+
+
+def recognising(head: bytes, names: Iterable[str]) -> list[str]:
+    """Return those of some formats that recognise content; formats whose signs it lacks are not imported.
+
+    Parameters
+    ----------
+    head : the first bytes of the content, without byte order mark.
+    names : of the formats.
+    """
+    first = next((line for line in head.split(b"\n") if line.strip()), b"")
+    n_columns = len([field for field in first.rstrip(b" \t\r").replace(b"\t", b" ").split(b" ") if field])
+
+    def may_be(name: str) -> bool:
+        columns = FORMATS.fact(name, "columns")
+        return columns in (None, n_columns) and any(sign in head for sign in FORMATS.fact(name, "signs"))
+
+    return [name for name in names if may_be(name) and FORMATS.get(name).recognises(head)]
 
 
 def load(
@@ -332,7 +364,7 @@ def format_for(path: str) -> str:
         return "store"
     suffix = plain_suffix(path)
     for name in FORMATS.names():
-        if suffix and suffix in (*FORMATS.get(name).suffixes, f".{name}"):
+        if suffix and suffix in (*FORMATS.fact(name, "suffixes"), f".{name}"):
             return name
     known = ", ".join(name for name in FORMATS.names() if FORMATS.get(name).holds)
     raise ConfigError(f"{path}: the name does not determine a format; choose one with --to (known: {known})")

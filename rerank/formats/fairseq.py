@@ -42,6 +42,7 @@ class Fairseq(Format):
     """
 
     name: ClassVar[str] = "fairseq"
+    signs: ClassVar[tuple[bytes, ...]] = (b"H-",)
     summary: ClassVar[str] = "S-, T-, H-, D-, P- lines of fairseq-generate (read only)"
     honours: ClassVar[frozenset[str]] = frozenset({"strict", "refs", "distinct"})
 

@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 from fuzz import files
 from fuzz.corpus import Seed, corpus
+from fuzz.mutate import mutated
 
 from rerank.formats import FORMATS
+from rerank.formats.base import recognising
+from rerank.formats.buffers import BOM
 from rerank.formats.weights import WEIGHTS
 from rerank.learners.base import LEARNERS
 from rerank.models.base import MODELS
@@ -34,6 +37,20 @@ def test_everything_that_is_registered_is_fuzzed():
 def test_the_inputs_that_mutations_start_from_are_read(target):
     for seed in SEEDS[target]:
         assert any(files.fault_of(target, seed, random.Random(k)) is None for k in range(10)), seed
+
+
+def test_formats_are_imported_by_signs_that_their_files_have():
+    """What recognises content among all formats is the same as what does among those with its signs."""
+    draw, kinds = random.Random(3), {name: FORMATS.get(name) for name in FORMATS.names()}
+    seen = set()
+    for target in (name for name in SEEDS if name.startswith(("format:", "text:"))):
+        seeds = [*SEEDS[target], *(mutated(draw, SEEDS[target]) for _ in range(150))]
+        for content in (data.removeprefix(BOM) for seed in seeds for data in seed.files.values()):
+            for head in (content, content[: draw.randrange(len(content) + 1)], b"\r\n \t" + content):
+                found = [name for name, kind in kinds.items() if kind.recognises(head)]
+                assert recognising(head, kinds) == found, head
+                seen.update(found)
+    assert seen == {name for name, kind in kinds.items() if kind.signs}
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])

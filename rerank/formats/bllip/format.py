@@ -54,6 +54,7 @@ class Bllip(Format):
     name: ClassVar[str] = "bllip"
     summary: ClassVar[str] = "S=, then G= N= P= W= and features of parses (BLLIP's reranker)"
     suffixes: ClassVar[tuple[str, ...]] = (".bllip",)
+    signs: ClassVar[tuple[bytes, ...]] = (b"S=",)
     honours: ClassVar[frozenset[str]] = frozenset({"strict", "feature_names"})
 
     holds: ClassVar[frozenset[str]] = frozenset(

@@ -51,6 +51,7 @@ class Moses(Format):
     name: ClassVar[str] = "moses"
     summary: ClassVar[str] = "id ||| text ||| features ||| score (Moses, Marian)"
     suffixes: ClassVar[tuple[str, ...]] = (".moses",)
+    signs: ClassVar[tuple[bytes, ...]] = (b"|||",)
     honours: ClassVar[frozenset[str]] = frozenset(
         {"strict", "missing", "layout", "dtype", "refs", "distinct", "merge"}
     )

@@ -37,6 +37,7 @@ class Parquet(Format):
         "Parquet, columns as in a table, nulls for missing values (extra rerank[parquet])"
     )
     suffixes: ClassVar[tuple[str, ...]] = (".parquet",)
+    signs: ClassVar[tuple[bytes, ...]] = (MAGIC,)
     refuses_missing: ClassVar[bool] = True
     honours: ClassVar[frozenset[str]] = NAMED_COLUMN_OPTIONS | {"classes"}
     holds: ClassVar[frozenset[str]] = frozenset(

@@ -46,6 +46,7 @@ class Parses(Format):
     name: ClassVar[str] = "parses"
     summary: ClassVar[str] = "gold tree, then log2 probability and tree per line (Penn brackets)"
     suffixes: ClassVar[tuple[str, ...]] = (".parses",)
+    signs: ClassVar[tuple[bytes, ...]] = (b" (", b"\t(")
     honours: ClassVar[frozenset[str]] = frozenset({"strict", "distinct", "ids", "strip"})
 
     holds: ClassVar[frozenset[str]] = frozenset({"base_scores", "first_best", "trees", "gold", "texts"})

@@ -32,6 +32,7 @@ class Dump(Format):
     suffixes: ClassVar[tuple[str, ...]] = ()
     honours: ClassVar[frozenset[str]] = OF_ANY | {"answer_pattern", "answer_match"}
     refines: ClassVar[str | None] = "jsonl"
+    signs: ClassVar[tuple[bytes, ...]] = (b"{",)
     boxed: ClassVar[bool] = False  # whether answers are those in \boxed{} unless options name a pattern
 
     @abstractmethod

@@ -15,7 +15,7 @@ from rerank.errors import DataError
 from rerank.files import shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import OF_IDS
-from rerank.formats.structures.read import SUFFIXES, is_structure
+from rerank.formats.structures.read import SIGNS, SUFFIXES, is_structure
 from rerank.formats.structures.sources import read_structures
 from rerank.formats.structures.tar import is_tar
 
@@ -30,6 +30,7 @@ class Structures(Format):
     name: ClassVar[str] = "structures"
     summary: ClassVar[str] = "models of proteins: PDB or mmCIF files, folders and archives of them, only read"
     suffixes: ClassVar[tuple[str, ...]] = (*SUFFIXES, ".tar", ".tgz")
+    signs: ClassVar[tuple[bytes, ...]] = (*SIGNS, b"\0")
 
     honours: ClassVar[frozenset[str]] = OF_IDS - {"structures"} | {"strict"}
 

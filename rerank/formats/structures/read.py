@@ -13,6 +13,8 @@ from rerank.text import count, some
 
 MMCIF_SUFFIXES = (".cif", ".mmcif")
 SUFFIXES = (".pdb", ".ent", *MMCIF_SUFFIXES)
+# Each structure has one of these, see ``is_structure``.
+SIGNS = (b"ATOM  ", b"HETATM", b"HEADER    ", b"PFRMAT TS", b"_atom_site.", b"_entry.id")
 
 _ATOM = re.compile(rb"^(ATOM  |HETATM)[^\n]{28}\.[^\n]{7}\.[^\n]{7}\.", re.MULTILINE)
 _BLOCK = re.compile(rb"(?:\s|#[^\n]*\n)*data_", re.IGNORECASE)

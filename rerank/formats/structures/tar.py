@@ -32,9 +32,12 @@ _REFUSED = {
 
 
 def is_tar(head: bytes) -> bool:
-    """Return whether content that starts with ``head`` is a tar archive: its first header's sum is right."""
+    """Return whether content that starts with ``head`` is a tar archive.
+
+    Its first header has the right sum, and a NUL, which no text has.
+    """
     header = head[:_BLOCK]
-    return len(header) == _BLOCK and any(header) and _sum_is_right(header)
+    return len(header) == _BLOCK and b"\0" in header and any(header) and _sum_is_right(header)
 
 
 def files_of(path: str) -> Iterator[tuple[str, bytes]]:

@@ -52,6 +52,7 @@ class SVMLight(Format):
     name: ClassVar[str] = "svmlight"
     summary: ClassVar[str] = "label qid:ID index:value ... # comment (LETOR, LIBSVM, RankLib)"
     suffixes: ClassVar[tuple[str, ...]] = (".letor", ".svm", ".svmlight", ".libsvm", ".txt", ".dat")
+    signs: ClassVar[tuple[bytes, ...]] = (b":",)
     honours: ClassVar[frozenset[str]] = frozenset(
         {"strict", "missing", "zero_based", "feature_names", "layout", "dtype", "classes"} | OF_IDS
     )

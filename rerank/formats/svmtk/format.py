@@ -36,6 +36,7 @@ class SVMTK(Format):
     name: ClassVar[str] = "svmtk"
     summary: ClassVar[str] = "label |BT| tree ... |ET| index:value ... |EV| (SVM-light-TK), an item per line"
     suffixes: ClassVar[tuple[str, ...]] = (".svmtk",)
+    signs: ClassVar[tuple[bytes, ...]] = tuple(marker.encode() for marker in MARKERS)
     honours: ClassVar[frozenset[str]] = _HONOURS
     holds: ClassVar[frozenset[str]] = frozenset(
         {"features", "labels", "list_ids", "item_ids", "rows", "trees", "structures"}

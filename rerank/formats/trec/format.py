@@ -33,6 +33,7 @@ class TRECRun(RunFormat):
     name: ClassVar[str] = "trec"
     summary: ClassVar[str] = "TREC runs, query Q0 document rank score tag, with judgements from qrels"
     suffixes: ClassVar[tuple[str, ...]] = (".run", ".trec")
+    signs: ClassVar[tuple[bytes, ...]] = (b"Q0", b"q0")
     holds: ClassVar[frozenset[str]] = frozenset({"base_scores", "first_best", "list_ids", "item_ids", "rows"})
     score_feature: ClassVar[str] = "score"
 

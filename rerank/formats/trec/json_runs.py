@@ -36,6 +36,7 @@ class JSONRun(RunFormat):
     name: ClassVar[str] = "json-run"
     summary: ClassVar[str] = "runs as JSON {query: {document: score}}: MTEB, BEIR, ranx, pytrec_eval"
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
+    signs: ClassVar[tuple[bytes, ...]] = (b"{",)
     honours: ClassVar[frozenset[str]] = RunFormat.honours | {"subset"}
 
     @classmethod

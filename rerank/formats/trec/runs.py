@@ -9,7 +9,7 @@ from typing import ClassVar
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError
 from rerank.files import read_head, shown
-from rerank.formats.base import FORMATS, Format, ReadOptions
+from rerank.formats.base import FORMATS, Format, ReadOptions, recognising
 from rerank.formats.buffers import BOM
 from rerank.formats.common import OF_IDS, note
 from rerank.formats.feature_names import read_feature_names
@@ -60,9 +60,9 @@ class RunFormat(Format):
     def _kind_of(self, path: str) -> type[RunFormat]:
         """Return the format of a further run: the one that its content tells, otherwise this one."""
         head = read_head(path).removeprefix(BOM)
-        for name in FORMATS.names():
+        for name in recognising(head, FORMATS.names()):
             kind = FORMATS.get(name)
-            if issubclass(kind, RunFormat) and kind.recognises(head):
+            if issubclass(kind, RunFormat):
                 if name != self.name:
                     note(f"{shown(path)}: read as {name} (by content)")
                 return kind

@@ -36,6 +36,8 @@ class ThreeColumnRun(RunFormat):
 
     name: ClassVar[str] = "msmarco"
     summary: ClassVar[str] = "runs of three columns, query document rank (or score), with qrels"
+    signs: ClassVar[tuple[bytes, ...]] = (b" ", b"\t")
+    columns: ClassVar[int | None] = 3
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:

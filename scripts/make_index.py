@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Write rerank/registered.py: where the entries of each registry are, so that one can be imported alone.
+
+With --check nothing is written: the exit code is 1 if the file is out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from rerank import registered
+
+registered.INDEX.clear()  # what it says may be out of date
+
+from rerank.formats.base import FORMATS  # noqa: E402
+from rerank.formats.weights import WEIGHTS  # noqa: E402
+from rerank.learners.base import LEARNERS  # noqa: E402
+from rerank.metrics.base import FAMILIES  # noqa: E402
+from rerank.models.base import MODELS  # noqa: E402
+from rerank.registry import Registry  # noqa: E402
+from rerank.similarity.base import KERNELS  # noqa: E402
+from rerank.similarity.items.base import ITEM_KERNELS  # noqa: E402
+
+REGISTRIES: tuple[Registry[Any], ...] = (FORMATS, WEIGHTS, LEARNERS, FAMILIES, MODELS, KERNELS, ITEM_KERNELS)
+PATH = Path(registered.__file__)
+HEAD = '''"""Where the entries of the registries are; made by ``make index``, and not edited by hand.
+
+Kind of registry -> name -> module, other names, facts (see ``rerank.registry``).
+"""
+
+from __future__ import annotations
+
+INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = '''
+
+
+def index() -> str:
+    """Return the text of the file."""
+    found = {
+        registry.kind: {
+            name: (
+                entry.__module__,
+                tuple(registry.aliases(name)),
+                tuple(getattr(entry, fact) for fact in registry.facts),
+            )
+            for name, entry in registry.entries().items()
+        }
+        for registry in REGISTRIES
+    }
+    command = ["ruff", "format", "--stdin-filename", str(PATH), "-"]
+    text = f"{HEAD}{found!r}\n"
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+
+
+def main() -> int:
+    """Write or check the file; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if it is out of date")
+    check = parser.parse_args().check
+    text = index()
+    if PATH.read_text(encoding="utf-8") == text:
+        return 0
+    if check:
+        print(f"{PATH.name} is out of date: run 'make index'", file=sys.stderr)
+        return 1
+    new = PATH.with_suffix(".new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(PATH)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -19,6 +19,7 @@ from rerank.data.columns.schema import TREE, per_feature, per_item, per_list, ta
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import SUPERPOSITIONS, Traces
 from rerank.data.layouts.base import NotFiniteError
+from rerank.data.mapped import row_blocks
 from rerank.data.matrix import Features, as_features
 from rerank.data.names import Columns, match, numbered
 from rerank.data.roles import note_features
@@ -607,7 +608,12 @@ class CandidateLists:
         """Return a hash of lists, features, trees and judgements: a model's record of its training data."""
         digest = hashlib.blake2b(digest_size=16)
         for array in (self.offsets, self.labels, *self.features.arrays().values()):
-            digest.update(b"none" if array is None else np.ascontiguousarray(array).data)
+            if array is None:
+                digest.update(b"none")
+            else:
+                array = np.ascontiguousarray(array)
+                for rows in row_blocks(array):
+                    digest.update(array[rows].data)
         for array in () if self.classes is None else self.classes.arrays().values():
             digest.update(np.ascontiguousarray(array).data)
         for name in sorted(self.tree_names()):

@@ -31,6 +31,7 @@ import numpy as np
 from rerank import memory
 from rerank.data.columns.offsets import are_bounds
 from rerank.data.lists import CandidateLists
+from rerank.data.mapped import row_blocks
 from rerank.data.matrix import Dense, Features, Mixed, Sparse, require_dense
 from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats, Mask
@@ -116,19 +117,25 @@ class Scaling:
             _scaling.dense_list_ranks(values, lists.offsets, new)
         elif self.name == "rank":
             bounds, knots, levels = (self.values[key] for key in ("bounds", "knots", "levels"))
-            for j in range(self.n_features):
-                part = slice(bounds[j], bounds[j + 1])
-                new[:, j] = _levels_of(values[:, j], knots[part], levels[part])
+            for rows in row_blocks(values):
+                for j in range(self.n_features):
+                    part = slice(bounds[j], bounds[j + 1])
+                    new[rows, j] = _levels_of(values[rows, j], knots[part], levels[part])
         elif self.name in _ARRAYS:
             divisor = self.values["divisor"][columns]
             shift = self.values["shift"] if self.shifts else divisor  # not read without shifts
-            _scaling.dense_apply(values, self.shifts, shift, divisor, new)
+            for rows in row_blocks(values):
+                _scaling.dense_apply(values[rows], self.shifts, shift, divisor, new[rows])
         else:
             how = self.name == "list-zscore", self.shifts, tolerance_of(values.dtype)
-            at = _scaling.dense_lists(values, lists.offsets, *how, np.empty((6, len(columns))), new)
-            _check_size(lists, int(columns[at]) if at >= 0 else -1, self.name)
-            kept = ~self._scaled()[columns]
-            new[:, kept] = values[:, kept]
+            work, kept = np.empty((6, len(columns))), ~self._scaled()[columns]
+            for rows in row_blocks(values, lists.offsets):
+                first, last = np.searchsorted(lists.offsets, (rows.start, rows.stop))
+                offsets = lists.offsets[first : last + 1] - rows.start
+                at = _scaling.dense_lists(values[rows], offsets, *how, work, new[rows])
+                _check_size(lists, int(columns[at]) if at >= 0 else -1, self.name)
+                if kept.any():
+                    new[rows, kept] = values[rows, kept]
         return new
 
     def _scaled(self) -> Mask:

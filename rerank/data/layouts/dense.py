@@ -10,6 +10,7 @@ import numpy as np
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.layouts.base import Features, NotFiniteError, require_dense, with_multiple
 from rerank.data.layouts.sparse import Sparse
+from rerank.data.mapped import row_blocks
 from rerank.data.types import AnyArray, Floats, Index
 from rerank.errors import DataError
 from rerank.native.data import _matrix
@@ -17,9 +18,13 @@ from rerank.native.data import _matrix
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Dense(Features):
-    """A C-contiguous float64 (or float32) array (n_items, n_features)."""
+    """A C-contiguous float64 (or float32) array (n_items, n_features).
+
+    ``missing``: whether a value is NaN, None = not looked for yet. The values are checked once.
+    """
 
     values: AnyArray
+    missing: bool | None = None
 
     layout: ClassVar[str] = "dense"
 
@@ -44,14 +49,26 @@ class Dense(Features):
             raise DataError("dense features must be a C-contiguous (n_items, n_features) array")
         if self.values.dtype not in (np.float64, np.float32):
             raise DataError(f"dense features must be float64 or float32, got {self.values.dtype}")
-        fault, any_nan = _matrix.value_fault(self.values.reshape(-1), nan_allowed)
-        if fault >= 0:
-            row, column = divmod(fault, self.n_features)
-            raise NotFiniteError(row, column, self.values[row, column])
+        if self.missing is not None and (nan_allowed or not self.missing):
+            return self.missing
+        any_nan = False
+        for rows in row_blocks(self.values):
+            fault, found = _matrix.value_fault(self.values[rows].reshape(-1), nan_allowed)
+            if fault >= 0:
+                row, column = rows.start + fault // self.n_features, fault % self.n_features
+                raise NotFiniteError(row, column, self.values[row, column])
+            any_nan |= found
+        object.__setattr__(self, "missing", any_nan)
         return any_nan
 
     def matrix(self) -> Any:
         return _matrix.Matrix(self.n_items, self.n_features, self.values)
+
+    def scores(self, w: Floats) -> Floats:
+        out = np.zeros(self.n_items)
+        for rows in row_blocks(self.values):
+            _matrix.scores(Dense(self.values[rows]).matrix(), w, out[rows])
+        return out
 
     def take(self, rows: Index | slice) -> Dense:
         return Dense(np.ascontiguousarray(self.values[rows]))

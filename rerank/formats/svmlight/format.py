@@ -28,6 +28,7 @@ from rerank.formats.common import (
 from rerank.formats.feature_names import read_feature_names
 from rerank.formats.svmlight.classes import LabelTexts, written
 from rerank.formats.svmlight.read import open_source, read_lists
+from rerank.formats.svmlight.stream import read_pieces
 from rerank.native.formats._write import SvmlightLines, most_values
 
 _BLANKS = (9, 13, 32)
@@ -69,6 +70,9 @@ class SVMLight(Format):
         names = None
         if options.feature_names is not None:
             names = read_feature_names(options.feature_names, first=0 if options.zero_based else 1)
+        found = read_pieces(path, options, names)
+        if found is not None:
+            return found
         data, source = read_bytes(path), shown(path)
         if not options.classes:
             return read_lists(open_source(data, source, options), names)

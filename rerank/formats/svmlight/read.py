@@ -89,15 +89,18 @@ class Source:
 def open_source(data: Buffer, path: str, options: ReadOptions) -> Source:
     """Split ``data`` into parts; raises FormatError if it has no item line."""
     start = content_start(data, path, _EXPECTED)
-    first_item, has_qid = _first_item(data, start, path)
+    place, has_qid = first_item(data, start, path)
     threads = options.n_threads()
     n = max(8 * threads if threads > 1 else 1, len(data) // _LARGEST_PART)
     parts = parts_of_lines(data, start, n, _SMALLEST_PART)
-    return Source(path, np.frombuffer(data, dtype=np.uint8), parts, first_item, has_qid, options)
+    return Source(path, np.frombuffer(data, dtype=np.uint8), parts, place, has_qid, options)
 
 
-def _first_item(data: Buffer, start: int, path: str) -> tuple[int, bool]:
-    """Where the first item line starts and whether it has a qid."""
+def first_item(data: Buffer, start: int, path: str) -> tuple[int, bool]:
+    """Return where the first item line from ``start`` on starts, and whether it has a qid.
+
+    Raises FormatError if there is none.
+    """
     while start < len(data):
         end = data.find(b"\n", start)
         end = len(data) if end < 0 else end
@@ -127,17 +130,21 @@ class _Shape:
         return wants_dense(source.options, values, cells, source.path)
 
 
+def looks_dense(text: Bytes, first: int) -> bool:
+    """Return whether the first lines of a part have a value for half of their columns."""
+    if len(text) > _SAMPLE:
+        ends = np.flatnonzero(text[:_SAMPLE] == 10)
+        text = text[: ends[-1] + 1] if len(ends) else text
+    rows, values, columns = scan(text, first, True)
+    return bool(2 * values >= rows * columns)
+
+
 def _measure(source: Source, least_width: int) -> _Shape:
     """Count rows; values too, unless the head of the file looks dense."""
     options = source.options
     counts_values = options.layout == "sparse"
     if options.layout == "auto" and options.missing != "nan":
-        head = source.parts[0][0]
-        if len(head) > _SAMPLE:
-            ends = np.flatnonzero(head[:_SAMPLE] == 10)
-            head = head[: ends[-1] + 1] if len(ends) else head
-        rows, values, columns = scan(head, source.first, True)
-        counts_values = 2 * values < rows * columns
+        counts_values = not looks_dense(source.parts[0][0], source.first)
     counts = source.each(lambda p: scan(source.parts[p][0], source.first, counts_values))
     width = max(least_width, *(columns for _, _, columns in counts))
     values_of_parts = [values for _, values, _ in counts] if counts_values else None
@@ -186,7 +193,7 @@ def grouped_items(source: Source, items: Items) -> CandidateLists:
     elif source.options.classes:
         offsets, rows, list_ids = offsets_of(np.ones(len(labels))), None, None
     else:
-        note(f"{source.path}: no qid: the file is one list of {count(len(labels), 'item')}")
+        note_one_list(source.path, len(labels))
         offsets, rows, list_ids = offsets_of([len(labels)]), None, None
     return CandidateLists(
         offsets,
@@ -281,8 +288,8 @@ def _count_values(source: Source) -> list[int]:
     return source.each(lambda p: scan(source.parts[p][0], source.first, True)[1])
 
 
-def _steps(width: int, first: int) -> npt.NDArray[np.uint64]:
-    """uint64 (n_steps, 3): " INDEX:" of the leading columns as a word, its mask and its length."""
+def steps_of(width: int, first: int) -> npt.NDArray[np.uint64]:
+    """Return uint64 (n_steps, 3): " INDEX:" of the leading columns as a word, its mask and its length."""
     texts = [b" %d:" % (column + first) for column in range(min(width, _MOST_STEPS))]
     texts = [text for text in texts if len(text) <= 8]
     steps = np.empty((len(texts), 3), dtype=np.uint64)
@@ -296,7 +303,7 @@ def _steps(width: int, first: int) -> npt.NDArray[np.uint64]:
 def _dense(source: Source, shape: _Shape, labels: Floats, spans: Index) -> tuple[Dense, list[Result]]:
     X = empty_dense(shape.n_rows, shape.width, source.options.dtype, source.path)
     fill = absent_value(source.options)
-    steps = _steps(shape.width, source.first)
+    steps = steps_of(shape.width, source.first)
 
     def work(p: int) -> Result:
         text, origin = source.parts[p]
@@ -352,9 +359,19 @@ def _raise_first(source: Source, results: list[Result]) -> None:
 
 def item_ids_of(source: Source, spans: Index) -> StringColumn | None:
     """Return the comments of items, see ``Items``, None if there are none; warns if some have none."""
-    without = int(np.count_nonzero(spans[:, 3] == 0))
-    if without == len(spans):
+    if not spans[:, 3].any():
         return None
-    if without:
-        note(f"{source.path}: {without} of {len(spans)} items have no comment; their ids are empty")
+    note_without_ids(source.path, spans[:, 3])
     return strings_at([(source.text, spans[:, 2:], np.arange(len(spans)))])
+
+
+def note_without_ids(path: str, lengths: Index) -> None:
+    """Warn if some items, but not all, have no id; ``lengths`` are those of the ids (n_items)."""
+    without = int(np.count_nonzero(lengths == 0))
+    if 0 < without < len(lengths):
+        note(f"{path}: {without} of {len(lengths)} items have no comment; their ids are empty")
+
+
+def note_one_list(path: str, n_items: int) -> None:
+    """Warn that a file has no qid."""
+    note(f"{path}: no qid: the file is one list of {count(n_items, 'item')}")

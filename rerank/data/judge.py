@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-from rerank.data.types import Floats
+from rerank.data.types import Counts, Floats
 
 if TYPE_CHECKING:
     from rerank.data.lists import CandidateLists
@@ -74,8 +74,11 @@ class SelectingJudge(Judge, Protocol):
     """A judge of one chosen item per list (BLEU, WER, a mean label): its statistics are per item."""
 
     @property
-    def per_item(self) -> Floats:
-        """Statistics of each item if it were chosen: float64 (n_items, k)."""
+    def per_item(self) -> Counts:
+        """Statistics of each item if it were chosen: int32 or float64 (n_items, k), rows contiguous.
+
+        Differences and sums of int32 rows may need more bits: take them in int64 or float64.
+        """
         ...
 
     @property
@@ -95,7 +98,7 @@ class Metric(Protocol):
         ...
 
 
-def corpus_value(judge: Judge, per_list: Floats) -> float:
+def corpus_value(judge: Judge, per_list: Counts) -> float:
     """Return the metric over all lists, from their statistics (n_lists, k)."""
     return float(judge.score_from_sums(per_list.sum(axis=0)))
 

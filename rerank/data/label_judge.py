@@ -11,7 +11,7 @@ from rerank._version import __version__
 from rerank.data.judge import SumForm
 from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index, Mask
+from rerank.data.types import Counts, Floats, Index, Mask
 from rerank.errors import DataError
 
 _MOST = 1e140
@@ -94,13 +94,13 @@ def filled_labels(lists: CandidateLists) -> Floats:
     return np.where(np.isnan(labels), np.repeat(worst, lists.lengths), labels)
 
 
-def mean_statistics(values: Floats, lists: CandidateLists, judged: Mask | None) -> Floats:
+def mean_statistics(values: Counts, lists: CandidateLists, judged: Mask | None) -> Floats:
     """Return statistics whose sums give means, float64 (n_items, 2): [value, 1], or zeros in other lists.
 
     Parameters
     ----------
     values
-        Of the items, float64 (n_items).
+        Of the items, int32 or float64 (n_items).
     lists
         Their lists.
     judged
@@ -124,4 +124,4 @@ def mean_from_sums(sums: Floats) -> Floats | float:
     if sums.ndim == 0 or sums.shape[-1] != 2:
         raise DataError(f"sums have shape {sums.shape}, expected (..., 2)")
     total, count = sums[..., 0], sums[..., 1]
-    return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+    return np.divide(total, count, out=np.full_like(total, np.nan, dtype=np.float64), where=count > 0)

@@ -23,7 +23,7 @@ from rerank.data.mapped import row_blocks
 from rerank.data.matrix import Features, as_features
 from rerank.data.names import Columns, match, numbered
 from rerank.data.roles import note_features
-from rerank.data.types import AnyArray, Floats, Index, Mask
+from rerank.data.types import AnyArray, Counts, Floats, Index, Mask
 from rerank.data.views import CandidateList
 from rerank.errors import DataError
 from rerank.registry import did_you_mean
@@ -81,7 +81,7 @@ class CandidateLists:
     traces, natives : Traces (n_items) and (n_lists), optional
         CA traces of protein models, and of the native structures. A residue of a model stands for the
         native's residue of the same key.
-    counts : mapping of metric name to float64 (n_items, k)
+    counts : mapping of metric name to int32 or float64 (n_items, k)
         Statistics that the metric sums.
     unretrieved : Ragged (n_lists), optional
         Labels of judged items that are in no list, such as those that a TREC run missed; ranking metrics
@@ -120,7 +120,7 @@ class CandidateLists:
     structures: Mapping[str, Forest] = field(default_factory=dict, metadata=per_item("trees", several=True))
     traces: Traces | None = field(default=None, metadata=per_item("traces"))
     natives: Traces | None = field(default=None, metadata=per_list("traces"))
-    counts: Mapping[str, Floats] = field(default_factory=dict, metadata=per_item("statistics", several=True))
+    counts: Mapping[str, Counts] = field(default_factory=dict, metadata=per_item("statistics", several=True))
     unretrieved: Ragged | None = field(default=None, metadata=per_list("ragged"))
     source: str = "arrays"
     selection: str = ""

@@ -238,8 +238,8 @@ class _Reader:
             return None
         if column.kind == "ragged":
             return Ragged(self.array(name, "<f8", None), self.array(f"{name}.offsets", "<i8", length + 1))
-        dtype, ndim = ARRAYS[column.kind]
-        return self.array(name, np.dtype(dtype).str, *(length, None)[:ndim])
+        dtypes, ndim = ARRAYS[column.kind]
+        return self.array(name, tuple(dtype.str for dtype in dtypes), *(length, None)[:ndim])
 
     def field(self, name: str, column: Column) -> Any:
         """What the field ``name`` of CandidateLists holds."""

@@ -26,6 +26,7 @@ from rerank.metrics.selecting import (
     Selection,
     TextStatistics,
     reference_count,
+    room_for,
 )
 from rerank.metrics.tokenizers import Tokenizer, lc_setting, prepared, tok_setting
 from rerank.native.data._texts import Texts
@@ -34,7 +35,7 @@ from rerank.registry import did_you_mean
 from rerank.settings import setting
 
 if TYPE_CHECKING:
-    from rerank.data.types import Floats, Index
+    from rerank.data.types import Counts, Floats, Index
 
 ORDERS = 4
 WIDTH = 2 * ORDERS + 2
@@ -61,18 +62,18 @@ class BleuStatistics(TextStatistics):
     def width(self) -> int:
         return WIDTH
 
-    def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Floats:
+    def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Counts:
         """Return statistics (n_items, 10): matches, totals, tokens, tokens of the closest reference."""
         ready = [prepared(column, self.tok, self.lc) for column in (texts, *references)]
         return bleu_statistics(ready[0], tuple(ready[1:]), offsets)
 
 
-def bleu_statistics(texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Floats:
+def bleu_statistics(texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Counts:
     """Return statistics (n_items, 10) of texts whose tokens are separated by white space.
 
     Parameters are those of ``TextStatistics.count``.
     """
-    out = np.empty((len(texts), WIDTH))
+    out = room_for(WIDTH, texts, *references)
     _bleu.statistics(Texts(texts, references, offsets), out)
     return out
 
@@ -140,7 +141,7 @@ def _amount(smooth: str, value: float | None) -> float:
     return float(value)
 
 
-def sentence_bleu(counts: Floats, smooth: str = "each") -> Floats:
+def sentence_bleu(counts: Counts, smooth: str = "each") -> Floats:
     """Return BLEU+1 of each row of statistics (n, 10), 0 to 100.
 
     One is added to matches and totals: of every order with ``each`` (the thesis' 3.2.2, and Moses), of n > 1
@@ -238,7 +239,7 @@ class BleuJudge(SelectingJudge):
         climbs = [self._climb(rows, offsets, chosen) for chosen in starts]
         return items[starts[climbs[1] > climbs[0] * (1 + _GAIN)]]
 
-    def _climb(self, rows: Floats, offsets: Index, chosen: Index) -> float:
+    def _climb(self, rows: Counts, offsets: Index, chosen: Index) -> float:
         """Climb from ``chosen`` (n_lists), changed in place, and return the BLEU that is reached."""
         sums = np.empty((2, WIDTH))
         value = -np.inf

@@ -32,6 +32,7 @@ from rerank.metrics.selecting import (
     Selection,
     TextStatistics,
     reference_count,
+    room_for,
 )
 from rerank.metrics.tokenizers import Tokenizer, lc_setting, prepared, tok_setting
 from rerank.native.data import _numbers
@@ -39,7 +40,7 @@ from rerank.native.data._texts import Numbers, Texts
 from rerank.native.metrics import _edit
 
 if TYPE_CHECKING:
-    from rerank.data.types import Floats, Index
+    from rerank.data.types import Counts, Floats, Index
 
 # Bytes of candidates that are numbered at a time, so that they stay in the caches.
 PORTION = 1 << 20
@@ -90,14 +91,11 @@ def numbers(
         first = stop
 
 
-def counted(
-    kernel: Callable[[Numbers, Floats], None], pieces: Iterator[Numbers], n_items: int, width: int = 2
-) -> Floats:
-    """Return what a kernel of edits counts for each item (n_items, width).
+def counted(kernel: Callable[[Numbers, Counts], None], pieces: Iterator[Numbers], out: Counts) -> Counts:
+    """Return ``out``, filled with what a kernel of edits counts for each item (n_items, width).
 
     With a width of 2 they are [edits, tokens of the reference].
     """
-    out = np.empty((n_items, width))
     for piece in pieces:
         kernel(piece, out[piece.offsets[0] : piece.offsets[-1]])
     return out
@@ -117,11 +115,12 @@ class EditRate(SelectingMetric, TextStatistics):
     def options(self) -> tuple[str, bool]:
         """Return the tokenizer, and whether texts count in lower case."""
 
-    def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Floats:
+    def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Counts:
         """Return statistics (n_items, 2) of texts."""
         ready = [prepared(column, *self.options()) for column in (texts, *references)]
         pieces = numbers(ready[0], tuple(ready[1:]), offsets, characters=self.family == "CER")
-        return counted(_edit.bags if self.family == "PER" else _edit.levenshtein, pieces, len(texts))
+        out = room_for(self.width, *ready)
+        return counted(_edit.bags if self.family == "PER" else _edit.levenshtein, pieces, out)
 
     def signature(self, lists: CandidateLists, *first: str) -> str:
         """Return everything that changes the number, after ``first``."""

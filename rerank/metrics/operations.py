@@ -27,13 +27,13 @@ from rerank.metrics.edit import (
     counted,
     numbers,
 )
-from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection, TextStatistics
+from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection, TextStatistics, room_for
 from rerank.metrics.tokenizers import Tokenizer, lc_setting, prepared, tok_setting
 from rerank.native.data._texts import Numbers
 from rerank.native.metrics import _alignment
 
 if TYPE_CHECKING:
-    from rerank.data.types import Floats, Index
+    from rerank.data.types import AnyArray, Counts, Index
 
 # Bytes that an alignment may take: one candidate and one reference of 130,000 tokens each.
 MOST_BYTES = 1 << 28
@@ -53,7 +53,7 @@ class Operations(TextStatistics):
     def width(self) -> int:
         return 4
 
-    def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Floats:
+    def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Counts:
         """Return statistics (n_items, 4) of texts.
 
         Raises
@@ -64,9 +64,10 @@ class Operations(TextStatistics):
         ready = [prepared(column, *self.rate.options()) for column in (texts, *references)]
         characters = self.rate.family == "CER"
         pieces = numbers(ready[0], tuple(ready[1:]), offsets, characters=characters)
-        return counted(self._align, pieces, len(texts), self.width)
+        out = room_for(self.width, *ready)
+        return counted(self._align, pieces, out)
 
-    def _align(self, piece: Numbers, out: Floats) -> None:
+    def _align(self, piece: Numbers, out: Counts) -> None:
         needed = _alignment.operations(piece, out, MOST_BYTES)
         if needed:
             found = f"found texts whose alignment takes {needed >> 20:,} MiB"
@@ -108,7 +109,7 @@ class _Operation(_OfText):
     def prepare_in(self, preparation: Preparation) -> RateJudge:
         """Return a judge that shares counts and choices with the others of ``preparation``."""
         rate = self.rate()
-        found = preparation.shared(Operations(rate=rate))
+        found: AnyArray = preparation.shared(Operations(rate=rate))
         per_item = np.ascontiguousarray(found[:, [self.column, 3]])
         signature = rate.signature(preparation.lists, self.family, "alignment:rapidfuzz")
         stage = preparation.of_lists(Selection)

@@ -6,7 +6,7 @@ brackets that hold nothing else. Labels end before their first - or =, and PRT c
 the parse is matched by one of gold of the same label and words, each of gold once; it crosses gold if it
 shares words with a bracket of gold and neither contains the other.
 
-The counts of an item, ``lists.counts["PARSEVAL"]``, are float64 (n_items, 5):
+The counts of an item, ``lists.counts["PARSEVAL"]``, are int32 or float64 (n_items, 5):
 
     0 matched   brackets of the parse that are matched
     1 gold      brackets of gold
@@ -41,7 +41,7 @@ import numpy.typing as npt
 from rerank.data.columns.forests import TRACE, Forest
 from rerank.data.judge import SumForm
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index, Ints, Mask
+from rerank.data.types import AnyArray, Counts, Floats, Index, Ints, Mask
 from rerank.errors import DataError
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.judges import signed
@@ -51,6 +51,7 @@ from rerank.metrics.selecting import (
     SelectingJudge,
     SelectingMetric,
     Selection,
+    fitted,
     saved_counts,
 )
 from rerank.native.metrics import _parseval
@@ -68,8 +69,8 @@ EQUAL = {"PRT": "ADVP"}
 _TAIL = re.compile("[-=].*", re.DOTALL)
 
 
-def counts_of(lists: CandidateLists) -> Floats:
-    """Return the counts of each item, see above: float64 (n_items, 5), saved ones or counted from trees.
+def counts_of(lists: CandidateLists) -> Counts:
+    """Return the counts of each item, saved or counted from trees: int32 or float64 (n_items, 5).
 
     Raises
     ------
@@ -86,11 +87,11 @@ def counts_of(lists: CandidateLists) -> Floats:
     return _counted(lists, lists.trees, lists.gold)
 
 
-def _counted(lists: CandidateLists, trees: Forest, gold: Forest) -> Floats:
+def _counted(lists: CandidateLists, trees: Forest, gold: Forest) -> Ints:
     classes: dict[str, int] = {}
     of_trees, of_gold = _arrays(trees, classes), _arrays(gold, classes)
     largest = int(max(trees.lengths().max(initial=0), gold.lengths().max(initial=0)))
-    out = np.empty((lists.n_items, WIDTH))
+    out = np.empty((lists.n_items, WIDTH), dtype=np.int32)
     bad = _parseval.count(lists.offsets, *of_trees, *of_gold, len(classes), _parseval.Scratch(largest), out)
     if bad >= 0:
         i = int(np.searchsorted(lists.offsets, bad, side="right")) - 1
@@ -128,9 +129,9 @@ class BracketRatio(RatioJudge):
         return SumForm("ratio", (self.scale, 0.0))
 
 
-def paper_score(counts: Floats) -> Floats:
+def paper_score(counts: Counts) -> Floats:
     """Return F / 100 * gold of each item (n_items), from its counts; 0 if neither tree has a bracket."""
-    both = counts[:, 1] + counts[:, 2]
+    both = np.add(counts[:, 1], counts[:, 2], dtype=np.float64)
     twice = 2.0 * counts[:, 0] * counts[:, 1]
     out: Floats = np.divide(twice, both, out=np.zeros(len(counts)), where=both > 0)
     return out
@@ -143,7 +144,7 @@ class _Brackets(SelectingMetric):
     max: int | None = setting(None, "only sentences of at most so many words", ge=1)
 
     @abstractmethod
-    def judge(self, counts: Floats, signature: str, stage: Selection, judged: Mask) -> SelectingJudge:
+    def judge(self, counts: Counts, signature: str, stage: Selection, judged: Mask) -> SelectingJudge:
         """Return the judge that sums these counts."""
 
     def prepare_in(self, preparation: Preparation) -> SelectingJudge:
@@ -170,21 +171,21 @@ class _Brackets(SelectingMetric):
 
 class _Ratio(_Brackets):
     @abstractmethod
-    def ratio(self, counts: Floats) -> tuple[Floats, Floats]:
+    def ratio(self, counts: Counts) -> tuple[AnyArray, AnyArray]:
         """Return numerators and denominators of items (n_items)."""
 
-    def judge(self, counts: Floats, signature: str, stage: Selection, judged: Mask) -> SelectingJudge:
-        per_item = np.column_stack(self.ratio(counts))
-        per_item[~np.repeat(judged, stage.lists.lengths)] = 0.0
+    def judge(self, counts: Counts, signature: str, stage: Selection, judged: Mask) -> SelectingJudge:
+        per_item = fitted(*self.ratio(counts))
+        per_item[~np.repeat(judged, stage.lists.lengths)] = 0
         return BracketRatio(self.name, signature, stage, per_item, judged=judged, counts={NAME: counts})
 
 
 class _Mean(_Brackets):
     @abstractmethod
-    def values(self, counts: Floats) -> Floats:
+    def values(self, counts: Counts) -> Counts:
         """Return the metric of items (n_items)."""
 
-    def judge(self, counts: Floats, signature: str, stage: Selection, judged: Mask) -> SelectingJudge:
+    def judge(self, counts: Counts, signature: str, stage: Selection, judged: Mask) -> SelectingJudge:
         known = {NAME: counts}
         values = self.values(counts)
         return MeanJudge(self.name, signature, stage, values, better=self.better, judged=judged, counts=known)
@@ -203,8 +204,8 @@ class Parseval(_Ratio):
     elsewhere = "Bracketing FMeasure of evalb with COLLINS.prm: equal"
     examples = ("PARSEVAL", "PARSEVAL(max=4)")
 
-    def ratio(self, counts: Floats) -> tuple[Floats, Floats]:
-        return 2.0 * counts[:, 0], counts[:, 1] + counts[:, 2]
+    def ratio(self, counts: Counts) -> tuple[AnyArray, AnyArray]:
+        return 2.0 * counts[:, 0], np.add(counts[:, 1], counts[:, 2], dtype=np.float64)
 
 
 @register("PARSEVAL.LR")
@@ -217,7 +218,7 @@ class LabelledRecall(_Ratio):
     elsewhere = "Bracketing Recall of evalb: equal"
     examples = ("PARSEVAL.LR",)
 
-    def ratio(self, counts: Floats) -> tuple[Floats, Floats]:
+    def ratio(self, counts: Counts) -> tuple[AnyArray, AnyArray]:
         return counts[:, 0], counts[:, 1]
 
 
@@ -231,7 +232,7 @@ class LabelledPrecision(_Ratio):
     elsewhere = "Bracketing Precision of evalb: equal"
     examples = ("PARSEVAL.LP",)
 
-    def ratio(self, counts: Floats) -> tuple[Floats, Floats]:
+    def ratio(self, counts: Counts) -> tuple[AnyArray, AnyArray]:
         return counts[:, 0], counts[:, 2]
 
 
@@ -245,7 +246,7 @@ class ExactMatch(_Mean):
     elsewhere = "Complete match of evalb: equal"
     examples = ("PARSEVAL.EX",)
 
-    def values(self, counts: Floats) -> Floats:
+    def values(self, counts: Counts) -> Counts:
         exact = (counts[:, 0] == counts[:, 1]) & (counts[:, 0] == counts[:, 2])
         return np.where(exact, 100.0, 0.0)
 
@@ -264,7 +265,7 @@ class CrossingBrackets(_Mean):
     examples = ("PARSEVAL.CB",)
     better = -1
 
-    def values(self, counts: Floats) -> Floats:
+    def values(self, counts: Counts) -> Counts:
         return counts[:, CROSSING]
 
 
@@ -279,7 +280,7 @@ class NoCrossing(_Mean):
     examples = ("PARSEVAL.0CB",)
     most: ClassVar[int] = 0
 
-    def values(self, counts: Floats) -> Floats:
+    def values(self, counts: Counts) -> Counts:
         return np.where(counts[:, CROSSING] <= self.most, 100.0, 0.0)
 
 
@@ -307,5 +308,5 @@ class Score(_Mean):
     source = "Collins & Koo 2005, equation 21"
     examples = ("PARSEVAL.score",)
 
-    def values(self, counts: Floats) -> Floats:
+    def values(self, counts: Counts) -> Counts:
         return paper_score(counts)

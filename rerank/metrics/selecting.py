@@ -25,7 +25,7 @@ from rerank.data.judge import SumForm, corpus_value
 from rerank.data.label_judge import mean_from_sums, mean_statistics
 from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index, Mask
+from rerank.data.types import AnyArray, Counts, Floats, Index, Mask
 from rerank.errors import DataError
 from rerank.metrics.base import Measure, Metric, Preparation
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores, ranked_last
@@ -35,6 +35,8 @@ RANDOM_SEED = 12345
 # A climb goes on while a pass gains more than this share of the value: less is rounding.
 _GAIN = 1e-12
 _MOST = 2.0**53
+_BLOCK = 1 << 14  # items whose values are computed at a time
+LARGEST_COUNT = 2**31 - 1  # in 32 bits
 
 
 class Selection(Stage):
@@ -79,8 +81,8 @@ class TextStatistics(Measure):
         """The number of statistics of an item."""
 
     @abstractmethod
-    def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Floats:
-        """Return finite statistics, float64 (n_items, width).
+    def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Counts:
+        """Return finite statistics, int32 or float64 (n_items, width), see ``room_for``.
 
         Parameters
         ----------
@@ -91,10 +93,10 @@ class TextStatistics(Measure):
             Items of list i are ``offsets[i]:offsets[i + 1]``.
         """
 
-    def __call__(self, preparation: Preparation) -> Floats:
+    def __call__(self, preparation: Preparation) -> Counts:
         return self.of(preparation.lists)
 
-    def of(self, lists: CandidateLists) -> Floats:
+    def of(self, lists: CandidateLists) -> Counts:
         """Return the saved statistics if the set has them, else counted ones.
 
         Code that gives a set other texts or references must drop its counts.
@@ -116,8 +118,8 @@ class TextStatistics(Measure):
         return self.count(lists.texts, lists.references, lists.offsets)
 
 
-def saved_counts(lists: CandidateLists, name: str, width: int, known: int | None = None) -> Floats | None:
-    """Return the statistics saved under ``name``, float64 (n_items, width); None if there are none.
+def saved_counts(lists: CandidateLists, name: str, width: int, known: int | None = None) -> Counts | None:
+    """Return the statistics saved under ``name``, int32 or float64 (n_items, width); None if there are none.
 
     Raises DataError if they have another shape, NaN among the first ``known`` columns (None = all), or a
     number that no count reaches, beyond 2^53, whose sums and products could overflow.
@@ -125,12 +127,33 @@ def saved_counts(lists: CandidateLists, name: str, width: int, known: int | None
     saved = lists.counts.get(name)
     if saved is None:
         return None
-    if saved.shape[1] != width or np.isnan(saved[:, :known]).any():
+    whole = saved.dtype == np.int32
+    if saved.shape[1] != width or (not whole and np.isnan(saved[:, :known]).any()):
         raise DataError(f"{lists.source}: the saved counts of {name} must be {width} numbers per item")
-    largest = np.nanmax(np.abs(saved))
+    largest = 0.0 if whole else np.nanmax(np.abs(saved))
     if largest > _MOST:
         raise DataError(f"{lists.source}: the saved counts of {name} hold {largest:g}, expected at most 2^53")
     return saved
+
+
+def room_for(width: int, texts: StringColumn, *references: StringColumn) -> Counts:
+    """Return an array, not filled, for ``width`` counts of tokens or n-grams of each text.
+
+    It is int32 if no text or reference has more bytes than that can hold, else float64.
+    """
+    columns = (texts, *references)
+    short = all(len(c.data) <= LARGEST_COUNT or c.lengths().max() <= LARGEST_COUNT for c in columns)
+    shape = len(texts), width
+    return np.empty(shape, dtype=np.int32) if short else np.empty(shape)
+
+
+def fitted(*columns: AnyArray) -> Counts:
+    """Return numbers (n) as columns (n, k), int32 if all are whole and fit, else float64."""
+    counts: Floats = np.column_stack(columns).astype(np.float64, copy=False)
+    if not np.abs(counts).max(initial=0) <= LARGEST_COUNT:
+        return counts
+    whole = counts.astype(np.int32)
+    return whole if np.array_equal(whole, counts) else counts
 
 
 def reference_count(lists: CandidateLists) -> str:
@@ -145,12 +168,12 @@ class SelectingJudge(ReportJudge):
     ----------
     name, signature : str
     stage : Selection
-    per_item : float64 (n_items, k)
+    per_item : int32 or float64 (n_items, k)
         What is summed if the item is chosen; rows of lists that are not judged are zero.
     better : {1, -1}
     judged : bool (n_lists), optional
         All lists by default.
-    counts : mapping of str to float64 (n_items, ...), optional
+    counts : mapping of str to int32 or float64 (n_items, ...), optional
         The counts that give ``per_item``, as a set's ``counts`` keep them, if they hold more.
     """
 
@@ -161,16 +184,16 @@ class SelectingJudge(ReportJudge):
         name: str,
         signature: str,
         stage: Selection,
-        per_item: Floats,
+        per_item: Counts,
         *,
         better: int = 1,
         judged: Mask | None = None,
-        counts: Mapping[str, Floats] | None = None,
+        counts: Mapping[str, Counts] | None = None,
     ) -> None:
         super().__init__(name, signature, stage)
         self.per_item = per_item
         self.better = better
-        self.counts: Mapping[str, Floats] = {} if counts is None else counts
+        self.counts: Mapping[str, Counts] = {} if counts is None else counts
         self.lacking: Mask | None = None  # items that have the value of another, as they have none
         self.judged = np.ones(stage.lists.n_lists, dtype=bool) if judged is None else judged
 
@@ -185,7 +208,8 @@ class SelectingJudge(ReportJudge):
 
     def of(self, placed: Index) -> Floats:
         """Return the statistics of the chosen items ``placed`` (n_lists), those of ``nothing`` for -1."""
-        rows, absent = self.per_item[placed], placed < 0
+        rows: Floats = self.per_item[placed].astype(np.float64, copy=False)
+        absent = placed < 0
         return np.where(absent[:, None], self.nothing, rows) if absent.any() else rows
 
     @cached_property
@@ -197,11 +221,15 @@ class SelectingJudge(ReportJudge):
     @property
     def nothing(self) -> Floats:
         """Statistics of lists of which nothing was returned, float64 (n_lists, k): of the worst items."""
-        return self.per_item[self.worst]
+        return self.per_item[self.worst].astype(np.float64, copy=False)
 
     def item_values(self) -> Floats:
         """Return the metric of each item on its own, float64 (n_items); NaN if it has none."""
-        return np.asarray(self.score_from_sums(self.per_item), dtype=np.float64)
+        values = np.empty(len(self.per_item))
+        for first in range(0, len(values), _BLOCK):
+            some = self.per_item[first : first + _BLOCK].astype(np.float64, copy=False)
+            values[first : first + _BLOCK] = self.score_from_sums(some)
+        return values
 
     def own_values(self) -> Floats:
         """Return ``item_values``, NaN for items that have none of their own, and in lists not judged."""
@@ -276,7 +304,7 @@ class RatioJudge(SelectingJudge):
 
     def best_of(self, items: Index, offsets: Index) -> Index:
         """Return the best choice, found by Dinkelbach's method, which ends at the best ratio of sums."""
-        top, bottom = self.per_item[items].T.copy()
+        top, bottom = self.per_item[items].T.astype(np.float64)
         chosen = first_largest(bottom, offsets)  # a start that has a ratio, if there is any
         ratio = self._ratio(top[chosen].sum(), bottom[chosen].sum())
         while np.isfinite(ratio):
@@ -295,15 +323,16 @@ class RatioJudge(SelectingJudge):
         rows, starts = self.per_item[items], offsets[:-1]
         bottom = np.ascontiguousarray(rows[:, 1])
         if np.array_equal(np.maximum.reduceat(bottom, starts), np.minimum.reduceat(bottom, starts)):
-            return corpus_value(self, np.add.reduceat(rows, starts) / np.diff(offsets)[:, None])
+            sums = np.add.reduceat(rows, starts, dtype=np.float64)
+            return corpus_value(self, sums / np.diff(offsets)[:, None])
         return super().random_of(items, offsets)
 
 
 class MeanJudge(RatioJudge):
     """The mean over judged lists of the chosen item's value; statistics [value, 1], or zeros.
 
-    Parameters are those of SelectingJudge, except for ``values``, float64 (n_items) in the metric's own
-    units, NaN only in lists that are not judged.
+    Parameters are those of SelectingJudge, except for ``values``, int32 or float64 (n_items) in the
+    metric's own units, NaN only in lists that are not judged.
     """
 
     scale = 1.0
@@ -313,12 +342,12 @@ class MeanJudge(RatioJudge):
         name: str,
         signature: str,
         stage: Selection,
-        values: Floats,
+        values: Counts,
         *,
         better: int = 1,
         judged: Mask | None = None,
         digits: int = 2,
-        counts: Mapping[str, Floats] | None = None,
+        counts: Mapping[str, Counts] | None = None,
     ) -> None:
         per_item = mean_statistics(values, stage.lists, judged)
         super().__init__(name, signature, stage, per_item, better=better, judged=judged, counts=counts)

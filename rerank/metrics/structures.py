@@ -237,8 +237,9 @@ def with_superpositions(lists: CandidateLists, metrics: Iterable[str]) -> Candid
 def _counted(preparation: Preparation) -> Floats:
     """The counts of all items (n_items, WIDTH): saved ones, or those of one superposition of each item."""
     lists, search = preparation.lists, _searches(preparation)
-    saved = saved_counts(lists, SUPERPOSITIONS, WIDTH, known=COUNTS.start)
-    if saved is not None:
+    found = saved_counts(lists, SUPERPOSITIONS, WIDTH, known=COUNTS.start)
+    if found is not None:
+        saved = found.astype(np.float64, copy=False)
         _check(saved, lists)
         if not search or not np.isnan(saved[:, COUNTS.start : RMSD]).any():
             return saved

@@ -13,18 +13,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rerank.data.columns.strings import StringColumn
 from rerank.errors import ConfigError
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.edit import RateJudge, counted, numbers
 from rerank.metrics.judges import signed
-from rerank.metrics.selecting import SelectingMetric, Selection, TextStatistics, reference_count
+from rerank.metrics.selecting import (
+    SelectingMetric,
+    Selection,
+    TextStatistics,
+    reference_count,
+    room_for,
+)
 from rerank.metrics.tokenizers import prepared, sacrebleu_module
 from rerank.native.metrics import _ter
 from rerank.settings import setting
 
 if TYPE_CHECKING:
-    from rerank.data.types import Floats, Index
+    from rerank.data.types import Counts, Index
 
 
 @register("TER")
@@ -55,10 +63,12 @@ class Ter(SelectingMetric, TextStatistics):
     def width(self) -> int:
         return 2
 
-    def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Floats:
+    def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Counts:
         """Return statistics (n_items, 2) of texts."""
         ready = [self._words(column) for column in (texts, *references)]
-        return counted(_ter.edits, numbers(ready[0], tuple(ready[1:]), offsets), len(texts))
+        # The mean length of several references need not be whole.
+        out = room_for(self.width, *ready) if len(references) == 1 else np.empty((len(texts), self.width))
+        return counted(_ter.edits, numbers(ready[0], tuple(ready[1:]), offsets), out)
 
     def _words(self, column: StringColumn) -> StringColumn:
         if not self.normalized and not self.no_punct:

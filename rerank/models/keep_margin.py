@@ -11,7 +11,7 @@ import numpy as np
 from rerank.data.judge import SelectingJudge, corpus_value, value_of
 from rerank.data.leads import differ, leads_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
+from rerank.data.types import Floats, Index
 from rerank.errors import DataError
 from rerank.models.training import MarginRecord
 
@@ -46,13 +46,13 @@ def tune_margin(lists: CandidateLists, judge: SelectingJudge, scores: Floats) ->
         If the lists have no first-best or the metric has no value.
     """
     leads = leads_of(lists, scores)
-    rows = judge.per_item
     order = np.argsort(-leads.lead, kind="stable")
     order = order[: np.count_nonzero(leads.lead)]
     lead = leads.lead[order]
     last = np.flatnonzero(lead != np.append(lead[1:], 0.0))  # of each run of equal leads, largest first
-    sums = np.cumsum((rows[leads.rival] - rows[leads.first])[order], axis=0)[last]
-    kept = rows[leads.first].sum(axis=0)
+    first, rival = _rows(judge, leads.first), _rows(judge, leads.rival)
+    sums = np.cumsum((rival - first)[order], axis=0)[last]
+    kept = first.sum(axis=0)
     values = judge.better * np.asarray(judge.score_from_sums(np.vstack([kept, kept + sums])))
     if np.isnan(values).all():
         raise DataError(f"{lists.source}: {judge.name} has no value, so no keep margin can be tuned by it")
@@ -81,12 +81,12 @@ def margin_effect(
     chosen = np.where(leads.lead > margin, leads.rival, leads.first)
     switched = different & (leads.lead > margin)
     before, after = (
-        np.asarray(judge.score_from_sums(judge.per_item[items[switched]])) for items in (leads.first, chosen)
+        np.asarray(judge.score_from_sums(_rows(judge, items[switched]))) for items in (leads.first, chosen)
     )
     gains = judge.better * (after - before)
     return MarginRecord(
         tuned=tuned,
-        value=corpus_value(judge, judge.per_item[chosen]),
+        value=corpus_value(judge, _rows(judge, chosen)),
         without=value_of(judge, scores),
         lists=lists.n_lists,
         leading=int(np.count_nonzero(different)),
@@ -95,6 +95,11 @@ def margin_effect(
         lost=int(np.count_nonzero(gains < -1e-9)),
         unvalued=int(np.count_nonzero(np.isnan(gains))),
     )
+
+
+def _rows(judge: SelectingJudge, items: Index) -> Floats:
+    """The statistics of items, float64 (n, k)."""
+    return judge.per_item[items].astype(np.float64, copy=False)
 
 
 def _between(low: float, high: float) -> float:

@@ -19,7 +19,7 @@ from common import arguments, cpu_seconds, draw_words, read_moses
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
-from rerank.data.types import Floats, Index
+from rerank.data.types import Counts, Index
 from rerank.metrics.bleu import bleu_statistics
 
 Rows = list[list[float]]
@@ -65,7 +65,7 @@ class Data:
                 yield text, reference
 
 
-def ours(data: Data) -> Floats:
+def ours(data: Data) -> Counts:
     return bleu_statistics(data.column, (data.reference_column,), data.offsets)
 
 

@@ -24,7 +24,7 @@ from common import arguments
 
 import rerank
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
+from rerank.data.types import AnyArray, Floats
 from rerank.learners.base import FitInputs
 from rerank.learners.initial import initial_weights
 from rerank.learners.tuning.mert import Mert
@@ -123,7 +123,7 @@ def our_process(nbest: Path, refs: Path, metric: str, seed: int, folder: Path) -
 
 def write_for_moses(lists: CandidateLists, judge: SelectingJudge, metric: str, folder: Path) -> None:
     """The files that mert reads: features, statistics, and where to start and to draw from."""
-    stats = judge.per_item
+    stats: AnyArray = judge.per_item
     if metric == "BLEU":  # (correct, total) of each order in turn, then the reference's length
         stats = np.column_stack([stats[:, [n, n + 4]] for n in range(4)] + [stats[:, 9]])
     X = lists.features.to_dense()

@@ -117,7 +117,10 @@ def test_no_items_are_refused():
         ({"rows": np.arange(10, dtype=np.int32)}, "rows must be a contiguous int64"),
         ({"rows": np.zeros(10, np.int64)}, r"rows is not a permutation of 0\.\.9"),
         ({"counts": {"m": np.ones((9, 2))}}, r"counts\[m\] has 9 entries"),
-        ({"counts": {"m": np.ones(10)}}, r"counts\[m\] must be a contiguous float64 array of 2 dimensions"),
+        (
+            {"counts": {"m": np.ones(10)}},
+            r"counts\[m\] must be a contiguous float64 or int32 array of 2 dimensions",
+        ),
         ({"features": Dense(np.full((10, 5), np.inf))}, "item 0, feature column 0: value is inf"),
     ],
 )

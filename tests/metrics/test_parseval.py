@@ -206,7 +206,7 @@ def test_saved_counts_need_no_tree():
         mine, theirs = parse(name).prepare(lists), parse(name).prepare(saved)
         assert mine.per_item.tolist() == theirs.per_item.tolist()
         assert "counts:saved" in theirs.signature
-    unknown = counts_of(lists).copy()
+    unknown = counts_of(lists).astype(float)
     unknown[:, 3:] = np.nan
     partly = replace(saved, counts={"PARSEVAL": unknown})
     assert parse("PARSEVAL").prepare(partly).item_values().tolist() == [100.0, 50.0]

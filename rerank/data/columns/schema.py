@@ -16,8 +16,12 @@ Kind = Literal["numbers", "positions", "statistics", "strings", "names", "trees"
 
 TREE = "tree"  # the name of the column ``trees`` among the named ones
 
-# Kinds that are plain arrays: dtype and number of dimensions. The others are objects that have `take`.
-ARRAYS = {"numbers": (np.float64, 1), "positions": (np.int64, 1), "statistics": (np.float64, 2)}
+# Kinds that are plain arrays: dtypes and number of dimensions. The others are objects that have `take`.
+ARRAYS: dict[str, tuple[tuple[np.dtype[Any], ...], int]] = {
+    "numbers": ((np.dtype(np.float64),), 1),
+    "positions": ((np.dtype(np.int64),), 1),
+    "statistics": ((np.dtype(np.float64), np.dtype(np.int32)), 2),
+}
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class Column:
     Attributes
     ----------
     kind
-        "numbers" (float64), "positions" (int64) and "statistics" (float64, k per entry) are arrays,
+        "numbers" (float64), "positions" (int64) and "statistics" (float64 or int32, k per entry) are arrays,
         "strings" a StringColumn, "trees" a Forest, "ragged" a Ragged, "traces" Traces, "names" a sequence of
         str.
     per
@@ -53,11 +57,12 @@ class Column:
             utf8("".join(values))
         if self.kind not in ARRAYS:
             return
-        dtype, ndim = ARRAYS[self.kind]
-        if values.dtype != dtype or values.ndim != ndim or not values.flags.c_contiguous:
+        dtypes, ndim = ARRAYS[self.kind]
+        if values.dtype not in dtypes or values.ndim != ndim or not values.flags.c_contiguous:
             dimensions = f"{ndim} dimension{'s' * (ndim > 1)}"
-            raise DataError(f"{name} must be a contiguous {np.dtype(dtype)} array of {dimensions}")
-        if np.any(np.isinf(values)):
+            types = " or ".join(map(str, dtypes))
+            raise DataError(f"{name} must be a contiguous {types} array of {dimensions}")
+        if values.dtype.kind == "f" and np.any(np.isinf(values)):
             raise DataError(f"{name} holds an infinite value")
 
 

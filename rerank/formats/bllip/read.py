@@ -9,7 +9,7 @@ import numpy as np
 
 from rerank.data.columns.offsets import fresh_array
 from rerank.data.matrix import Sparse
-from rerank.data.types import Bytes, Floats, Ints
+from rerank.data.types import Bytes, Counts, Floats, Ints
 from rerank.errors import FormatError
 from rerank.files import Buffer
 from rerank.formats.bllip.faults import fault_error
@@ -111,7 +111,7 @@ def _line_of_sentence(text: Bytes, number: int) -> int:
     return [line for line, content in lines if content.strip()][number]
 
 
-def f_of(counts: Floats) -> Floats:
+def f_of(counts: Counts) -> Floats:
     """Return F (n) of matched, gold and test constituents, the first columns of ``counts``; 0 for 0 / 0."""
-    matched, both = 2 * counts[:, 0], counts[:, 1] + counts[:, 2]
+    matched, both = 2.0 * counts[:, 0], np.add(counts[:, 1], counts[:, 2], dtype=np.float64)
     return np.divide(matched, both, out=np.zeros(len(counts)), where=both > 0)

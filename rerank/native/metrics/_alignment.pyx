@@ -7,6 +7,7 @@ import numpy as np
 
 from libc.string cimport memcpy, memset
 
+from rerank.native.data._count cimport Count
 from rerank.native.data._texts cimport Ids, Numbers, reference_of
 from rerank.native.data._tokens cimport word
 from rerank.native.metrics._myers cimport BITS, next_block
@@ -107,7 +108,7 @@ cdef (long long, long long) _room_needed(const Ids* p) noexcept nogil:
     return carries, longest
 
 
-def operations(Numbers numbers, double[:, ::1] out, long long most_bytes):
+def operations(Numbers numbers, Count[:, ::1] out, long long most_bytes):
     """OUT out (n_items, 4): substitutions, insertions and deletions that turn the reference into the item.
 
     The last column is the tokens of the reference. Of several references the one with the fewest edits
@@ -146,5 +147,5 @@ def operations(Numbers numbers, double[:, ::1] out, long long most_bytes):
                     more = found[0] + found[1] + found[2] - out[j, 0] - out[j, 1] - out[j, 2]
                     if r == 0 or more < 0 or (more == 0 and found[3] > out[j, 3]):
                         for c in range(4):
-                            out[j, c] = found[c]
+                            out[j, c] = <Count>found[c]
     return 0

@@ -9,6 +9,7 @@ Tokens are separated by Unicode white space, as in Python's ``str.split()``.
 
 import numpy as np
 
+from rerank.native.data._count cimport Count
 from rerank.native.data._texts cimport Sides, Texts
 from rerank.native.data._tokens cimport (
     KEY, MARK, MULTIPLIER, NUMBER, SLOT, TokenTable, bits_for, bytes_at, is_free, next_list, next_token,
@@ -152,8 +153,11 @@ cdef long long match_candidate(
             matches[0] += 1
 
 
-def statistics(Texts texts, double[:, ::1] out):
-    """OUT out (n_items, 10): matches and totals of n = 1..4, tokens, tokens of the closest reference."""
+def statistics(Texts texts, Count[:, ::1] out):
+    """OUT out (n_items, 10): matches and totals of n = 1..4, tokens, tokens of the closest reference.
+
+    The type of out holds the bytes of any text.
+    """
     cdef const Sides* s = &texts.sides
     # Tokens of the longest list's references, at most: half of the bytes, and one more per reference.
     cdef long long most = (int(texts.reference_bytes.max(initial=0)) + s.n_references) // 2
@@ -205,7 +209,7 @@ def statistics(Texts texts, double[:, ::1] out):
                     if gap < 0 or (gap == 0 and lengths[r] < closest):
                         closest = lengths[r]
                 for n in range(ORDERS):
-                    out[j, n] = <double>matches[n]
-                    out[j, ORDERS + n] = <double>max(n_tokens - n, 0)
-                out[j, 8] = <double>n_tokens
-                out[j, 9] = <double>closest
+                    out[j, n] = <Count>matches[n]
+                    out[j, ORDERS + n] = <Count>max(n_tokens - n, 0)
+                out[j, 8] = <Count>n_tokens
+                out[j, 9] = <Count>closest

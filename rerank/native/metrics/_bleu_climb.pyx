@@ -1,10 +1,11 @@
 """The climb to the best corpus BLEU of one choice per list."""
 
+from rerank.native.data._count cimport Count
 from rerank.native.data._sums cimport BLEU_WIDTH, bleu_of
 
 
 def climb(
-    const double[:, ::1] rows,
+    const Count[:, ::1] rows,
     const long long[::1] offsets,
     long long[::1] chosen,
     double[:, ::1] sums,
@@ -38,5 +39,5 @@ def climb(
                     highest = found
                     best = j
             for k in range(BLEU_WIDTH):
-                sums[0, k] += rows[best, k] - rows[chosen[i], k]
+                sums[0, k] += <double>rows[best, k] - <double>rows[chosen[i], k]
             chosen[i] = best

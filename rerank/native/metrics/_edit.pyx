@@ -7,18 +7,19 @@ import numpy as np
 
 from libc.string cimport memset
 
+from rerank.native.data._count cimport Count
 from rerank.native.data._texts cimport Ids, Numbers, reference_of
 from rerank.native.data._tokens cimport word
 from rerank.native.metrics._myers cimport BITS, next_block, one_block
 
-cdef inline void keep_best(double* out, long long edits, long long length, bint first) noexcept nogil:
+cdef inline void keep_best(Count* out, long long edits, long long length, bint first) noexcept nogil:
     """Keep the reference with the fewest edits, on ties the longest."""
-    if first or <double>edits < out[0] or (<double>edits == out[0] and <double>length > out[1]):
-        out[0] = <double>edits
-        out[1] = <double>length
+    if first or <Count>edits < out[0] or (<Count>edits == out[0] and <Count>length > out[1]):
+        out[0] = <Count>edits
+        out[1] = <Count>length
 
 
-def levenshtein(Numbers numbers, double[:, ::1] out):
+def levenshtein(Numbers numbers, Count[:, ::1] out):
     """OUT out (n_items, 2): edits (insertions, deletions, substitutions) and tokens of the reference.
 
     Of several references the one with the fewest edits counts, on ties the longest. The matrix is computed 64
@@ -83,7 +84,7 @@ def levenshtein(Numbers numbers, double[:, ::1] out):
                     block += rows
 
 
-def bags(Numbers numbers, double[:, ::1] out):
+def bags(Numbers numbers, Count[:, ::1] out):
     """OUT out (n_items, 2): max(h, r) - matches and r, of h tokens of a candidate and r of a reference.
 
     matches is the size of the bags' intersection; of several references the best, as in ``levenshtein``.

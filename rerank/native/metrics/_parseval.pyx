@@ -197,7 +197,7 @@ cdef int add_gold(const Tree* tree, Room* room) noexcept nogil:
     return n_brackets
 
 
-cdef void count_parse(const Tree* tree, Room* room, int parse, double* out) noexcept nogil:
+cdef void count_parse(const Tree* tree, Room* room, int parse, int* out) noexcept nogil:
     """OUT out[0], [2], [3]: matched brackets, those of the parse, those of them that cross a gold one."""
     cdef Bracket b
     cdef int i = next_bracket(tree, room, 0, &b)
@@ -236,7 +236,7 @@ def count(
     const signed char[::1] gold_kinds,
     Py_ssize_t n_classes,
     Scratch scratch,
-    double[:, ::1] out,
+    int[:, ::1] out,
 ):
     """OUT out (n_items, 5): matched, gold, test, crossing brackets, words of gold without traces.
 
@@ -272,7 +272,7 @@ def count(
             place_gold(&gold, &room)
             n_gold = add_gold(&gold, &room)
             for j in range(lists[i], lists[i + 1]):
-                out[j, 0] = out[j, 2] = out[j, 3] = 0.0
+                out[j, 0] = out[j, 2] = out[j, 3] = 0
                 out[j, 1] = n_gold
                 out[j, 4] = room.n_words
                 tree.symbols = symbols_from + offsets[j]

@@ -9,6 +9,7 @@ import numpy as np
 from libc.string cimport memcpy
 
 from rerank.native.metrics._ter_matrix cimport BEAM, BITS, INSIDE, Pair, cell, distance, fill, segments, shape
+from rerank.native.data._count cimport Count
 from rerank.native.data._texts cimport Ids, Numbers, reference_of
 from rerank.native.data._tokens cimport word
 
@@ -200,8 +201,11 @@ cdef void enter(Pair* p, word* places, bint new) noexcept nogil:
             places[p.ref[j]] = places[p.ref[j]] | 1ULL << j if new else 0
 
 
-def edits(Numbers numbers, double[:, ::1] out):
-    """OUT out (n_items, 2): the fewest edits and shifts to a reference, the references' mean length."""
+def edits(Numbers numbers, Count[:, ::1] out):
+    """OUT out (n_items, 2): the fewest edits and shifts to a reference, the references' mean length.
+
+    An out of int is for one reference.
+    """
     cdef const Ids* given = &numbers.here
     cdef const long long* bounds = given.bounds
     cdef const long long* offsets = given.offsets
@@ -213,7 +217,7 @@ def edits(Numbers numbers, double[:, ::1] out):
     cdef long long j
     cdef long long total
     cdef long long length = 0
-    cdef double found
+    cdef Count found
     cdef Pair p
     cdef int n = numbers.longest_item
     cdef int m = numbers.longest_reference
@@ -235,8 +239,8 @@ def edits(Numbers numbers, double[:, ::1] out):
                 for j in range(offsets[i] - offsets[0], offsets[i + 1] - offsets[0]):
                     p.n = <int>(bounds[j + 1] - bounds[j])
                     memcpy(p.hyp, given.ids + bounds[j], p.n * sizeof(int))
-                    found = edits_of(&p)
+                    found = <Count>edits_of(&p)
                     if r == 0 or found < out[j, 0]:
                         out[j, 0] = found
-                    out[j, 1] = <double>total / <double>n_references
+                    out[j, 1] = <Count>(<double>total / <double>n_references)
                 enter(&p, &words[0], False)

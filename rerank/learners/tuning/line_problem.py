@@ -11,31 +11,34 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
-from rerank.data.types import Floats, Index, Ints
+from rerank.data.types import AnyArray, Floats, Index, Ints
 from rerank.learners.base import checked_list_weights
 from rerank.native.learners import _rise
-
-_MIX = 0x9E3779B97F4A7C15  # an odd number: the golden ratio in 64 bits
+from rerank.native.learners._statistics import Statistics
 
 
 class Rise(NamedTuple):
-    """Lists in which a direction's slopes differ, and their items by ascending slope; see native._rise."""
+    """Lists in which a direction's slopes differ, and their items by ascending slope; see native._rise.
+
+    lists : int32, their numbers. order : places of items within their list, of the smallest type that fits.
+    slopes : of these items, float64, or float32 if that rounds none.
+    """
 
     lists: Ints
-    order: Ints
-    slopes: Floats
+    order: AnyArray
+    slopes: AnyArray
 
 
 class LineProblem:
     """What line searches share. It never changes, so that several threads can search it.
 
-    Lists whose items all have the same statistics add a constant and are not searched. Memory: 12 bytes
-    for each value of dense features that vary within their list; for sparse features, as much as the
-    features take themselves.
+    Lists whose items all have the same statistics add a constant and are not searched. Memory: 5 to 12
+    bytes for each value of dense features that vary within their list (1, 2 or 4 for its place in the list, 4
+    or 8 for the value); for sparse features, as much as the features take themselves. Statistics that are
+    float64 counts are copied as int32; list weights make a copy of all statistics.
 
     Parameters
     ----------
@@ -54,25 +57,22 @@ class LineProblem:
     """
 
     def __init__(self, lists: CandidateLists, judge: SelectingJudge, list_weights: Floats | None) -> None:
-        stats = np.ascontiguousarray(judge.per_item, dtype=np.float64)
+        rows: AnyArray = np.ascontiguousarray(judge.per_item)
         if list_weights is not None:
-            stats = stats * np.repeat(checked_list_weights(list_weights, lists), lists.lengths)[:, None]
-        alike = _alike(stats, lists.list_index)
-        starts = lists.offsets[:-1]
-        live = np.maximum.reduceat(alike, starts) != np.minimum.reduceat(alike, starts)
-        items: Index | slice = np.flatnonzero(np.repeat(live, lists.lengths))
-        if live.all():
-            items = slice(None)
+            rows = rows * np.repeat(checked_list_weights(list_weights, lists), lists.lengths)[:, None]
         self.judge = judge
         self.form = judge.sum_form
         self.source = lists.source
-        self.constant: Floats = stats[starts[~live]].sum(axis=0)
-        self.offsets = offsets_of(lists.lengths[live])
-        self.features: Features = lists.features if live.all() else lists.features.take(items)
-        self.stats = np.ascontiguousarray(stats[items])
-        self.alike = np.ascontiguousarray(alike[items])
+        self.offsets = lists.offsets
+        self.features: Features = lists.features
+        self.stats = Statistics(rows, lists.n_lists)
+        self.live = np.empty(lists.n_lists, dtype=bool)
+        self.stats.differing(self.offsets, self.live.view(np.uint8))
+        self.searched: Ints = np.flatnonzero(self.live).astype(np.int32)
+        constant = self.stats.rows[self.offsets[:-1][~self.live]]
+        self.constant: Floats = constant.astype(np.float64).sum(axis=0)
         self.scale = np.ones(lists.n_features)
-        self._list_of = np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
+        self._place = np.min_scalar_type(int(lists.lengths.max()) - 1)
         self._rises: dict[int, Rise] = {}
         self._columns: dict[int, tuple[Ints, Floats]] = {}
         self.varying = self._ready()
@@ -86,7 +86,7 @@ class LineProblem:
                 self.scale[j] = _power_near(_spread(rise, self.offsets))
                 varying.append(j)
             if items is None:
-                self._rises[j] = rise._replace(slopes=rise.slopes / self.scale[j])
+                self._rises[j] = rise._replace(slopes=_narrowed(rise.slopes, self.scale[j]))
             else:
                 self._columns[j] = items, values / self.scale[j]
         return np.array(varying, dtype=np.int64)
@@ -94,10 +94,17 @@ class LineProblem:
     @cached_property
     def most(self) -> float:
         """The metric of the best choice, negated if smaller is better; infinite for several lists."""
-        if len(self.offsets) != 2:
+        if len(self.searched) != 1:
             return np.inf
-        values = self.judge.better * np.asarray(self.judge.score_from_sums(self.stats + self.constant))
+        first, last = self.offsets[self.searched[0] :][:2]
+        sums = self.stats.rows[first:last] + self.constant
+        values = self.judge.better * np.asarray(self.judge.score_from_sums(sums))
         return float(np.fmax.reduce(values, initial=-np.inf))
+
+    @cached_property
+    def _list_of(self) -> Ints:
+        """The list of each item, int32 (n), for sparse columns."""
+        return np.repeat(np.arange(len(self.live), dtype=np.int32), np.diff(self.offsets))
 
     def along(self, feature: int) -> Rise:
         """Return the slopes of one feature, scaled."""
@@ -111,15 +118,29 @@ class LineProblem:
         return self._sorted(self.scores(direction))
 
     def scores(self, weights: Floats) -> Floats:
-        """Return the scores (n) of the searched items under scaled weights, with the bits of a model."""
+        """Return the scores (n_items) under scaled weights, with the bits of a model."""
         return self.features.scores(weights / self.scale)
 
     def _sorted(self, values: Floats, items: Ints | None = None) -> Rise:
         """Return the slopes of a column: values of all items, or of ``items`` and 0 elsewhere."""
-        n_lists, n_items = len(self.offsets) - 1, len(self.stats)
-        room = Rise(np.empty(n_lists, dtype=np.int32), np.empty(n_items, dtype=np.int32), np.empty(n_items))
-        lists, filled = _rise.rise(items, values, self.offsets, self._list_of, *room)
-        return Rise(room.lists[:lists].copy(), room.order[:filled].copy(), room.slopes[:filled].copy())
+        n_lists, n_items = len(self.live), len(self.stats.rows)
+        room = Rise(np.empty(n_lists, np.int32), np.empty(n_items, self._place), np.empty(n_items))
+        live, list_of = self.live.view(np.uint8), None if items is None else self._list_of
+        lists, filled = _rise.rise(items, values, live, self.offsets, list_of, *room)
+        return Rise(_first(room.lists, lists), _first(room.order, filled), _first(room.slopes, filled))
+
+
+def _first(array: AnyArray, n: int) -> AnyArray:
+    """The first ``n`` entries; a copy, so that memory of the others is freed, unless there are none."""
+    return array if n == len(array) else array[:n].copy()
+
+
+def _narrowed(slopes: Floats, scale: float) -> AnyArray:
+    """Slopes divided by ``scale``, as float32 if that rounds none; ``slopes`` are overwritten."""
+    slopes /= scale
+    with np.errstate(over="ignore"):
+        narrow = slopes.astype(np.float32)
+    return narrow if np.array_equal(narrow, slopes) else slopes
 
 
 def _spread(rise: Rise, offsets: Index) -> float:
@@ -136,18 +157,3 @@ def _spread(rise: Rise, offsets: Index) -> float:
 def _power_near(value: float) -> float:
     """The power of two nearest to a positive number, within the range that divides without loss."""
     return float(2.0 ** min(max(round(float(np.log2(value))), -1000), 1000))
-
-
-def _alike(stats: Floats, list_index: Index) -> Ints:
-    """A number for each item, int32 (n), equal within a list exactly if the statistics are."""
-    bits = (stats + 0.0).view(np.uint64)
-    mixed = np.zeros(len(stats), dtype=np.uint64)
-    for column in bits.T:
-        mixed = (mixed ^ (mixed >> np.uint64(29)) ^ column) * np.uint64(_MIX)
-    order = np.lexsort((mixed, list_index))
-    new = np.ones(len(stats), dtype=bool)
-    same = (bits[order[1:]] == bits[order[:-1]]).all(axis=1)
-    new[1:] = ~same | (np.diff(list_index[order]) != 0)
-    alike = np.empty(len(stats), dtype=np.int32)
-    alike[order] = np.cumsum(new, dtype=np.int32)
-    return alike

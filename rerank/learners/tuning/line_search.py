@@ -8,7 +8,7 @@ from rerank.data.types import Floats
 from rerank.errors import FitError
 from rerank.learners.tuning.line_problem import LineProblem, Rise
 from rerank.learners.vectors import inner
-from rerank.native.learners import _mert
+from rerank.native.learners import _mert, _statistics
 
 FREE: _mert.Penalty = (0.0,) * 6
 
@@ -45,9 +45,9 @@ class Climb:
         self.min_gain = min_gain
         self.steps = 0
         self.searches = 0
-        self._search = _mert.LineSearch(problem.offsets, problem.stats, problem.alike)
-        self._chosen = np.empty(len(problem.offsets) - 1, dtype=np.int32)
-        self._sums = np.empty(problem.stats.shape[1])
+        self._search = _mert.LineSearch(problem.offsets, problem.stats)
+        self._chosen = np.zeros(len(problem.live), dtype=np.int32)
+        self._sums = np.empty(problem.stats.rows.shape[1])
         self._square: float | None = None  # the squared length of the weights
 
     @property
@@ -59,20 +59,20 @@ class Climb:
         """Move to ``weights`` (n_features), which are kept unchanged; raises FitError if scores overflow."""
         self.weights = weights
         self._square = None
-        self._scores = self.problem.scores(weights)
-        if not np.isfinite(self._scores).all():
-            raise FitError(f"{self.problem.source}: the scores overflow; scale the features (--scaling)")
-        self.value, self.objective = self._judge(self._scores, weights)
-
-    def _judge(self, scores: Floats, weights: Floats) -> tuple[float, float]:
-        """The metric and the objective of scores; stores their choice and its sums."""
-        p, form = self.problem, self.problem.form
-        _mert.choose(scores, p.offsets, p.stats, self._chosen, self._sums)
+        p = self.problem
+        self._scores = p.scores(weights)
+        if not _statistics.choose(p.stats, p.searched, p.offsets, self._scores, self._chosen, self._sums):
+            raise FitError(f"{p.source}: the scores overflow; scale the features (--scaling)")
         self._sums += p.constant
+        self.value, self.objective = self._judge(self._sums, weights)
+
+    def _judge(self, sums: Floats, weights: Floats) -> tuple[float, float]:
+        """The metric and the objective of the chosen items' sums."""
+        p, form = self.problem, self.problem.form
         if form is None:
-            value = float(p.judge.score_from_sums(self._sums))
+            value = float(p.judge.score_from_sums(sums))
         else:
-            value = _mert.value_of(self._sums, form.number, *form.parameters)
+            value = _mert.value_of(sums, form.number, *form.parameters)
         objective = p.judge.better * value - self._cost(weights)
         return value, objective if objective == objective else -np.inf
 
@@ -102,30 +102,34 @@ class Climb:
         length = inner(direction, direction) if length is None else length
         unit = (self._square / length) ** 0.5 if self._square > 0 else 1.0
         self._search.gather(*rise, self._scores, self._chosen, self._sums, unit)
-        found, lower, upper = self._best(direction, unit)
         least = self.objective + self.min_gain
+        found, lower, upper = self._best(direction, unit, least)
         return _above(found, least) and self._move(direction, rise, _mert.point_in(lower, upper, unit), least)
 
-    def _best(self, direction: Floats, unit: float) -> tuple[float, float, float]:
-        """The best interval along the gathered direction: objective and ends."""
+    def _best(self, direction: Floats, unit: float, least: float) -> tuple[float, float, float]:
+        """The best interval along the gathered direction: objective and ends.
+
+        If none is above ``least``, it may be any.
+        """
         judge, form, penalty = self.problem.judge, self.problem.form, self._penalty(direction)
         if form is not None:
-            return self._search.best(judge.better, form.number, *form.parameters, penalty)
+            return self._search.best(judge.better, form.number, *form.parameters, penalty, least)
         ends, sums = self._search.intervals()
         values = np.asarray(judge.score_from_sums(sums), dtype=np.float64)
         return _mert.best_of(ends, values, unit, judge.better, penalty)
 
     def _move(self, direction: Floats, rise: Rise, gamma: float, least: float) -> bool:
         """Move there, or stay if rounding changes a choice so that it is not above ``least``."""
-        scores = self._scores.copy()
-        _mert.advance(rise.order, rise.slopes, gamma, scores)
+        p = self.problem
         weights = self.weights + gamma * direction
-        before = self._chosen.copy(), self._sums.copy()
-        value, objective = self._judge(scores, weights)
+        scores, chosen, sums = self._scores.copy(), self._chosen.copy(), self._sums - p.constant
+        _statistics.advance(p.stats, p.searched, p.offsets, *rise, gamma, scores, chosen, sums)
+        sums += p.constant
+        value, objective = self._judge(sums, weights)
         if not _above(objective, least) or not np.isfinite(weights).all():
-            self._chosen, self._sums = before
             return False
-        self.weights, self._scores, self.value, self.objective = weights, scores, value, objective
+        self.weights, self.value, self.objective = weights, value, objective
+        self._scores, self._chosen, self._sums = scores, chosen, sums
         self._square = None
         self.steps += 1
         return True

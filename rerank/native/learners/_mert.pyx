@@ -4,8 +4,12 @@ Along w + gamma * direction the score of every item is a line, whose slope is th
 its features. The upper envelope of the lines of a list gives the item that is chosen at each gamma. At a
 breakpoint, where the chosen item changes, the summed statistics change by the difference of two items.
 
-A search covers the lists whose slopes differ, as _rise returns them: `lists` (numbers of lists), and for each
-list in turn its items by rising slope in `order` (on ties in the order of the items), and their `slopes`.
+A search covers the lists whose slopes differ, as _rise returns them: `lists` (numbers of lists), and for
+each list in turn its items by rising slope in `order` (places in the list, on ties rising), and `slopes`.
+
+Breakpoints fall into buckets by gamma. One pass over the lists adds up by how much each sum rises and falls
+in each bucket. If sums are exact and the metric has a bound, a bucket that cannot contain the best interval
+is neither sorted nor walked.
 """
 
 import numpy as np
@@ -13,151 +17,122 @@ import numpy as np
 cimport cython
 from libc.math cimport INFINITY
 from libc.math cimport fabs
+from libc.string cimport memcpy
+from libc.string cimport memset
 from rerank.native.learners._mert_choice cimport Choice
 from rerank.native.learners._mert_choice cimport Penalty
+from rerank.native.learners._mert_choice cimport bounded
 from rerank.native.learners._mert_choice cimport cannot_beat
 from rerank.native.learners._mert_choice cimport consider
+from rerank.native.learners._mert_choice cimport floor_of
+from rerank.native.learners._mert_choice cimport most_of
+from rerank.native.learners._mert_choice cimport surely_below
 from rerank.native.learners._mert_choice cimport wide
 from rerank.native.learners._mert_choice cimport within
+from rerank.native.learners._mert_envelope cimport Line
+from rerank.native.learners._mert_envelope cimport envelope
+from rerank.native.learners._mert_envelope cimport order_t
+from rerank.native.learners._mert_envelope cimport slope_t
+from rerank.native.learners._statistics cimport Statistics
+from rerank.native.learners._statistics cimport Table
+from rerank.native.learners._statistics cimport difference
+from rerank.native.data._prefetch cimport prefetch
 from rerank.native.data._sort cimport BUCKETS
 from rerank.native.data._sort cimport argsort
 from rerank.native.data._sort cimport word
 from rerank.native.data._sums cimport BLEU
 from rerank.native.data._sums cimport score_of
 
-# Bounds are compared with the best value less this share, far above the rounding of either.
-cdef double SLACK = 1e-9
+_LINE = np.dtype([("since", "f8"), ("slope", "f8"), ("score", "f8"), ("item", "i4")], align=True)
+
+cdef enum:
+    MOST_BUCKETS = 1024
+    LISTS_OF_BUCKET = 8  # of a search, for each bucket
+    AHEAD = 8  # breakpoints; statistics of many lists lie in slow memory
 
 
-# An item's line, and the gamma from which it is the highest.
-cdef struct Line:
-    double since
-    double slope
-    double score
-    int item
-
-
-def choose(
-    const double[::1] scores,
-    const long long[::1] offsets,
-    const double[:, ::1] stats,
-    int[::1] chosen,
-    double[::1] sums,
-):
-    """Choose the item of each list with the largest score, on ties the first, and sum their statistics.
-
-    IN scores (n), offsets (n_lists + 1), stats (n, k); OUT chosen (n_lists), sums (k).
-    """
-    cdef Py_ssize_t i
-    cdef Py_ssize_t c
-    cdef long long j
-    cdef long long best
-    with nogil:
-        sums[:] = 0.0
-        for i in range(offsets.shape[0] - 1):
-            best = offsets[i]
-            for j in range(best + 1, offsets[i + 1]):
-                if scores[j] > scores[best]:
-                    best = j
-            chosen[i] = <int> best
-            for c in range(stats.shape[1]):
-                sums[c] += stats[best, c]
-
-
-def advance(const int[::1] order, const double[::1] slopes, double gamma, double[::1] scores):
-    """INOUT scores (n): those of items in `order` rise by gamma times their slopes."""
-    cdef Py_ssize_t t
-    with nogil:
-        for t in range(order.shape[0]):
-            scores[order[t]] += gamma * slopes[t]
+# What a walk along the line knows at one place.
+cdef struct Walk:
+    int better
+    int kind
+    double a
+    double b
+    double lower  # the last breakpoint
+    double floor  # see floor_of
+    double* sums  # above it
+    Penalty price
+    Choice choice
 
 
 @cython.final
 cdef class LineSearch:
     """Searches over one set of lists, with scratch memory; each thread has its own.
 
-    IN offsets (n_lists + 1); stats (n, k), the statistics of each item times its list's weight; alike (n),
-    equal numbers within a list if and only if statistics are equal.
+    IN offsets (n_lists + 1); statistics of all items, times their list's weight.
     """
 
     cdef const long long[::1] offsets
-    cdef const double[:, ::1] stats
-    cdef const int[::1] alike
+    cdef Table table
+    cdef object held
     cdef double[::1] gamma  # of each breakpoint
-    cdef double[::1] key
     cdef int[::1] before  # the item that is chosen below it
     cdef int[::1] after
-    cdef int[::1] rank  # the breakpoints by rising gamma
-    cdef Line* lines  # the envelope of a list
-    cdef object keep
+    cdef unsigned short[::1] place  # its bucket
+    cdef int[::1] rank  # breakpoints by bucket, then by rising gamma
+    cdef int[::1] size  # of each bucket
+    cdef int[::1] begin  # of each bucket in rank; -1: the bucket is passed over
+    cdef double[::1] highest  # gamma in each bucket
+    cdef double[:, ::1] rises  # by how much each sum rises in each bucket, falls not counted
+    cdef double[:, ::1] changes  # rises less falls
+    cdef double[:, ::1] starts  # each sum below each bucket
+    cdef double[::1] lowers  # the highest gamma below each bucket
+    cdef double[::1] bounds  # of the objective in each bucket
+    cdef int[::1] alive  # buckets that may contain the best interval
+    cdef double[::1] bucket_key
+    cdef int[::1] bucket_rank
+    cdef double[:, ::1] scratch
+    cdef double[::1] key
+    cdef int[::1] sorted
+    cdef int[::1] moved
     cdef word[::1] words
     cdef int[::1] counts
-    cdef double[::1] sums
+    cdef double[::1] sums  # below all breakpoints
+    cdef Line[::1] lines  # the envelope of a list
     cdef Py_ssize_t n_breaks
+    cdef int n_buckets
     cdef double unit
 
-    def __init__(self, const long long[::1] offsets, const double[:, ::1] stats, const int[::1] alike):
-        cdef Py_ssize_t n = max(stats.shape[0], 1)
-        cdef Py_ssize_t longest = max(int(np.diff(offsets).max()) if offsets.shape[0] > 1 else 0, 1)
+    def __init__(self, const long long[::1] offsets, Statistics statistics):
+        cdef Py_ssize_t n_lists = offsets.shape[0] - 1
+        cdef Py_ssize_t n = max(offsets[n_lists] - n_lists if n_lists else 0, 1)
+        cdef Py_ssize_t longest = max(int(np.diff(offsets).max()) if n_lists else 0, 1)
+        cdef Py_ssize_t k = max(statistics.table.width, 1)
         self.offsets = offsets
-        self.stats = stats
-        self.alike = alike
-        self.gamma = np.empty(n)
-        self.key = np.empty(n)
-        self.before, self.after, self.rank = np.empty((3, n), dtype=np.int32)
-        self.keep = np.empty(longest * sizeof(Line), dtype=np.uint8)
-        self.lines = <Line*> <size_t> self.keep.ctypes.data
-        self.words = np.empty(2 * n, dtype=np.uint64)
+        self.table = statistics.table
+        self.held = statistics
+        # Memory that is never touched is never used.
+        self.gamma, self.key = np.empty(n), np.empty(n)
+        self.before, self.after, self.rank, self.sorted, self.moved = (
+            np.empty(n, dtype=np.int32) for _ in range(5)
+        )
+        self.place = np.empty(n, dtype=np.uint16)
+        self.words = np.empty(2 * max(n, MOST_BUCKETS), dtype=np.uint64)
         self.counts = np.empty(BUCKETS, dtype=np.int32)
-        self.sums = np.empty(max(stats.shape[1], 1))
+        self.size, self.begin, self.alive, self.bucket_rank = np.empty((4, MOST_BUCKETS), dtype=np.int32)
+        self.highest, self.lowers, self.bounds, self.bucket_key = np.empty((4, MOST_BUCKETS))
+        self.rises, self.changes, self.starts = np.empty((3, MOST_BUCKETS, k))
+        self.scratch = np.empty((4, k))
+        self.sums = np.empty(k)
+        self.lines = np.empty(longest, dtype=_LINE)
         self.n_breaks = 0
+        self.n_buckets = 1
         self.unit = 1.0
-
-    cdef int envelope(
-        self, const int* order, const double* slopes, int k, const double* scores
-    ) noexcept nogil:
-        """OUT lines: those that are highest somewhere, by rising slope. Return their number."""
-        cdef Line* lines = self.lines
-        cdef int top = -1
-        cdef int t = 0
-        cdef int item
-        cdef double apart = 1.0
-        cdef double below = 0.0
-        cdef double slope
-        cdef double score
-        while t < k:
-            slope = slopes[t]
-            item = order[t]
-            score = scores[item]
-            t += 1
-            while t < k and slopes[t] == slope:
-                if scores[order[t]] > score:
-                    item = order[t]
-                    score = scores[item]
-                t += 1
-            # The new line meets the top one at below / apart, which is compared with its `since` without
-            # a division.
-            while top >= 0:
-                apart = slope - lines[top].slope
-                below = lines[top].score - score
-                if below > lines[top].since * apart:
-                    break
-                top -= 1
-            below = below / apart if top >= 0 else -INFINITY
-            if below == INFINITY:  # a slope that differs by rounding from the highest one
-                continue
-            top += 1
-            lines[top].since = below
-            lines[top].slope = slope
-            lines[top].score = score
-            lines[top].item = item
-        return top + 1
 
     def gather(
         self,
         const int[::1] lists,
-        const int[::1] order,
-        const double[::1] slopes,
+        const order_t[::1] order,
+        const slope_t[::1] slopes,
         const double[::1] scores,
         const int[::1] chosen,
         const double[::1] sums,
@@ -170,102 +145,216 @@ cdef class LineSearch:
         """
         cdef Py_ssize_t i
         cdef Py_ssize_t c
-        cdef Py_ssize_t n = 0
-        cdef Py_ssize_t width = self.stats.shape[1]
-        cdef long long at = 0
+        cdef Py_ssize_t at = 0
+        cdef long long first
         cdef int k
         cdef int t
         cdef int held
-        cdef int item
         cdef int lines
+        cdef double* change = &self.scratch[0, 0]
         self.unit = unit
+        self.n_buckets = <int> min(max(lists.shape[0] / LISTS_OF_BUCKET, 1), MOST_BUCKETS)
         with nogil:
-            for c in range(width):
-                self.sums[c] = sums[c]
+            self.clear(sums)
             for i in range(lists.shape[0]):
-                k = <int> (self.offsets[lists[i] + 1] - self.offsets[lists[i]])
-                lines = self.envelope(&order[at], &slopes[at], k, &scores[0])
-                held = self.lines[0].item
-                self.pass_over(chosen[lists[i]], held)
-                for t in range(1, lines):
-                    item = self.lines[t].item
-                    if self.alike[held] != self.alike[item]:
-                        self.gamma[n] = self.lines[t].since
-                        self.before[n] = held
-                        self.after[n] = item
-                        n += 1
-                        held = item
+                first = self.offsets[lists[i]]
+                k = <int> (self.offsets[lists[i] + 1] - first)
+                lines = envelope(&order[at], &slopes[at], k, &scores[first], &self.lines[0])
                 at += k
-            self.n_breaks = n
-            self.put_in_order()
+                held = <int> first + self.lines[0].item
+                if difference(&self.table, chosen[lists[i]], held, change):
+                    for c in range(self.table.width):
+                        self.sums[c] += change[c]
+                for t in range(1, lines):
+                    if difference(&self.table, held, first + self.lines[t].item, change):
+                        self.add(self.lines[t].since, held, <int> first + self.lines[t].item, change)
+                        held = <int> first + self.lines[t].item
 
-    cdef inline void pass_over(self, int before, int after) noexcept nogil:
-        """INOUT self.sums: one item instead of another."""
+    cdef void clear(self, const double[::1] sums) noexcept nogil:
+        """Forget all breakpoints."""
         cdef Py_ssize_t c
-        cdef Py_ssize_t width = self.stats.shape[1]
-        cdef double* sums = &self.sums[0]
-        cdef const double* old = &self.stats[before, 0]
-        cdef const double* new = &self.stats[after, 0]
-        if self.alike[before] != self.alike[after]:
-            for c in range(width):
-                sums[c] += new[c] - old[c]
+        cdef Py_ssize_t cells = self.n_buckets * self.rises.shape[1]
+        self.n_breaks = 0
+        for c in range(self.table.width):
+            self.sums[c] = sums[c]
+        memset(&self.size[0], 0, self.n_buckets * sizeof(int))
+        memset(&self.rises[0, 0], 0, cells * sizeof(double))
+        memset(&self.changes[0, 0], 0, cells * sizeof(double))
+        for c in range(self.n_buckets):
+            self.highest[c] = -INFINITY
 
-    cdef void put_in_order(self) noexcept nogil:
-        """OUT rank: breakpoints by rising gamma, equal ones in the order of their lists."""
+    cdef inline void add(self, double gamma, int before, int after, const double* change) noexcept nogil:
+        """Add a breakpoint to its bucket."""
+        cdef Py_ssize_t c
+        cdef int bucket = bucket_of(gamma, self.unit, self.n_buckets)
+        cdef double* rises = &self.rises[bucket, 0]
+        cdef double* changes = &self.changes[bucket, 0]
+        self.gamma[self.n_breaks] = gamma
+        self.before[self.n_breaks] = before
+        self.after[self.n_breaks] = after
+        self.place[self.n_breaks] = <unsigned short> bucket
+        self.n_breaks += 1
+        self.size[bucket] += 1
+        if gamma > self.highest[bucket]:
+            self.highest[bucket] = gamma
+        for c in range(self.table.width):
+            changes[c] += change[c]
+            rises[c] += change[c] if change[c] > 0.0 else 0.0
+
+    cdef void fill(self) noexcept nogil:
+        """OUT rank: the breakpoints of each bucket that has a `begin`, in the order of their lists."""
         cdef Py_ssize_t i
-        cdef Py_ssize_t at
-        cdef int one
-        cdef double value
-        if self.n_breaks == 0:
-            return
-        # Breakpoints have long tails; mapped into (-1, 1) they spread over the buckets of the sort. Entries
-        # that rounding has put a place or two off are then moved.
+        cdef int j
         for i in range(self.n_breaks):
-            self.key[i] = self.gamma[i] / (self.unit + fabs(self.gamma[i]))
-        argsort(&self.key[0], &self.rank[0], <int> self.n_breaks, &self.words[0], &self.counts[0])
-        for i in range(1, self.n_breaks):
-            one = self.rank[i]
-            value = self.gamma[one]
-            at = i
-            while at > 0 and self.gamma[self.rank[at - 1]] > value:
-                self.rank[at] = self.rank[at - 1]
-                at -= 1
-            self.rank[at] = one
+            j = self.place[i]
+            if self.begin[j] >= 0:
+                self.rank[self.begin[j]] = <int> i
+                self.begin[j] += 1
+        for j in range(self.n_buckets):
+            self.begin[j] -= self.size[j] if self.begin[j] >= 0 else 0
 
-    def best(self, int better, int kind, double a, double b, penalty):
+    cdef void walk(self, Walk* walk, int bucket) noexcept nogil:
+        """Consider the intervals below the breakpoints of a bucket, by rising gamma."""
+        cdef int* rank = &self.rank[self.begin[bucket]]
+        cdef int n = self.size[bucket]
+        cdef int i
+        self.sort(bucket)
+        for i in range(n):
+            self.fetch(rank[min(i + AHEAD, n - 1)])
+            self.weigh(walk, self.gamma[rank[i]])
+            self.pass_over(rank[i], walk.sums)
+            walk.lower = self.gamma[rank[i]]
+
+    cdef void sort(self, int bucket) noexcept nogil:
+        """Sort the breakpoints of a bucket by gamma; equal ones stay in the order of their lists."""
+        cdef int* rank = &self.rank[self.begin[bucket]]
+        cdef int n = self.size[bucket]
+        cdef int i
+        for i in range(n):
+            self.key[i] = self.gamma[rank[i]]
+            self.moved[i] = rank[i]
+        argsort(&self.key[0], &self.sorted[0], n, &self.words[0], &self.counts[0])
+        for i in range(n):
+            rank[i] = self.moved[self.sorted[i]]
+
+    cdef inline void fetch(self, int i) noexcept nogil:
+        """Prefetch the statistics of a breakpoint's items."""
+        if self.table.counts != NULL:
+            prefetch(self.table.counts + self.before[i] * self.table.width)
+            prefetch(self.table.counts + self.after[i] * self.table.width)
+        else:
+            prefetch(self.table.values + self.before[i] * self.table.width)
+            prefetch(self.table.values + self.after[i] * self.table.width)
+
+    cdef inline void pass_over(self, int i, double* sums) noexcept nogil:
+        """INOUT sums: those above a breakpoint instead of those below it."""
+        cdef Py_ssize_t c
+        difference(&self.table, self.before[i], self.after[i], &self.scratch[0, 0])
+        for c in range(self.table.width):
+            sums[c] += self.scratch[0, c]
+
+    cdef inline void weigh(self, Walk* walk, double upper) noexcept nogil:
+        """Consider the interval from the last breakpoint to ``upper``."""
+        cdef double before = walk.choice.objective
+        if not wide(walk.lower, upper, self.unit):
+            return
+        if walk.kind == BLEU and walk.better > 0 and cannot_beat(walk.sums, walk.a, walk.floor):
+            return
+        consider(
+            walk.better * score_of(walk.kind, walk.sums, walk.a, walk.b),
+            walk.lower, upper, self.unit, &walk.price, &walk.choice,
+        )
+        if walk.choice.objective > before:
+            walk.floor = max(walk.floor, floor_of(walk.choice.objective))
+
+    def best(self, int better, int kind, double a, double b, penalty, double least):
         """Return the best interval of gamma for a metric that kernels know: objective and both ends.
 
-        IN better 1 or -1; kind, a, b of the metric (SumForm); penalty: its six numbers. An objective of
-        -infinity means that no interval has a value.
+        If no interval is above ``least``, it may be any. An objective of -infinity means that no interval has
+        a value.
+
+        IN better 1 or -1; kind, a, b of the metric (SumForm); penalty: its six numbers.
         """
-        cdef Choice choice
-        cdef Penalty price
-        cdef Py_ssize_t i
-        cdef double lower = -INFINITY
-        cdef double upper
-        cdef double floor = 0.0
-        cdef double before
-        price.strength, price.square, price.product, price.step, price.here, price.along = penalty
-        choice.objective = -INFINITY
-        choice.lower = choice.upper = 0.0
+        cdef Walk walk
+        cdef int j
+        cdef double[::1] sums = np.array(self.sums)
+        walk.better, walk.kind, walk.a, walk.b, walk.sums = better, kind, a, b, &sums[0]
+        walk.lower, walk.floor = -INFINITY, 0.0
+        walk.price.strength, walk.price.square, walk.price.product = penalty[:3]
+        walk.price.step, walk.price.here, walk.price.along = penalty[3:]
+        walk.choice.objective = -INFINITY
+        walk.choice.lower = walk.choice.upper = 0.0
         with nogil:
-            for i in range(self.n_breaks + 1):
-                upper = self.gamma[self.rank[i]] if i < self.n_breaks else INFINITY
-                if wide(lower, upper, self.unit) and not (
-                    kind == BLEU and better > 0 and cannot_beat(&self.sums[0], a, floor)
-                ):
-                    before = choice.objective
-                    consider(
-                        better * score_of(kind, &self.sums[0], a, b), lower, upper, self.unit, &price, &choice
-                    )
-                    if choice.objective > before and choice.objective > 0.0:
-                        floor = 0.01 * choice.objective
-                        floor = floor * floor
-                        floor = floor * floor * (1.0 - SLACK)
-                if i < self.n_breaks:
-                    self.pass_over(self.before[self.rank[i]], self.after[self.rank[i]])
-                    lower = upper
-        return choice.objective, choice.lower, choice.upper
+            if self.table.counts != NULL and bounded(kind) and walk.price.strength == 0.0:
+                self.search(&walk, least if least == least else -INFINITY)
+            else:
+                self.prepare()
+                for j in range(self.n_buckets):
+                    self.walk(&walk, j)
+            self.weigh(&walk, INFINITY)
+        return walk.choice.objective, walk.choice.lower, walk.choice.upper
+
+    cdef void prepare(self) noexcept nogil:
+        """Fill `rank` with the breakpoints of all buckets."""
+        cdef int j
+        cdef int total = 0
+        for j in range(self.n_buckets):
+            self.begin[j] = total
+            total += self.size[j]
+        self.fill()
+
+    cdef void search(self, Walk* walk, double least) noexcept nogil:
+        """Walk the buckets that may contain an interval above ``least``, the most promising ones first.
+
+        INOUT walk: it ends above the last breakpoint.
+        """
+        cdef Walk one = walk[0]
+        cdef int alive = 0
+        cdef int total = 0
+        cdef int i
+        cdef int j
+        cdef Py_ssize_t c
+        walk.floor = floor_of(least)
+        for j in range(self.n_buckets):
+            self.begin[j] = -1
+            if not self.size[j]:
+                continue
+            self.bounds[j] = self.bound(walk, j)
+            self.lowers[j] = walk.lower
+            memcpy(&self.starts[j, 0], walk.sums, self.table.width * sizeof(double))
+            if not surely_below(self.bounds[j], least):
+                self.begin[j] = total
+                total += self.size[j]
+                self.bucket_key[alive] = -self.bounds[j]
+                self.alive[alive] = j
+                alive += 1
+            walk.lower = self.highest[j]
+            for c in range(self.table.width):
+                walk.sums[c] += self.changes[j, c]
+        self.fill()
+        argsort(&self.bucket_key[0], &self.bucket_rank[0], alive, &self.words[0], &self.counts[0])
+        one.floor = walk.floor
+        for i in range(alive):
+            j = self.alive[self.bucket_rank[i]]
+            if surely_below(self.bounds[j], max(least, one.choice.objective)):
+                break
+            one.sums = &self.starts[j, 0]
+            one.lower = self.lowers[j]
+            self.walk(&one, j)
+        walk.choice = one.choice
+        walk.floor = one.floor
+
+    cdef inline double bound(self, const Walk* walk, int bucket) noexcept nogil:
+        """Return a bound of the objective of the intervals below the breakpoints of a bucket."""
+        cdef Py_ssize_t c
+        cdef double* low = &self.scratch[1, 0]
+        cdef double* high = &self.scratch[2, 0]
+        for c in range(self.table.width):
+            high[c] = walk.sums[c] + self.rises[bucket, c]
+            low[c] = walk.sums[c] + (self.changes[bucket, c] - self.rises[bucket, c])
+        return most_of(
+            walk.kind, walk.better, walk.a, walk.b, walk.floor, low, high, &self.scratch[3, 0]
+        )
 
     def intervals(self):
         """Return every interval wider than rounding: ends (m, 2), rising, and summed statistics (m, k)."""
@@ -275,20 +364,37 @@ cdef class LineSearch:
         cdef double lower = -INFINITY
         cdef double upper
         cdef double[:, ::1] ends = np.empty((self.n_breaks + 1, 2))
-        cdef double[:, ::1] totals = np.empty((self.n_breaks + 1, self.stats.shape[1]))
+        cdef double[:, ::1] totals = np.empty((self.n_breaks + 1, self.table.width))
+        cdef double[::1] sums = np.array(self.sums)
         with nogil:
+            self.prepare()
+            for i in range(self.n_buckets):
+                self.sort(i)
             for i in range(self.n_breaks + 1):
                 upper = self.gamma[self.rank[i]] if i < self.n_breaks else INFINITY
                 if wide(lower, upper, self.unit):
                     ends[found, 0] = lower
                     ends[found, 1] = upper
                     for c in range(totals.shape[1]):
-                        totals[found, c] = self.sums[c]
+                        totals[found, c] = sums[c]
                     found += 1
                 if i < self.n_breaks:
-                    self.pass_over(self.before[self.rank[i]], self.after[self.rank[i]])
+                    self.pass_over(self.rank[i], &sums[0])
                     lower = upper
         return np.asarray(ends)[:found], np.asarray(totals)[:found]
+
+
+cdef inline int bucket_of(double gamma, double unit, int n_buckets) noexcept nogil:
+    """Return the bucket of a breakpoint, which never falls as gamma rises.
+
+    Breakpoints have long tails; mapped into [0, 2] they spread over the buckets. Each step of the map is
+    monotone, rounding included.
+    """
+    cdef double share = unit / (unit + fabs(gamma))
+    cdef double mapped = share if gamma < 0.0 else 2.0 - share
+    if not mapped * (0.5 * n_buckets) >= 0.0:  # an infinite unit
+        return 0
+    return min(<int> (mapped * (0.5 * n_buckets)), n_buckets - 1)
 
 
 def best_of(const double[:, ::1] ends, const double[::1] values, double unit, int better, penalty):

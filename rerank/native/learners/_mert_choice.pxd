@@ -4,7 +4,15 @@ from libc.math cimport INFINITY
 from libc.math cimport fabs
 from libc.math cimport sqrt
 from rerank.native.data._sums cimport ADD
+from rerank.native.data._sums cimport BLEU
 from rerank.native.data._sums cimport ORDERS
+from rerank.native.data._sums cimport RATIO
+from rerank.native.data._sums cimport score_of
+
+
+cdef inline double slack() noexcept nogil:
+    """Return the share by which values are lowered before bounds are compared, far above all rounding."""
+    return 1e-9
 
 
 cdef struct Choice:
@@ -59,7 +67,7 @@ cdef inline void consider(
 ) noexcept nogil:
     """INOUT best: the interval with the larger objective; on ties the nearest to 0, the widest, the lowest.
 
-    A larger value is better; NaN is never chosen.
+    A larger value is better; NaN is never chosen. The order of calls does not matter.
     """
     cdef double objective = value - cost(within(lower, upper, unit), penalty)
     cdef double gap
@@ -69,11 +77,63 @@ cdef inline void consider(
     if objective == best.objective:
         gap = from_zero(lower, upper)
         best_gap = from_zero(best.lower, best.upper)
-        if gap > best_gap or (gap == best_gap and not upper - lower > best.upper - best.lower):
+        if gap > best_gap:
             return
+        if gap == best_gap and not upper - lower > best.upper - best.lower:
+            if upper - lower < best.upper - best.lower or not lower < best.lower:
+                return
     best.objective = objective
     best.lower = lower
     best.upper = upper
+
+
+cdef inline double floor_of(double objective) noexcept nogil:
+    """Return what ``cannot_beat`` compares BLEU with; 0 if everything may beat the objective."""
+    cdef double floor = 0.01 * objective
+    if not objective > 0.0:
+        return 0.0
+    floor = floor * floor
+    return floor * floor * (1.0 - slack())
+
+
+cdef inline bint bounded(int kind) noexcept nogil:
+    """Return whether ``most_of`` knows a bound for a kind of metric."""
+    return kind == RATIO or kind == BLEU
+
+
+cdef inline double most_of(
+    int kind, int better, double a, double b, double floor, const double* low, const double* high,
+    double* mixed
+) noexcept nogil:
+    """Return a bound of the objective of all sums between low and high (k), infinite if there is none.
+
+    It is -infinity if BLEU is certainly below ``floor`` (see ``floor_of``). OUT mixed (k): scratch.
+    """
+    cdef Py_ssize_t c
+    cdef double top
+    if kind == RATIO:
+        if not low[1] > 0.0:
+            return INFINITY
+        a *= better
+        top = a * high[0] if a > 0.0 else a * low[0]
+        return top / low[1] if top > 0.0 else top / high[1]
+    for c in range(ORDERS):
+        if not (low[c] > 0.0 and low[ORDERS + c] > 0.0):
+            return INFINITY
+        mixed[c] = high[c]
+        mixed[ORDERS + c] = low[ORDERS + c]
+    if better < 0 or not low[8] > 0.0 or (a == ADD and not b >= 0.0):
+        return INFINITY
+    mixed[8] = high[8]
+    mixed[9] = low[9]
+    if cannot_beat(mixed, a, floor):
+        return -INFINITY
+    return score_of(kind, mixed, a, b)
+
+
+cdef inline bint surely_below(double bound, double best) noexcept nogil:
+    """Return whether a bound is below a value by more than both are rounded."""
+    return bound == -INFINITY or bound < best - slack() * (fabs(bound) + fabs(best))
 
 
 cdef inline bint cannot_beat(const double* sums, double method, double floor) noexcept nogil:

@@ -6,10 +6,14 @@ from rerank.native.data._sort cimport BUCKETS
 from rerank.native.data._sort cimport argsort
 from rerank.native.data._sort cimport word
 
+ctypedef fused order_t:
+    unsigned char
+    unsigned short
+    int
+
 
 cdef inline int put_by_slope(
-    const double* values, int k, long long first, int* order, double* slopes,
-    int* rank, word* words, int* counts,
+    const double* values, int k, order_t* order, double* slopes, int* rank, word* words, int* counts,
 ) noexcept nogil:
     """OUT order and slopes of a list by rising value. Return k, or 0 if all values are equal."""
     cdef int i
@@ -20,22 +24,23 @@ cdef inline int put_by_slope(
         return 0
     argsort(values, rank, k, words, counts)
     for i in range(k):
-        order[i] = <int> (first + rank[i])
+        order[i] = <order_t> rank[i]
         slopes[i] = values[rank[i]]
     return k
 
 
 def rise(
-    const int[::1] items, const double[::1] values, const long long[::1] offsets, const int[::1] list_of,
-    int[::1] lists, int[::1] order, double[::1] slopes,
+    const int[::1] items, const double[::1] values, const unsigned char[::1] live,
+    const long long[::1] offsets, const int[::1] list_of,
+    int[::1] lists, order_t[::1] order, double[::1] slopes,
 ):
-    """Sort a column of values within lists, those whose values differ.
+    """Sort a column of values within lists, those that are live and whose values differ.
 
     Return the number of these lists and of their items.
 
-    IN values (m), finite, at rising ``items`` (m), 0 elsewhere; items None: values of all items. offsets
-    (n_lists + 1); list_of (n_items), read only with items. OUT lists (n_lists), order and slopes (n_items),
-    filled from the start.
+    IN values (m), finite, at rising ``items`` (m), 0 elsewhere; items None: values of all items. live
+    (n_lists); offsets (n_lists + 1); list_of (n_items), read only with items. OUT lists (n_lists); order
+    (n_items): places within a list, which must fit, and slopes (n_items); all are filled from the start.
     """
     cdef Py_ssize_t n_lists = offsets.shape[0] - 1
     cdef Py_ssize_t at = 0
@@ -64,12 +69,13 @@ def rise(
                     at += 1
             else:
                 at += k
-            k = put_by_slope(
-                here, k, offsets[i], &order[filled], &slopes[filled], &rank[0], &words[0], &counts[0]
-            )
-            if k:
-                lists[found] = <int> i
-                found += 1
-                filled += k
+            if live[i]:
+                k = put_by_slope(
+                    here, k, &order[filled], &slopes[filled], &rank[0], &words[0], &counts[0]
+                )
+                if k:
+                    lists[found] = <int> i
+                    found += 1
+                    filled += k
             i += 1
     return found, filled

@@ -20,7 +20,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import SUPERPOSITIONS, Traces
 from rerank.data.layouts.base import NotFiniteError
 from rerank.data.mapped import row_blocks
-from rerank.data.matrix import Features, as_features
+from rerank.data.matrix import Dense, Features, as_features
 from rerank.data.names import Columns, match, numbered
 from rerank.data.roles import note_features
 from rerank.data.types import AnyArray, Counts, Floats, Index, Mask
@@ -512,6 +512,14 @@ class CandidateLists:
         except NotFiniteError as error:
             place = f"feature {self.names()[error.column]!r} of {self.place_of(error.item)}"
             raise DataError(f"{self.source}: after {how}: {place} is {error.value}") from None
+
+    def give_up_features(self) -> None:
+        """Make the features NaN, without memory: their array belongs to other lists now.
+
+        For lists that nothing reads any more except for sizes, names and columns other than features.
+        """
+        shape, dtype = (self.n_items, self.n_features), self.features.dtype
+        object.__setattr__(self, "features", Dense(np.broadcast_to(np.array(np.nan, dtype), shape)))
 
     def replace_labels(self, labels: Floats | None) -> CandidateLists:
         """Return the same lists with other labels (n_items) in the order of the items; None = none judged."""

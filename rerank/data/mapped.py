@@ -41,6 +41,20 @@ def row_blocks(values: AnyArray, offsets: Index | None = None) -> Iterator[slice
         start = stop
 
 
+def taken(values: AnyArray, rows: Index) -> AnyArray:
+    """Return a copy of the rows of an array, in their order; pages of a mapped file are given back."""
+    pages, n_rows = _mapping(values), len(rows)
+    step = max(BLOCK // max(values.nbytes // max(len(values), 1), 1), 1)
+    if pages is None or step >= n_rows:
+        return values[rows]
+    new = np.empty((n_rows, *values.shape[1:]), dtype=values.dtype)
+    for start in range(0, n_rows, step):
+        some = rows[start : start + step]
+        new[start : start + step] = values[some]
+        _release(pages, values[some.min() : some.max() + 1])
+    return new
+
+
 def release(values: AnyArray) -> None:
     """Give back the pages of a C-contiguous array if it is a file mapped to be read; its values stay."""
     pages = _mapping(values)

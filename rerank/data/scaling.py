@@ -83,11 +83,22 @@ class Scaling:
     shifts: bool = True
     values: Mapping[str, AnyArray] = field(default_factory=dict)
 
-    def apply(self, lists: CandidateLists) -> CandidateLists:
+    def apply(self, lists: CandidateLists, *, overwrite: bool = False) -> CandidateLists:
         """Return the lists with scaled features, in new arrays; float32 stays float32.
 
-        Features are matched by column. Raises DataError if their number differs from the training lists',
-        or a scaled value overflows.
+        Features are matched by column.
+
+        Parameters
+        ----------
+        lists : what is scaled.
+        overwrite : whether nothing else reads the features of ``lists`` any more: an array in memory that may
+            be written to is then scaled where it is, to the same values, and the features of ``lists`` are
+            NaN afterwards. Arrays of a store are copied in any case.
+
+        Raises
+        ------
+        DataError
+            If the number of features differs from that of the training lists, or a scaled value overflows.
         """
         if lists.n_features != self.n_features:
             raise DataError(
@@ -99,20 +110,29 @@ class Scaling:
         features = lists.features
         if self.shifts and not isinstance(features, Dense):
             features = Dense(features.to_dense())
-        return lists.with_values(self._applied(lists, features), f"scaling {self.name}")
+        overwrite = overwrite and isinstance(features, Dense) and features.values.flags.writeable
+        new = self._applied(lists, features, overwrite)
+        scaled = lists.with_values(new, f"scaling {self.name}")
+        if overwrite:
+            lists.give_up_features()
+        return scaled
 
-    def _applied(self, lists: CandidateLists, features: Features) -> Features:
+    def _applied(self, lists: CandidateLists, features: Features, overwrite: bool) -> Features:
         if isinstance(features, Mixed):
             values = self._dense(lists, features.values, features.places)
             return replace(features, values=values, rows=self._rows(lists, features.rows))
         if isinstance(features, Sparse):
             return self._rows(lists, features)
-        return Dense(self._dense(lists, features.to_dense(), np.arange(self.n_features)))
+        return Dense(self._dense(lists, features.to_dense(), np.arange(self.n_features), overwrite))
 
-    def _dense(self, lists: CandidateLists, values: AnyArray, columns: AnyArray) -> AnyArray:
-        """Scaled values (n_items, n) of dense ``columns`` (n)."""
-        require_dense(len(values), values.shape[1], values.dtype)
-        new = np.empty_like(values)
+    def _dense(
+        self, lists: CandidateLists, values: AnyArray, columns: AnyArray, overwrite: bool = False
+    ) -> AnyArray:
+        """Scaled values (n_items, n) of dense ``columns`` (n), with ``overwrite`` in the same array."""
+        new = values
+        if not overwrite:
+            require_dense(len(values), values.shape[1], values.dtype)
+            new = np.empty_like(values)
         if self.name == "list-rank":
             _scaling.dense_list_ranks(values, lists.offsets, new)
         elif self.name == "rank":

@@ -123,6 +123,8 @@ def fit_by(
     lists: CandidateLists,
     dev: CandidateLists | None = None,
     extras: Extras = NO_EXTRAS,
+    *,
+    owned: bool = False,
 ) -> Fitted:
     """Fit a learner by a plan.
 
@@ -131,6 +133,8 @@ def fit_by(
     plan, learner : what is done.
     lists, dev : training and development lists.
     extras : what else the learner gets.
+    owned : whether nothing reads the features of ``lists`` and ``dev`` afterwards, so that one fit may scale
+        them in place.
 
     Raises
     ------
@@ -172,6 +176,7 @@ def fit_by(
         extras,
         setup.missing,
         setup.unjudged,
+        owned and not plan.several,
     )
     runs = None
     if plan.seeds > 1:

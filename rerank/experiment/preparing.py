@@ -206,6 +206,7 @@ def prepare(
     extras: Extras = NO_EXTRAS,
     missing: str | None = None,
     unjudged: float | None = None,
+    owned: bool = False,
 ) -> Prepared:
     """Fit what fills missing values and the scaling, align columns and initial weights, prepare the judges.
 
@@ -219,6 +220,7 @@ def prepare(
     extras : what else learners get.
     missing : the policy for missing values; see ``Setup``.
     unjudged : the label that learners see of unjudged items; see ``Setup``.
+    owned : whether nothing else reads the features of ``lists`` and ``dev``; see ``prepared_by``.
 
     Raises
     ------
@@ -242,19 +244,31 @@ def prepare(
     if initial is not None:
         initial = of_all_columns(initial, lists)
     setup = Setup(chosen, scaling, base_scale, initial, missing, unjudged)
-    prepared = prepared_by(setup, lists, dev, extras.aligned(lists, fill))
+    prepared = prepared_by(setup, lists, dev, extras.aligned(lists, fill), owned=owned)
     if prepared.imputation is not None:
         note_empty(prepared.imputation, lists)
     return prepared
 
 
 def prepared_by(
-    setup: Setup, lists: CandidateLists, dev: CandidateLists | None = None, extras: Extras = NO_EXTRAS
+    setup: Setup,
+    lists: CandidateLists,
+    dev: CandidateLists | None = None,
+    extras: Extras = NO_EXTRAS,
+    *,
+    owned: bool = False,
 ) -> Prepared:
     """Return lists prepared by a setup, whatever is fitted to them from ``lists`` alone, without notes.
 
-    ``dev`` and ``extras`` must have the columns of ``lists``; errors are those of ``prepare``.
+    ``dev`` and ``extras`` must have the columns of ``lists``; errors are those of ``prepare``. With ``owned``
+    features are scaled in place if that is possible: those of ``lists`` and ``dev`` are NaN afterwards.
     """
+    known: dict[str, object] = {}
+    if owned:
+        owned = setup.scaling != "none" and setup.base_scale == 1 and extras.unlabelled is None
+    if owned:
+        names = ("fingerprint", "sketch", "base_column")
+        known = dict(zip(names, (lists.fingerprint(), sketch(lists), column_of_base(lists)), strict=True))
     filling = None if setup.missing is None else fit_missing(setup.missing, lists)
 
     def filled(some: CandidateLists) -> CandidateLists:
@@ -262,7 +276,7 @@ def prepared_by(
 
     raw = filled(lists)
     fitted = None if setup.scaling == "none" else fit_scaling(setup.scaling, raw)
-    ready = raw if fitted is None else fitted.apply(raw)
+    ready = raw if fitted is None else fitted.apply(raw, overwrite=owned)
     base = None
     if setup.base_scale != 1:
         column = column_to_scale(lists)
@@ -270,7 +284,7 @@ def prepared_by(
         base = ScaledColumn(column, float(factor))
 
     def scaled(some: CandidateLists) -> CandidateLists:
-        return filled(some) if fitted is None else fitted.apply(filled(some))
+        return filled(some) if fitted is None else fitted.apply(filled(some), overwrite=owned)
 
     def multiplied_in(some: CandidateLists) -> CandidateLists:
         return some if base is None else base.apply(some)
@@ -290,7 +304,9 @@ def prepared_by(
     if start is not None and base is not None:
         start = multiplied(start, base.index, 1.0 / base.factor)
     train = part("train", ready)
-    return Prepared(lists, setup, train, watched, fitted, base, start, extras, unlabelled, filling)
+    prepared = Prepared(lists, setup, train, watched, fitted, base, start, extras, unlabelled, filling)
+    vars(prepared).update(known)  # the cached properties of features that are gone
+    return prepared
 
 
 def _with_indicators(initial: NamedWeights, filling: Imputation | None) -> NamedWeights:

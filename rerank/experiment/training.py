@@ -34,7 +34,7 @@ from rerank.experiment.notes import note_ndcg, note_shared
 from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
 from rerank.experiment.plans import Fitted, Plan, fit_by, refuse_with_classes
 from rerank.experiment.seeds import Runs
-from rerank.experiment.sources import Data, check_inputs, read_lists
+from rerank.experiment.sources import Data, check_inputs, is_path, read_lists
 from rerank.files import check_target, write_lines
 from rerank.formats import load
 from rerank.formats.list_weights import read_list_weights
@@ -51,7 +51,10 @@ from rerank.report.training import seed_lines, training_lines
 
 @dataclass
 class TrainResult:
-    """A fitted model, the training lists, the seconds of each step and, with several seeds, all runs."""
+    """A fitted model, the training lists, the seconds of each step and, with several seeds, all runs.
+
+    The features of the lists may be given up, see ``CandidateLists.give_up_features``.
+    """
 
     model: Model
     metric: str | None
@@ -177,6 +180,7 @@ def train(
     {'RR': 1.0}
     """
     made = make_learner(learner, settings)
+    owned = is_path(lists) and (dev is None or is_path(dev))
     lists = read_lists(lists)
     dev, unlabelled = (None if one is None else read_lists(one) for one in (dev, unlabelled))
     if list_weights is not None:
@@ -197,7 +201,7 @@ def train(
     if checkpoint is not None:
         check_target(checkpoint)
     with checkpointed(checkpoint, Training(plan, made, lists, dev, extras)):
-        model = fit_by(plan, made, lists, dev, extras).model
+        model = fit_by(plan, made, lists, dev, extras, owned=owned).model
     finished(checkpoint)
     return model
 
@@ -230,7 +234,7 @@ def train_from(config: TrainConfig, checkpoint: str | None = None) -> TrainResul
         loaded = time.perf_counter()
         parts = Training(inputs.plan, inputs.learner, inputs.lists, inputs.dev, inputs.extras)
         with checkpointed(checkpoint, parts):
-            fitted = fit_inputs(inputs)
+            fitted = fit_inputs(inputs, owned=True)
     seconds = {"load": loaded - started, "fit": time.perf_counter() - loaded}
     return TrainResult(fitted.model, config.select.metric, inputs.lists, seconds, fitted.runs)
 
@@ -290,9 +294,10 @@ def _extras(data: DataSection, lists: CandidateLists) -> Extras:
     return Extras(found, weights)
 
 
-def fit_inputs(inputs: TrainInputs) -> Fitted:
-    """Fit what a configuration trains; errors are those of ``fit_by``."""
-    fitted = fit_by(inputs.plan, inputs.learner, inputs.lists, inputs.dev, inputs.extras)
+def fit_inputs(inputs: TrainInputs, *, owned: bool = False) -> Fitted:
+    """Fit what a configuration trains; parameters and errors are those of ``fit_by``."""
+    given = inputs.plan, inputs.learner, inputs.lists, inputs.dev, inputs.extras
+    fitted = fit_by(*given, owned=owned)
     if inputs.quantiser is not None:
         for one in (fitted.model,) if fitted.runs is None else fitted.runs.models.values():
             one.training.data = one.training.data.model_copy(update={"quantise": str(inputs.quantiser)})

@@ -49,6 +49,13 @@ def test_a_store_is_scaled_to_the_same_bits_and_stays(
     assert stored.features.scores(w).tobytes() == lists.features.scores(w).tobytes()
 
 
+@pytest.mark.parametrize("n", [0, 1, 299, 301, 4000, 9000])
+def test_rows_are_taken_in_their_order(stored: CandidateLists, n: int) -> None:
+    values, rows = stored.features.to_dense(), np.random.default_rng(n).integers(0, 4000, n)
+    for some in (rows, np.sort(rows)):
+        assert stored.features.take(some).to_dense().tobytes() == np.array(values)[some].tobytes()
+
+
 def test_ranges_cover_all_rows_and_cut_no_list(stored: CandidateLists) -> None:
     values = stored.features.to_dense()
     for offsets in (None, stored.offsets):

@@ -10,7 +10,7 @@ import numpy as np
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.layouts.base import Features, NotFiniteError, require_dense, with_multiple
 from rerank.data.layouts.sparse import Sparse
-from rerank.data.mapped import row_blocks
+from rerank.data.mapped import row_blocks, taken
 from rerank.data.types import AnyArray, Floats, Index
 from rerank.errors import DataError
 from rerank.native.data import _matrix
@@ -71,7 +71,9 @@ class Dense(Features):
         return out
 
     def take(self, rows: Index | slice) -> Dense:
-        return Dense(np.ascontiguousarray(self.values[rows]))
+        if isinstance(rows, slice):
+            return Dense(np.ascontiguousarray(self.values[rows]))
+        return Dense(np.ascontiguousarray(taken(self.values, rows)))
 
     def column(self, j: int) -> Floats:
         return self.values[:, j].astype(np.float64)

@@ -6,6 +6,7 @@ import numpy as np
 
 from rerank import memory
 from rerank.data.lists import CandidateLists
+from rerank.data.matrix import Dense
 from rerank.data.types import Floats, Index, Ints
 
 PAIRS = 4096  # drawn from all lists together
@@ -29,29 +30,36 @@ class Crossings:
     """
 
     def __init__(self, lists: CandidateLists, rng: np.random.Generator) -> None:
-        n = lists.features.n_values
-        memory.require(12 * n, f"columns of {n:,} values", "fewer features need less")
-        self.n_items = lists.n_items
-        self.columns: dict[int, tuple[Ints | None, Floats]] = {}
-        starts = lists.offsets[:-1]
+        self.features = lists.features
+        self.columns: dict[int, tuple[Ints, Floats]] = {}  # of features that are not dense
+        if not isinstance(self.features, Dense):
+            n = self.features.n_values
+            memory.require(12 * n, f"columns of {n:,} values", "fewer features need less")
+        starts, varying = lists.offsets[:-1], []
         self.pairs = drawn_pairs(lists, rng)
-        for j, (items, values) in enumerate(lists.features.by_column()):
+        for j, (items, values) in enumerate(self.features.by_column()):
             if len(values):
-                column = self._dense(items, values)
-                if np.any(np.maximum.reduceat(column, starts) > np.minimum.reduceat(column, starts)):
+                if items is not None:
                     self.columns[j] = items, values
-        self.varying: Index = np.array(sorted(self.columns), dtype=np.int64)
-
-    def _dense(self, items: Ints | None, values: Floats) -> Floats:
-        if items is None:
-            return values
-        column = np.zeros(self.n_items)
-        column[items] = values
-        return column
+                column = values if items is None else self.column(j)
+                if np.any(np.maximum.reduceat(column, starts) > np.minimum.reduceat(column, starts)):
+                    varying.append(j)
+                else:
+                    self.columns.pop(j, None)
+        self.varying: Index = np.array(varying, dtype=np.int64)
 
     def column(self, feature: int) -> Floats:
-        """Return the values (n_items) of a feature that varies."""
-        return self._dense(*self.columns[feature])
+        """Return the values (n_items) of a feature that varies.
+
+        Those of dense features are gathered anew: that is a small part of a line search, and columns that
+        are kept take twice the memory of a float32 matrix.
+        """
+        if feature not in self.columns:
+            return self.features.column(feature)
+        items, values = self.columns[feature]
+        column = np.zeros(self.features.n_items)
+        column[items] = values
+        return column
 
     def along(self, scores: Floats, column: Floats) -> Floats:
         """Return the different gamma, rising, at which ``scores`` + gamma * ``column`` tie a drawn pair.

@@ -71,6 +71,12 @@ def exceeds(digits: str | bytes, largest: int) -> bool:
     return len(plain) > len(str(largest)) or int(plain or "0") > largest
 
 
+def is_finite(token: bytes) -> bool:
+    """Return whether ``token`` spells a finite number."""
+    value = parse(token)
+    return value is not None and not math.isinf(value)
+
+
 def finite(token: bytes, path: str, line: int, what: str) -> float:
     """Return the number that ``token``, the value of ``what``, spells; raises FormatError if not finite."""
     value = parse(token)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from array import array
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,16 +9,18 @@ import numpy as np
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.order import rises
 from rerank.data.types import Floats, Index
 from rerank.errors import FormatError
 from rerank.files import shown
 from rerank.formats.base import ReadOptions
-from rerank.formats.common import check_float32, finite, in_list_order, note, quoted
-from rerank.formats.growing import Grouping, Strings, each_line
+from rerank.formats.common import check_float32, in_list_order, is_finite, not_a_number, note, quoted
+from rerank.formats.growing import whole_lines
+from rerank.formats.trec.lines import Lines, read_lines
+from rerank.native.formats._trec import Scanner
 from rerank.text import count
 
 _LINE = "six fields: query Q0 document rank score tag"
-_RANK = re.compile(rb"[-+]?[0-9]{1,15}")
 
 
 @dataclass
@@ -41,60 +40,44 @@ class Run:
     rows: Index | None
 
 
-class RunLines:
-    """A run that grows line by line; parameters are those of ``Grouping``."""
-
-    def __init__(self, source: str, strict: bool) -> None:
-        self._source = source
-        self._grouping = Grouping(source, strict)
-        self._documents = Strings()
-        self._scores, self._ranks, self._lines = array("d"), array("d"), array("q")
-
-    def add(self, line: int, query: bytes, document: bytes, score: float, rank: float) -> None:
-        """Add the document of a line; raises FormatError if the query is not UTF-8."""
-        try:
-            self._grouping.add(query.decode(), line)
-        except UnicodeDecodeError:
-            raise FormatError(self._source, line, "bytes that are not UTF-8", "a query") from None
-        self._documents.add(document)
-        self._scores.append(score)
-        self._ranks.append(rank)
-        self._lines.append(line)
-
-    def finish(self, expected: str) -> Run:
-        """Return the run, without a tag; raises FormatError if it is empty or repeats a document."""
-        if not self._lines:
-            raise FormatError(self._source, None, "no line of a run", expected)
-        offsets, queries, rows = self._grouping.finish()
-        scores, ranks = np.frombuffer(self._scores), np.frombuffer(self._ranks)
-        columns = in_list_order(rows, documents=self._documents.column(), scores=scores, ranks=ranks)
-        run = Run(self._source, "", offsets, queries, rows=rows, **columns)
-        _refuse_repeated(run, np.frombuffer(self._lines, dtype=np.int64))
-        return run
-
-
 def read_run(path: str, strict: bool) -> Run:
     """Return the run in ``path``; raises FormatError at the first fault."""
     source = shown(path)
-    lines = RunLines(source, strict)
-    tags: Counter[bytes] = Counter()
-    for line, text in enumerate(each_line(path), start=1):
+
+    def words(text: bytes, line: int) -> FormatError:
         fields = text.split()
         if len(fields) != 6:
-            if not fields:
-                continue
-            raise FormatError(source, line, count(len(fields), "field"), _LINE)
-        query, _, document, rank, score, tag = fields
-        value = finite(score, source, line, "score")
-        if _RANK.fullmatch(rank) is None:
-            raise FormatError(source, line, f"rank {quoted(rank)}", "a whole number")
-        lines.add(line, query, document, value, float(rank))
-        tags[tag] += 1
-    run = lines.finish(_LINE)
-    run.tag = tags.most_common(1)[0][0].decode("utf-8", "surrogateescape")
+            return FormatError(source, line, count(len(fields), "field"), _LINE)
+        if not is_finite(fields[4]):
+            return FormatError(source, line, *not_a_number(fields[4], "score"))
+        return FormatError(source, line, f"rank {quoted(fields[3])}", "a whole number")
+
+    scanner = Scanner(6, query=0, document=2, number=4, rank=3, other=5, together=strict)
+    lines = read_lines(source, whole_lines(path), scanner, words)
+    run = run_of(lines, _LINE)
+    tags = lines.others.strings()
+    run.tag = tags[int(np.argmax(lines.counts_of_others()))].decode("utf-8", "surrogateescape")
     if len(tags) > 1:
         note(f"{source}: {len(tags)} tags in one run; it is taken as run {quoted(run.tag)}")
     _note_disorder(run)
+    return run
+
+
+def run_of(lines: Lines, expected: str) -> Run:
+    """Return the run of these lines, without a tag.
+
+    Raises FormatError at their fault, if there is no line, or if a document is repeated. Warns if the lines
+    of a query are not contiguous.
+    """
+    lines.check_names()
+    if lines.fault is not None:
+        raise lines.fault
+    if not len(lines):
+        raise FormatError(lines.source, None, "no line of a run", expected)
+    offsets, rows = lines.groups(warn=True)
+    columns = in_list_order(rows, documents=lines.documents, scores=lines.numbers, ranks=lines.ranks)
+    run = Run(lines.source, "", offsets, lines.names, rows=rows, **columns)
+    lines.refuse_repeated(offsets, run.documents, rows, "in")
     return run
 
 
@@ -108,27 +91,9 @@ def ranks_in(offsets: Index, order: Floats) -> Index:
     return ranks
 
 
-def _refuse_repeated(run: Run, lines: Index) -> None:
-    """Raise FormatError at the first of ``lines`` (n_documents) that repeats a document of its query."""
-    repeated = np.flatnonzero(run.documents.repeated(run.offsets))
-    if len(repeated):
-        places = repeated if run.rows is None else run.rows[repeated]
-        item = repeated[np.argmin(places)]
-        query = run.queries[int(np.searchsorted(run.offsets, item, side="right")) - 1]
-        found = f"document {quoted(run.documents[int(item)])} again in query {quoted(query)}"
-        raise FormatError(run.source, int(lines[places.min()]), found, "each document once per query")
-
-
 def _note_disorder(run: Run) -> None:
     """Warn if the ranks of queries, or lines of equal rank, order documents differently from the scores."""
-    lists = np.repeat(np.arange(len(run.offsets) - 1), np.diff(run.offsets))
-
-    def rising(order: Index) -> int:
-        rises = (np.diff(run.scores[order]) > 0) & (np.diff(lists) == 0)
-        return len(np.unique(lists[:-1][rises]))
-
-    by_rank = rising(np.lexsort((-run.scores, run.ranks, lists)))
-    by_line = rising(np.lexsort((np.arange(len(lists)), run.ranks, lists)))
+    by_rank, by_line = (int(np.count_nonzero(rising)) for rising in rises(run.offsets, run.ranks, run.scores))
     where = f"{run.source}: in {count(by_rank or by_line, 'query', 'queries')} of {len(run.queries)} "
     if by_rank:
         text = "the ranks order documents differently from the scores; first-best follows the ranks"

@@ -12,14 +12,15 @@ from rerank.data.roles import LISTS
 from rerank.errors import DataError, FormatError
 from rerank.files import shown
 from rerank.formats.base import FORMATS, ReadOptions
-from rerank.formats.common import finite, note, quoted
-from rerank.formats.growing import each_line
-from rerank.formats.trec.read import Run, RunLines, ranks_in
+from rerank.formats.common import not_a_number, note, quoted
+from rerank.formats.growing import whole_lines
+from rerank.formats.trec.lines import read_lines
+from rerank.formats.trec.read import Run, ranks_in, run_of
 from rerank.formats.trec.runs import RunFormat
+from rerank.native.formats._trec import Scanner
 from rerank.text import count
 
 _LINE = "three fields: query document rank, or query document score"
-_WHOLE = re.compile(rb"[0-9]{1,15}")
 _THREE = re.compile(rb"[^ \t\r\n]+[ \t]+[^ \t\r\n]+[ \t]+[-+]?[0-9.][-+0-9.eE]*[ \t\r]*")
 RANK = "reciprocal-rank"  # the name of the feature
 SCORE = "score"
@@ -49,21 +50,19 @@ class ThreeColumnRun(RunFormat):
     @staticmethod
     def read_run(path: str, options: ReadOptions) -> Run:
         source = shown(path)
-        lines = RunLines(source, options.strict)
-        ranked = True
-        for line, text in enumerate(each_line(path), start=1):
+
+        def words(text: bytes, line: int) -> FormatError:
             fields = text.split()
             if len(fields) != 3:
-                if not fields:
-                    continue
-                raise FormatError(source, line, count(len(fields), "field"), _LINE)
-            query, document, third = fields
-            value = finite(third, source, line, "rank or score")
-            ranked = ranked and _WHOLE.fullmatch(third) is not None
-            lines.add(line, query, document, value, value)
-        run = lines.finish(_LINE)
+                return FormatError(source, line, count(len(fields), "field"), _LINE)
+            return FormatError(source, line, *not_a_number(fields[2], "rank or score"))
+
+        scanner = Scanner(3, query=0, document=1, number=2, together=options.strict)
+        lines = read_lines(source, whole_lines(path), scanner, words)
+        run, ranked = run_of(lines, _LINE), lines.ranked
         run.tag = RANK if ranked else SCORE
         if ranked:
+            run.ranks = run.scores
             _check_ranks(run)
             run.scores = 1.0 / run.ranks
             note(f"{source}: the third column is taken as ranks (all are whole numbers); scores are 1 / rank")

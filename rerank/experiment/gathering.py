@@ -6,21 +6,23 @@ returned; otherwise they are those of DATA. An item that a system did not return
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.missing import list_means
 from rerank.data.pool import Places, Pool, pool_lists, widened
-from rerank.data.types import Floats, Mask
+from rerank.data.types import Floats, Index, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.experiment.notes import note
 from rerank.files import read_head, shown
 from rerank.formats.scored import Scored
 from rerank.formats.trec.format import TRECRun
-from rerank.formats.trec.qrels import Judgements, read_qrels, with_judgements
+from rerank.formats.trec.judgements import Judgements
+from rerank.formats.trec.qrels import read_qrels
 from rerank.metrics.base import Metric, parse_all
 from rerank.metrics.judges import first_stage
 from rerank.metrics.selecting import SelectingMetric
@@ -69,28 +71,18 @@ class Systems:
         return replace(self, scores={name: self.scores[name] for name in [*first, *last]})
 
 
-@dataclass(frozen=True, eq=False)
-class Qrels:
-    """Judgements by query and document, what their second column holds, and where they came from."""
+def read_judgements(path: str) -> Judgements:
+    """Return the judgements of a file; raises DataError if it is a run."""
+    if TRECRun.recognises(read_head(path)):
+        raise DataError(f"{shown(path)}: is a run, expected judgements (qrels); is it swapped with DATA?")
+    return read_qrels(path)
 
-    judgements: Judgements
-    second: set[bytes]
-    source: str
 
-    @classmethod
-    def read(cls, path: str) -> Qrels:
-        """Return those of a file; raises DataError if it is a run."""
-        if TRECRun.recognises(read_head(path)):
-            raise DataError(f"{shown(path)}: is a run, expected judgements (qrels); is it swapped with DATA?")
-        return cls(*read_qrels(path), shown(path))
-
-    def on(self, lists: CandidateLists) -> CandidateLists:
-        """Return the lists with labels; the judgements are used up."""
-        return with_judgements(lists, self.judgements, self.second, self.source)
-
-    def stand_in(self, query: bytes) -> bytes:
-        """Return the item of a list that no system returned: a document that is not relevant, or NOTHING."""
-        return next((name for name, label in self.judgements[query].items() if label <= 0), NOTHING)
+def _stand_in(judgements: Judgements, query: int) -> bytes:
+    """Return the item of a list that no system returned: a document that is not relevant, or NOTHING."""
+    start, stop = judgements.offsets[query : query + 2].tolist()
+    bad = np.flatnonzero(judgements.labels[start:stop] <= 0)
+    return judgements.documents.bytes_at(start + int(bad[0])) if len(bad) else NOTHING
 
 
 @dataclass(eq=False)
@@ -101,7 +93,7 @@ class Gathering:
     ----------
     base : CandidateLists, optional
         The lists of DATA; None if DATA is judgements alone.
-    qrels : Qrels, optional
+    qrels : Judgements, optional
         Judgements that are not among the labels of ``base``.
     own : dict of str to float64 (n_items)
         Scores of the items of ``base``, in their order; NaN = none.
@@ -112,7 +104,7 @@ class Gathering:
     """
 
     base: CandidateLists | None
-    qrels: Qrels | None
+    qrels: Judgements | None
     own: dict[str, Floats] = field(default_factory=dict)
     by_id: dict[str, Scored] = field(default_factory=dict)
     missing: str | None = None
@@ -153,8 +145,7 @@ class Gathering:
             scores, missing = _with_missing(lists, scores, held, self.missing or "nan")
         if self.qrels is not None:
             assert lists.list_ids is not None
-            present = {lists.list_ids.bytes_at(i) for i in range(lists.n_lists)}
-            absent = len(self.qrels.judgements.keys() - present)
+            absent = len(self.qrels.queries) - len(np.unique(_known(self.qrels.places_of(lists.list_ids))))
             lists = self.qrels.on(lists)
             if with_first_best and len(self.by_id) + (self.base is not None) > 1:
                 note(f"{self.qrels.source}: random and oracle order what all runs returned together")
@@ -182,14 +173,15 @@ class Gathering:
             if base is not None and qrels is None:
                 _check_overlap(name, one, base, pool, metrics)
             places[name] = pool.add(one.lists, new_lists=qrels is not None)
-            if qrels is not None and not any(q in qrels.judgements for q in _queries(one.lists)):
+            if qrels is not None and not len(_known(qrels.places_of(_queries(one.lists)))):
                 raise DataError(f"{name}: returns no query that {qrels.source} judges")
         if qrels is not None:
             if self.by_id:
                 _check_metrics(metrics, qrels)
-            for query in qrels.judgements if zero else ():
+            for number in range(len(qrels.queries)) if zero else ():
+                query = qrels.queries.bytes_at(number)
                 if query not in pool:
-                    pool.add_item(query, qrels.stand_in(query))
+                    pool.add_item(query, _stand_in(qrels, number))
         offsets = pool.offsets()
         if base is None or of_base is None:
             lists = pool_lists(pool, " and ".join(self.by_id) if len(self.by_id) < 3 else "the runs")
@@ -272,8 +264,12 @@ def _spread(scores: Floats, places: Places, lists: CandidateLists) -> Floats:
     return out
 
 
-def _queries(lists: CandidateLists) -> Iterator[bytes]:
-    return (lists.list_id(i).encode("utf-8", "surrogateescape") for i in range(lists.n_lists))
+def _queries(lists: CandidateLists) -> StringColumn:
+    return lists.list_ids or StringColumn.from_strings(map(lists.list_id, range(lists.n_lists)))
+
+
+def _known(places: Index) -> Index:
+    return places[places >= 0]
 
 
 def _check_overlap(
@@ -323,9 +319,9 @@ def _of_labels(metric: Metric) -> bool:
     return tuple(inner.needs) == ("labels",)
 
 
-def _check_metrics(metrics: Sequence[str] | None, qrels: Qrels) -> None:
+def _check_metrics(metrics: Sequence[str] | None, qrels: Judgements) -> None:
     """Raise ConfigError if a metric depends on what else is in the lists: they are made of the systems."""
-    lowest = min(label for judged in qrels.judgements.values() for label in judged.values())
+    lowest = qrels.labels.min()
     for text, metric in parse_all(metrics or ["AP"]).items():
         if getattr(metric, "inner", metric).of_pool:
             why = "depends on all items of a list, and these are what the systems returned"

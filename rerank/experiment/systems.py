@@ -16,11 +16,12 @@ from rerank.data.matrix import as_features
 from rerank.data.scores import read_scores
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
-from rerank.experiment.gathering import FIRST_BEST, MISSING_SCORES, Gathering, Qrels
+from rerank.experiment.gathering import FIRST_BEST, MISSING_SCORES, Gathering, read_judgements
 from rerank.experiment.sources import Data, is_path, read_judged, read_lists
 from rerank.files import read_head, shown
 from rerank.formats.base import FORMATS, Format, detect, format_of_folder, load_for
 from rerank.formats.scored import Scored, holds_judgements, holds_numbers, read_scored
+from rerank.formats.trec.judgements import Judgements
 from rerank.formats.trec.format import TRECRun
 from rerank.formats.trec.runs import RunFormat
 from rerank.metrics.judges import untied
@@ -53,10 +54,10 @@ def gathered(data: Data, reading: Reading) -> Gathering:
         if unused:
             flag = unused[0].replace("_", "-")
             raise ConfigError(f"--{flag} is not used: {shown(path)} holds judgements (qrels)")
-        return Gathering(None, Qrels.read(path))
+        return Gathering(None, read_judgements(path))
     if reading.qrels is not None and is_run(path, reading):
         run = _with_all_scores(path, reading.model_copy(update={"qrels": None}))
-        return Gathering(run, Qrels.read(reading.qrels), missing=missing)
+        return Gathering(run, read_judgements(reading.qrels), missing=missing)
     lists = _with_all_scores(path, reading)
     if lists.labels is None and is_run(path, reading):
         hint = "" if TRECRun.recognises(read_head(path)) else ", also this file if it holds judgements"
@@ -236,7 +237,7 @@ def gathered_values(
     if read is not None:
         gathering = read
     elif isinstance(data, Mapping):
-        gathering = Gathering(None, Qrels(_judgements(data), set(), "the judgements"), missing=missing)
+        gathering = Gathering(None, _judgements(data), missing=missing)
     else:
         gathering = Gathering(data, None, missing=missing)
     for name, scores in systems.items():
@@ -276,16 +277,20 @@ def _add_named(gathering: Gathering, name: str, text: str) -> None:
         gathering.by_id[name] = read.by_id[text]
 
 
-def _judgements(qrels: Mapping[Any, Any]) -> dict[bytes, dict[bytes, float]]:
+def _judgements(qrels: Mapping[Any, Any]) -> Judgements:
     """Labels by query and document."""
     lists, labels = _by_id(qrels, "qrels", "label")
-    out: dict[bytes, dict[bytes, float]] = {}
     assert lists.list_ids is not None
     assert lists.item_ids is not None
-    queries = [lists.list_ids.bytes_at(i) for i in range(lists.n_lists)]
-    for k, i in enumerate(lists.list_index.tolist()):
-        out.setdefault(queries[i], {})[lists.item_ids.bytes_at(k)] = float(labels[k])
-    return out
+    source = "the judgements"
+    ids, items = lists.list_ids, lists.item_ids
+    repeated = items.repeated(lists.offsets)
+    if repeated.any():  # 1 and "1" are one document, which has its last label
+        out: dict[bytes, dict[bytes, float]] = {}
+        for k, i in enumerate(lists.list_index.tolist()):
+            out.setdefault(ids.bytes_at(i), {})[items.bytes_at(k)] = float(labels[k])
+        return Judgements.of(out, source)
+    return Judgements(source, ids, lists.offsets, items, labels)
 
 
 def _scored(run: Mapping[Any, Any], name: str) -> Scored:

@@ -14,6 +14,7 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.ragged import Ragged
 from rerank.data.label_judge import labels_of
 from rerank.data.lists import CandidateLists
+from rerank.data.order import rises
 from rerank.data.types import Floats, Index, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.judges import Stage, checked_scores, first_stage, ranked_last
@@ -151,19 +152,20 @@ def _as_trec_eval(lists: CandidateLists, first: Floats, run: Floats) -> Floats:
 
     trec_eval reads scores as float32 and ignores ranks. NaN stays.
     """
-    index = lists.list_index
     with np.errstate(over="ignore"):
         scores = run.astype(np.float32).astype(np.float64)
-    by_rank = np.lexsort((-scores, -first, index))
-    ranked = scores[by_rank]
-    rises = (ranked[1:] > ranked[:-1]) & (np.diff(index) == 0)
-    contradicted = np.zeros(lists.n_lists, dtype=bool)
-    contradicted[index[1:][rises]] = True
+    known = ~np.isnan(run)
+    if known.all():
+        contradicted, _ = rises(lists.offsets, -first, scores)
+    else:
+        offsets = offsets_of(np.add.reduceat(known, lists.offsets[:-1], dtype=np.int64))
+        contradicted, _ = rises(offsets, -first[known], scores[known])
     if not contradicted.any():
         return scores
+    index = lists.list_index
     places = np.empty(lists.n_items)
     places[np.lexsort((-first, index))] = np.arange(lists.n_items) - lists.offsets[:-1][index]
-    return np.where(contradicted[index] & ~np.isnan(run), -places, scores)
+    return np.where(contradicted[index] & known, -places, scores)
 
 
 def resolve_ties(lists: CandidateLists, ties: str | None) -> str:
@@ -185,8 +187,7 @@ def resolve_ties(lists: CandidateLists, ties: str | None) -> str:
         if ties == "trec":
             raise DataError(f"{lists.source}: breaking ties as trec_eval does needs item ids, there are none")
         return "expected"
-    size = 1 << max(2, int(2 * lists.lengths.max() - 1).bit_length())
-    fault = _ties.ids_fault(ids.data, ids.offsets, lists.offsets, np.empty(size, dtype=np.uint64))
+    fault = ids.first_fault(lists.offsets)
     if fault < 0:
         return "trec"
     if ties is None:

@@ -39,7 +39,7 @@ class StringColumn(Sequence[str]):
         If the arrays are not of this form.
     """
 
-    __slots__ = ("data", "offsets")
+    __slots__ = ("_checked", "data", "offsets")
 
     def __init__(self, data: Bytes, offsets: Index) -> None:
         if data.ndim != 1 or data.dtype != np.uint8 or offsets.ndim != 1 or offsets.dtype != np.int64:
@@ -48,6 +48,7 @@ class StringColumn(Sequence[str]):
             raise DataError("string column: offsets must rise from 0 to the number of bytes")
         self.data = data
         self.offsets = offsets
+        self._checked: tuple[Index, int] | None = None
 
     @classmethod
     def from_strings(cls, strings: Iterable[str | bytes]) -> StringColumn:
@@ -106,12 +107,48 @@ class StringColumn(Sequence[str]):
     def repeated(self, lists: Index) -> Mask:
         """Return whether each string occurred earlier in its list, bool (n); ``lists`` are their bounds."""
         out = np.zeros(len(self), dtype=np.uint8)
-        longest = int(np.diff(lists).max(initial=0))
         if len(self.data) == 0:  # all are empty
             out[:] = 1
             out[lists[:-1]] = 0
-        elif longest > 1:
-            slots = np.empty(4 * longest, dtype=np.int32)
-            hashes = np.empty(longest, dtype=np.uint64)
-            _strings.mark_repeated(self.data, self.offsets, lists, slots, hashes, out)
+        elif self.first_fault(lists) >= 0:
+            _strings.mark_repeated(self.data, self.offsets, lists, _slots(lists), out)
         return out.view(np.bool_)
+
+    def first_fault(self, lists: Index) -> int:
+        """Return the first string that is empty or equals an earlier one of its list, -1 if there is none.
+
+        ``lists`` are the bounds of the lists; the answer for the last ones is kept.
+        """
+        if self._checked is None or self._checked[0] is not lists:
+            fault = _strings.first_fault(self.data, self.offsets, lists, _slots(lists))
+            self._checked = lists, fault
+        return self._checked[1]
+
+    def places_in(
+        self, lists: Index, other: StringColumn, other_lists: Index, partners: Index | None = None
+    ) -> Index:
+        """Return where another column has each string: int64 (n), -1 if its list there has none.
+
+        Parameters
+        ----------
+        lists, other_lists
+            The bounds of the lists of both columns.
+        other
+            Of equal strings in a list the first one is found.
+        partners : int64 (n_lists), optional
+            The list of the other column for each list, -1 = none. None = both have the same lists.
+        """
+        if partners is None:
+            partners = np.arange(len(lists) - 1)
+        out = np.empty(len(self), dtype=np.int64)
+        _strings.match(
+            *(self.data, self.offsets, lists, partners),
+            *(other.data, other.offsets, other_lists, _slots(other_lists), out),
+        )
+        return out
+
+
+def _slots(lists: Index) -> AnyArray:
+    """Return room for a hash table of the strings of any of these lists."""
+    longest = int(np.diff(lists).max(initial=0))
+    return np.empty(1 << max(2, (2 * longest).bit_length()), dtype=np.uint64)

@@ -11,7 +11,7 @@ def rises(
 ):
     """OUT for each list whether a score is above that of the place before; larger places come later.
 
-    IN offsets (n_lists + 1); places, scores (n_items), no NaN. OUT (n_lists): by_score with the items of one
+    IN offsets (n_lists + 1), lists may be empty; places, scores (n_items), no NaN. OUT (n_lists): by_score with the items of one
     place sorted by score, by_line with them in their order; apart: the places fall somewhere, so that the
     list must be sorted first and the others say nothing of it.
     """
@@ -23,6 +23,8 @@ def rises(
     with nogil:
         for i in range(offsets.shape[0] - 1):
             by_score[i] = by_line[i] = apart[i] = False
+            if offsets[i] == offsets[i + 1]:
+                continue
             lowest_before = inf
             lowest = scores[offsets[i]]
             for k in range(offsets[i] + 1, offsets[i + 1]):

@@ -2,93 +2,12 @@
 
 import numpy as np
 
-from libc.string cimport memcmp, memcpy, memset
-
 from rerank.native.data._merge cimport sort_ids_down
 from rerank.native.metrics._placement cimport Placement, Places
 
 ctypedef fused real:
     float
     double
-
-# Eight bytes from KEEP[8 - n] keep the first n bytes of a word, whichever end it starts at.
-cdef unsigned char[16] KEEP = [255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0]
-
-
-cdef inline unsigned long long _hash(
-    const unsigned char* text, long long n, const unsigned char* end
-) noexcept nogil:
-    """A hash of n bytes of a buffer that ends at ``end``."""
-    cdef unsigned long long h = <unsigned long long>n * 0x9E3779B97F4A7C15u
-    cdef unsigned long long word
-    cdef unsigned long long mask
-    while n >= 8:
-        memcpy(&word, text, 8)
-        h = (h ^ word) * 0xD6E8FEB86659FD93u
-        h ^= h >> 32
-        text += 8
-        n -= 8
-    if text + 8 <= end:  # a copy of fixed length is one load
-        memcpy(&word, text, 8)
-        memcpy(&mask, &KEEP[8 - n], 8)
-        word &= mask
-    else:
-        word = 0
-        memcpy(&word, text, n)
-    h = (h ^ word) * 0xD6E8FEB86659FD93u
-    return h ^ (h >> 32)
-
-
-def ids_fault(
-    const unsigned char[::1] data,
-    const long long[::1] bounds,
-    const long long[::1] offsets,
-    unsigned long long[::1] table,
-):
-    """The first item whose id is empty or the id of an earlier item of its list, or -1.
-
-    IN data (n_bytes), bounds (n_items + 1): the ids; WORK table, a power of two entries, at least 4 and
-    twice the longest list.
-    """
-    cdef Py_ssize_t n_lists = offsets.shape[0] - 1
-    cdef Py_ssize_t i
-    cdef long long item
-    cdef long long length
-    cdef long long other
-    cdef unsigned long long mask
-    cdef unsigned long long at
-    cdef unsigned long long h
-    cdef const unsigned char* text
-    cdef const unsigned char* end
-    if data.shape[0] == 0:
-        return 0
-    text = &data[0]
-    end = text + data.shape[0]
-    with nogil:
-        for i in range(n_lists):
-            mask = 3
-            while mask < <unsigned long long>(2 * (offsets[i + 1] - offsets[i]) - 1):
-                mask = 2 * mask + 1
-            memset(&table[0], 0, (mask + 1) * sizeof(unsigned long long))
-            for item in range(offsets[i], offsets[i + 1]):
-                length = bounds[item + 1] - bounds[item]
-                if length == 0:
-                    with gil:
-                        return item
-                h = _hash(text + bounds[item], length, end)
-                at = h & mask
-                # An entry is 32 bits of the hash over the item's number in its list, from 1.
-                while table[at] != 0:
-                    if table[at] >> 32 == h >> 32:
-                        other = offsets[i] + <long long>(table[at] & 0xFFFFFFFFu) - 1
-                        if bounds[other + 1] - bounds[other] == length and not memcmp(
-                            text + bounds[other], text + bounds[item], length
-                        ):
-                            with gil:
-                                return item
-                    at = (at + 1) & mask
-                table[at] = (h >> 32 << 32) | <unsigned long long>(item - offsets[i] + 1)
-    return -1
 
 
 cdef inline long long _last_at_most(const long long* rising, long long n, long long x) noexcept nogil:

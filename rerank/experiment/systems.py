@@ -21,8 +21,8 @@ from rerank.experiment.sources import Data, is_path, read_judged, read_lists
 from rerank.files import read_head, shown
 from rerank.formats.base import FORMATS, Format, detect, format_of_folder, load_for
 from rerank.formats.scored import Scored, holds_judgements, holds_numbers, read_scored
-from rerank.formats.trec.judgements import Judgements
 from rerank.formats.trec.format import TRECRun
+from rerank.formats.trec.judgements import Judgements
 from rerank.formats.trec.runs import RunFormat
 from rerank.metrics.judges import untied
 from rerank.metrics.sequences import scores_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -10,13 +9,23 @@ import numpy as np
 
 from rerank.data.columns.offsets import grouped
 from rerank.data.columns.strings import StringColumn
-from rerank.data.types import Bytes, Floats, Index
+from rerank.data.types import AnyArray, Bytes, Floats, Index
 from rerank.errors import FormatError
 from rerank.formats.buffers import parts_of_lines
 from rerank.formats.common import note_regrouped, quoted
 from rerank.native.data._names import Names
 from rerank.native.formats._trec import Scanner
 
+# The columns of a scanner, and what counts their entries.
+_COLUMNS = {
+    "numbers": "n",
+    "ranks": "n_ranks",
+    "ends": "n",
+    "documents": "n_bytes",
+    "found_queries": "n_queries",
+    "found_others": "n_others",
+    "found_lines": "n_lines",
+}
 # Puts the fault of a line into words: its bytes and its number.
 Words = Callable[[bytes, int], FormatError]
 
@@ -97,7 +106,7 @@ class Lines:
             note_regrouped(self.source, int(seen.sum()), line)
         return grouped(np.repeat(codes, np.diff(starts, append=len(self))))
 
-    def refuse_repeated(self, offsets: Index, documents: StringColumn, rows: Index | None, words: str) -> None:
+    def refuse_repeated(self, offsets: Index, documents: StringColumn, rows: Index | None, word: str) -> None:
         """Raise FormatError at the first line with a document that an earlier line of its query has.
 
         Parameters
@@ -106,46 +115,52 @@ class Lines:
             From ``groups``.
         documents
             Those of the lines in the order of ``rows``.
-        words
+        word
             "in" or "for", before the query.
         """
         repeated = np.flatnonzero(documents.repeated(offsets))
         if len(repeated):
             places = repeated if rows is None else rows[repeated]
             item = int(repeated[np.argmin(places)])
-            query = self.names[int(np.searchsorted(offsets, item, side="right")) - 1]
-            found = f"document {quoted(documents[item])} again {words} query {quoted(query)}"
-            expected = "each document once per query" if words == "in" else "one judgement each"
-            raise FormatError(self.source, int(self.lines_of(places.min(keepdims=True))[0]), found, expected)
+            query = self.names.bytes_at(int(np.searchsorted(offsets, item, side="right")) - 1)
+            line = int(self.lines_of(places.min(keepdims=True))[0])
+            raise self.repeated(query, documents.bytes_at(item), line, word)
+
+    def repeated(self, query: bytes, document: bytes, line: int | None, word: str) -> FormatError:
+        """Return the error for a line whose document an earlier line of its query has."""
+        found = f"document {quoted(document)} again {word} query {quoted(query)}"
+        expected = "each document once per query" if word == "in" else "one judgement each"
+        return FormatError(self.source, line, found, expected)
+
+    def holds(self, query: bytes, document: bytes) -> bool:
+        """Return whether a line has this query and this document."""
+        bounds = np.append(self._queries[:, 0], len(self)).tolist()
+        for k, code in enumerate(self._queries[:, 1].tolist()):
+            items = range(*bounds[k : k + 2]) if self.names.bytes_at(code) == query else ()
+            if any(self.documents.bytes_at(item) == document for item in items):
+                return True
+        return False
 
 
-class _Growing:
-    """The columns of ``Lines`` as they grow, block by block."""
+class _Parts:
+    """Arrays of the blocks of a file; each name's become one array in the end."""
 
-    def __init__(self) -> None:
-        self.numbers, self.ranks, self.ends = array("d"), array("d"), array("q", [0])
-        self.documents = bytearray()
-        self.queries, self.others, self.lines = array("q"), array("q"), array("q")
+    def __init__(self, scanner: Scanner) -> None:
+        empty = {name: np.array(getattr(scanner, name)[:0]) for name in _COLUMNS}
+        self._parts: dict[str, list[AnyArray]] = {name: [array] for name, array in empty.items()}
+        self._parts["ends"] = [np.zeros(1, dtype=np.int64)]  # the first one starts there
 
     def scan(self, scanner: Scanner, text: Bytes) -> tuple[str, int]:
         """Add the lines of ``text``; return the status of the kernel and the place where it stopped."""
-        status, place = scanner.scan(text, int(np.count_nonzero(text == ord("\n"))))
-        n = scanner.n
-        _extend(self.numbers, scanner.numbers[:n])
-        if scanner.has_ranks:
-            _extend(self.ranks, scanner.ranks[:n])
-        _extend(self.ends, scanner.ends[:n])
-        self.documents += memoryview(scanner.documents)[: scanner.n_bytes]
-        _extend(self.queries, scanner.found_queries[: scanner.n_queries])
-        _extend(self.others, scanner.found_others[: scanner.n_others])
-        _extend(self.lines, scanner.found_lines[: scanner.n_lines])
+        status, place = scanner.scan(text)
+        for name, parts in self._parts.items():
+            found = getattr(scanner, name)[: getattr(scanner, _COLUMNS[name])]
+            parts.append(np.array(found))
         return status, place
 
-
-def _extend(column: array[float] | array[int], more: object) -> None:
-    view = memoryview(more)  # type: ignore[arg-type]
-    if view.nbytes:
-        column.frombytes(view.cast("B"))
+    def take(self, name: str) -> AnyArray:
+        """Return one column and forget its parts."""
+        return np.concatenate(self._parts.pop(name))
 
 
 def read_lines(source: str, blocks: Iterable[bytes], scanner: Scanner, words: Words) -> Lines:
@@ -158,31 +173,30 @@ def read_lines(source: str, blocks: Iterable[bytes], scanner: Scanner, words: Wo
     scanner : made for the form of the lines.
     words : called with the bytes of the faulty line and its number.
     """
-    growing = _Growing()
+    parts = _Parts(scanner)
     fault = None
-    for block in blocks:
+    for block in filter(None, blocks):
         for text, _ in parts_of_lines(block, 0):
-            status, place = growing.scan(scanner, text)
+            status, place = parts.scan(scanner, text)
             if status != "done":
                 line = text[place:].tobytes().split(b"\n", 1)[0]
                 fault = words(line, scanner.line) if status == "fault" else _again(source, line, scanner.line)
                 break
         if fault is not None:
             break
-    numbers = np.frombuffer(growing.numbers)
+    numbers = parts.take("numbers")
     return Lines(
         source,
         column_of(scanner.queries),
-        StringColumn(np.frombuffer(growing.documents, dtype=np.uint8), np.frombuffer(growing.ends, np.int64)),
+        StringColumn(parts.take("documents"), parts.take("ends")),
         numbers,
-        np.frombuffer(growing.ranks) if scanner.has_ranks else numbers,
+        parts.take("ranks") if scanner.has_ranks else numbers,
         scanner.ranked,
         scanner.others,
         fault,
-        *(
-            np.frombuffer(found, np.int64).reshape(-1, 2)
-            for found in (growing.queries, growing.others, growing.lines)
-        ),
+        parts.take("found_queries"),
+        parts.take("found_others"),
+        parts.take("found_lines"),
     )
 
 

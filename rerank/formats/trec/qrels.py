@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.errors import FormatError
 from rerank.files import read_head, shown
@@ -41,11 +40,13 @@ def read_qrels(path: str) -> Judgements:
         judgements = _of_json(path)
         _note_run(judgements)
         return judgements
-    lines, by_tabs = _lines_of(path)
+    lines, by_tabs, last = _lines_of(path)
     offsets, rows = lines.groups(warn=False)
     columns = in_list_order(rows, documents=lines.documents, labels=lines.numbers)
     lines.refuse_repeated(offsets, columns["documents"], rows, "for")
     if lines.fault is not None:
+        if last is not None and lines.holds(*last):
+            raise lines.repeated(*last, lines.fault.line, "for")
         raise lines.fault
     if not len(lines):
         raise FormatError(lines.source, None, "no judgement", _EITHER)
@@ -56,27 +57,35 @@ def read_qrels(path: str) -> Judgements:
     return judgements
 
 
-def _lines_of(path: str) -> tuple[Lines, bool]:
-    """Return the lines of judgements in a file, and whether tabs separate three fields."""
+def _lines_of(path: str) -> tuple[Lines, bool, tuple[bytes, bytes] | None]:
+    """Return the lines of judgements in a file, and whether tabs separate three fields.
+
+    The third value is the query and document of a line whose label is at fault.
+    """
     source, blocks = shown(path), whole_lines(path)
     first, head, rest = _first_line(blocks)
     by_tabs = head.count(b"\t") == 2 and len(head.split()) != 4
     if by_tabs and head.split(b"\t")[0].strip().lower() in _HEADER:
         first, rest = first + 1, rest[len(head) + 1 :]
 
+    last: tuple[bytes, bytes] | None = None
+
     def words(text: bytes, line: int) -> FormatError:
+        nonlocal last
         fields = [field.strip() for field in text.split(b"\t")] if by_tabs else text.split()
         if by_tabs and (len(fields) != 3 or not all(fields)):
             return FormatError(source, line, count(len(fields), "field"), f"{_THREE}, as on the first line")
         if not by_tabs and len(fields) != 4:
             return FormatError(source, line, count(len(fields), "field"), _EITHER if line == 1 else _FOUR)
+        last = fields[0], fields[-2]
         return FormatError(source, line, *not_a_number(fields[-1], "label"))
 
     if by_tabs:
-        scanner = Scanner(3, query=0, document=1, number=2, tabs=True, line=first)
+        scanner = Scanner(3, query=0, document=1, value=2, tabs=True, line=first)
     else:
-        scanner = Scanner(4, query=0, document=2, number=3, other=1, line=first)
-    return read_lines(source, itertools.chain([rest], blocks), scanner, words), by_tabs
+        scanner = Scanner(4, query=0, document=2, value=3, other=1, line=first)
+    lines = read_lines(source, itertools.chain([rest], blocks), scanner, words)
+    return lines, by_tabs, last
 
 
 def _first_line(blocks: Iterator[bytes]) -> tuple[int, bytes, bytes]:

@@ -52,7 +52,7 @@ def read_run(path: str, strict: bool) -> Run:
             return FormatError(source, line, *not_a_number(fields[4], "score"))
         return FormatError(source, line, f"rank {quoted(fields[3])}", "a whole number")
 
-    scanner = Scanner(6, query=0, document=2, number=4, rank=3, other=5, together=strict)
+    scanner = Scanner(6, query=0, document=2, value=4, rank=3, other=5, together=strict)
     lines = read_lines(source, whole_lines(path), scanner, words)
     run = run_of(lines, _LINE)
     tags = lines.others.strings()

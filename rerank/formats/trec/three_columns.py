@@ -57,7 +57,7 @@ class ThreeColumnRun(RunFormat):
                 return FormatError(source, line, count(len(fields), "field"), _LINE)
             return FormatError(source, line, *not_a_number(fields[2], "rank or score"))
 
-        scanner = Scanner(3, query=0, document=1, number=2, together=options.strict)
+        scanner = Scanner(3, query=0, document=1, value=2, together=options.strict)
         lines = read_lines(source, whole_lines(path), scanner, words)
         run, ranked = run_of(lines, _LINE), lines.ranked
         run.tag = RANK if ranked else SCORE

@@ -11,9 +11,9 @@ def rises(
 ):
     """OUT for each list whether a score is above that of the place before; larger places come later.
 
-    IN offsets (n_lists + 1), lists may be empty; places, scores (n_items), no NaN. OUT (n_lists): by_score with the items of one
-    place sorted by score, by_line with them in their order; apart: the places fall somewhere, so that the
-    list must be sorted first and the others say nothing of it.
+    IN offsets (n_lists + 1), lists may be empty; places, scores (n_items), no NaN. OUT (n_lists): by_score
+    with the items of one place sorted by score, by_line with them in their order; apart: the places fall
+    somewhere, so that the list must be sorted first and the others say nothing of it.
     """
     cdef Py_ssize_t i
     cdef long long k

@@ -1,4 +1,4 @@
-"""Lines of a query, a document and one or two numbers: runs of six or three fields, judgements of four or three.
+"""Lines of a query, a document and one or two numbers: runs, and judgements.
 
 A line is split at blanks, or at tabs alone. Most lines fit into 64 bytes and have one separator between two
 fields: one mask of the blanks then gives every field. Other lines are split byte by byte. At a faulty line
@@ -56,7 +56,7 @@ cdef struct Layout:
     int n_fields
     int query
     int document
-    int number
+    int value
     int rank  # -1 = none
     int other  # a field of which the different values are wanted, -1 = none
     bint tabs
@@ -218,11 +218,16 @@ cdef class Scanner:
         """Whether lines have a rank beside the number."""
         return self.layout.rank >= 0
 
+    @property
+    def n_ranks(self):
+        """The ranks that the last call of ``scan`` found."""
+        return self.n if self.layout.rank >= 0 else 0
+
     def __init__(
-        self, int n_fields, int query, int document, int number, int rank=-1, int other=-1, *,
+        self, int n_fields, int query, int document, int value, int rank=-1, int other=-1, *,
         bint tabs=False, bint together=False, long long line=1
     ):
-        self.layout = Layout(n_fields, query, document, number, rank, other, tabs, together)
+        self.layout = Layout(n_fields, query, document, value, rank, other, tabs, together)
         self.queries = Names()
         self.others = Names()
         self.line = line
@@ -239,8 +244,8 @@ cdef class Scanner:
         self.found_others = np.empty((n, 2), dtype=np.int64)
         self.found_lines = np.empty((n, 2), dtype=np.int64)
 
-    def scan(self, const unsigned char[::1] text, Py_ssize_t n_lines):
-        """Read ``n_lines`` whole lines; 64 bytes after them are readable.
+    def scan(self, const unsigned char[::1] text):
+        """Read whole lines; 64 bytes after them are readable.
 
         Returns
         -------
@@ -251,8 +256,9 @@ cdef class Scanner:
         cdef Status status = DONE
         cdef Py_ssize_t at = 0
         self.n = self.n_bytes = self.n_queries = self.n_others = self.n_lines = 0
-        if n_lines > self.numbers.shape[0] or text.shape[0] > self.documents.shape[0]:
-            self._make_room(max(n_lines, self.numbers.shape[0]), max(text.shape[0], self.documents.shape[0]))
+        if text.shape[0] > self.documents.shape[0]:
+            # A field and what follows it are two bytes at least.
+            self._make_room(text.shape[0] // (2 * self.layout.n_fields) + 1, text.shape[0])
         while text.shape[0]:
             with nogil:
                 at = self.lines(&text[0], at, text.shape[0], &status)
@@ -306,8 +312,8 @@ cdef class Scanner:
                 if n_fields != layout.n_fields:
                     status[0] = FAULT
                     break
-            start = fields.starts[layout.number]
-            if number(start, &value) != fields.ends[layout.number] or isinf(value):
+            start = fields.starts[layout.value]
+            if number(start, &value) != fields.ends[layout.value] or isinf(value):
                 status[0] = FAULT
                 break
             i = layout.rank
@@ -345,7 +351,7 @@ cdef class Scanner:
             numbers[i] = value
             ranks[i] = rank
             if self.ranked and layout.rank < 0:
-                self.ranked = c'0' <= start[0] <= c'9' and whole(start, fields.ends[layout.number], &rank)
+                self.ranked = c'0' <= start[0] <= c'9' and whole(start, fields.ends[layout.value], &rank)
             start = fields.starts[layout.document]
             size = fields.ends[layout.document] - start
             memcpy(documents + self.n_bytes, start, size)

@@ -19,7 +19,18 @@ PACKAGE = Path(rerank.__file__).parent
 
 GROUND = {
     *("errors", "registry", "settings", "reading", "config", "parallel", "files", "text", "records"),
-    *("archives", "memory", "patterns", "placing", "renaming", "yamltext", "shown", "registered", "_version"),
+    *(
+        "archives",
+        "memory",
+        "patterns",
+        "placing",
+        "renaming",
+        "yamltext",
+        "shown",
+        "registered",
+        "late",
+        "_version",
+    ),
     *("tasks", "pool", "workers", "cluster", "sending", "progress", "checkpoints"),
 }
 BELOW = {"data", "native", *GROUND}

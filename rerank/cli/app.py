@@ -4,30 +4,148 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.main import get_command
+from typer.main import get_command, get_group
 
 from rerank._version import __version__
 from rerank.cli import crash
-from rerank.cli.common import EXIT_INTERRUPTED, EXIT_PIPE, EXIT_USAGE, Commands, output_error, say
+from rerank.cli.common import (
+    EXIT_INTERRUPTED,
+    EXIT_PIPE,
+    EXIT_USAGE,
+    Command,
+    Commands,
+    Group,
+    output_error,
+    say,
+)
 from rerank.cli.hints import usage_text
 from rerank.cli.messages import set_quiet
+
+COMPLETING = "_RERANK_COMPLETE"  # set by the scripts that --install-completion writes
+
+
+# By name: the module and what it has, a verb or a group of verbs; and its line of help.
+VERBS = {
+    "train": ("train.train", "Train a model on lists with judged candidates."),
+    "predict": ("predict.predict", "Score lists with a model."),
+    "eval": (
+        "evaluate.evaluate",
+        "Evaluate systems on judged lists against first-best, random and oracle, with significance.",
+    ),
+    "compare": (
+        "compare.compare",
+        "Test every two systems: bootstrap, randomisation, Wilcoxon, t, McNemar, Holm's correction.",
+    ),
+    "run": (
+        "running.run",
+        "Train and judge the rows of an experiment; what is there already is not done again.",
+    ),
+    "report": (
+        "report.report",
+        "Report values, intervals, paired tests and ranks of experiments; nothing is trained.",
+    ),
+    "show": (
+        "show.show",
+        "Print a model: learner, settings, training data, weights by name, fragments of trees.",
+    ),
+    "validate": ("validate.validate", "Report what a file holds: lists, items, features, labels, oddities."),
+    "pairs": (
+        "pairs.pairs",
+        "Count the pairs that pair relations give, with the labels as they are and quantised.",
+    ),
+    "convert": (
+        "convert.convert",
+        "Write lists in another format; a store (NAME.store) opens at once and keeps every column.",
+    ),
+    "append": ("append.append", "Add named features from numbers that other programs wrote."),
+    "split": ("split.split", "Draw parts or folds of the lists; every list is whole in one part."),
+    "label": ("label.label", "Make labels of candidates from references, gold trees or native structures."),
+    "similarity": (
+        "similarity.similarity",
+        "Compare every list, or item, with every other: a Gram matrix, the nearest ones, a map.",
+    ),
+    "weigh-lists": (
+        "weigh_lists.weigh_lists",
+        "Weigh training lists by how much they look like the lists to be ranked "
+        "(KLIEP with a kernel on lists).",
+    ),
+    "list": (
+        "listing.list_",
+        "List learners, metrics, formats, scalings or kernels; with a name, the settings of one.",
+    ),
+    "help": ("help.help_", "Read the manual; without a TOPIC, list its pages."),
+    "features": ("features.app", "Features computed from the candidates themselves."),
+    "importance": ("importance.app", "What models owe to their features: weights, permutations, ablation."),
+    "weights": ("weights.app", "Models from and to other tools' files."),
+}
+
+
+class _Verbs(Mapping[str, Any]):
+    """The commands by name; each is imported when it is asked for.
+
+    While the shell completes a line, verbs that are not in it have their names alone.
+    """
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in VERBS:
+            raise KeyError(name)
+        words = " ".join(os.environ.get(key, "") for key in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")).split()
+        if COMPLETING in os.environ and name not in words:
+            return Command(name)
+        return _made(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(VERBS)
+
+    def __len__(self) -> int:
+        return len(VERBS)
+
+
+@cache
+def _made(name: str) -> Any:
+    """The parser of a verb, made once: that takes longer than most verbs on small files."""
+    module, _, attribute = VERBS[name][0].partition(".")
+    found = getattr(import_module(f"rerank.cli.{module}"), attribute)
+    holder = Commands("")
+    if isinstance(found, typer.Typer):
+        holder.add_typer(found, name=name)
+    else:
+        holder.add(name)(found)
+    return get_group(holder).commands[name]
+
+
+class Root(Group):
+    """The group of all verbs, which are imported when they are asked for."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Verbs()  # type: ignore[assignment]  # no verb is added to it
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the verbs with their lines of help, without importing them."""
+        room = formatter.width - 6 - max(map(len, VERBS))
+        rows = [
+            (name, Command(name, help=text).get_short_help_str(room)) for name, (_, text) in VERBS.items()
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
 
 app = Commands(
     "N-best reranking and learning to rank: learn to put the best candidate first.",
     epilog="Exit codes: 0 done, 1 the answer is no, 2 wrong usage or input, 70 internal error, 130 Ctrl-C, "
     "141 closed pipe.",
     name="rerank",
+    cls=Root,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
-
-
-COMPLETING = "_RERANK_COMPLETE"  # set by the scripts that --install-completion writes
 
 
 def _version(value: bool) -> None:
@@ -65,54 +183,9 @@ def root(
     """N-best reranking and learning to rank: learn to put the best candidate first."""
 
 
-VERBS = {  # by name: the module and what it has, a verb or a group of verbs
-    "train": "train.train",
-    "predict": "predict.predict",
-    "eval": "evaluate.evaluate",
-    "compare": "compare.compare",
-    "run": "running.run",
-    "report": "report.report",
-    "show": "show.show",
-    "validate": "validate.validate",
-    "pairs": "pairs.pairs",
-    "convert": "convert.convert",
-    "append": "append.append",
-    "split": "split.split",
-    "label": "label.label",
-    "features": "features.app",
-    "importance": "importance.app",
-    "similarity": "similarity.similarity",
-    "weigh-lists": "weigh_lists.weigh_lists",
-    "weights": "weights.app",
-    "list": "listing.list_",
-    "help": "help.help_",
-}
-
-
-def _add_verbs() -> None:
-    """Add all verbs; while the shell completes a line, those that are not in it have their names alone.
-
-    To import all of them takes longer than a user waits after pressing the tab key.
-    """
-    words = " ".join(os.environ.get(name, "") for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")).split()
-    for name, place in VERBS.items():
-        if COMPLETING in os.environ and name not in words:
-            app.command(name)(lambda: None)
-            continue
-        module, _, attribute = place.partition(".")
-        found = getattr(import_module(f"rerank.cli.{module}"), attribute)
-        if isinstance(found, typer.Typer):
-            app.add_typer(found, name=name)
-        else:
-            app.add(name)(found)
-
-
-_add_verbs()
-
-
 @cache
 def _command() -> Any:
-    """The parser of all verbs, made once: that takes longer than most verbs on small files."""
+    """The parser of the command line, made once."""
     return get_command(app)
 
 

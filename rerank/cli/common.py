@@ -108,8 +108,8 @@ class Group(TyperGroup):
 class Commands(typer.Typer):
     """A group of commands with the settings that all groups share."""
 
-    def __init__(self, help: str, **settings: Any) -> None:
-        super().__init__(cls=Group, help=help, no_args_is_help=True, rich_markup_mode=None, **settings)
+    def __init__(self, help: str, cls: type[Group] = Group, **settings: Any) -> None:
+        super().__init__(cls=cls, help=help, no_args_is_help=True, rich_markup_mode=None, **settings)
 
     def add(self, name: str) -> Callable[[F], F]:
         """Return a decorator that adds a command."""

@@ -1,52 +1,57 @@
 """Experiments: the steps joined, from files to lists, a model, scores and numbers.
 
 The only package that sees all others. Each verb of the command line, and each public Python function, is one
-call of this package.
+call of this package. Names are imported when first used.
 """
 
 from __future__ import annotations
 
-from rerank.experiment.ablation import ablation, ablation_files
-from rerank.experiment.calls import append, predict, split, validate
-from rerank.experiment.converting import (
-    append_file,
-    convert_file,
-    export_weights,
-    import_weights,
-    label_file,
-    save,
-    split_file,
-)
-from rerank.experiment.derive import label
-from rerank.experiment.evaluating import (
-    compare,
-    compare_files,
-    default_metrics,
-    evaluate,
-    evaluate_files,
-)
-from rerank.experiment.features import consensus_file, parse_files
-from rerank.experiment.importance import permutation_importance, standardised_weights
-from rerank.experiment.list_weights import weigh_lists, weigh_lists_files
-from rerank.experiment.plans import Plan
-from rerank.experiment.predicting import count_pairs, predict_file, validate_file
-from rerank.experiment.questions import qa_file
-from rerank.experiment.reporting import report
-from rerank.experiment.running.config import ExperimentConfig, read_experiment
-from rerank.experiment.running.folder import RunFolder, read_run
-from rerank.experiment.running.overview import Overview
-from rerank.experiment.running.results import results_of
-from rerank.experiment.running.run import RunSummary, run
-from rerank.experiment.similarity import similarity, similarity_files
-from rerank.experiment.training import (
-    TrainResult,
-    fit,
-    learner_of,
-    make_learner,
-    train,
-    train_files,
-    train_from,
-)
+from typing import TYPE_CHECKING
+
+from rerank.late import import_late
+
+if TYPE_CHECKING:
+    from rerank.experiment.ablation import ablation, ablation_files
+    from rerank.experiment.calls import append, predict, split, validate
+    from rerank.experiment.converting import (
+        append_file,
+        convert_file,
+        export_weights,
+        import_weights,
+        label_file,
+        save,
+        split_file,
+    )
+    from rerank.experiment.derive import label
+    from rerank.experiment.evaluating import (
+        compare,
+        compare_files,
+        default_metrics,
+        evaluate,
+        evaluate_files,
+    )
+    from rerank.experiment.features import consensus_file, parse_files
+    from rerank.experiment.importance import permutation_importance, standardised_weights
+    from rerank.experiment.list_weights import weigh_lists, weigh_lists_files
+    from rerank.experiment.plans import Plan
+    from rerank.experiment.predicting import count_pairs, predict_file, validate_file
+    from rerank.experiment.questions import qa_file
+    from rerank.experiment.reporting import report
+    from rerank.experiment.running.config import ExperimentConfig, read_experiment
+    from rerank.experiment.running.folder import RunFolder, read_run
+    from rerank.experiment.running.overview import Overview
+    from rerank.experiment.running.results import results_of
+    from rerank.experiment.running.run import RunSummary, run
+    from rerank.experiment.similarity import similarity, similarity_files
+    from rerank.experiment.training import (
+        TrainResult,
+        fit,
+        learner_of,
+        make_learner,
+        train,
+        train_files,
+        train_from,
+    )
 
 __all__ = [
     "ExperimentConfig",
@@ -98,3 +103,28 @@ __all__ = [
     "weigh_lists",
     "weigh_lists_files",
 ]
+
+import_late(
+    __name__,
+    {
+        "ablation": "ablation ablation_files",
+        "calls": "append predict split validate",
+        "converting": "append_file convert_file export_weights import_weights label_file save split_file",
+        "derive": "label",
+        "evaluating": "compare compare_files default_metrics evaluate evaluate_files",
+        "features": "consensus_file parse_files",
+        "importance": "permutation_importance standardised_weights",
+        "list_weights": "weigh_lists weigh_lists_files",
+        "plans": "Plan",
+        "predicting": "count_pairs predict_file validate_file",
+        "questions": "qa_file",
+        "reporting": "report",
+        "running.config": "ExperimentConfig read_experiment",
+        "running.folder": "RunFolder read_run",
+        "running.overview": "Overview",
+        "running.results": "results_of",
+        "running.run": "RunSummary run",
+        "similarity": "similarity similarity_files",
+        "training": "TrainResult fit learner_of make_learner train train_files train_from",
+    },
+)

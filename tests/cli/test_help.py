@@ -14,8 +14,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+import typer
 
 import rerank as package
+from rerank.cli.app import VERBS, app
 from rerank.cli.help import pages
 from rerank.evaluation.printed import commands, same_output
 
@@ -98,3 +100,11 @@ def test_links_lead_somewhere(path):
         pytest.skip("the suite of an installed package has no checkout")
     for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
         assert target.startswith("https://") or (path.parent / target).exists(), target
+
+
+def test_the_lines_of_the_list_of_verbs_are_those_of_the_verbs():
+    """They are printed without the verbs, which take long to import."""
+    verbs = typer.main.get_command(app).commands
+    assert {name: verb.get_short_help_str(1000) for name, verb in verbs.items()} == {
+        name: text for name, (_, text) in VERBS.items()
+    }

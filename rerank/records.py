@@ -28,7 +28,7 @@ Number = Annotated[T, BeforeValidator(_nan_of_null)]
 class Record(BaseModel):
     """Facts that cannot be changed. Fields that have a default and are None are left out of the JSON."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, defer_build=True)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON, in the order of the fields."""

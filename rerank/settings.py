@@ -41,7 +41,10 @@ class Settings(BaseModel):
 
     help_group: ClassVar[str] = ""  # the heading of its options in --help
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True, allow_inf_nan=False)
+    # Most classes that a run imports are not used in it: what checks values is built when it is needed.
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, arbitrary_types_allowed=True, allow_inf_nan=False, defer_build=True
+    )
 
     def __init__(self, /, **settings: Any) -> None:
         given = {name: self._meant(name, value) for name, value in settings.items()}

@@ -17,6 +17,7 @@ from rerank.cli.hints import file_hint, verb_hint
 from rerank.cli.messages import inform as inform
 from rerank.cli.messages import interruption, set_quiet, showing
 from rerank.cli.messages import say as say
+from rerank.cli.typed import quick
 from rerank.errors import RerankError
 from rerank.progress import Tracker, step
 
@@ -61,6 +62,10 @@ EXIT_PIPE = 141
 class Command(TyperCommand):
     """A command that refuses an option given twice if it takes one value: the last would win silently."""
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, that of --help included."""
+        return quick(super().get_params(ctx))
+
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Return what completes a word, without explanations: rich, which sets them, is slow to start."""
         items: list[Any] = super().shell_complete(ctx, incomplete)
@@ -95,6 +100,10 @@ class Command(TyperCommand):
 
 class Group(TyperGroup):
     """A group of commands that knows the names of other tools' commands."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, that of --help included."""
+        return quick(super().get_params(ctx))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that is asked for; an unknown one is wrong usage."""

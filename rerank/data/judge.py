@@ -23,15 +23,17 @@ class SumForm:
     kind "ratio": ``parameters[0]`` * sums[0] / sums[1]. If sums[1] is 0, ``parameters[1]`` (NaN if that is
     undefined), or 0 if it is a number and sums[0] is 0 as well.
     kind "BLEU": corpus BLEU, 0 to 100, of ten sums; ``parameters`` are the smoothing's number and its value.
+    kind "chrF": chrF, 0 to 100, of three sums for each order; ``parameters`` are the number of orders, at
+    most 24, and the square of beta.
     """
 
-    kind: Literal["ratio", "BLEU"]
+    kind: Literal["ratio", "BLEU", "chrF"]
     parameters: tuple[float, float]
 
     @property
     def number(self) -> int:
         """The kind as a number, for kernels."""
-        return ("ratio", "BLEU").index(self.kind)
+        return ("ratio", "BLEU", "chrF").index(self.kind)
 
 
 @runtime_checkable

@@ -1,19 +1,23 @@
 """chrF of the chosen candidates: character n-gram F-score (Popović 2015), 0 to 100.
 
-The statistics are counted by sacrebleu itself (extra ``mt``); the score of their sums equals sacrebleu's. Of
-several references the one with the best sentence score counts, the first on ties. If candidates and
-references have no order in common, the score is 0.
+Statistics and values equal sacrebleu's to the bit. Characters are code points; words are separated by white
+space, and one ASCII punctuation mark at a word's end, or else at its start, is a word of its own. Of several
+references the one with the best sentence score counts, the first on ties. If candidates and references have
+no order in common, the score is 0.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import itertools
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from rerank.data.columns.strings import StringColumn
+from rerank.data.judge import SumForm
 from rerank.errors import DataError
 from rerank.metrics.base import Preparation, register
+from rerank.metrics.edit import numbers
 from rerank.metrics.judges import signed
 from rerank.metrics.selecting import (
     SelectingJudge,
@@ -22,11 +26,15 @@ from rerank.metrics.selecting import (
     TextStatistics,
     reference_count,
 )
-from rerank.metrics.tokenizers import lc_setting, sacrebleu_module
+from rerank.metrics.tokenizers import lc_setting, prepared
+from rerank.native.metrics import _chrf
 from rerank.settings import setting
 
 if TYPE_CHECKING:
-    from rerank.data.types import Floats, Index
+    from rerank.data.types import Floats, Index, Ints
+
+# Bytes of candidates that are counted at a time.
+PORTION = 1 << 18
 
 
 @register("chrF", "chrF2")
@@ -43,7 +51,7 @@ class Chrf(SelectingMetric, TextStatistics):
         "over all chosen texts. 0 to 100."
     )
     source = "Popović 2015; sacrebleu"
-    elsewhere = "chrF2 of sacrebleu: equal"
+    elsewhere = "chrF2 of sacrebleu: equal to the bit"
     examples: ClassVar[tuple[str, ...]] = ("chrF", "chrF(nc=3, beta=1, lc=1)")
     needs = ("texts", "references")
     # Longer orders hardly ever match, and cost time.
@@ -57,23 +65,22 @@ class Chrf(SelectingMetric, TextStatistics):
     def width(self) -> int:
         return 3 * (self.nc + self.nw)
 
-    def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Floats:
-        """Return statistics of texts; raises ConfigError if sacrebleu is not installed."""
-        counter = self._counter()
-        out = np.empty((len(texts), self.width))
-        j = 0
-        for i, of_list in enumerate(zip(*references, strict=True)):
-            (known,) = counter._cache_references([[reference] for reference in of_list])
-            while j < offsets[i + 1]:
-                ready = counter._preprocess_segment(texts[j])
-                out[j] = counter._compute_segment_statistics(ready, known)
-                j += 1
+    def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Ints:
+        """Return statistics of texts, int32 (n_items, 3 (nc + nw))."""
+        ready = [prepared(column, lowercase=self.lc) for column in (texts, *references)]
+        given = ready[0], tuple(ready[1:]), offsets
+        characters = numbers(*given, kind="all" if self.space else "unspaced", portion=PORTION)
+        words = numbers(*given, kind="separated", portion=PORTION) if self.nw else itertools.repeat(None)
+        out = np.empty((len(texts), self.width), dtype=np.int32)
+        for of_characters, of_words in zip(characters, words, strict=False):
+            items = slice(of_characters.offsets[0], of_characters.offsets[-1])
+            rows = np.empty((len(references), *out[items].shape), dtype=np.int32)
+            for r, row in enumerate(rows):
+                _chrf.statistics(of_characters, r, self.nc, row[:, : 3 * self.nc])
+                if of_words is not None:
+                    _chrf.statistics(of_words, r, self.nw, row[:, 3 * self.nc :])
+            _chrf.best(rows, self.beta**2, out[items])
         return out
-
-    def _counter(self) -> Any:
-        return sacrebleu_module("metrics.chrf", "chrF").CHRF(
-            char_order=self.nc, word_order=self.nw, beta=self.beta, lowercase=self.lc, whitespace=self.space
-        )
 
     def prepare_in(self, preparation: Preparation) -> ChrfJudge:
         """Return a judge that shares counts and choices with the others of ``preparation``."""
@@ -87,7 +94,7 @@ class ChrfWithWords(Chrf):
     summary = "chrF of characters and of words up to bigrams, 0 to 100"
     meaning = "The F-score of chrF in which words and pairs of words count as n-grams too. 0 to 100."
     source = "Popović 2017; sacrebleu"
-    elsewhere = "chrF2++ of sacrebleu: equal"
+    elsewhere = "chrF2++ of sacrebleu: equal to the bit"
     examples = ("chrF++",)
     nw: int = setting(2, "largest order of words", ge=0, le=4)
 
@@ -117,6 +124,10 @@ class ChrfJudge(SelectingJudge):
         """Return chrF (...) of sums (..., k)."""
         return chrf(sums, self.beta)
 
+    @property
+    def sum_form(self) -> SumForm:
+        return SumForm("chrF", (self.per_item.shape[1] / 3, float(self.beta**2)))
+
 
 def chrf(sums: Floats, beta: float = 2.0) -> Floats | float:
     """Return chrF, 0 to 100, of sums (..., 3 orders) of n-grams of candidates, of references, and matches.
@@ -125,13 +136,7 @@ def chrf(sums: Floats, beta: float = 2.0) -> Floats | float:
     """
     if sums.ndim == 0 or sums.shape[-1] == 0 or sums.shape[-1] % 3:
         raise DataError(f"sums have shape {sums.shape}, expected (..., three for each order)")
-    ours, theirs, matches = sums[..., 0::3], sums[..., 1::3], sums[..., 2::3]
-    both = (ours > 0) & (theirs > 0)
-    orders = np.maximum(both.sum(axis=-1), 1)
-    nothing = np.zeros((*sums.shape[:-1], sums.shape[-1] // 3))
-    precision = np.divide(matches, ours, out=nothing.copy(), where=both).sum(axis=-1) / orders
-    recall = np.divide(matches, theirs, out=nothing, where=both).sum(axis=-1) / orders
-    factor = beta**2
-    below = factor * precision + recall
-    out = 100.0 * ((1 + factor) * precision * recall / np.where(below > 0, below, 1.0))
-    return out if out.ndim else float(out)
+    rows = np.ascontiguousarray(sums, dtype=np.float64).reshape(-1, sums.shape[-1])
+    out = np.empty(len(rows))
+    _chrf.values(rows, beta**2, out)
+    return out.reshape(sums.shape[:-1]) if sums.ndim > 1 else float(out[0])

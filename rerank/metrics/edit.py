@@ -73,21 +73,21 @@ def numbers(
     references: tuple[StringColumn, ...],
     offsets: Index,
     *,
-    characters: bool = False,
+    kind: str = "words",
     portion: int = PORTION,
 ) -> Iterator[Numbers]:
-    """Yield the words, or characters, of candidates and references as numbers, some lists at a time.
+    """Yield the tokens of candidates and references as numbers, some lists at a time.
 
-    Parameters are those of ``TextStatistics.count``, and ``portion``, the bytes of candidates in a piece,
-    which has one list at least.
+    Parameters are those of ``TextStatistics.count``; ``kind`` of tokens, see ``_numbers.number``; and
+    ``portion``, the bytes of candidates in a piece, which has one list at least.
     """
     of_all = Texts(texts, references, offsets)
     ends = texts.offsets[offsets]  # bytes of candidates up to the beginning of each list
-    points = _numbers.character_table() if characters else None
+    points = None if kind in ("words", "separated") else _numbers.character_table()
     first = 0
     while first < len(ends) - 1:
         stop = max(first + 1, int(np.searchsorted(ends, ends[first] + portion, side="right")) - 1)
-        yield _numbers.number(of_all, first, stop, points)
+        yield _numbers.number(of_all, first, stop, kind, points)
         first = stop
 
 
@@ -118,7 +118,8 @@ class EditRate(SelectingMetric, TextStatistics):
     def count(self, texts: StringColumn, references: tuple[StringColumn, ...], offsets: Index) -> Counts:
         """Return statistics (n_items, 2) of texts."""
         ready = [prepared(column, *self.options()) for column in (texts, *references)]
-        pieces = numbers(ready[0], tuple(ready[1:]), offsets, characters=self.family == "CER")
+        kind = "stripped" if self.family == "CER" else "words"
+        pieces = numbers(ready[0], tuple(ready[1:]), offsets, kind=kind)
         out = room_for(self.width, *ready)
         return counted(_edit.bags if self.family == "PER" else _edit.levenshtein, pieces, out)
 

@@ -62,8 +62,8 @@ class Operations(TextStatistics):
             If texts are so long that aligning them would take more than ``MOST_BYTES``.
         """
         ready = [prepared(column, *self.rate.options()) for column in (texts, *references)]
-        characters = self.rate.family == "CER"
-        pieces = numbers(ready[0], tuple(ready[1:]), offsets, characters=characters)
+        kind = "stripped" if self.rate.family == "CER" else "words"
+        pieces = numbers(ready[0], tuple(ready[1:]), offsets, kind=kind)
         out = room_for(self.width, *ready)
         return counted(self._align, pieces, out)
 

@@ -17,12 +17,13 @@ from rerank.evaluation.evaluate import values
 from rerank.experiment import fit, make_learner
 from rerank.learners.tuning.mira import Mira
 from rerank.metrics.base import parse
+from rerank.metrics.chrf import ChrfJudge
 
-METRICS = ["BLEU", "WER", "label@1"]
+METRICS = ["BLEU", "WER", "chrF", "label@1"]
 
 
 def judged_lists(seed, layout="dense", lengths=(4, 1, 7, 3, 12, 5), n_features=5):
-    """Lists with counts of BLEU and WER, and labels of which some are missing."""
+    """Lists with counts of BLEU, WER and chrF, and labels of which some are missing."""
     rng = np.random.default_rng(seed)
     n = sum(lengths)
     X = np.where(rng.random((n, n_features)) < 0.4, 0.0, np.round(rng.standard_normal((n, n_features)), 2))
@@ -38,6 +39,7 @@ def judged_lists(seed, layout="dense", lengths=(4, 1, 7, 3, 12, 5), n_features=5
         labels=labels,
         counts={
             "BLEU": np.column_stack([matches, totals, length, reference]).astype(np.float64),
+            "chrF": np.tile(np.column_stack([length, reference, matches[:, 0]]), 6).astype(np.float64),
             "WER": np.column_stack([rng.integers(0, 9, n), reference]).astype(np.float64),
         },
         source="judged lists",
@@ -207,12 +209,13 @@ def test_candidates_all_the_same_are_refused(layout):
         fit(Mira(value="sentence"), lists, metric="BLEU")
 
 
-def test_candidates_without_a_value_are_refused():
+def test_candidates_without_a_value_are_refused(monkeypatch):
     lists = judged_lists(0)
     with pytest.raises(FitError, match=r"value=sentence needs labels \(--label sBLEU\)"):
         fit(Mira(value="sentence"), replace(lists, labels=None), metric="BLEU")
     strings = StringColumn.from_strings([f"text {i}" for i in range(lists.n_items)])
     texts = replace(lists, texts=strings, references=(strings.take(np.arange(lists.n_lists)),))
+    monkeypatch.setattr(ChrfJudge, "sum_form", None)
     with pytest.raises(FitError, match=r"mira: no background for chrF; .* value=sentence"):
         fit(Mira(), texts, metric="chrF")
     assert fit(Mira(value="sentence", rounds=2), texts, metric="chrF").weights.any()

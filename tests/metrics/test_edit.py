@@ -19,6 +19,7 @@ from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.base import FAMILIES, parse
 from rerank.metrics.edit import counted as counts
 from rerank.metrics.edit import numbers
+from rerank.native.data import _numbers
 from rerank.native.metrics import _edit
 
 KINDS = ("WER", "CER", "PER")
@@ -79,15 +80,15 @@ def test_blocks_of_64_meet_without_a_seam(length):
     )
 
 
-@pytest.mark.parametrize("characters", [False, True])
+@pytest.mark.parametrize("kind", list(_numbers.KINDS))
 @settings(deadline=None)
 @given(sets(), st.integers(1, 40))
-def test_pieces_change_nothing(characters, drawn, portion):
+def test_pieces_change_nothing(kind, drawn, portion):
     candidates, references = drawn
     lists = text_lists(candidates, *references)
     given_ = (lists.texts, lists.references, lists.offsets)
-    pieces = list(numbers(*given_, characters=characters, portion=portion))
-    whole = numbers(*given_, characters=characters)
+    pieces = list(numbers(*given_, kind=kind, portion=portion))
+    whole = numbers(*given_, kind=kind)
     assert [int(piece.offsets[0]) for piece in pieces] == [
         0,
         *(int(piece.offsets[-1]) for piece in pieces[:-1]),

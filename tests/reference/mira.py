@@ -9,7 +9,7 @@ def worths(judge, labels, rows, background):
     """What each candidate of a list is worth: its label, or the metric of background + row, times length."""
     if judge is None:
         return labels
-    full = 100.0 if judge.sum_form.kind == "BLEU" else judge.sum_form.parameters[0]
+    full = judge.sum_form.parameters[0] if judge.sum_form.kind == "ratio" else 100.0
     length = background[-1] + np.mean(rows[:, -1])
     return [judge.better * float(judge.score_from_sums(background + row)) / full * length for row in rows]
 

@@ -137,7 +137,7 @@ def _background_worth(lists: CandidateLists, judge: SelectingJudge) -> _Worth:
     stats = np.ascontiguousarray(judge.per_item, dtype=np.float64)
     if not _differ(lists, stats):
         raise FitError(f"{lists.source}: {judge.name} is the same for all candidates of each list")
-    full = 100.0 if form.kind == "BLEU" else form.parameters[0]
+    full = form.parameters[0] if form.kind == "ratio" else 100.0
     return _Worth(stats, form.number, form.parameters, judge.better / full)
 
 

@@ -16,6 +16,14 @@ from rerank.native.data._tokens cimport (
 cdef enum:
     CODE_POINTS = 0x110000
 
+# What the tokens of a text are; those after SEPARATED are characters, that is code points.
+cdef enum:
+    WORDS = 0  # between white space, as in str.split()
+    SEPARATED = 1  # the same, and ASCII punctuation at a word's end, or else at its start, is one
+    STRIPPED = 2  # characters without white space at a text's ends
+    UNSPACED = 3  # characters without any white space
+    ALL = 4
+
 
 cdef struct Numbering:
     TokenTable known  # of characters, slots are (code points): mark | number
@@ -49,6 +57,34 @@ cdef inline long long number_words(
             return n_tokens
         out[n_tokens] = number_of(&known, &to.met, start, <word>(p - start), limit, enter)
         n_tokens += 1
+
+
+cdef inline bint is_punctuation(unsigned char c) noexcept nogil:
+    return 0x21 <= c <= 0x2F or 0x3A <= c <= 0x40 or 0x5B <= c <= 0x60 or 0x7B <= c <= 0x7E
+
+
+cdef inline long long number_separated(
+    Numbering* to, bytes_at p, bytes_at end, bytes_at limit, bint enter, int* out
+) noexcept nogil:
+    """Write the numbers of a text's words and of punctuation at one of their ends; return how many."""
+    cdef long long n_tokens = 0
+    cdef bytes_at start
+    cdef bytes_at cut
+    while True:
+        start = next_token(&p, end, limit)
+        if start == NULL:
+            return n_tokens
+        cut = p
+        if p - start > 1:
+            if is_punctuation((p - 1)[0]):
+                cut = p - 1
+            elif is_punctuation(start[0]):
+                cut = start + 1
+        out[n_tokens] = number_of(&to.known, &to.met, start, <word>(cut - start), limit, enter)
+        n_tokens += 1
+        if cut < p:
+            out[n_tokens] = number_of(&to.known, &to.met, cut, <word>(p - cut), limit, enter)
+            n_tokens += 1
 
 
 cdef inline int code_point(bytes_at p, bytes_at end, int* length) noexcept nogil:
@@ -106,20 +142,26 @@ cdef inline bytes_at without_blanks(bytes_at p, bytes_at end) noexcept nogil:
 
 
 cdef inline long long number_characters(
-    Numbering* to, bytes_at p, bytes_at end, bint enter, int* out
+    Numbering* to, bytes_at p, bytes_at end, int tokens, bint enter, int* out
 ) noexcept nogil:
-    """Write the numbers of the characters of a stripped text; return how many there are."""
+    """Write the numbers of a text's characters; return how many there are."""
     cdef long long n_characters = 0
     cdef int blank = 1
     cdef int length = 0
     cdef int point
     cdef word* slots = to.known.slots
     cdef word mark = to.known.mark
-    end = without_blanks(p, end)
-    while p < end and blank:
-        blank = blank_at(p, end)
-        p += blank
+    if tokens == STRIPPED:
+        end = without_blanks(p, end)
+        while p < end and blank:
+            blank = blank_at(p, end)
+            p += blank
     while p < end:
+        if tokens == UNSPACED:
+            blank = blank_at(p, end)
+            if blank:
+                p += blank
+                continue
         point = code_point(p, end, &length)
         p += length
         if (slots[point] ^ mark) >> 32 == 0:
@@ -135,22 +177,32 @@ cdef inline long long number_characters(
 
 
 cdef inline long long number_text(
-    Numbering* to, bytes_at p, bytes_at end, bytes_at limit, bint characters, bint enter, int* out
+    Numbering* to, bytes_at p, bytes_at end, bytes_at limit, int tokens, bint enter, int* out
 ) noexcept nogil:
-    """Write the numbers of a text's words or characters; return how many there are."""
-    if characters:
-        return number_characters(to, p, end, enter, out)
-    return number_words(to, p, end, limit, enter, out)
+    """Write the numbers of a text's tokens; return how many there are."""
+    if tokens == WORDS:
+        return number_words(to, p, end, limit, enter, out)
+    if tokens == SEPARATED:
+        return number_separated(to, p, end, limit, enter, out)
+    return number_characters(to, p, end, tokens, enter, out)
 
 
-def number(Texts texts, Py_ssize_t first, Py_ssize_t stop, unsigned long long[::1] points=None):
-    """Return ``Numbers`` of the tokens of lists first:stop: words, or characters if there are ``points``.
+KINDS = {"words": WORDS, "separated": SEPARATED, "stripped": STRIPPED, "unspaced": UNSPACED, "all": ALL}
 
-    Words are separated by white space, as in ``str.split()``; characters are code points, without white
-    space at a text's ends. SCRATCH points, from ``character_table``, for all lists in their order.
+
+def number(
+    Texts texts, Py_ssize_t first, Py_ssize_t stop, str kind="words", unsigned long long[::1] points=None
+):
+    """Return ``Numbers`` of the tokens of lists first:stop, by ``kind`` one of KINDS.
+
+    Words are separated by white space, as in ``str.split()``; "separated" ones longer than a byte lose ASCII
+    punctuation at the end, or else at the start, to a token of its own. Characters are code points: without
+    white space at a text's ends ("stripped"), without any ("unspaced") or all. SCRATCH points, for
+    characters, from ``character_table``, for all lists in their order.
     """
-    cdef bint characters = points is not None
-    cdef Numbers numbers = Numbers(texts, first, stop, characters)
+    cdef int tokens = KINDS[kind]
+    cdef bint characters = tokens >= STRIPPED
+    cdef Numbers numbers = Numbers(texts, first, stop, tokens != WORDS)
     cdef const Sides* s = &texts.sides
     cdef Ids* to = &numbers.here
     cdef Py_ssize_t i
@@ -175,13 +227,13 @@ def number(Texts texts, Py_ssize_t first, Py_ssize_t stop, unsigned long long[::
             for k in range(i * s.n_references, (i + 1) * s.n_references):
                 there += number_text(
                     &numbering, s.reference + s.starts[k], s.reference + s.stops[k], s.reference_limit,
-                    characters, True, to.reference_ids + there,
+                    tokens, True, to.reference_ids + there,
                 )
                 to.reference_bounds[k + 1 - k0] = there
             for j in range(s.offsets[i], s.offsets[i + 1]):
                 here += number_text(
                     &numbering, s.text + s.text_offsets[j], s.text + s.text_offsets[j + 1], s.text_limit,
-                    characters, False, to.ids + here,
+                    tokens, False, to.ids + here,
                 )
                 to.bounds[j + 1 - s.offsets[first]] = here
     return numbers

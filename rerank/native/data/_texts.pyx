@@ -40,18 +40,18 @@ cdef class Numbers:
     From 1: those in a list's references; 0: the others. ``offsets`` are those of the lists among all items.
     """
 
-    def __init__(self, Texts texts, Py_ssize_t first, Py_ssize_t stop, bint characters):
+    def __init__(self, Texts texts, Py_ssize_t first, Py_ssize_t stop, bint many):
         cdef const Sides* s = &texts.sides
         cdef Ids* to = &self.here
         cdef Py_ssize_t n_texts = s.offsets[stop] - s.offsets[first]
         cdef Py_ssize_t n_references = (stop - first) * s.n_references
-        # One number per character, or for half of the bytes, and one per text.
+        # One number per byte if there are ``many``, else for half of the bytes; and one per text.
         cdef Py_ssize_t room = s.text_offsets[s.offsets[stop]] - s.text_offsets[s.offsets[first]] + n_texts
         cdef Py_ssize_t reference_room = int(texts.reference_bytes[first:stop].sum()) + n_references
-        cdef int[::1] ids = np.empty((room if characters else room // 2) + 1, dtype=np.int32)
+        cdef int[::1] ids = np.empty((room if many else room // 2) + 1, dtype=np.int32)
         cdef long long[::1] bounds = np.zeros(n_texts + 1, dtype=np.int64)
         cdef int[::1] reference_ids = np.zeros(
-            (reference_room if characters else reference_room // 2) + 1, dtype=np.int32
+            (reference_room if many else reference_room // 2) + 1, dtype=np.int32
         )
         cdef long long[::1] reference_bounds = np.zeros(n_references + 1, dtype=np.int64)
         self.offsets = np.asarray(texts.held[2])[first : stop + 1]

@@ -45,10 +45,20 @@ def f_score(sums, beta):
     both = [(ours, theirs, match) for ours, theirs, match in sums if ours and theirs]
     if not both:
         return 0.0
-    precision = sum(match / ours for ours, _, match in both) / len(both)
-    recall = sum(match / theirs for _, theirs, match in both) / len(both)
+    precision = recall = 0.0
+    for ours, theirs, match in both:  # one after the other, as sacrebleu adds them
+        precision += match / ours
+        recall += match / theirs
+    precision /= len(both)
+    recall /= len(both)
     below = beta**2 * precision + recall
-    return 100 * (1 + beta**2) * precision * recall / below if below else 0.0
+    return 100 * ((1 + beta**2) * precision * recall / below) if below else 0.0
+
+
+def chosen_statistics(metric, text, references):
+    """The statistics of the reference with the largest F-score, the first on ties."""
+    of_references = [statistics(metric, text, reference) for reference in references]
+    return max(of_references, key=lambda row: f_score(row, metric.beta))
 
 
 def value(metric, lists, scores, ties):
@@ -56,7 +66,6 @@ def value(metric, lists, scores, ties):
     rows = []
     for part in plain(lists, scores):
         text = part.texts[chosen(part)]
-        of_references = [statistics(metric, text, reference) for reference in part.references]
-        rows.append(max(of_references, key=lambda row: f_score(row, metric.beta)))
+        rows.append(chosen_statistics(metric, text, part.references))
     sums = [[sum(numbers) for numbers in zip(*of_order, strict=True)] for of_order in zip(*rows, strict=True)]
     return f_score(sums, metric.beta)

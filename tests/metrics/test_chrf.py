@@ -121,7 +121,7 @@ def test_statistics_are_those_of_counters(drawn, nc, nw, beta, lc, space):
         [number for of_order in row for number in of_order] for row in expected
     ]
     assert judge.item_values().tolist() == [twin.f_score(row, beta) for row in expected]
-    sums = judge.per_item.sum(axis=0)
+    sums = judge.per_item.sum(axis=0).astype(float)
     assert _mert.value_of(sums, judge.sum_form.number, *judge.sum_form.parameters) == judge.score_from_sums(
         sums
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -179,10 +180,17 @@ def label_file(
     made = with_label(lists, judges[metrics[0]])
     with all_or_none():
         if out is not None and target is not None:
-            written(made, out, target)
+            written(_without_unheld(made, lists, target), out, target)
         if per_item is not None:
             write_lines(per_item, item_rows(lists, judges))
     return Labelled(made, metrics[0])
+
+
+def _without_unheld(made: CandidateLists, lists: CandidateLists, target: str) -> CandidateLists:
+    """``made`` without new counts of texts if the format holds no counts: texts give them again."""
+    if not lists.references or "counts" in base.FORMATS.get(target).holds:
+        return made
+    return dataclasses.replace(made, counts=lists.counts)
 
 
 def split_file(

@@ -58,7 +58,7 @@ def labelled(lists: CandidateLists, metric: str) -> CandidateLists:
     """Return the same lists with labels by a metric, see ``label``.
 
     Lists that the metric does not judge (without a native structure, say) have unjudged items, NaN. Counts
-    that the metric keeps (of brackets, of superpositions) stay with the set.
+    that the metric keeps (of n-grams, edits, brackets, superpositions) stay with the set.
 
     Raises
     ------

@@ -1,9 +1,9 @@
-"""The bytes of files that kernels read and write: parts of whole lines, and blocks of lines."""
+"""The bytes of files that kernels read and write: parts and pieces of whole lines, and blocks of lines."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -11,13 +11,14 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.types import Bytes, Index
 from rerank.errors import FormatError
-from rerank.files import Buffer, atomic_write
+from rerank.files import BLOCK, Buffer, atomic_write, read_blocks, shown
 from rerank.native.formats._gather import gather
 
 BOM = b"\xef\xbb\xbf"
 
 _PADDING = 64  # readable bytes that kernels need after a part
 _BLOCK = 1 << 22
+_PIECE = 1 << 22
 
 
 def content_start(data: Buffer, path: str, expected: str) -> int:
@@ -76,6 +77,40 @@ def strings_at(pieces: Sequence[tuple[Bytes, Index, Index]]) -> StringColumn:
         if len(data):
             gather(text, spans, places, offsets, data)
     return StringColumn(data, offsets)
+
+
+def pieces_of_lines(path: str, expected: str) -> Iterator[Bytes]:
+    """Yield the lines of a file ("-" = standard input), decompressed, in pieces that kernels can read.
+
+    A piece consists of whole lines, about 4 MB, and is followed by 64 readable bytes. It lasts until the
+    next one is asked for, so that memory holds one piece at a time. Every line ends in a newline, even if
+    the file does not; a byte order mark at the start is left out. Raises FormatError as ``content_start``.
+    """
+    room = np.empty(_PIECE + BLOCK + _PADDING, dtype=np.uint8)
+    used, first = 0, True
+
+    def piece(stop: int) -> Bytes:
+        nonlocal first
+        start = content_start(room[:stop].tobytes(), shown(path), expected) if first else 0
+        first = False
+        return room[start:stop]
+
+    for block in read_blocks(path):
+        if used + len(block) + _PADDING > len(room):
+            room = np.concatenate([room[:used], np.empty(used + len(block) + _PADDING, dtype=np.uint8)])
+        room[used : used + len(block)] = np.frombuffer(block, dtype=np.uint8)
+        used += len(block)
+        cut = used - len(block) + block.rfind(b"\n") + 1
+        if used >= _PIECE and cut > used - len(block):
+            yield piece(cut)
+            room[: used - cut] = room[cut:used].copy()
+            used -= cut
+    if used or first:
+        last = piece(used)
+        if last[-1] != ord("\n"):
+            room[used] = ord("\n")
+            last = room[used - len(last) : used + 1]
+        yield last
 
 
 def blocks(sizes: Index) -> list[tuple[int, int]]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import mmap
 from array import array
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
-from rerank.data.types import Index
+from rerank.data.types import AnyArray, Index
 from rerank.errors import FormatError
 from rerank.files import read_blocks
 from rerank.formats.buffers import BOM
 from rerank.formats.common import note_regrouped, quoted
+from rerank.memory import require
+
+_FIRST = 1 << 16  # bytes of rows at first
 
 
 def whole_lines(path: str) -> Iterator[bytes]:
@@ -45,6 +50,72 @@ def each_line(path: str) -> Iterator[bytes]:
         parts = lines.split(b"\n")
         parts.pop()
         yield from parts
+
+
+class Rows:
+    """An array (n, width), or (n) without a width, that grows at its end.
+
+    Its pages are moved as it grows, not copied, and those that hold nothing yet take no memory.
+
+    Parameters
+    ----------
+    what : str
+        What the rows are, for the error if memory does not suffice.
+    dtype : data type
+    width : int, optional
+    """
+
+    def __init__(self, what: str, dtype: npt.DTypeLike, width: int | None = None) -> None:
+        self._what = what
+        self._shape = () if width is None else (width,)
+        self._dtype = np.dtype(dtype)
+        self._row = self._dtype.itemsize * (1 if width is None else width)
+        self._n = 0
+        self._pages = _pages(_FIRST)
+
+    def __len__(self) -> int:
+        return self._n
+
+    def more(self, n: int) -> AnyArray:
+        """Return ``n`` new rows to be filled, before the next call and no later.
+
+        Raises
+        ------
+        RerankError
+            If memory does not suffice.
+        """
+        start = self._n * self._row
+        self._n += n
+        needed = self._n * self._row
+        if needed > len(self._pages):
+            require(needed - start, self._what)
+            self._resize(max(needed, len(self._pages) + len(self._pages) // 2))
+        return self._array(n, start)
+
+    def array(self) -> AnyArray:
+        """Return all rows without copying them; nothing can be added afterwards."""
+        self._resize(max(self._n * self._row, 1))
+        return self._array(self._n, 0)
+
+    def _array(self, n: int, start: int) -> AnyArray:
+        if n * self._row == 0:
+            return np.empty((n, *self._shape), dtype=self._dtype)
+        values = np.frombuffer(self._pages, dtype=np.uint8, count=n * self._row, offset=start)
+        return values.view(self._dtype).reshape(n, *self._shape)
+
+    def _resize(self, size: int) -> None:
+        try:
+            self._pages.resize(size)
+        except (BufferError, SystemError, ValueError, OSError):  # rows are in use, or no pages can be moved
+            old, self._pages = self._pages, _pages(size)
+            kept = min(len(old), size)
+            with memoryview(old) as source, memoryview(self._pages) as target:
+                target[:kept] = source[:kept]
+
+
+def _pages(size: int) -> mmap.mmap:
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
+    return mmap.mmap(-1, size, **private)
 
 
 class Strings:

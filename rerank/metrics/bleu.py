@@ -48,6 +48,7 @@ SMOOTHING: dict[str, tuple[int, float | None]] = {
     "add-k": (2, 1.0),
     "exp": (3, None),
 }
+_BLOCK = 1 << 14  # sentences whose BLEU is computed at a time
 _GAIN = 1e-12  # a smaller share of BLEU is rounding
 
 
@@ -153,7 +154,15 @@ def sentence_bleu(counts: Counts, smooth: str = "each") -> Floats:
     ConfigError
         If ``smooth`` is unknown.
     """
-    if _one_of(smooth, get_args(PlusOne)) == "higher":
+    _one_of(smooth, get_args(PlusOne))
+    out = np.empty(len(counts))
+    for first in range(0, len(out), _BLOCK):
+        out[first : first + _BLOCK] = _sentence_bleu(counts[first : first + _BLOCK], smooth)
+    return out
+
+
+def _sentence_bleu(counts: Counts, smooth: str) -> Floats:
+    if smooth == "higher":
         return np.asarray(bleu(counts, "add-k", 1.0))
     precisions = 100.0 * (counts[:, :ORDERS] + 1.0) / (counts[:, ORDERS : 2 * ORDERS] + 1.0)
     return from_precisions(precisions, counts[:, 2 * ORDERS], counts[:, -1])
@@ -214,11 +223,13 @@ class BleuJudge(SelectingJudge):
         # Two decimals as sacrebleu prints them, more if the value has more.
         digits = f"{amount:.2f}" if amount == round(amount, 2) else f"{amount:.12g}"
         shown = metric.smooth + (f"[{digits}]" if amount else "")
+        counts = preparation.shared(metric.statistics)
         super().__init__(
             metric.name,
             metric.signature(preparation, "eff:no", shown),
             preparation.of_lists(Selection),
-            preparation.shared(metric.statistics),
+            counts,
+            counts={metric.statistics.name: counts},
         )
 
     def score_from_sums(self, sums: Floats) -> Floats | float:
@@ -234,7 +245,7 @@ class BleuJudge(SelectingJudge):
 
         The choice is never worse than either start; see ``SelectingJudge.best_of``.
         """
-        rows = self.per_item[items]
+        rows = self.rows_of(items)
         starts = (first_largest(sentence_bleu(rows), offsets), offsets[:-1].copy())
         climbs = [self._climb(rows, offsets, chosen) for chosen in starts]
         return items[starts[climbs[1] > climbs[0] * (1 + _GAIN)]]
@@ -267,11 +278,13 @@ class SentenceBleu(_BleuMetric):
 
     def prepare_in(self, preparation: Preparation) -> MeanJudge:
         """Return a judge that shares counts and choices with the others of ``preparation``."""
+        counts = preparation.shared(self.statistics)
         return MeanJudge(
             self.name,
             self.signature(preparation, "mean:lists", f"add-1[{self.smooth}]"),
             preparation.of_lists(Selection),
-            sentence_bleu(preparation.shared(self.statistics), self.smooth),
+            sentence_bleu(counts, self.smooth),
+            counts={self.statistics.name: counts},
         )
 
 

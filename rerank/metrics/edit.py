@@ -139,7 +139,9 @@ class EditRate(SelectingMetric, TextStatistics):
         """Return a judge that shares counts and choices with the others of ``preparation``."""
         signature = self.signature(preparation.lists, self.family)
         stage = preparation.of_lists(Selection)
-        return RateJudge(self.name, signature, stage, preparation.shared(self), better=self.better)
+        counts = preparation.shared(self)
+        known = {self.name: counts}
+        return RateJudge(self.name, signature, stage, counts, better=self.better, counts=known)
 
 
 @register("CER")

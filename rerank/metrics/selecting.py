@@ -231,6 +231,13 @@ class SelectingJudge(ReportJudge):
             values[first : first + _BLOCK] = self.score_from_sums(some)
         return values
 
+    def rows_of(self, items: Index) -> Counts:
+        """Return the statistics of items (n), which are not copied if these are all items in their order."""
+        n = len(self.per_item)
+        if len(items) == n and items[0] == 0 and items[-1] == n - 1 and np.all(items[1:] > items[:-1]):
+            return self.per_item
+        return self.per_item[items]
+
     def own_values(self) -> Floats:
         """Return ``item_values``, NaN for items that have none of their own, and in lists not judged."""
         own = np.repeat(self.judged, self.stage.lists.lengths)
@@ -270,7 +277,7 @@ class SelectingJudge(ReportJudge):
         greedy hill-climbing of the corpus value, list after list until nothing is gained, from the choice
         of the best single items: good, not proven best.
         """
-        rows = self.per_item[items]
+        rows = self.rows_of(items)
         own = np.nan_to_num(self.better * self.item_values()[items], nan=-np.inf)
         chosen = first_largest(own, offsets)
         value = -np.inf
@@ -304,7 +311,7 @@ class RatioJudge(SelectingJudge):
 
     def best_of(self, items: Index, offsets: Index) -> Index:
         """Return the best choice, found by Dinkelbach's method, which ends at the best ratio of sums."""
-        top, bottom = self.per_item[items].T.astype(np.float64)
+        top, bottom = self.rows_of(items).T.astype(np.float64)
         chosen = first_largest(bottom, offsets)  # a start that has a ratio, if there is any
         ratio = self._ratio(top[chosen].sum(), bottom[chosen].sum())
         while np.isfinite(ratio):
@@ -320,7 +327,7 @@ class RatioJudge(SelectingJudge):
 
     def random_of(self, items: Index, offsets: Index) -> float:
         """Return the exact mean if all items of each list have the same denominator, else a sampled one."""
-        rows, starts = self.per_item[items], offsets[:-1]
+        rows, starts = self.rows_of(items), offsets[:-1]
         bottom = np.ascontiguousarray(rows[:, 1])
         if np.array_equal(np.maximum.reduceat(bottom, starts), np.minimum.reduceat(bottom, starts)):
             sums = np.add.reduceat(rows, starts, dtype=np.float64)

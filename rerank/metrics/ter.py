@@ -89,7 +89,9 @@ class Ter(SelectingMetric, TextStatistics):
             f"asian:{_yes(self.asian)}",
         )
         stage = preparation.of_lists(Selection)
-        return RateJudge(self.name, signature, stage, preparation.shared(self), better=self.better)
+        counts = preparation.shared(self)
+        known = {self.name: counts}
+        return RateJudge(self.name, signature, stage, counts, better=self.better, counts=known)
 
 
 def _yes(value: bool) -> str:

@@ -95,3 +95,17 @@ def test_oracles_and_training_take_structures(rerank, models):
     result = rerank("train", "--data", "m.store", "--label", "GDT-TS", "--learner", "ridge", "--out", "model")
     assert (models / "model").exists()
     assert result.code == 0
+
+
+def test_a_store_keeps_counts_and_needs_no_text(rerank, nbest):
+    asked = ("label", "dev.nbest", "--refs", "dev.ref", "--metric", "sBLEU", "--out")
+    rerank(*asked, "dev.store")
+    lists = package.load("dev.store")
+    assert lists.counts["BLEU"].dtype == np.int32
+    package.save(replace(lists, texts=None, references=()), "bare.store")
+    train = ("train", "--learner", "mert", "--metric", "BLEU", "--set", "restarts=2", "--data")
+    rerank(*train, "dev.nbest", "--refs", "dev.ref", "--out", "a.model")
+    rerank(*train, "bare.store", "--out", "b.model")
+    weights = [package.load_model(name).weights.tolist() for name in ("a.model", "b.model")]
+    assert weights[0] == weights[1]
+    assert "counts" not in rerank(*asked, "dev.jsonl").err

@@ -22,7 +22,7 @@ def columns_of_line(line: bytes) -> list[bytes]:
 
 def fault_error(path: str, number: int, fault: str, text: Bytes, place: int, n_columns: int) -> FormatError:
     """Return the error for ``fault`` (of FAULTS) at byte ``place`` of a line, with which ``text`` starts."""
-    line = _first_line(text)
+    line = first_line(text)
     rest = line[place:]
     token = (_TOKEN.match(rest) or [b""])[0]
     if fault == "columns":
@@ -52,11 +52,12 @@ def fault_error(path: str, number: int, fault: str, text: Bytes, place: int, n_c
 
 def number_error(path: str, number: int, text: Bytes, dtype: str = "float64") -> FormatError:
     """Return the error for the bad value at the start of ``text``, a feature's on line ``number``."""
-    token = _TOKEN.match(_first_line(text))
+    token = _TOKEN.match(first_line(text))
     return FormatError(path, number, *not_a_number(token[0] if token else b"", "value", dtype))
 
 
-def _first_line(text: Bytes) -> bytes:
+def first_line(text: Bytes) -> bytes:
+    """Return the first line of a text without its end."""
     size = 1 << 12
     while True:
         line, newline, _ = text[:size].tobytes().partition(b"\n")

@@ -1,4 +1,4 @@
-"""The first pass over Moses N-best files: parts of whole lines, ids and names, and the columns they make.
+"""Moses N-best files piece by piece: lines, ids and names, the columns they make, and numbers.
 
 A name with one value is a column of that name. One with several values is Name_0, Name_1, ...; numbers
 without a name are columns without names. Marian's WordScores, one number per word, become WordScores_sum and
@@ -8,7 +8,7 @@ WordScores_mean, 0 if there is no word.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,16 +16,14 @@ import numpy.typing as npt
 
 from rerank.data.types import AnyArray, Bytes, Floats, Index, Ints
 from rerank.errors import FormatError
-from rerank.files import read_bytes, shown
-from rerank.formats.buffers import content_start, parts_of_lines
 from rerank.formats.common import first_repeated, not_a_number, quoted
-from rerank.formats.moses.faults import columns_of_line, fault_error, number_error
+from rerank.formats.moses.faults import columns_of_line, fault_error, first_line, number_error
 from rerank.native.data._names import Names
-from rerank.native.formats._moses import FAULTS, count_lines, scan
+from rerank.native.formats._moses import FAULTS, scan
 from rerank.native.formats._moses_fill import FeatureLines, fill_sparse
 from rerank.text import count
 
-_EXPECTED = "id ||| text ||| features ||| score"
+EXPECTED = "id ||| text ||| features ||| score"
 _WORD_SCORES = 0  # numbers of the names that a vocabulary starts with
 _UNNAMED = 1
 _LEFT_OUT, _FEATURES, _TOTAL = 0, 1, 2
@@ -33,28 +31,37 @@ _NAMED_VALUES = re.compile(rb"[ \t]*[^ \t]*[^ \t=:][=:]([ \t]|$)")
 
 
 @dataclass
-class Part:
-    """Whole lines of a file: their bytes, the lines before them in the file, their rows among all files."""
+class Piece:
+    """Whole lines of a file and what the first pass finds on each.
+
+    Attributes
+    ----------
+    path : str
+    text : uint8 (n_bytes)
+    kinds : int8 (n_columns), what each column holds.
+    line : int, the number of the first line in its file, from 1.
+    row : int, its row among all files.
+    spans : int64 (n, 2), start and length of each text.
+    totals : float64 (n), the total scores, or room for them.
+    codes : int32 (n), the number of each line's id.
+    counts : int64 (n), features of each line.
+    """
 
     path: str
     text: Bytes
     kinds: npt.NDArray[np.int8]
-    lines_before: int
-    rows: slice
-
-    def line_of(self, row: int) -> int:
-        """Return the line of a row, from 1."""
-        return row - self.rows.start + self.lines_before + 1
-
-
-@dataclass
-class Lines:
-    """What the first pass finds on each line: start and length of the text, total score, list, features."""
-
-    spans: Index
+    line: int
+    row: int
     totals: Floats
-    codes: Ints
-    counts: Index
+    spans: Index = field(init=False)
+    codes: Ints = field(init=False)
+    counts: Index = field(init=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.totals)
+        self.spans = np.empty((n, 2), dtype=np.int64)
+        self.codes = np.empty(n, dtype=np.int32)
+        self.counts = np.empty(n, dtype=np.int64)
 
 
 @dataclass
@@ -88,15 +95,6 @@ class Vocabulary:
 
 
 @dataclass
-class Scanned:
-    """The parts of all files and what the first pass finds in them."""
-
-    parts: Sequence[Part]
-    lines: Lines
-    vocabulary: Vocabulary
-
-
-@dataclass
 class Columns:
     """first : int64 (n_names), the first column of each name; names None = numbers alone."""
 
@@ -105,22 +103,12 @@ class Columns:
     width: int
 
 
-def open_parts(path: str, rows_before: int) -> list[Part]:
-    """Return the parts of one file, whose rows follow ``rows_before`` of other files.
+def column_kinds(path: str, text: Bytes) -> npt.NDArray[np.int8]:
+    """Return what each column holds, int8 (n_columns), according to the first line of ``text``.
 
-    Raises FormatError if it is empty or its first line does not have the required columns.
+    Raises FormatError if it does not have the required columns.
     """
-    data, source = read_bytes(path), shown(path)
-    start = content_start(data, source, f"lines '{_EXPECTED}'")
-    end = data.find(b"\n", start)
-    kinds = _column_kinds(source, bytes(data[start : end if end >= 0 else len(data)]))
-    parts = []
-    before = 0
-    for text, _ in parts_of_lines(data, start):
-        n = count_lines(text)
-        parts.append(Part(source, text, kinds, before, slice(rows_before + before, rows_before + before + n)))
-        before += n
-    return parts
+    return _column_kinds(path, first_line(text))
 
 
 def _column_kinds(path: str, line: bytes) -> npt.NDArray[np.int8]:
@@ -132,10 +120,10 @@ def _column_kinds(path: str, line: bytes) -> npt.NDArray[np.int8]:
     """
     columns = columns_of_line(line)
     if len(columns) < 4:
-        raise FormatError(path, 1, count(len(columns), "column"), _EXPECTED)
+        raise FormatError(path, 1, count(len(columns), "column"), EXPECTED)
     total = next((c for c in range(3, len(columns)) if _is_total(columns[c].strip(b" \t"))), None)
     if total is None:
-        raise FormatError(path, 1, "no total score (a column that is a number)", _EXPECTED)
+        raise FormatError(path, 1, "no total score (a column that is a number)", EXPECTED)
     kinds = np.zeros(len(columns), dtype=np.int8)
     kinds[total] = _TOTAL
     kinds[total - 1] = _FEATURES
@@ -149,146 +137,124 @@ def _is_total(column: bytes) -> bool:
     return not_a_number(column, "")[1] != "a number"
 
 
-def scan_parts(parts: Sequence[Part]) -> Scanned:
-    """Read lines, ids and names of all parts; raises FormatError at the first bad line."""
-    n = parts[-1].rows.stop
-    vocabulary = Vocabulary()
-    lines = Lines(
-        np.empty((n, 2), dtype=np.int64),
-        np.empty(n),
-        np.empty(n, dtype=np.int32),
-        np.empty(n, dtype=np.int64),
-    )
-    for part in parts:
-        state = np.array([0, 0, vocabulary.attempts, part.rows.start], dtype=np.int64)
-        while True:
-            code, place = scan(
-                part.text,
-                part.kinds,
-                vocabulary.ids,
-                vocabulary.names,
-                vocabulary.followers,
-                vocabulary.stats,
-                state,
-                lines.spans[part.rows],
-                lines.totals[part.rows],
-                lines.codes[part.rows],
-                lines.counts[part.rows],
-            )
-            fault = FAULTS[code]
-            if not fault.startswith("no room"):
-                break
-            vocabulary.grow(fault)
-        vocabulary.attempts = int(state[2])
-        if fault != "none":
-            row = part.rows.start + int(state[1])
-            _check_numbers(Scanned(parts, lines, vocabulary), row)
-            start = int(state[0])
-            raise fault_error(
-                part.path, part.line_of(row), fault, part.text[start:], place - start, len(part.kinds)
-            )
-    return Scanned(parts, lines, vocabulary)
+def scan_piece(piece: Piece, vocabulary: Vocabulary) -> None:
+    """Read lines, ids and names of a piece; raises FormatError at the first bad line."""
+    state = np.array([0, 0, vocabulary.attempts, piece.row], dtype=np.int64)
+    while True:
+        code, place = scan(
+            piece.text,
+            piece.kinds,
+            vocabulary.ids,
+            vocabulary.names,
+            vocabulary.followers,
+            vocabulary.stats,
+            state,
+            piece.spans,
+            piece.totals,
+            piece.codes,
+            piece.counts,
+        )
+        fault = FAULTS[code]
+        if not fault.startswith("no room"):
+            break
+        vocabulary.grow(fault)
+    vocabulary.attempts = int(state[2])
+    if fault != "none":
+        row, start = int(state[1]), int(state[0])
+        check_numbers(piece, vocabulary, row)
+        text = piece.text[start:]
+        raise fault_error(piece.path, piece.line + row, fault, text, place - start, len(piece.kinds))
 
 
 def fill(
     kernel: Callable[..., tuple[int, int]],
-    scanned: Scanned,
+    piece: Piece,
+    vocabulary: Vocabulary,
     first: Index,
     places: Index,
     *out: AnyArray | float,
     dtype: str = "float64",
 ) -> None:
-    """Read the numbers of the first ``len(places)`` rows by the kernel of a layout.
+    """Read the numbers of the first ``len(places)`` lines of a piece by the kernel of a layout.
 
     Raises FormatError at the first bad number.
 
     Parameters
     ----------
     first : int64 (n_names), the first column of each name.
-    places : int64 (n), where the features of each row go.
+    places : int64 (n), where the features of each line go.
     out : the kernel's last arguments.
     """
-    names, followers = scanned.vocabulary.names, scanned.vocabulary.followers
-    for part in scanned.parts:
-        rows = slice(part.rows.start, min(part.rows.stop, len(places)))
-        if rows.start >= rows.stop:
-            break
-        spans = scanned.lines.spans[rows]
-        lines = FeatureLines(part.text, spans, part.kinds, names, followers, first, places[rows])
-        row, place = kernel(lines, *out)
-        if row >= 0:
-            raise number_error(part.path, part.line_of(rows.start + row), part.text[place:], dtype)
+    names, followers, spans = vocabulary.names, vocabulary.followers, piece.spans[: len(places)]
+    lines = FeatureLines(piece.text, spans, piece.kinds, names, followers, first, places)
+    row, place = kernel(lines, *out)
+    if row >= 0:
+        raise number_error(piece.path, piece.line + row, piece.text[place:], dtype)
 
 
-def _check_numbers(scanned: Scanned, n_rows: int) -> None:
-    """Raise FormatError at the first bad number in the rows before ``n_rows``, which the scan skips."""
-    if n_rows == 0:
+def check_numbers(piece: Piece, vocabulary: Vocabulary, n: int) -> None:
+    """Raise FormatError at the first bad number in the first ``n`` lines, which the scan skips."""
+    if n == 0:
         return
-    room = int(scanned.lines.counts[:n_rows].max()) + 1
-    first = np.zeros(len(scanned.vocabulary.names), dtype=np.int64)
+    room = int(piece.counts[:n].max()) + 1
+    first = np.zeros(len(vocabulary.names), dtype=np.int64)
     # Every line goes into one row that nobody reads.
     row = np.zeros(1, dtype=np.int64), np.empty(room, dtype=np.int32), np.empty(room)
-    fill(fill_sparse, scanned, first, np.zeros(n_rows, dtype=np.int64), *row)
+    fill(fill_sparse, piece, vocabulary, first, np.zeros(n, dtype=np.int64), *row)
 
 
-def columns_of(scanned: Scanned) -> Columns:
-    """Return the columns in the order in which the names first appear, word scores first.
+@dataclass
+class Fault:
+    """What is wrong with the names of a file as a whole, and in which row of all files."""
 
-    Raises FormatError if there are numbers without names beside names or not equally many of them, or two
-    names make one column. These are faults of the file as a whole, so a bad number on any line is reported
-    first.
+    row: int
+    found: str
+    expected: str
+
+
+def columns_of(vocabulary: Vocabulary, bare: int | None) -> tuple[Columns, Fault | None]:
+    """Return the columns in the order in which the names first appear, word scores first, and any fault.
+
+    It is a fault if there are numbers without names beside names or not equally many of them, or two names
+    make one column. These are faults of the file as a whole, so a bad number on any line comes first.
+
+    Parameters
+    ----------
+    vocabulary : the names of the lines read so far.
+    bare : the first row without features.
     """
-    parts, lines, vocabulary = scanned.parts, scanned.lines, scanned.vocabulary
     n = len(vocabulary.names)
     seen = np.flatnonzero(vocabulary.stats[:n, 0])
     first = np.zeros(n, dtype=np.int64)
     if _UNNAMED in seen:
         width = int(vocabulary.stats[_UNNAMED, 1])
-        fault = _unnamed_fault(lines, vocabulary, seen, width)
-        columns = Columns(first, None, width)
-    else:
-        names: list[str] = []
-        strings = vocabulary.names.strings()
-        for i in seen.tolist():
-            name = strings[i].decode("utf-8", "surrogateescape")
-            values = int(vocabulary.stats[i, 1])
-            first[i] = len(names)
-            if i == _WORD_SCORES:
-                names += [f"{name}_sum", f"{name}_mean"]
-            else:
-                names += [name] if values == 1 else [f"{name}_{k}" for k in range(values)]
-        fault = None
-        twice = first_repeated(names)
-        if twice is not None:
-            i = seen[np.searchsorted(first[seen], twice, side="right") - 1]
-            row = int(vocabulary.stats[i, 2])
-            fault = row, f"a second feature {quoted(names[twice])}", "columns of different names"
-        columns = Columns(first, names, len(names))
-    if fault is not None:
-        row, found, expected = fault
-        _check_numbers(scanned, parts[-1].rows.stop)
-        part = part_of(parts, row)
-        raise FormatError(part.path, part.line_of(row), found, expected)
-    return columns
+        return Columns(first, None, width), _unnamed_fault(vocabulary, seen, width, bare)
+    names: list[str] = []
+    strings = vocabulary.names.strings()
+    for i in seen.tolist():
+        name = strings[i].decode("utf-8", "surrogateescape")
+        values = int(vocabulary.stats[i, 1])
+        first[i] = len(names)
+        if i == _WORD_SCORES:
+            names += [f"{name}_sum", f"{name}_mean"]
+        else:
+            names += [name] if values == 1 else [f"{name}_{k}" for k in range(values)]
+    columns = Columns(first, names, len(names))
+    twice = first_repeated(names)
+    if twice is None:
+        return columns, None
+    i = seen[np.searchsorted(first[seen], twice, side="right") - 1]
+    found = f"a second feature {quoted(names[twice])}"
+    return columns, Fault(int(vocabulary.stats[i, 2]), found, "columns of different names")
 
 
-def part_of(parts: Sequence[Part], row: int) -> Part:
-    """Return the part that contains a row."""
-    return next(part for part in parts if row < part.rows.stop)
-
-
-def _unnamed_fault(
-    lines: Lines, vocabulary: Vocabulary, seen: Index, width: int
-) -> tuple[int, str, str] | None:
-    """Why numbers without names do not make columns: the row, what was found and expected."""
+def _unnamed_fault(vocabulary: Vocabulary, seen: Index, width: int, bare: int | None) -> Fault | None:
+    """Why numbers without names do not make columns."""
     start = int(vocabulary.stats[_UNNAMED, 2])
     others = vocabulary.stats[seen[seen != _UNNAMED], 2]
     if len(others):
         named = int(others.min())
         if named < start:
-            return start, "a number without a name", "name= value, as before"
-        return named, "a feature with a name", "numbers alone, as before"
-    wrong = lines.counts != width
-    if np.any(wrong):
-        return int(np.argmax(wrong)), "no features", f"{width}, as in other lines"
-    return None
+            return Fault(start, "a number without a name", "name= value, as before")
+        return Fault(named, "a feature with a name", "numbers alone, as before")
+    return None if bare is None else Fault(bare, "no features", f"{width}, as in other lines")

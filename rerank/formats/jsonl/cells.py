@@ -8,7 +8,7 @@ import numpy as np
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.matrix import Dense, Features, as_features
-from rerank.data.types import Floats
+from rerank.data.types import Floats, Index, Ints
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import absent_value, check_float32, empty_dense, note, wants_dense
 
@@ -34,21 +34,41 @@ class Cells:
 
     def add(self, names: tuple[str, ...], values: array[float] | Floats, n: int) -> None:
         """Add ``n`` items with the same features in the same order, values item by item."""
-        columns = self._columns_of(names)
+        self.add_uniform(self._columns_of(names), values, n)
+
+    def add_rows(self, columns: Ints, values: Floats, lengths: Index) -> None:
+        """Add items with features of known columns, item by item.
+
+        columns : int32; values; lengths : int64, how many features each item has.
+        """
+        width = uniform_width(columns, lengths)
+        if width is not None:
+            self.add_uniform(array("i", columns[:width].tobytes()), values, len(lengths))
+            return
+        if self._columns is None:
+            self._columns = self._kept_columns()
+        self._columns.frombytes(columns.tobytes())
+        self._lengths.frombytes(lengths.tobytes())
+        self._values.frombytes(values.tobytes())
+        self.n_items += len(lengths)
+
+    def add_uniform(self, columns: array[int], values: array[float] | Floats, n: int) -> None:
+        """Add ``n`` items with features of the same known columns, values item by item."""
         if self.n_items == 0:
             self._uniform = columns
         elif self._columns is None and columns != self._uniform:
-            self._keep_columns()
+            self._columns = self._kept_columns()
         if self._columns is not None:
             self._columns.extend(columns * n)
             self._lengths.extend(array("q", [len(columns)]) * n)
         self._values.frombytes(values.tobytes())
         self.n_items += n
 
-    def _keep_columns(self) -> None:
+    def _kept_columns(self) -> array[int]:
+        """Return the columns of all items so far, and keep how many each has."""
         uniform = self._uniform or array("i")
-        self._columns = uniform * self.n_items
         self._lengths = array("q", [len(uniform)]) * self.n_items
+        return uniform * self.n_items
 
     def _columns_of(self, names: tuple[str, ...]) -> array[int]:
         columns = self._remembered.get(names)
@@ -77,7 +97,7 @@ class Cells:
         if dense and self._columns is None and not absent:
             return Dense(values.reshape(self.n_items, width).astype(options.dtype, copy=False))
         if self._columns is None:
-            self._keep_columns()
+            self._columns = self._kept_columns()
         columns = np.frombuffer(self._columns or b"", dtype=np.int32)
         indptr = offsets_of(self._lengths)
         if not dense:
@@ -92,3 +112,11 @@ class Cells:
             rows = np.repeat(np.arange(start, start + len(ends) - 1), np.diff(ends))
             out[rows, columns[part]] = values[part]
         return Dense(out)
+
+
+def uniform_width(columns: Ints, lengths: Index) -> int | None:
+    """Return the length of rows that all have the same columns in the same order, None if they differ."""
+    width = int(lengths[0])
+    if len(columns) != width * len(lengths) or not np.all(lengths == width):
+        return None
+    return width if width == 0 or np.array_equal(columns[width:], columns[:-width]) else None

@@ -135,7 +135,7 @@ class Columns:
         self.scores.extend(scores)
         self.texts.extend(texts)
         if answers:
-            self._fill_answers()
+            self.fill_answers()
             self.answers.extend(answers)
         self.ids.extend(ids)
         for row in rows:
@@ -143,7 +143,7 @@ class Columns:
         for key in ignored:
             self.ignore(key, len(items))
 
-    def _fill_answers(self) -> None:
+    def fill_answers(self) -> None:
         """Give no answer to the candidates before that have none."""
         self.answers.extend([b""] * (self.cells.n_items - len(self.answers)))
 
@@ -273,7 +273,7 @@ class Columns:
         others = [key for key in (*self.cells.names, *self.ignored) if key not in known]
         note_resembling(self.source, others, LISTS)
         if len(self.answers):
-            self._fill_answers()
+            self.fill_answers()
         trees, structures = self.trees.finish(rows)
         items = in_list_order(
             rows,

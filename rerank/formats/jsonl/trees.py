@@ -62,6 +62,10 @@ class Trees:
             raise min(faults, key=lambda fault: fault.item)
         self._n_items += len(items)
 
+    def skip(self, n: int) -> None:
+        """Add ``n`` candidates without any tree."""
+        self._n_items += n
+
     def _trees_of(self, item: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
         """Yield name and text of each tree that the candidate has a key for, "" for null."""
         if TREE in item and self._of.get(TREE) == TREE:

@@ -16,7 +16,8 @@ from rerank.formats.base import Format, ReadOptions
 from rerank.formats.common import OF_ANY, note
 from rerank.formats.growing import each_line
 from rerank.formats.jsonl.keys import MisfitError, described, name_of, number_of
-from rerank.formats.jsonl.read import ListReader, parsed
+from rerank.formats.jsonl.read import parsed
+from rerank.formats.jsonl.shapes import ListReader
 
 Row = dict[str, Any]
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:]', re.DOTALL)

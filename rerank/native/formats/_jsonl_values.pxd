@@ -1,0 +1,237 @@
+"""Values of JSON added to the columns of nodes; a function returns the place after its value, or NULL.
+
+See _jsonl.pyx. NULL means that the line is dropped: because it is not plain, or, if ``Lines.end`` says so,
+for want of room.
+"""
+
+from libc.string cimport memcmp, memcpy
+
+from rerank.native.data._exact_sum cimport MOST_PARTIALS, add_exactly, sum_of
+from rerank.native.data._names cimport FULL, Table, find_or_add
+from rerank.native.formats._json_tokens cimport (
+    NESTED, NO_VALUE, NOTHING, STRING, Kind, after_blanks, copied_string, is_digit, json_number, key_end,
+    skipped_nested, skipped_scalar, word_token,
+)
+from rerank.native.formats._lines cimport Bytes
+
+cdef enum Type:
+    OBJECT
+    ARRAY
+    SCALAR
+    FEATURES  # an object of names and numbers
+    LOGPROBS  # an array of numbers
+    SKIPPED
+
+cdef enum End:
+    DONE
+    ODD
+    NO_ROOM
+    NO_ROOM_FOR_NAMES
+
+cdef struct Key:
+    Bytes text  # with the quote that ends it
+    Py_ssize_t length
+    int node
+    long long seen  # the last object that has it
+
+
+cdef struct Node:
+    Type type
+    unsigned int allowed  # bit k: kind k may occur
+    bint spelt  # SCALAR: numbers, true and false are kept as texts too
+    int first_key  # OBJECT
+    int n_keys
+    int bare  # OBJECT: the key whose value a string stands for, -1 = none
+    int element  # ARRAY: the node of elements
+    long long size  # ARRAY: how many elements there must be, 0 = one at least
+    long long n  # occurrences
+    long long n_values  # FEATURES: numbers; others: bytes of text
+    long long old_n  # before the line
+    long long old_n_values
+    long long last  # FEATURES: where the numbers of the last occurrence start
+    long long room
+    long long room_values
+    unsigned char* kinds  # (room), what each occurrence is
+    double* numbers  # (room), LOGPROBS (room, 3): sum, mean, minimum; FEATURES (room_values)
+    long long* lengths  # (room), of each text, array, or features; LOGPROBS: numbers
+    int* columns  # FEATURES (room_values)
+    unsigned char* text
+
+
+cdef struct Lines:
+    End end
+    Bytes stop  # the first byte that cannot be read
+    Node* nodes
+    Key* keys
+    long long n_objects
+    Table* names
+    long long* seen  # (n_seen), the last occurrence of FEATURES that has each name; below 0: none may
+    long long n_seen
+    long long n_features  # occurrences of FEATURES, rolled back or not
+    bint nulls  # FEATURES may have null
+
+
+cdef inline bint add_kind(Lines* lines, Node* node, Kind kind) noexcept nogil:
+    """Add an occurrence of this kind whose other entries have been written."""
+    if node.n == node.room:
+        lines.end = NO_ROOM
+        return False
+    if kind == NO_VALUE:
+        node.lengths[node.n] = 0
+    node.kinds[node.n] = <unsigned char>kind
+    node.n += 1
+    return True
+
+
+cdef inline Bytes read_scalar(Lines* lines, Node* node, Bytes p) noexcept nogil:
+    cdef unsigned char* text = node.text + node.n_values
+    cdef unsigned char* end = text
+    cdef Bytes start = p
+    cdef Kind kind = STRING
+    if node.n == node.room:
+        lines.end = NO_ROOM
+        return NULL
+    if p[0] == c'"':
+        if not node.allowed >> STRING & 1:  # it has no room for texts
+            return NULL
+        p = copied_string(p + 1, &end)
+    else:
+        if p[0] == c'-' or is_digit(p[0]):
+            p = json_number(p, &node.numbers[node.n], &kind)
+            if node.spelt and start[0] == c'-' and start[1] == c'0':
+                return NULL
+        else:
+            p = word_token(p, &node.numbers[node.n], &kind)
+        if p != NULL and node.spelt and kind != NOTHING:
+            memcpy(text, start, p - start)
+            end += p - start
+    if p == NULL or not node.allowed >> kind & 1:
+        return NULL
+    node.lengths[node.n] = end - text
+    node.n_values += end - text
+    return p if add_kind(lines, node, kind) else NULL
+
+
+cdef inline Bytes name_at(Lines* lines, Bytes p, int guess, int* name) noexcept nogil:
+    """Find the number of the feature's name at ``p``, ``guess`` at best; return the place after its quote."""
+    cdef const Table* names = lines.names
+    cdef Py_ssize_t length
+    cdef Bytes end
+    if guess >= 0:
+        length = names.bounds[guess + 1] - names.bounds[guess]
+        if (
+            length < lines.stop - p
+            and p[length] == c'"'
+            and memcmp(p, names.arena + names.bounds[guess], length) == 0
+        ):
+            name[0] = guess
+            p += length + 1
+            guess = -2
+    if guess != -2:
+        end = key_end(p)
+        if end == NULL:
+            return NULL
+        name[0] = find_or_add(lines.names, p, end - p)
+        if name[0] == FULL or name[0] >= lines.n_seen:
+            lines.end = NO_ROOM_FOR_NAMES
+            return NULL
+        p = end + 1
+    if lines.seen[name[0]] < 0 or lines.seen[name[0]] == lines.n_features:
+        return NULL
+    lines.seen[name[0]] = lines.n_features
+    return p
+
+
+cdef inline Bytes read_features(Lines* lines, Node* node, Bytes p) noexcept nogil:
+    cdef long long last = node.last
+    cdef long long here = node.n_values
+    cdef int name = -1
+    cdef double value = 0.0
+    cdef Kind kind
+    if p[0] != c'{':
+        return NULL
+    lines.n_features += 1
+    p = after_blanks(p + 1)
+    while p[0] != c'}':
+        if p[0] != c'"':
+            return NULL
+        p = name_at(lines, p + 1, node.columns[last] if last < here else -1, &name)
+        if p == NULL:
+            return NULL
+        last += 1
+        p = after_blanks(p)
+        if p[0] != c':':
+            return NULL
+        p = after_blanks(p + 1)
+        if p[0] == c'-' or is_digit(p[0]):
+            p = json_number(p, &value, &kind)
+        else:
+            p = word_token(p, &value, &kind)
+        if p == NULL or (kind == NOTHING and not lines.nulls):
+            return NULL
+        if kind != NOTHING:
+            if node.n_values == node.room_values:
+                lines.end = NO_ROOM
+                return NULL
+            node.numbers[node.n_values] = value
+            node.columns[node.n_values] = name
+            node.n_values += 1
+        p = after_blanks(p)
+        if p[0] == c'}':
+            break
+        if p[0] != c',':
+            return NULL
+        p = after_blanks(p + 1)
+        if p[0] != c'"':
+            return NULL
+    node.last = here
+    if not add_kind(lines, node, NESTED):
+        return NULL
+    node.lengths[node.n - 1] = node.n_values - here
+    return p + 1
+
+
+cdef inline Bytes read_logprobs(Lines* lines, Node* node, Bytes p) noexcept nogil:
+    """Sum, mean and minimum of an array of numbers; the sum is exact, as math.fsum's is."""
+    cdef double[MOST_PARTIALS] partials
+    cdef int n_partials = 0
+    cdef long long n = 0
+    cdef double value
+    cdef double least = 0.0
+    cdef double total
+    cdef Kind kind
+    if p[0] != c'[' or node.n == node.room:
+        lines.end = NO_ROOM if node.n == node.room else ODD
+        return NULL
+    p = after_blanks(p + 1)
+    while True:
+        if p[0] == c'n' and memcmp(p, b"null", 4) == 0:
+            p += 4
+        else:
+            p = json_number(p, &value, &kind)
+            if p == NULL or not add_exactly(&partials[0], &n_partials, value):
+                return NULL
+            least = value if n == 0 or value < least else least
+            n += 1
+        p = after_blanks(p)
+        if p[0] == c']':
+            break
+        if p[0] != c',':
+            return NULL
+        p = after_blanks(p + 1)
+    total = sum_of(&partials[0], n_partials)
+    if total == 0.0:  # its sign, or that there is no number, is left to Python
+        return NULL
+    node.numbers[3 * node.n] = total
+    node.numbers[3 * node.n + 1] = total / <double>n
+    node.numbers[3 * node.n + 2] = least
+    node.lengths[node.n] = n
+    return p + 1 if add_kind(lines, node, NESTED) else NULL
+
+
+cdef inline Bytes skip_value(Lines* lines, Node* node, Bytes p) noexcept nogil:
+    cdef Kind kind = NESTED
+    p = skipped_nested(p, 0) if p[0] == c'{' or p[0] == c'[' else skipped_scalar(p, &kind)
+    if p == NULL or not node.allowed >> kind & 1:
+        return NULL
+    return p if add_kind(lines, node, kind) else NULL

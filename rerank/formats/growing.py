@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -153,6 +153,10 @@ class Grouping:
 
     If the items of a list are not contiguous, they are brought together and ``finish`` warns; with ``strict``
     that is an error.
+
+    Attributes
+    ----------
+    last : the list of the last item, None without items.
     """
 
     def __init__(self, path: str, strict: bool) -> None:
@@ -160,7 +164,7 @@ class Grouping:
         self._strict = strict
         self._numbers: dict[str, int] = {}
         self._codes = array("q")
-        self._last: str | None = None
+        self.last: str | None = None
         self._code = -1
         self._apart: set[int] = set()
         self._apart_line = 0
@@ -170,17 +174,30 @@ class Grouping:
 
     def add(self, name: str, line: int, n: int = 1) -> int:
         """Add ``n`` items and return the number of their list; raises FormatError, see above."""
-        if name != self._last:
+        if name != self.last:
             known = len(self._numbers)
             self._code = self._numbers.setdefault(name, known)
             if self._code < known:
                 self._note_again(name, line)
-            self._last = name
+            self.last = name
         if n == 1:
             self._codes.append(self._code)
         else:
             self._codes.extend(array("q", [self._code]) * n)
         return self._code
+
+    def are_new(self, names: Sequence[str]) -> bool:
+        """Return whether no list was added that has one of these names, and they all differ."""
+        found = set(names)
+        return len(found) == len(names) and self._numbers.keys().isdisjoint(found)
+
+    def add_new(self, names: Sequence[str], sizes: Index) -> None:
+        """Add all items of new lists, see ``are_new``; sizes : int64, how many each has."""
+        known = len(self._numbers)
+        self._numbers.update(zip(names, range(known, known + len(names)), strict=True))
+        codes = np.repeat(np.arange(known, known + len(names)), sizes)
+        self._codes.frombytes(codes.tobytes())
+        self.last, self._code = names[-1], known + len(names) - 1
 
     def _note_again(self, name: str, line: int) -> None:
         if self._strict:
@@ -194,4 +211,12 @@ class Grouping:
         if self._apart:
             note_regrouped(self._path, len(self._apart), self._apart_line)
         offsets, rows = grouped(np.frombuffer(self._codes, dtype=np.int64))
-        return offsets, StringColumn.from_strings(name.encode() for name in self._numbers), rows
+        return offsets, _column_of(self._numbers), rows
+
+
+def _column_of(names: Collection[str]) -> StringColumn:
+    text = "".join(names)
+    if not text.isascii():
+        return StringColumn.from_strings(name.encode() for name in names)
+    data = np.frombuffer(text.encode(), dtype=np.uint8)
+    return StringColumn(data, offsets_of(np.fromiter(map(len, names), dtype=np.int64)))

@@ -237,7 +237,8 @@ def main() -> None:
     parser.add_argument("--child", nargs=3, metavar=("READER", "SHAPE", "PATH"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
-        print(json.dumps(measure(*args.child, args.repeat)))
+        reader, shape, path = args.child
+        print(json.dumps(measure(reader, shape, path, args.repeat)))
         return
     if args.quick:
         args.mb, args.features, args.repeat = 1.0, [2], 1

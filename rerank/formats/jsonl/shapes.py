@@ -181,16 +181,12 @@ class ListReader(_Reader):
         """Add ``n`` lines that have been taken apart, from ``line`` on; raises FormatError."""
         of = plain.plan.of
         names = list(parts[of["list"]].strings()) if self.list_key else list(map(str, range(line, line + n)))
-        sizes = parts[of["candidates"]].lengths.tolist()
-        for own, (name, size) in enumerate(zip(names, sizes, strict=True), start=line):
-            if self.list_key:
-                try:
-                    self._once(name, self.list_key, own)
-                except MisfitError as misfit:
-                    raise misfit.at(self.source, own) from None
-            self.grouping.add(name, own, size)
+        sizes = parts[of["candidates"]].lengths
+        if self.list_key:
+            self._all_once(names, self.list_key, line)
+        self.grouping.add_new(names, sizes)
         self._add_of_lists(plain, parts, np.arange(n))
-        plain.add_items(parts, sum(sizes))
+        plain.add_items(parts, int(sizes.sum()))
 
     def _object(self, item: Any, i: int) -> dict[str, Any]:
         """Return candidate ``i``, which may be given by its text alone, as an object; raises MisfitError."""
@@ -219,6 +215,18 @@ class ListReader(_Reader):
         before = self.lines.setdefault(name, line)
         if before != line:
             raise MisfitError(key, f"list {quoted(name)} again (line {before})", "each list once")
+
+    def _all_once(self, names: list[str], key: str, line: int) -> None:
+        """Raise FormatError if some lines from ``line`` on do not have a list each."""
+        lines = dict(zip(names, range(line, line + len(names)), strict=True))
+        if len(lines) == len(names) and self.lines.keys().isdisjoint(lines):
+            self.lines.update(lines)
+            return
+        for own, name in enumerate(names, start=line):
+            try:
+                self._once(name, key, own)
+            except MisfitError as misfit:
+                raise misfit.at(self.source, own) from None
 
     def finish(self) -> CandidateLists:
         if not len(self.grouping):
@@ -267,31 +275,52 @@ class ItemReader(_Reader):
         """Add ``n`` lines that have been taken apart, from ``line`` on; raises FormatError."""
         names = parts[plain.plan.of["list"]].strings()
         starts = np.flatnonzero(_changes(names, n))
+        runs = list(names.take(starts))
         shared = _Shared.of(plain.plan, parts, n)
-        others = shared.changes()
-        others[starts] = 0
-        odd = np.add.reduceat(others, starts, dtype=np.int64).tolist()
-        stops = [*starts[1:].tolist(), n]
-        first = []
-        for name, start, stop, n_odd in zip(names.take(starts), starts.tolist(), stops, odd, strict=True):
+        odd = shared.changes()
+        odd[starts] = 0
+        # The first lines may be of the last list before; the others are, as a rule, of new lists.
+        known = int(runs[0] == self.grouping.last)
+        if np.any(odd) or not self.grouping.are_new(runs[known:]):
+            known = len(runs)
+        new = self._add_runs(runs[:known], [*starts.tolist(), n], shared, odd, line)
+        if known < len(runs):
+            self.grouping.add_new(runs[known:], np.diff(starts[known:], append=n))
+            self._remember(shared, starts[known:])
+            new = np.append(new, starts[known:])
+        if len(new):
+            self._add_of_lists(plain, parts, new)
+        plain.add_items(parts, n)
+
+    def _add_runs(self, names: list[str], bounds: list[int], shared: _Shared, odd: Bytes, line: int) -> Index:
+        """Add runs of lines of one list each, and return where lists start that are new."""
+        new = []
+        for name, start, stop in zip(names, bounds, bounds[1:], strict=False):
             number = self.grouping.add(name, line + start, stop - start)
             is_new = number == len(self.references)
             if is_new:
-                first.append(start)
-                self.references.append(shared.hash_of_references(start))
-                self.prompts.append(shared.hash_of_prompt(start))
-            if n_odd or not is_new:
+                new.append(start)
+                self._remember(shared, np.array([start]))
+            if not is_new or np.any(odd[start:stop]):
                 for place in range(start + is_new, stop):
                     self._compare(shared, place, number, line + place, name)
-        if first:
-            self._add_of_lists(plain, parts, np.array(first))
-        plain.add_items(parts, n)
+        return np.array(new, dtype=np.int64)
+
+    def _remember(self, shared: _Shared, starts: Index) -> None:
+        """Keep hashes of what the lines of new lists share, which start at these lines."""
+        self.references += map(shared.hash_of_references, starts.tolist())
+        # That of "", as which no text is kept, is 0.
+        self.prompts += (
+            [0] * len(starts) if shared.prompts is None else map(hash, shared.prompts.take(starts))
+        )
 
     def _compare(self, shared: _Shared, place: int, number: int, line: int, name: str) -> None:
         """Count a prompt that is not the one its list has; raises FormatError if the references are not."""
-        if shared.is_string(place) and shared.hash_of_prompt(place) != self.prompts[number]:
+        prompts, references = shared.prompts, shared.references
+        is_text = prompts is not None and is_string(shared.kinds[place])
+        if prompts is not None and is_text and hash(prompts[place]) != self.prompts[number]:
             self.columns.ignore(self._prompt_key())
-        if shared.references is not None and shared.hash_of_references(place) != self.references[number]:
+        if references is not None and shared.hash_of_references(place) != self.references[number]:
             raise self._other_references(name).at(self.source, line)
 
     def _other_references(self, name: str) -> MisfitError:
@@ -323,16 +352,8 @@ class _Shared:
                 out |= _changes(column, self.n)
         return out
 
-    def is_string(self, line: int) -> bool:
-        """Return whether the prompt is a text."""
-        return bool(is_string(self.kinds[line]))
-
-    def hash_of_prompt(self, line: int) -> int:
-        """Return the hash of a prompt, 0 if it is no text."""
-        return hash(self.prompts[line]) if self.prompts is not None and self.is_string(line) else 0
-
     def hash_of_references(self, line: int) -> int:
-        """Return the hash of a line's references."""
+        """Return the hash of the references of a line."""
         if self.references is None:
             return hash(())
         width = len(self.references) // self.n

@@ -16,6 +16,8 @@ def main() -> NoReturn:
     _prepare_streams()
     # Products are small here: threads of BLAS cost more than they gain, and change the last bits.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Plugins of pydantic would be looked for among all packages, which takes longer than a small file.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
         from rerank.cli.app import run
 

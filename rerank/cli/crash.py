@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import sys
-import tempfile
 import traceback
 from contextvars import ContextVar
 
@@ -33,6 +32,8 @@ def report(error: BaseException) -> int:
         print(lines, end="", file=sys.stderr)
         say(problem)
         return EXIT_CRASH
+    import tempfile
+
     numpy = getattr(sys.modules.get("numpy"), "__version__", "not loaded")
     versions = (
         f"rerank {__version__}, Python {platform.python_version()}, numpy {numpy}, {platform.platform()}"

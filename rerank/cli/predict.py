@@ -99,8 +99,6 @@ def predict(
     rerank predict model test.txt > scores.txt
     """
     from rerank.experiment import predict_file
-    from rerank.report.adaptation import adaptation_line
-    from rerank.report.training import CHEATS
     from rerank.text import count
 
     found = predict_file(
@@ -120,8 +118,12 @@ def predict(
         reading=reading,
     )
     if cheating:
+        from rerank.report.training import CHEATS
+
         inform(CHEATS)
     if found.adaptation is not None:
+        from rerank.report.adaptation import adaptation_line
+
         inform(adaptation_line(found.adaptation))
     if found.switched is not None:
         lists = count(found.lists.n_lists, "list")

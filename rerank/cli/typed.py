@@ -6,6 +6,7 @@ Typer builds a model of pydantic for each option of a verb, which takes longer t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 
@@ -30,8 +31,9 @@ class Typed:
             return () if self._several else None
         if self._info.parser is None and self._is_plain(value):
             return list(value) if self._several else value
-        if self._info.parser is str and type(value) is str and not self._several:
-            return value
+        if self._info.parser is not None and type(value) is str and not self._several:
+            with suppress(Exception):  # typer has the words for it
+                return self._info.parser(value)
         return self._made().coerce(value, param=param, ctx=ctx)
 
     def _is_plain(self, value: Any) -> bool:
@@ -39,7 +41,8 @@ class Typed:
         if self._several:
             return self._kind == list[str] and isinstance(value, list | tuple) and _are_texts(value)
         if self._kind is int:
-            return type(value) is int and self._info.min is None and self._info.max is None
+            low, high = self._info.min, self._info.max
+            return type(value) is int and (low is None or low <= value) and (high is None or value <= high)
         return (self._kind is str or self._kind is bool) and type(value) is self._kind
 
 

@@ -17,7 +17,6 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.errors import ConfigError, DataError
-from rerank.native.data import _kmeans, _pairs
 from rerank.registry import did_you_mean
 from rerank.text import number
 
@@ -165,6 +164,8 @@ def _above(_: CandidateLists, labels: Floats, least: float) -> Floats:
 
 
 def _top(lists: CandidateLists, labels: Floats, percent: float) -> Floats:
+    from rerank.native.data import _pairs
+
     items, offsets = _falling(lists, labels)
     rank = np.empty(len(items), dtype=np.int32)
     _pairs.competition_ranks(labels[items], offsets, rank)
@@ -193,6 +194,8 @@ def _kmeans_of_each(lists: CandidateLists, labels: Floats, k: float) -> Floats:
 
 def _levels(labels: Floats, group: Index, k: int) -> Floats:
     """The cluster of each label (n) among those of its group (n), 0 for the smallest; 0 for NaN."""
+    from rerank.native.data import _kmeans
+
     out = np.zeros(len(labels))
     items = np.flatnonzero(~np.isnan(labels))
     items = items[np.lexsort((labels[items], group[items]))]

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from rerank.data.base_scores import base_scores_of
 from rerank.data.judge import Judge, SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, FitError
-from rerank.experiment.out_of_fold import (
-    WEIGHTED_SUMS,
-    OutOfFold,
-    Trial,
-    base_values,
-    base_weight,
-    folds_of,
-    out_of_fold,
-)
 from rerank.experiment.preparing import Part, Prepared
 from rerank.learners.base import Learner
-from rerank.learners.initial import base_weights
-from rerank.learners.tuning.line_problem import LineProblem
-from rerank.learners.tuning.line_search import Climb
 from rerank.models.base import Model
 from rerank.models.training import RoundsRecord, TunedBaseRecord
+
+if TYPE_CHECKING:
+    from rerank.experiment.out_of_fold import OutOfFold
 
 FOLDS = 5
 TuneOn = Literal["none", "dev", "folds"]
@@ -71,6 +61,9 @@ def best_change(
     FitError
         If scores overflow.
     """
+    from rerank.learners.tuning.line_problem import LineProblem
+    from rerank.learners.tuning.line_search import Climb
+
     assert isinstance(judge, SelectingJudge)  # BaseTuning.check refuses others
     moving = base if term is None else term
     rest = scores if term is None else scores - term
@@ -111,6 +104,8 @@ class BaseTuning:
 
     def check(self, prepared: Prepared) -> None:
         """Raise an error if the weight cannot be tuned, before anything is learnt."""
+        from rerank.data.base_scores import base_scores_of
+
         if self.on == "none":
             return
         part = prepared.train if self.on == "folds" else prepared.dev
@@ -155,6 +150,8 @@ class BaseTuning:
 
     def on_dev(self, model: Model, prepared: Prepared) -> Change:
         """Return the best change on the dev lists; errors are those of ``tune``."""
+        from rerank.experiment.out_of_fold import base_values
+
         dev, column = prepared.dev, prepared.base_column
         assert dev is not None  # check() refuses
         weight, base = _weight_to_tune(model, column), base_values(dev.lists, column)
@@ -163,6 +160,8 @@ class BaseTuning:
 
     def _on_folds(self, model: Model, prepared: Prepared, learner: Learner) -> Change:
         """The best change on out-of-fold scores; each fold trains as many rounds as the model kept."""
+        from rerank.experiment.out_of_fold import Trial, base_weight, folds_of, out_of_fold
+
         rounds = model.training.rounds
         kept = rounds.kept if isinstance(rounds, RoundsRecord) else None
         trial = Trial(with_rounds(learner, kept), prepared.setup)
@@ -178,6 +177,8 @@ class BaseTuning:
 
 def _weight_to_tune(model: Model, column: int | None) -> float:
     """The weight of the base score; FitError if the model's score is no weighted sum."""
+    from rerank.experiment.out_of_fold import base_weight
+
     weight = base_weight(model, column)
     if np.isnan(weight):
         found = f"a model of kind {model.kind}"
@@ -224,6 +225,9 @@ def apply(model: Model, change: Change, train: CandidateLists, column: int | Non
     FitError
         If a weight overflows.
     """
+    from rerank.experiment.out_of_fold import WEIGHTED_SUMS, base_weight
+    from rerank.learners.initial import base_weights
+
     assert isinstance(model, WEIGHTED_SUMS)  # tune() refuses others
     weight = base_weight(model, column)
     weights = model.weights.copy()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from rerank.errors import ConfigError, FitError
 from rerank.experiment.base_tuning import BaseTuning, Change, change_on_folds, seed_of, with_rounds
 from rerank.experiment.extras import NO_EXTRAS, Extras
 from rerank.experiment.fitting import final_scores
-from rerank.experiment.out_of_fold import OutOfFold, Trial, folds_of, out_of_fold
 from rerank.experiment.preparing import (
     Part,
     Prepared,
@@ -35,6 +34,9 @@ from rerank.experiment.preparing import (
 from rerank.learners.base import Learner
 from rerank.models.training import CellRecord, ChoiceRecord, RoundsRecord, Value
 from rerank.registry import did_you_mean
+
+if TYPE_CHECKING:
+    from rerank.experiment.out_of_fold import OutOfFold, Trial
 
 ChooseOn = Literal["none", "dev", "folds"]
 Grid = Mapping[str, Sequence[Value]]
@@ -188,6 +190,8 @@ def _trial(
     choosing: Choosing, learner: Learner, setup: Setup, settings: dict[str, Value], lists: CandidateLists
 ) -> Trial:
     """The learner and the setup of one cell."""
+    from rerank.experiment.out_of_fold import Trial
+
     made, changed = _learner_of(learner, settings), _setup_of(setup, settings)
     if choosing.on == "folds":
         made = with_rounds(made, None)
@@ -238,6 +242,8 @@ def _on_folds(
     trials: list[Trial], lists: CandidateLists, extras: Extras, tuning: BaseTuning, seed: int
 ) -> list[_Outcome]:
     """Every trial on pooled out-of-fold scores; as many at once as keep all workers busy."""
+    from rerank.experiment.out_of_fold import folds_of, out_of_fold
+
     found: list[_Outcome] = []
     metric = trials[0].setup.metric
     assert metric is not None  # check() refuses

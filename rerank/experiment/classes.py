@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rerank.data import given
-from rerank.data.class_lists import Predictions, class_lists
 from rerank.data.columns.class_sets import HOW_READ
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError, DataNote
-from rerank.metrics.base import parse_all
 from rerank.reading import Reading
 from rerank.text import count
+
+if TYPE_CHECKING:
+    from rerank.data.class_lists import Predictions
 
 DEFAULT = ("zero-one", "Hamming")
 _FEW_EXAMPLES = 5
@@ -22,6 +22,8 @@ _FEW_EXAMPLES = 5
 
 def reading_for(metrics: Sequence[str] | None, reading: Reading | None) -> Reading:
     """Return how data are read for metrics: with classes if one of these judges classes."""
+    from rerank.metrics.base import parse_all
+
     reading = reading or Reading()
     found = {} if metrics is None else parse_all(metrics)
     if any(metric.of_classes for metric in found.values()):
@@ -48,6 +50,9 @@ def judged(
     ConfigError
         If there are metrics of both kinds.
     """
+    from rerank.data.class_lists import class_lists
+    from rerank.metrics.base import parse_all
+
     of_sets = {name: metric.of_classes for name, metric in parse_all(metrics).items()}
     if len(set(of_sets.values())) > 1:
         sets, rankings = (
@@ -59,6 +64,9 @@ def judged(
 
 def predictions_of(values: Any, name: str, lists: CandidateLists) -> Predictions:
     """Return predictions given as one text, number or collection per row; DataError if they do not fit."""
+    from rerank.data import given
+    from rerank.data.class_lists import Predictions
+
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
         raise DataError(f"{name}: found {type(values).__name__}, expected a prediction for each example")
     if len(values) != lists.n_items:
@@ -70,6 +78,7 @@ def note_predictions(
     systems: Mapping[str, Predictions], expanded: CandidateLists, metrics: Sequence[str]
 ) -> None:
     """Warn about predictions and examples that cannot show anything; ``expanded`` is what ``judged`` made."""
+    from rerank.metrics.base import parse_all
 
     def note(text: str) -> None:
         warnings.warn(text, DataNote, stacklevel=5)

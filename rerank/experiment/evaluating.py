@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rerank.data.class_lists import read_predictions
 from rerank.data.columns.traces import SUPERPOSITIONS
 from rerank.data.frames import refuse_other_rows
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError
 from rerank.evaluation import evaluate as evaluation
-from rerank.evaluation.compare import Comparisons, compare_all
 from rerank.evaluation.evaluate import Evaluation
-from rerank.evaluation.results import Results
 from rerank.evaluation.significance import SEED
 from rerank.experiment.classes import (
     DEFAULT,
@@ -38,9 +35,10 @@ from rerank.experiment.systems import (
     systems_in,
 )
 from rerank.files import write_lines
-from rerank.metrics.structures import with_superpositions
 from rerank.reading import Reading
-from rerank.report import page, record
+
+if TYPE_CHECKING:
+    from rerank.evaluation.compare import Comparisons
 
 Metrics = Sequence[str] | str | None
 
@@ -244,6 +242,8 @@ def compare(
     >>> pair.a, pair.b, pair.value_a, round(pair.value_b, 3), (pair.wins, pair.ties, pair.losses)
     ('a', 'b', 1.0, 0.667, (1, 2, 0))
     """
+    from rerank.evaluation.compare import compare_all
+
     several = systems_in(systems)
     if several is None:
         found_ = f"found {type(systems).__name__}"
@@ -335,6 +335,8 @@ def evaluate_files(
     read, chosen = _read_systems(data, names, metrics, reading, missing_lists)
     lists, systems = read.lists, read.scores
     if html is not None:  # the page judges the lists again
+        from rerank.metrics.structures import with_superpositions
+
         lists = with_superpositions(lists, chosen)
     if against_first:
         _check_first_best(lists)
@@ -344,8 +346,13 @@ def evaluate_files(
         note_evaluation(lists, systems, found)
     with all_or_none():
         if per_list is not None:
+            from rerank.report import record
+
             write_lines(per_list, (line.rstrip("\n") for line in record.per_list_tsv(found.per_list())))
         if html is not None:
+            from rerank.evaluation.results import Results
+            from rerank.report import page
+
             options.pop("replicas", None)
             page.write_page(Results.of_systems(lists, systems, chosen, baseline=baseline, **options), html)
     return found
@@ -382,6 +389,8 @@ def compare_files(
     html : file for the page of ``rerank.report.page``; its figures compare the others with the first path.
     options : of ``rerank.evaluation.compare.compare_all``.
     """
+    from rerank.evaluation.compare import compare_all
+
     _check_outputs(None, html, inputs_of(data, reading, *paths))
     read, chosen = _read_systems(data, paths, metrics, reading, missing_lists, compared=True)
     lists, systems = read.lists, read.scores
@@ -390,6 +399,9 @@ def compare_files(
     if lists.classes is None:  # others were reported when they were read
         note_systems(lists, systems, list(found.typed.values()), found.n_lists - found.unjudged)
     if html is not None:
+        from rerank.evaluation.results import Results
+        from rerank.report import page
+
         results = Results.of_systems(lists, systems, chosen, baseline=next(iter(systems)), **options)
         page.write_page(results, html, all_pairs=True)
     return found
@@ -400,6 +412,8 @@ def _check_outputs(per_list: str | None, html: str | None, inputs: Iterable[str]
     outputs = {"--per-list": per_list, "--html": html}
     check_outputs({option: path for option, path in outputs.items() if path is not None}, inputs)
     if html is not None:
+        from rerank.report import page
+
         page.check_page(html)
 
 
@@ -416,6 +430,8 @@ def _read_systems(
 
     If they are ``compared``, a run that is DATA is one of them, otherwise it is the first stage.
     """
+    from rerank.data.class_lists import read_predictions
+
     for i, path in enumerate(paths):
         if path in paths[:i]:
             raise ConfigError(f"{path} is given twice")

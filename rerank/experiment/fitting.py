@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rerank.data.judge import SelectingJudge
 from rerank.data.leads import checked_margin, first_best_items
@@ -12,7 +12,7 @@ from rerank.data.overlap import sketch
 from rerank.data.types import Floats
 from rerank.errors import ConfigError
 from rerank.evaluation.gains import Use, gain
-from rerank.experiment.base_tuning import NO_TUNING, BaseTuning
+from rerank.experiment.base_tuning import NO_TUNING
 from rerank.experiment.preparing import Part, Prepared
 from rerank.experiment.unjudged import unjudged_record
 from rerank.learners.base import Learner
@@ -22,6 +22,9 @@ from rerank.models.keep_margin import margin_effect, tune_margin
 from rerank.models.training import ListWeightsRecord, Training, UnlabelledRecord
 from rerank.transductive.adapting import AdaptingModel
 from rerank.transductive.weighting.statistics import statistics_of
+
+if TYPE_CHECKING:
+    from rerank.experiment.base_tuning import BaseTuning
 
 Margin = float | Literal["auto"] | None
 

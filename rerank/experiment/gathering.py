@@ -8,26 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.missing import list_means
 from rerank.data.pool import Places, Pool, pool_lists, widened
 from rerank.data.types import Floats, Index, Mask
 from rerank.errors import ConfigError, DataError
 from rerank.experiment.notes import note
 from rerank.files import read_head, shown
-from rerank.formats.scored import Scored
-from rerank.formats.trec.format import TRECRun
-from rerank.formats.trec.judgements import Judgements
-from rerank.formats.trec.qrels import read_qrels
 from rerank.metrics.base import Metric, parse_all
 from rerank.metrics.judges import first_stage
 from rerank.metrics.selecting import SelectingMetric
 from rerank.registry import did_you_mean
 from rerank.text import count
+
+if TYPE_CHECKING:
+    from rerank.formats.scored import Scored
+    from rerank.formats.trec.judgements import Judgements
 
 MISSING_LISTS = ("any", "zero", "skip")
 FIRST_BEST = "first-best"
@@ -73,6 +73,9 @@ class Systems:
 
 def read_judgements(path: str) -> Judgements:
     """Return the judgements of a file; raises DataError if it is a run."""
+    from rerank.formats.trec.format import TRECRun
+    from rerank.formats.trec.qrels import read_qrels
+
     if TRECRun.recognises(read_head(path)):
         raise DataError(f"{shown(path)}: is a run, expected judgements (qrels); is it swapped with DATA?")
     return read_qrels(path)
@@ -211,6 +214,8 @@ def _with_missing(
     DataError
         If the policy is "error" and a score is missing.
     """
+    from rerank.data.missing import list_means
+
     held = held & lists.judged_lists()[lists.list_index] if lists.labels is not None else held
     n_lists = len(np.unique(lists.list_index[held]))
     out, changed = {}, None

@@ -6,22 +6,20 @@ import hashlib
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rerank.data.label_judge import labels_of
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import overlap, shared_lists, sketch, strangers
 from rerank.data.types import Floats
 from rerank.errors import DataNote
-from rerank.evaluation.evaluate import Evaluation
-from rerank.metrics.base import parse, parse_all
-from rerank.metrics.judges import ranked_last
-from rerank.metrics.selecting import SelectingMetric
 from rerank.models.base import Model
-from rerank.report.contents import doubled_ids
 from rerank.text import count
 from rerank.transductive.adapting import AdaptingModel
+
+if TYPE_CHECKING:
+    from rerank.evaluation.evaluate import Evaluation
 
 # Tests of fewer lists show little: Wilcoxon's least p-value for four is .125.
 _FEW_LISTS = 5
@@ -44,6 +42,8 @@ def note_evaluation(lists: CandidateLists, systems: Mapping[str, Floats], found:
     found
         Their evaluation.
     """
+    from rerank.metrics.base import parse
+
     typed = [info.typed for info in found.metrics.values()]
     note_systems(lists, systems, typed, found.n_lists - found.unjudged)
     if lists.labels is not None and np.isnan(lists.labels).all():
@@ -64,6 +64,11 @@ def note_systems(
 
     Metrics are named as typed.
     """
+    from rerank.metrics.base import parse_all
+    from rerank.metrics.judges import ranked_last
+    from rerank.metrics.selecting import SelectingMetric
+    from rerank.report.contents import doubled_ids
+
     for text in doubled_ids(lists):
         note(f"{lists.source}: {text}")
     note_ndcg(lists, metrics)
@@ -95,6 +100,8 @@ def note_ndcg(lists: CandidateLists, metrics: Iterable[str]) -> None:
 
     The name nDCG in this case, or a parameter dcg, states the choice. Labels of 0 and 1 give one value.
     """
+    from rerank.metrics.base import parse_all
+
     missed = () if lists.unretrieved is None else lists.unretrieved.values
     labels = np.concatenate([() if lists.labels is None else lists.labels, missed])
     if not np.any((labels > 0) & (labels != 1)):
@@ -109,6 +116,8 @@ def note_ndcg(lists: CandidateLists, metrics: Iterable[str]) -> None:
 
 def _nothing_reaches(lists: CandidateLists, metric: str) -> str | None:
     """Why no item of the lists is relevant for a binary metric; None if one is, or nothing is judged."""
+    from rerank.metrics.base import parse
+
     parsed = parse(metric)
     least = None if getattr(parsed, "graded", False) else getattr(parsed, "rel", None)
     if least is None or lists.labels is None or np.isnan(lists.labels).all():
@@ -131,6 +140,8 @@ def _constant(lists: CandidateLists, values: Floats) -> bool:
 
 def _tied_choices(lists: CandidateLists, values: Floats) -> int:
     """The lists in which judged items with different labels have the largest score."""
+    from rerank.data.label_judge import labels_of
+
     labels, starts = labels_of(lists), lists.offsets[:-1]
     top = np.repeat(np.maximum.reduceat(values, starts), lists.lengths)
     leading = (values == top) & (values > -np.inf)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rerank.data.alignment import aligned
 from rerank.data.base_scale import BaseScale, checked_scale
@@ -14,18 +14,19 @@ from rerank.data.missing import check_policy, fill_of
 from rerank.data.scaling import AUTO
 from rerank.data.unjudged import Unjudged
 from rerank.errors import ConfigError
-from rerank.experiment.base_tuning import FOLDS, BaseTuning, TuneOn
-from rerank.experiment.choosing import ChooseOn, Choosing, choose
 from rerank.experiment.extras import NO_EXTRAS, Extras
 from rerank.experiment.fitting import Margin, fit_prepared, note_choice_on_dev
 from rerank.experiment.preparing import Setup, check_scaling, of_all_columns, prepare, scaling_for
-from rerank.experiment.seeds import Runs, fit_seeds
 from rerank.experiment.unjudged import check_unjudged, label_of_unjudged
-from rerank.experiment.watching_classes import check_metric, watched_classes
 from rerank.learners.base import Learner
 from rerank.metrics.base import parse
 from rerank.models.base import Model
-from rerank.models.weights import NamedWeights
+
+if TYPE_CHECKING:
+    from rerank.experiment.base_tuning import BaseTuning, TuneOn
+    from rerank.experiment.choosing import ChooseOn, Choosing
+    from rerank.experiment.seeds import Runs
+    from rerank.models.weights import NamedWeights
 
 _WITH_CLASSES = ("metric", "choose", "grid", "folds", "seeds")  # what learners of classes can be given
 
@@ -81,6 +82,8 @@ class Plan:
         check_unjudged(self.unjudged, learner)
         metric = parse(self.metric) if isinstance(self.metric, str) else self.metric
         if metric is not None and learner.reads_classes:
+            from rerank.experiment.watching_classes import check_metric
+
             check_metric(metric, learner)
         setup = Setup(metric, self.scaling, checked_scale(self.base_scale), self.initial, self.missing)
         self.choosing().check(learner, setup)
@@ -93,10 +96,14 @@ class Plan:
 
     def choosing(self) -> Choosing:
         """Return what settings are chosen from."""
+        from rerank.experiment.choosing import Choosing
+
         return Choosing(self.choose, self.grid)
 
     def tuning(self) -> BaseTuning:
         """Return what the base score's weight is tuned on; ConfigError if folds have no effect."""
+        from rerank.experiment.base_tuning import FOLDS, BaseTuning
+
         folds = self.folds
         if folds is not None and "folds" not in (self.tune_base, self.choose):
             raise ConfigError(f"folds={folds} has no effect without tune_base=folds or choose=folds")
@@ -146,9 +153,13 @@ def fit_by(
     setup, tuning = plan.check(learner), plan.tuning()
     setup = replace(setup, unjudged=label_of_unjudged(plan.unjudged, learner, lists))
     if learner.reads_classes and setup.metric is not None:
+        from rerank.experiment.watching_classes import watched_classes
+
         setup = replace(setup, metric=watched_classes(setup.metric, learner, lists, dev))
     chosen = None
     if plan.choose != "none":
+        from rerank.experiment.choosing import choose
+
         if dev is not None:
             dev = aligned(
                 dev,
@@ -180,6 +191,8 @@ def fit_by(
     )
     runs = None
     if plan.seeds > 1:
+        from rerank.experiment.seeds import fit_seeds
+
         runs = fit_seeds(prepared, learner, plan.seeds, plan.keep_margin, tuning)
     model = fit_prepared(prepared, learner, plan.keep_margin, tuning) if runs is None else runs.model
     if chosen is not None:

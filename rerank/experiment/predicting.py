@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from rerank import progress
-from rerank.data.labels import parse_quantiser
 from rerank.data.leads import margin_of, switched
 from rerank.data.lists import CandidateLists
-from rerank.data.pairs import PairRelation
 from rerank.data.types import Floats
 from rerank.errors import ConfigError
-from rerank.experiment.derive import with_quantised
 from rerank.experiment.notes import note_strangers, note_trained_on
 from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.sources import Data, inputs_of, lists_for, read_judged
@@ -22,23 +19,16 @@ from rerank.files import write_lines
 from rerank.formats import format_of
 from rerank.models.base import Model, load_model
 from rerank.models.classes import ClassesModel
-from rerank.models.preference import PreferenceModel
-from rerank.parallel import using
 from rerank.reading import Reading
 from rerank.registry import did_you_mean
 from rerank.report import predictions
-from rerank.report.adaptation import adaptation_tsv
-from rerank.report.contents import Contents, describe
-from rerank.report.pair_counts import (
-    PairCounts,
-    Scheme,
-    parse_relation,
-    standard_quantisers,
-    standard_relations,
-)
-from rerank.transductive.adaptation import Adaptation
 from rerank.transductive.adapting import CHEATING, AdaptingModel
-from rerank.transductive.cache.descriptors import By
+
+if TYPE_CHECKING:
+    from rerank.report.contents import Contents
+    from rerank.report.pair_counts import PairCounts
+    from rerank.transductive.adaptation import Adaptation
+    from rerank.transductive.cache.descriptors import By
 
 OTHER_PREDICTIONS = ("grades", "probabilities")
 
@@ -144,6 +134,8 @@ def predict_file(
     note_strangers(scorer, lists)
     adaptation = None
     if isinstance(scorer, AdaptingModel):
+        from rerank.parallel import using
+
         by: By = "histogram" if cache_by == "histogram" else "list-kernel"
         rankers = None if cache is None else scorer.open_cache(cache, cache_nearest, by)
         with using(jobs, cluster), progress.step("adapting to lists", lists.n_lists, "list") as advance:
@@ -156,6 +148,8 @@ def predict_file(
     items = lists.from_input_order(scores)
     with all_or_none():
         if transductive_report is not None and adaptation is not None:
+            from rerank.report.adaptation import adaptation_tsv
+
             write_lines(transductive_report, adaptation_tsv(adaptation.rows))
         if format is not None and as_ == "nbest":
             predictions.write_reordered(lists, items, format, out)
@@ -185,8 +179,11 @@ def _check_transductive(model: Model, cheating: bool, options: Mapping[str, obje
 
 def _check_cache(cache: str | None, nearest: int | None, by: str | None) -> None:
     """Raise ConfigError for an option of the cache that would not be used, or is unknown."""
-    if by is not None and by not in get_args(By):
-        raise ConfigError(f"--cache-by: found {by!r}; {did_you_mean(by, get_args(By))}")
+    if by is not None:
+        from rerank.transductive.cache.descriptors import By
+
+        if by not in get_args(By):
+            raise ConfigError(f"--cache-by: found {by!r}; {did_you_mean(by, get_args(By))}")
     if nearest is not None and nearest < 1:
         raise ConfigError(f"--cache-nearest: found {nearest}, expected 1 or more")
     for option, value, needed, there in (
@@ -222,6 +219,8 @@ def predictor(model: Model, what: str) -> Callable[..., Floats]:
 
     Raises ConfigError if it has none.
     """
+    from rerank.models.preference import PreferenceModel
+
     found: Callable[..., Floats] | None = getattr(model, what, None)
     if found is None:
         raise ConfigError(f"--as {what}: a model of kind {model.kind} predicts no {what}")
@@ -243,6 +242,8 @@ def validate_file(data: Data, *, reading: Reading | None = None) -> Contents:
     FormatError
         With the line, if the file does not follow its format.
     """
+    from rerank.report.contents import describe
+
     return describe(read_judged(data, reading))
 
 
@@ -272,6 +273,17 @@ def count_pairs(
     RerankError
         If a setting is unknown, or the lists have no labels.
     """
+    from rerank.data.labels import parse_quantiser
+    from rerank.data.pairs import PairRelation
+    from rerank.experiment.derive import with_quantised
+    from rerank.report.pair_counts import (
+        PairCounts,
+        Scheme,
+        parse_relation,
+        standard_quantisers,
+        standard_relations,
+    )
+
     chosen = [parse_relation(text) for text in relations]
     ways = [parse_quantiser(text) for text in quantisers]
     lists = read_judged(data, reading)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from rerank.data.alignment import aligned
 from rerank.data.base_scale import BaseScale, ScaledColumn, balancing_scale, checked_scale, column_to_scale
 from rerank.data.base_scores import base_column
 from rerank.data.judge import Judge, Metric
-from rerank.data.labels import label_copies
 from rerank.data.lists import CandidateLists
 from rerank.data.missing import Imputation, fill_of, fit_missing, note_empty
 from rerank.data.overlap import sketch
@@ -27,7 +27,9 @@ from rerank.learners.base import Learner, Observer, Watched
 from rerank.metrics.base import parse
 from rerank.models.base import Model, multiplied
 from rerank.models.training import BaseScaleRecord
-from rerank.models.weights import NamedWeights, for_scaled, initial_for
+
+if TYPE_CHECKING:
+    from rerank.models.weights import NamedWeights
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +195,8 @@ def column_of_base(lists: CandidateLists) -> int | None:
 
 def of_all_columns(initial: NamedWeights, lists: CandidateLists) -> NamedWeights:
     """Return initial weights as ``Setup`` has them: of every column of raw ``lists``, in their order."""
+    from rerank.models.weights import NamedWeights, initial_for
+
     return NamedWeights(lists.names(), initial_for(initial, lists, None), initial.source)
 
 
@@ -227,6 +231,8 @@ def prepare(
     ConfigError, DataError
         If dev lists are given without a metric, or lists, metric and settings do not fit together.
     """
+    from rerank.data.labels import label_copies
+
     base_scale = checked_scale(base_scale)
     if dev is not None and metric is None:
         raise ConfigError("development lists are watched by a metric: give one (--metric, metric=)")
@@ -300,7 +306,11 @@ def prepared_by(
     watched = None if dev is None else part("dev", scaled(dev))
     given_bare = extras.unlabelled
     unlabelled = None if given_bare is None else multiplied_in(scaled(given_bare))
-    start = None if setup.initial is None else for_scaled(_with_indicators(setup.initial, filling), fitted)
+    start = None
+    if setup.initial is not None:
+        from rerank.models.weights import for_scaled
+
+        start = for_scaled(_with_indicators(setup.initial, filling), fitted)
     if start is not None and base is not None:
         start = multiplied(start, base.index, 1.0 / base.factor)
     train = part("train", ready)
@@ -311,6 +321,8 @@ def prepared_by(
 
 def _with_indicators(initial: NamedWeights, filling: Imputation | None) -> NamedWeights:
     """Initial weights with 0 for each indicator of missing values."""
+    from rerank.models.weights import NamedWeights
+
     added = [] if filling is None else filling.indicators(initial.names)
     weights = np.append(initial.weights, np.zeros(len(added)))
     return NamedWeights([*initial.names, *added], weights, initial.source)

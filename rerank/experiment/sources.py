@@ -10,14 +10,12 @@ import numpy as np
 
 from rerank.data.frames import is_frame
 from rerank.data.lists import CandidateLists
-from rerank.data.names import Columns, match
 from rerank.data.selection import selected
 from rerank.data.store import restore
 from rerank.errors import ConfigError, DataError
 from rerank.files import os_error
 from rerank.formats import load
 from rerank.formats.base import load_for
-from rerank.metrics.sequences import lists_of
 from rerank.models.base import Model
 from rerank.reading import Reading, read_as
 from rerank.text import count, some
@@ -67,6 +65,8 @@ def lists_for(model: Model, data: Data, reading: Reading | None = None) -> Candi
         As ``read_lists``; ConfigError if ``reading.missing`` is another policy than the model's, or
         ``reading.features`` leaves out features of the model that the lists have.
     """
+    from rerank.data.names import Columns, match
+
     if not is_path(data):
         return read_lists(data, reading)
     reading = reading or Reading()
@@ -128,6 +128,8 @@ def as_lists(
     RerankError
         If a file cannot be read, or the sequences do not fit together.
     """
+    from rerank.metrics.sequences import lists_of
+
     if isinstance(data, str | os.PathLike) or is_frame(data):
         if group is not None or qid is not None or refs is not None:
             raise DataError("group, qid and refs are for plain sequences, found a file or a data frame")

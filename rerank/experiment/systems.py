@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,14 +20,13 @@ from rerank.experiment.gathering import FIRST_BEST, MISSING_SCORES, Gathering, r
 from rerank.experiment.sources import Data, is_path, read_judged, read_lists
 from rerank.files import read_head, shown
 from rerank.formats.base import FORMATS, Format, detect, format_of_folder, load_for
-from rerank.formats.scored import Scored, holds_judgements, holds_numbers, read_scored
-from rerank.formats.trec.format import TRECRun
-from rerank.formats.trec.judgements import Judgements
-from rerank.formats.trec.runs import RunFormat
 from rerank.metrics.judges import untied
-from rerank.metrics.sequences import scores_of
 from rerank.reading import FITTED, Reading
 from rerank.registry import did_you_mean
+
+if TYPE_CHECKING:
+    from rerank.formats.scored import Scored
+    from rerank.formats.trec.judgements import Judgements
 
 BASE = "base"  # the first stage's scores as a system; FIRST_BEST is its order
 
@@ -44,6 +43,8 @@ def gathered(data: Data, reading: Reading) -> Gathering:
     DataError
         If judgements and run are swapped.
     """
+    from rerank.formats.scored import holds_judgements
+
     missing = reading.missing
     check_missing(missing)
     if not is_path(data):
@@ -60,7 +61,11 @@ def gathered(data: Data, reading: Reading) -> Gathering:
         return Gathering(run, read_judgements(reading.qrels), missing=missing)
     lists = _with_all_scores(path, reading)
     if lists.labels is None and is_run(path, reading):
-        hint = "" if TRECRun.recognises(read_head(path)) else ", also this file if it holds judgements"
+        hint = (
+            ""
+            if FORMATS.get("trec").recognises(read_head(path))
+            else ", also this file if it holds judgements"
+        )
         raise DataError(f"{lists.source}: a run has no judgements; give them by --qrels FILE{hint}")
     return Gathering(lists, None, missing=missing)
 
@@ -99,7 +104,7 @@ def is_run(path: str, reading: Reading) -> bool:
         name = reading.format or detect(path, read_head(path))[0]
     except ConfigError:
         return False
-    return issubclass(FORMATS.get(name), RunFormat)
+    return FORMATS.get(name).of_runs
 
 
 def add_files(gathering: Gathering, data: Data, paths: Sequence[str], reading: Reading) -> None:
@@ -121,6 +126,8 @@ def add_files(gathering: Gathering, data: Data, paths: Sequence[str], reading: R
     DataError
         If a file does not hold scores.
     """
+    from rerank.formats.scored import holds_numbers, read_scored
+
     base = gathering.base
     for path in paths:
         feature = _feature(data, path)
@@ -234,6 +241,8 @@ def gathered_values(
         If a value is not a number, a system has no score at all, or scores without ids have no items to
         follow.
     """
+    from rerank.metrics.sequences import scores_of
+
     if read is not None:
         gathering = read
     elif isinstance(data, Mapping):
@@ -279,6 +288,8 @@ def _add_named(gathering: Gathering, name: str, text: str) -> None:
 
 def _judgements(qrels: Mapping[Any, Any]) -> Judgements:
     """Labels by query and document."""
+    from rerank.formats.trec.judgements import Judgements
+
     lists, labels = _by_id(qrels, "qrels", "label")
     assert lists.list_ids is not None
     assert lists.item_ids is not None
@@ -294,6 +305,8 @@ def _judgements(qrels: Mapping[Any, Any]) -> Judgements:
 
 
 def _scored(run: Mapping[Any, Any], name: str) -> Scored:
+    from rerank.formats.scored import Scored
+
     return Scored(*_by_id(run, name, "score"))
 
 

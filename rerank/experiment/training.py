@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
@@ -16,8 +16,6 @@ from rerank.config import TrainConfig, learner_settings
 from rerank.data.bare import stripped
 from rerank.data.base_scale import BaseScale
 from rerank.data.given import vector
-from rerank.data.joining import joined
-from rerank.data.labels import Quantiser, parse_quantiser
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import AUTO
 from rerank.data.selection import selected
@@ -25,9 +23,7 @@ from rerank.data.types import Floats
 from rerank.data.unjudged import Unjudged
 from rerank.errors import ConfigError, DataNote, Interrupted
 from rerank.experiment.base_tuning import TuneOn
-from rerank.experiment.checkpointing import Training, check_keeps, checkpointed, finished
 from rerank.experiment.choosing import ChooseOn
-from rerank.experiment.derive import labelled, with_quantised
 from rerank.experiment.extras import NO_EXTRAS, Extras
 from rerank.experiment.fitting import Margin
 from rerank.experiment.notes import note_ndcg, note_shared
@@ -37,16 +33,16 @@ from rerank.experiment.seeds import Runs
 from rerank.experiment.sources import Data, check_inputs, is_path, read_lists
 from rerank.files import check_target, write_lines
 from rerank.formats import load
-from rerank.formats.list_weights import read_list_weights
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse
 from rerank.models.base import Model
 from rerank.models.training import RestartsRecord
-from rerank.models.weights import NamedWeights, load_weights
 from rerank.parallel import using
 from rerank.reading import PER_PART, DataSection, Part
-from rerank.report.choice import cell_rows, choice_lines
-from rerank.report.training import seed_lines, training_lines
+
+if TYPE_CHECKING:
+    from rerank.data.labels import Quantiser
+    from rerank.models.weights import NamedWeights
 
 
 @dataclass
@@ -64,6 +60,9 @@ class TrainResult:
 
     def summary(self) -> list[str]:
         """Return lines for a person: what was learnt from what."""
+        from rerank.report.choice import choice_lines
+        from rerank.report.training import seed_lines, training_lines
+
         lines = choice_lines(self.model.training)
         lines += training_lines(self.model, self.lists, self.metric)
         seeds = self.model.training.seeds
@@ -179,6 +178,8 @@ def train(
     >>> rerank.evaluate(lists, model.score(lists), ["RR"])
     {'RR': 1.0}
     """
+    from rerank.experiment.checkpointing import Training, checkpointed, finished
+
     made = make_learner(learner, settings)
     owned = is_path(lists) and (dev is None or is_path(dev))
     lists = read_lists(lists)
@@ -221,6 +222,8 @@ def train_from(config: TrainConfig, checkpoint: str | None = None) -> TrainResul
         ConfigError if no training lists are named or a name is unknown, which is checked before anything
         is read; otherwise the errors of files, lists and learners.
     """
+    from rerank.experiment.checkpointing import Training, check_keeps, checkpointed
+
     if config.cluster is not None and not plan_of(config).several:
         advice = "--seeds, --choose or --tune-base folds make several"
         raise ConfigError(f"cluster: not used by one fit, which runs in this process; {advice}")
@@ -268,10 +271,17 @@ def inputs_of_training(
     if learner.reads_classes:
         config = config.model_copy(update={"data": config.data.model_copy(update={"classes": True})})
     data = config.data
-    quantiser = None if data.quantise is None else parse_quantiser(data.quantise)
+    quantiser = None
+    if data.quantise is not None:
+        from rerank.data.labels import parse_quantiser
+
+        quantiser = parse_quantiser(data.quantise)
     lists = of_training(load_part(data, "train"))
     labels = None if quantiser is None else lists.labels
-    if quantiser is not None:  # before features are selected: a model that quantises has its own
+    if quantiser is not None:
+        from rerank.experiment.derive import with_quantised
+
+        # before features are selected: a model that quantises has its own
         lists = with_quantised(lists, quantiser)
     lists = selected(lists, data.features)
     dev = None
@@ -279,14 +289,22 @@ def inputs_of_training(
         dev = selected(load_part(data, "dev"), data.features, lenient=True)
     if not _note_same_file(data) and dev is not None:
         note_shared(lists, dev, "training lists")
-    initial = None if data.initial_file is None else load_weights(data.initial_file)
+    initial = None
+    if data.initial_file is not None:
+        from rerank.models.weights import load_weights
+
+        initial = load_weights(data.initial_file)
     extras = replace(_extras(data, lists), labels=labels)
     return TrainInputs(learner, plan_of(config, initial), lists, dev, quantiser, extras)
 
 
 def _extras(data: DataSection, lists: CandidateLists) -> Extras:
     """What learners get besides the training lists, read as these are."""
-    weights = None if data.list_weights is None else read_list_weights(data.list_weights, lists)
+    weights = None
+    if data.list_weights is not None:
+        from rerank.formats.list_weights import read_list_weights
+
+        weights = read_list_weights(data.list_weights, lists)
     if not data.unlabelled:
         return Extras(list_weights=weights)
     found = selected(load_part(data, "unlabelled"), data.features, lenient=True)
@@ -346,6 +364,8 @@ def train_files(
         If an output cannot be written or would overwrite an input, which is checked first; otherwise as for
         ``train_from``.
     """
+    from rerank.experiment.checkpointing import finished
+
     if "{seed}" in out and config.seeds < 2:
         raise ConfigError("--out: {seed} is for several runs: give --seeds N, 2 or more")
     if curve is not None and "{seed}" in curve:
@@ -359,6 +379,8 @@ def train_files(
         result = train_from(config, checkpoint)
     with all_or_none():
         if grid_out is not None:
+            from rerank.report.choice import cell_rows
+
             write_lines(grid_out, cell_rows(result.model.training))
         if curve is not None:
             write_curve(result, curve)
@@ -464,6 +486,8 @@ def _note_same_file(data: DataSection) -> bool:
 
 def load_part(data: DataSection, part: Part) -> CandidateLists:
     """Return the lists of one part with all features and labels, those of several files joined."""
+    from rerank.data.joining import joined
+
     reading = data.reading(part).model_copy(update={"features": ()})
     lists = joined([load(path, options=reading) for path in getattr(data, part)])
     if part == "unlabelled":
@@ -471,4 +495,8 @@ def load_part(data: DataSection, part: Part) -> CandidateLists:
     bare = lists.labels is None and not lists.references and not lists.counts
     if data.refs and bare and lists.texts is not None:  # or the metric would ask for --refs, which is given
         raise ConfigError(f"{lists.source}: no references of the dev lists; give them with --dev-refs FILE")
-    return lists if data.label is None else labelled(lists, data.label)
+    if data.label is None:
+        return lists
+    from rerank.experiment.derive import labelled
+
+    return labelled(lists, data.label)

@@ -20,9 +20,6 @@ from rerank.data.store_reader import META
 from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.files import plain_suffix, read_head, shown
 from rerank.formats.oddities import note_oddities
-from rerank.formats.structures.join import attach_structures, with_natives
-from rerank.formats.structures.sources import STRUCTURES, holds_structures
-from rerank.formats.texts import attach_references, drop_duplicates
 from rerank.reading import FITTED, Missing, Reading
 from rerank.reading import ReadOptions as ReadOptions  # formats import it from here
 from rerank.registry import Registry
@@ -53,6 +50,7 @@ class Format(ABC):
     holds : the columns of CandidateLists that a file keeps; ``write`` reports those it leaves out. Empty for
         a format that is only read.
     ranked_by_line : whether the first-best ranking is the order of the lines, so that no other can be kept.
+    of_runs : whether a file is a run: what one system retrieved.
     as_pairs : whether a file holds pairs of items in place of lists.
     score_feature : the name of the only feature, if a file holds no features but the first stage's scores.
     refines : the name of a format whose files these look like too; content that is recognised decides.
@@ -67,6 +65,7 @@ class Format(ABC):
     honours: ClassVar[frozenset[str]] = frozenset()
     holds: ClassVar[frozenset[str]] = frozenset()
     ranked_by_line: ClassVar[bool] = False
+    of_runs: ClassVar[bool] = False
     as_pairs: ClassVar[bool] = False
     score_feature: ClassVar[str | None] = None
     refines: ClassVar[str | None] = None
@@ -113,14 +112,20 @@ class Format(ABC):
         if options.missing == "zero":
             lists = with_zeros(lists)
         if options.distinct:
+            from rerank.formats.texts import drop_duplicates
+
             lists = drop_duplicates(lists)
         for name in options.refs:
             if os.path.exists(path) and os.path.exists(name) and os.path.samefile(path, name):
                 raise ConfigError(f"{name}: is the file of the lists, expected their references")
-        lists = attach_references(lists, options.refs)
-        if options.structures is not None:
-            lists = attach_structures(lists, options.structures, strict=options.strict)
-        lists = with_natives(lists, options)
+        if options.refs:
+            from rerank.formats.texts import attach_references
+
+            lists = attach_references(lists, options.refs)
+        if not {"structures", "native", "residues", "match"}.isdisjoint(options.changed()):
+            from rerank.formats.structures.join import with_structures
+
+            lists = with_structures(lists, options)
         if self.name != "store":  # of which they were reported before it was written
             note_oddities(lists)
         return lists
@@ -331,6 +336,8 @@ def format_of_folder(path: str) -> str:
 
     Raises FormatError if it is neither.
     """
+    from rerank.formats.structures.sources import STRUCTURES, holds_structures
+
     if os.path.exists(os.path.join(path, META)):
         return "store"
     if holds_structures(path):

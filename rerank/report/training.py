@@ -16,8 +16,6 @@ from rerank.models.training import (
     SeedsRecord,
     Training,
 )
-from rerank.report.contents import feature_names
-from rerank.report.runs import restart_lines, sparkline, variance_lines
 from rerank.text import count
 from rerank.transductive.adapting import CHEATING, AdaptingModel
 
@@ -28,6 +26,8 @@ _USES = {"fit": " (fitted to them)", "choice": " (chosen on them)", "none": ""}
 
 def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> list[str]:
     """Return what was learnt from ``lists``, the course of the watched ``metric``, and the gains."""
+    from rerank.report.runs import restart_lines
+
     lines = [_size_line(model, lists)]
     rounds = model.training.rounds
     match rounds:
@@ -140,6 +140,8 @@ def margin_line(model: Model) -> str:
 
 def seed_lines(seeds: SeedsRecord) -> list[str]:
     """Return how several runs differ, and which of them was kept."""
+    from rerank.report.runs import variance_lines
+
     lines = variance_lines(seeds, f"{seeds.on} ", decimals(*seeds.values))
     return [*lines, f"kept seed {seeds.chosen}, the {seeds.by} run on {seeds.on}"]
 
@@ -166,6 +168,8 @@ def number(value: float | None, *others: float | None) -> str:
 
 def _size_line(model: Model, lists: CandidateLists) -> str:
     """Learner, lists, items, features, scaling and pairs."""
+    from rerank.report.contents import feature_names
+
     training, data = model.training, model.training.data
     size = f"{count(lists.n_lists, 'list')}, {lists.n_items} items"
     if isinstance(model, ClassesModel):
@@ -199,6 +203,8 @@ def _minimum_line(found: MinimumRecord, metric: str | None) -> str:
 
 def _curve_lines(model: Model, metric: str | None) -> list[str]:
     """Watched values round by round, a line of bars each."""
+    from rerank.report.runs import sparkline
+
     lines = []
     for key in ("train", "dev"):
         values = [row[key] for row in model.curve if key in row]

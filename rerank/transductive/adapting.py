@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +13,11 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.models.base import Model, multiplied
-from rerank.transductive.adaptation import Adaptation
-from rerank.transductive.cache.descriptors import By
-from rerank.transductive.cache.store import RankerCache
+
+if TYPE_CHECKING:
+    from rerank.transductive.adaptation import Adaptation
+    from rerank.transductive.cache.descriptors import By
+    from rerank.transductive.cache.store import RankerCache
 
 CHEATING = "CHEATING"  # the mark of what reads the labels of the lists to be ranked
 

@@ -75,6 +75,19 @@ def attach_structures(lists: CandidateLists, path: str, *, strict: bool = False)
     return lists.with_structures(traces=Traces.joined([*(one.trace for one in found), empty]).take(which))
 
 
+def with_structures(lists: CandidateLists, options: ReadOptions) -> CandidateLists:
+    """Return the lists with the structures and the natives that the options name.
+
+    Raises
+    ------
+    RerankError
+        As ``attach_structures`` and ``with_natives``.
+    """
+    if options.structures is not None:
+        lists = attach_structures(lists, options.structures, strict=options.strict)
+    return with_natives(lists, options)
+
+
 def with_natives(lists: CandidateLists, options: ReadOptions) -> CandidateLists:
     """Return the lists with their natives, and with the residues that count, as the options say.
 

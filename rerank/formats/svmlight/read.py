@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TypeVar
@@ -76,6 +75,8 @@ class Source:
 
     def each(self, work: Callable[[int], T]) -> list[T]:
         """Return the results of ``work`` on the number of each part, in order; uses threads if allowed."""
+        from concurrent.futures import ThreadPoolExecutor
+
         threads = min(self.options.n_threads(), len(self.parts))
         results: list[T] = []
         shown = progress.step(f"parsing {os.path.basename(self.path)}", len(self.text), "byte")

@@ -14,7 +14,6 @@ import mmap
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import IO
@@ -220,6 +219,8 @@ class _Reader:
 
     def lists(self, fill: Fill, advance: progress.Advance) -> CandidateLists:
         """The lists of the file; raises _NotPlainError."""
+        from concurrent.futures import ThreadPoolExecutor
+
         lines, more = _Lines(fill), self.options.n_threads() - 1
         with ThreadPoolExecutor(max(more, 1)) as pool:
             others = [pool.submit(self.work, lines, progress.nothing) for _ in range(more)]

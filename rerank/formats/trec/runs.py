@@ -35,6 +35,8 @@ class RunFormat(Format):
         {"strict", "missing", "dtype", "refs", "merge", "qrels", "feature_names"} | OF_IDS
     )
 
+    of_runs: ClassVar[bool] = True
+
     @staticmethod
     @abstractmethod
     def read_run(path: str, options: ReadOptions) -> Run:

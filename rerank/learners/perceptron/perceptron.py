@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import model_validator
@@ -19,7 +19,6 @@ from rerank.errors import ConfigError, FitError
 from rerank.learners import moving
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import check_start, initial_weights
-from rerank.learners.perceptron.voting import Ballots
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores, visit_orders
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
@@ -28,6 +27,9 @@ from rerank.native.data._matrix import Difference, Sum
 from rerank.native.learners import _pair_norms, _perceptron, _violations
 from rerank.native.learners._weights import Weights
 from rerank.settings import setting
+
+if TYPE_CHECKING:
+    from rerank.learners.perceptron.voting import Ballots
 
 
 @LEARNERS.register("perceptron")
@@ -193,6 +195,8 @@ class Perceptron(Learner):
 
     def _vote(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, RoundsRecord]:
         """All weights, each with the number of visits that it survived."""
+        from rerank.learners.perceptron.voting import Ballots
+
         ballots = Ballots(state.w)
         for visits in watch.each(self._orders(state.n_lists), self.rounds, _Voting(state, ballots)):
             updates = violated = 0

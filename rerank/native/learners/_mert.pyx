@@ -48,7 +48,11 @@ _LINE = np.dtype([("since", "f8"), ("slope", "f8"), ("score", "f8"), ("item", "i
 cdef enum:
     MOST_BUCKETS = 1024
     LISTS_OF_BUCKET = 8  # of a search, for each bucket
-    AHEAD = 8  # breakpoints; statistics of many lists lie in slow memory
+    CACHE_LINE = 64
+    # Statistics of many lists lie in slow memory.
+    AHEAD = 8  # breakpoints
+    LISTS_AHEAD = 2
+    LINES_AHEAD = 10  # sixteen candidates with the counts of BLEU
 
 
 # What a walk along the line knows at one place.
@@ -157,6 +161,8 @@ cdef class LineSearch:
         with nogil:
             self.clear(sums)
             for i in range(lists.shape[0]):
+                first = self.offsets[lists[min(i + LISTS_AHEAD, lists.shape[0] - 1)]]
+                self.fetch(first, LINES_AHEAD)
                 first = self.offsets[lists[i]]
                 k = <int> (self.offsets[lists[i] + 1] - first)
                 lines = envelope(&order[at], &slopes[at], k, &scores[first], &self.lines[0])
@@ -218,9 +224,12 @@ cdef class LineSearch:
         cdef int* rank = &self.rank[self.begin[bucket]]
         cdef int n = self.size[bucket]
         cdef int i
+        cdef int ahead
         self.sort(bucket)
         for i in range(n):
-            self.fetch(rank[min(i + AHEAD, n - 1)])
+            ahead = rank[min(i + AHEAD, n - 1)]
+            self.fetch(self.before[ahead], 1)
+            self.fetch(self.after[ahead], 1)
             self.weigh(walk, self.gamma[rank[i]])
             self.pass_over(rank[i], walk.sums)
             walk.lower = self.gamma[rank[i]]
@@ -237,14 +246,16 @@ cdef class LineSearch:
         for i in range(n):
             rank[i] = self.moved[self.sorted[i]]
 
-    cdef inline void fetch(self, int i) noexcept nogil:
-        """Prefetch the statistics of a breakpoint's items."""
-        if self.table.counts != NULL:
-            prefetch(self.table.counts + self.before[i] * self.table.width)
-            prefetch(self.table.counts + self.after[i] * self.table.width)
+    cdef inline void fetch(self, Py_ssize_t item, int lines) noexcept nogil:
+        """Prefetch the statistics of an item, so many cache lines of them and what follows."""
+        cdef const char* at = <const char*> self.table.counts
+        cdef int i
+        if at != NULL:
+            at += item * self.table.width * sizeof(int)
         else:
-            prefetch(self.table.values + self.before[i] * self.table.width)
-            prefetch(self.table.values + self.after[i] * self.table.width)
+            at = <const char*> (self.table.values + item * self.table.width)
+        for i in range(lines):
+            prefetch(at + i * CACHE_LINE)
 
     cdef inline void pass_over(self, int i, double* sums) noexcept nogil:
         """INOUT sums: those above a breakpoint instead of those below it."""

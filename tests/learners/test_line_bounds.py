@@ -63,7 +63,7 @@ def test_no_interval_that_counts_is_passed_over(metric, weighted):
         start, direction = rng.integers(-3, 4, (2, 3)) + 0.25
         climb.settle(start)
         unit = float(rng.choice([1e-3, 1.0, 1e4, np.inf]))
-        climb._search.gather(*problem.towards(direction), climb._scores, climb._chosen, climb._sums, unit)
+        climb._search.gather(*problem.towards(direction), *climb._here, unit)
         wanted = every_interval(climb, climb._penalty(direction), unit)
         assert climb._best(direction, unit, -np.inf) == wanted
         assert climb._best(direction, unit, np.nan) == wanted

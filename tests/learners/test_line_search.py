@@ -40,7 +40,7 @@ def searched(problem, start, direction, *, native=True, l2=0.0):
     rise = problem.towards(direction)
     length = float(np.sqrt(start @ start))
     unit = length / float(np.sqrt(direction @ direction)) if length > 0 else 1.0
-    climb._search.gather(*rise, climb._scores, climb._chosen, climb._sums, unit)
+    climb._search.gather(*rise, *climb._here, unit)
     if native:
         found = climb._best(direction, unit, -np.inf)
     else:
@@ -201,12 +201,12 @@ def test_the_penalty_is_that_of_the_point(l2):
         climb.settle(rng.normal(size=3))
         length = np.sqrt(climb.weights @ climb.weights) / np.sqrt(direction @ direction)
         rise = problem.towards(direction)
-        climb._search.gather(*rise, climb._scores, climb._chosen, climb._sums, float(length))
+        climb._search.gather(*rise, *climb._here, float(length))
         objective, lower, upper = climb._best(direction, float(length), -np.inf)
         there = climb.weights + _mert.point_in(lower, upper, float(length)) * direction
         cost = l2 * np.sum((there / np.linalg.norm(there) - near) ** 2)
         assert objective == pytest.approx(value_at(lists, "WER", there / problem.scale) - cost, rel=1e-9)
-        climb._search.gather(*rise, climb._scores, climb._chosen, climb._sums, float(length))
+        climb._search.gather(*rise, *climb._here, float(length))
         ends, sums = climb._search.intervals()
         values = np.asarray(problem.judge.score_from_sums(sums), dtype=float)
         penalty = climb._penalty(direction)

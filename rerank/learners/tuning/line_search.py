@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from rerank.data.types import Floats
+from rerank.data.types import Floats, Ints
 from rerank.errors import FitError
 from rerank.learners.tuning.line_problem import LineProblem, Rise
 from rerank.learners.vectors import inner
@@ -16,6 +18,23 @@ FREE: _mert.Penalty = (0.0,) * 6
 def _above(objective: float, least: float) -> bool:
     """Whether an objective exists (not -infinity) and is above ``least``, which may be NaN or -infinity."""
     return objective > -np.inf and not objective <= least
+
+
+class _Choice(NamedTuple):
+    """What scores (n_items) choose: an item of each list, int32 (n_lists), and the sums (k) of statistics.
+
+    Chosen items are known of the searched lists only.
+    """
+
+    scores: Floats
+    chosen: Ints
+    sums: Floats
+
+    @classmethod
+    def of(cls, problem: LineProblem) -> _Choice:
+        """Room for a choice; a climb fills the same memory again and again, as first touching it is slow."""
+        n_items, width = problem.stats.rows.shape
+        return cls(np.empty(n_items), np.zeros(len(problem.live), dtype=np.int32), np.empty(width))
 
 
 class Climb:
@@ -46,8 +65,7 @@ class Climb:
         self.steps = 0
         self.searches = 0
         self._search = _mert.LineSearch(problem.offsets, problem.stats)
-        self._chosen = np.zeros(len(problem.live), dtype=np.int32)
-        self._sums = np.empty(problem.stats.rows.shape[1])
+        self._here, self._spare = _Choice.of(problem), _Choice.of(problem)
         self._square: float | None = None  # the squared length of the weights
 
     @property
@@ -60,11 +78,11 @@ class Climb:
         self.weights = weights
         self._square = None
         p = self.problem
-        self._scores = p.scores(weights)
-        if not _statistics.choose(p.stats, p.searched, p.offsets, self._scores, self._chosen, self._sums):
+        here = self._here = self._here._replace(scores=p.scores(weights))
+        if not _statistics.choose(p.stats, p.searched, p.offsets, *here):
             raise FitError(f"{p.source}: the scores overflow; scale the features (--scaling)")
-        self._sums += p.constant
-        self.value, self.objective = self._judge(self._sums, weights)
+        here.sums[:] += p.constant
+        self.value, self.objective = self._judge(here.sums, weights)
 
     def _judge(self, sums: Floats, weights: Floats) -> tuple[float, float]:
         """The metric and the objective of the chosen items' sums."""
@@ -101,7 +119,7 @@ class Climb:
             self._square = inner(self.weights, self.weights)
         length = inner(direction, direction) if length is None else length
         unit = (self._square / length) ** 0.5 if self._square > 0 else 1.0
-        self._search.gather(*rise, self._scores, self._chosen, self._sums, unit)
+        self._search.gather(*rise, *self._here, unit)
         least = self.objective + self.min_gain
         found, lower, upper = self._best(direction, unit, least)
         return _above(found, least) and self._move(direction, rise, _mert.point_in(lower, upper, unit), least)
@@ -122,14 +140,15 @@ class Climb:
         """Move there, or stay if rounding changes a choice so that it is not above ``least``."""
         p = self.problem
         weights = self.weights + gamma * direction
-        scores, chosen, sums = self._scores.copy(), self._chosen.copy(), self._sums - p.constant
-        _statistics.advance(p.stats, p.searched, p.offsets, *rise, gamma, scores, chosen, sums)
-        sums += p.constant
-        value, objective = self._judge(sums, weights)
+        here, there = self._here, self._spare
+        there.scores[:], there.chosen[:], there.sums[:] = here.scores, here.chosen, here.sums - p.constant
+        _statistics.advance(p.stats, p.searched, p.offsets, *rise, gamma, *there)
+        there.sums[:] += p.constant
+        value, objective = self._judge(there.sums, weights)
         if not _above(objective, least) or not np.isfinite(weights).all():
             return False
         self.weights, self.value, self.objective = weights, value, objective
-        self._scores, self._chosen, self._sums = scores, chosen, sums
+        self._here, self._spare = there, here
         self._square = None
         self.steps += 1
         return True

@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
-"""MERT with 20 restarts: dev and test values, CPU seconds and memory; growth with the number of items.
+"""MERT with 20 restarts: dev and test values, CPU seconds and memory; growth with the number of lists.
 
     python scripts/bench/mert.py [--set FOLDER] [--metric BLEU] [--seeds 3] [--moses PATH/TO/mert]
+                                 [--jobs 2] [--quick]
 
 A folder holds {dev,test}.nbest and {dev,test}.ref, packed or not; without one, lists are generated. With
 --moses, Moses' mert runs on the same dev lists: it reads feature and score files that are written for it,
 starts from the first stage's weights and draws its restarts from [-1, 1]. "search" is our CPU time without
 loading and counting; "process" is all of a process, Python's start and the reading of text included.
+
+Growth is shown on 240 to 24,000 lists of 16 candidates, drawn with 14 features and the counts of BLEU, for 1,
+3 and 20 restarts: CPU seconds of a fit, µs for each line search and 1,000 candidates, and the exponents of
+both from the smallest to the largest set. The first also holds the growth of the number of searches. --jobs
+climbs once more with so many threads; the models must be the same.
 """
 
 from __future__ import annotations
@@ -21,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 from common import arguments
+from tuners import draw
 
 import rerank
 from rerank.data.lists import CandidateLists
@@ -30,7 +37,9 @@ from rerank.learners.initial import initial_weights
 from rerank.learners.tuning.mert import Mert
 from rerank.metrics.base import parse
 from rerank.metrics.selecting import SelectingJudge
+from rerank.models.linear import LinearModel
 from rerank.models.training import RestartsRecord
+from rerank.parallel import using
 
 RESTARTS = 20
 MEAN = 10
@@ -146,12 +155,17 @@ def write_for_moses(lists: CandidateLists, judge: SelectingJudge, metric: str, f
 
 
 def moses(
-    program: str, sets: Sequence[CandidateLists], metric: str, seed: int, folder: Path
+    program: str,
+    sets: Sequence[CandidateLists],
+    metric: str,
+    seed: int,
+    folder: Path,
+    restarts: int = RESTARTS,
 ) -> tuple[float, float, float, float]:
     """Dev value, test value, CPU seconds and peak MB of Moses' mert on the files in ``folder``."""
     command = [program, "-d", str(sets[0].n_features), "--sctype", metric, "--scconfig", "case:true"]
     command += ["--ffile", "dev.feats", "--scfile", "dev.scores", "--ifile", "init.opt"]
-    seconds, peak = measured([*command, "-n", str(RESTARTS), "-r", str(seed)], folder)
+    seconds, peak = measured([*command, "-n", str(restarts), "-r", str(seed)], folder)
     weights = np.array((folder / "weights.txt").read_text().split(), dtype=float)
     found = [
         _value(judged(lists, metric), lists.with_columns(sets[0].names()).features.scores(weights))
@@ -168,37 +182,65 @@ def row(name: str, values: Sequence[Sequence[float]]) -> None:
     print(f"{name:<12} {dev:>24} {test:>24} {rest}")
 
 
-def print_growth() -> None:
-    """CPU seconds of a fit of two restarts against the number of items."""
-    rng = np.random.default_rng(1)
-    print(f"\n{'items':>9} {'s':>7} {'µs a search and 1,000 items':>28}")
-    for n_lists in (500, 2000, 8000, 32000):
-        X = rng.normal(size=(n_lists * 20, 10))
-        y = X @ rng.normal(size=10) + 3 * rng.normal(size=len(X))
-        lists = CandidateLists.from_arrays(X, y, group=[20] * n_lists)
-        judge = judged(lists, "label@1")
-        started = time.process_time()
-        model = Mert(restarts=1, perturbations=0).fit(lists, judge=judge)
-        took = time.process_time() - started
-        rounds = model.training.rounds
-        assert isinstance(rounds, RestartsRecord)
-        searches = sum(end.searches for end in rounds.restarts)
-        print(f"{len(X):9,d} {took:7.2f} {1e9 * took / searches / len(X):28.2f}")
+def tuned(lists: CandidateLists, restarts: int, jobs: int = 1) -> tuple[float, float, LinearModel]:
+    """CPU seconds and seconds by the clock of a fit for BLEU, and its model."""
+    judge = judged(lists, "BLEU")
+    begun, started = time.perf_counter(), time.process_time()
+    with using(jobs):
+        model = Mert(restarts=restarts).fit(lists, judge=judge)
+    assert isinstance(model, LinearModel)
+    return time.process_time() - started, time.perf_counter() - begun, model
+
+
+def print_growth(sizes: Sequence[int], jobs: int, program: str | None, folder: Path) -> None:
+    """A table of seconds against the number of lists, and exponents."""
+    tuned(draw(20, 16), 1)
+    head = f"\n{'restarts':>8} {'items':>9} {'CPU s':>8} {'searches':>9} {'µs/1,000 items':>14} {'dev':>7}"
+    head += f" {'s':>7} {f's, {jobs} jobs':>10}" if jobs > 1 else ""
+    print(head + ("  Moses s     dev" if program else ""))
+    for restarts in (1, 3, 20):
+        found = []
+        for n_lists in sizes:
+            lists = draw(n_lists, 16, 14)
+            took, clock, model = tuned(lists, restarts)
+            rounds = model.training.rounds
+            assert isinstance(rounds, RestartsRecord)
+            searches = sum(end.searches for end in rounds.restarts)
+            each = 1e9 * took / searches / lists.n_items
+            found.append((took, each))
+            line = f"{restarts:8} {lists.n_items:9,d} {took:8.3f} {searches:9,d} {each:14.2f}"
+            line += f" {rounds.train:7.3f}"
+            if jobs > 1:
+                other = tuned(lists, restarts, jobs)
+                assert other[2].weights.tobytes() == model.weights.tobytes(), "jobs changed the model"
+                line += f" {clock:7.2f} {other[1]:10.2f}"
+            if program:
+                write_for_moses(lists, judged(lists, "BLEU"), "BLEU", folder)
+                dev, _, seconds, _ = moses(program, (lists, lists), "BLEU", 1, folder, restarts)
+                line += f" {seconds:8.2f} {dev:7.3f}"
+            print(line, flush=True)
+        power = np.log(sizes[-1] / sizes[0])
+        total, single = np.log(np.divide(found[-1], found[0])) / power
+        print(f"{'':8} exponents: {total:.2f} of the seconds, {1 + single:.2f} of a search")
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    parser = arguments(__doc__)
+    parser = arguments(__doc__, "small sets and one seed")
     parser.add_argument("--set", type=Path)
     parser.add_argument("--metric", default="BLEU")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--moses")
+    parser.add_argument("--moses", help="the program; without it there is no peer")
+    parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
+    program = str(Path(given.moses).resolve()) if given.moses else None
+    if given.quick:
+        given.seeds = 1
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         source = (given.set or folder).resolve()
         if given.set is None:
-            write_set(folder)
+            write_set(folder, 100 if given.quick else 1000)
         (dev, nbest, refs), (test, _, _) = load(source, "dev"), load(source, "test")
         test = test.with_columns(dev.names())
         print(f"{dev}; {given.metric}, {RESTARTS} restarts, {given.seeds} seeds")
@@ -211,12 +253,13 @@ def main() -> None:
         row("rerank", rows)
         means = [(*ours((dev, test), given.metric, seed, MEAN), np.nan, np.nan) for seed in seeds]
         row(f"  average={MEAN}", means)
-        if given.moses:
-            program = str(Path(given.moses).resolve())
+        if program:
             write_for_moses(dev, judged(dev, given.metric), given.metric, folder)
             peers = [moses(program, (dev, test), given.metric, seed, folder) for seed in seeds]
             row("Moses mert", [(a, b, np.nan, seconds, peak) for a, b, seconds, peak in peers])
-    print_growth()
+        else:
+            print("Moses mert: not given (--moses)")
+        print_growth((24, 240) if given.quick else (240, 2400, 24000), given.jobs, program, folder)
 
 
 if __name__ == "__main__":

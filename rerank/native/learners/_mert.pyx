@@ -16,9 +16,13 @@ import numpy as np
 
 cimport cython
 from libc.math cimport INFINITY
-from libc.math cimport fabs
 from libc.string cimport memcpy
 from libc.string cimport memset
+from rerank.native.learners._mert_breaks cimport Breaks
+from rerank.native.learners._mert_breaks cimport add_break
+from rerank.native.learners._mert_breaks cimport fill_all_buckets
+from rerank.native.learners._mert_breaks cimport fill_buckets
+from rerank.native.learners._mert_breaks cimport sort_bucket
 from rerank.native.learners._mert_choice cimport Choice
 from rerank.native.learners._mert_choice cimport Penalty
 from rerank.native.learners._mert_choice cimport bounded
@@ -78,13 +82,7 @@ cdef class LineSearch:
     cdef const long long[::1] offsets
     cdef Table table
     cdef object held
-    cdef double[::1] gamma  # of each breakpoint
-    cdef int[::1] before  # the item that is chosen below it
-    cdef int[::1] after
-    cdef unsigned short[::1] place  # its bucket
-    cdef int[::1] rank  # breakpoints by bucket, then by rising gamma
-    cdef int[::1] size  # of each bucket
-    cdef int[::1] begin  # of each bucket in rank; -1: the bucket is passed over
+    cdef Breaks breaks
     cdef double[::1] highest  # gamma in each bucket
     cdef double[:, ::1] rises  # by how much each sum rises in each bucket, falls not counted
     cdef double[:, ::1] changes  # rises less falls
@@ -95,15 +93,8 @@ cdef class LineSearch:
     cdef double[::1] bucket_key
     cdef int[::1] bucket_rank
     cdef double[:, ::1] scratch
-    cdef double[::1] key
-    cdef int[::1] sorted
-    cdef int[::1] moved
-    cdef word[::1] words
-    cdef int[::1] counts
     cdef double[::1] sums  # below all breakpoints
     cdef Line[::1] lines  # the envelope of a list
-    cdef Py_ssize_t n_breaks
-    cdef int n_buckets
     cdef double unit
 
     def __init__(self, const long long[::1] offsets, Statistics statistics):
@@ -114,23 +105,31 @@ cdef class LineSearch:
         self.offsets = offsets
         self.table = statistics.table
         self.held = statistics
-        # Memory that is never touched is never used.
-        self.gamma, self.key = np.empty(n), np.empty(n)
-        self.before, self.after, self.rank, self.sorted, self.moved = (
-            np.empty(n, dtype=np.int32) for _ in range(5)
-        )
-        self.place = np.empty(n, dtype=np.uint16)
-        self.words = np.empty(2 * max(n, MOST_BUCKETS), dtype=np.uint64)
-        self.counts = np.empty(BUCKETS, dtype=np.int32)
-        self.size, self.begin, self.alive, self.bucket_rank = np.empty((4, MOST_BUCKETS), dtype=np.int32)
+        self.hold(n)
+        self.alive, self.bucket_rank = np.empty((2, MOST_BUCKETS), dtype=np.int32)
         self.highest, self.lowers, self.bounds, self.bucket_key = np.empty((4, MOST_BUCKETS))
         self.rises, self.changes, self.starts = np.empty((3, MOST_BUCKETS, k))
         self.scratch = np.empty((4, k))
         self.sums = np.empty(k)
         self.lines = np.empty(longest, dtype=_LINE)
-        self.n_breaks = 0
-        self.n_buckets = 1
         self.unit = 1.0
+
+    def hold(self, Py_ssize_t n):
+        """Make room for n breakpoints; memory that is never touched is never used."""
+        cdef double[:, ::1] doubles = np.empty((2, n))
+        cdef int[:, ::1] ints = np.empty((5, n), dtype=np.int32)
+        cdef unsigned short[::1] place = np.empty(n, dtype=np.uint16)
+        cdef word[::1] words = np.empty(2 * max(n, MOST_BUCKETS), dtype=np.uint64)
+        cdef int[:, ::1] buckets = np.empty((2, MOST_BUCKETS), dtype=np.int32)
+        cdef int[::1] counts = np.empty(BUCKETS, dtype=np.int32)
+        cdef Breaks* breaks = &self.breaks
+        self.held = self.held, doubles, ints, place, words, buckets, counts
+        breaks.n, breaks.n_buckets = 0, 1
+        breaks.gamma, breaks.key = &doubles[0, 0], &doubles[1, 0]
+        breaks.before, breaks.after, breaks.rank = &ints[0, 0], &ints[1, 0], &ints[2, 0]
+        breaks.sorted, breaks.moved = &ints[3, 0], &ints[4, 0]
+        breaks.place, breaks.words, breaks.counts = &place[0], &words[0], &counts[0]
+        breaks.size, breaks.begin = &buckets[0, 0], &buckets[1, 0]
 
     def gather(
         self,
@@ -157,7 +156,7 @@ cdef class LineSearch:
         cdef int lines
         cdef double* change = &self.scratch[0, 0]
         self.unit = unit
-        self.n_buckets = <int> min(max(lists.shape[0] / LISTS_OF_BUCKET, 1), MOST_BUCKETS)
+        self.breaks.n_buckets = <int> min(max(lists.shape[0] / LISTS_OF_BUCKET, 1), MOST_BUCKETS)
         with nogil:
             self.clear(sums)
             for i in range(lists.shape[0]):
@@ -179,72 +178,42 @@ cdef class LineSearch:
     cdef void clear(self, const double[::1] sums) noexcept nogil:
         """Forget all breakpoints."""
         cdef Py_ssize_t c
-        cdef Py_ssize_t cells = self.n_buckets * self.rises.shape[1]
-        self.n_breaks = 0
+        cdef Py_ssize_t cells = self.breaks.n_buckets * self.rises.shape[1]
+        self.breaks.n = 0
         for c in range(self.table.width):
             self.sums[c] = sums[c]
-        memset(&self.size[0], 0, self.n_buckets * sizeof(int))
+        memset(self.breaks.size, 0, self.breaks.n_buckets * sizeof(int))
         memset(&self.rises[0, 0], 0, cells * sizeof(double))
         memset(&self.changes[0, 0], 0, cells * sizeof(double))
-        for c in range(self.n_buckets):
+        for c in range(self.breaks.n_buckets):
             self.highest[c] = -INFINITY
 
     cdef inline void add(self, double gamma, int before, int after, const double* change) noexcept nogil:
         """Add a breakpoint to its bucket."""
         cdef Py_ssize_t c
-        cdef int bucket = bucket_of(gamma, self.unit, self.n_buckets)
+        cdef int bucket = add_break(&self.breaks, gamma, before, after, self.unit)
         cdef double* rises = &self.rises[bucket, 0]
         cdef double* changes = &self.changes[bucket, 0]
-        self.gamma[self.n_breaks] = gamma
-        self.before[self.n_breaks] = before
-        self.after[self.n_breaks] = after
-        self.place[self.n_breaks] = <unsigned short> bucket
-        self.n_breaks += 1
-        self.size[bucket] += 1
         if gamma > self.highest[bucket]:
             self.highest[bucket] = gamma
         for c in range(self.table.width):
             changes[c] += change[c]
             rises[c] += change[c] if change[c] > 0.0 else 0.0
 
-    cdef void fill(self) noexcept nogil:
-        """OUT rank: the breakpoints of each bucket that has a `begin`, in the order of their lists."""
-        cdef Py_ssize_t i
-        cdef int j
-        for i in range(self.n_breaks):
-            j = self.place[i]
-            if self.begin[j] >= 0:
-                self.rank[self.begin[j]] = <int> i
-                self.begin[j] += 1
-        for j in range(self.n_buckets):
-            self.begin[j] -= self.size[j] if self.begin[j] >= 0 else 0
-
     cdef void walk(self, Walk* walk, int bucket) noexcept nogil:
         """Consider the intervals below the breakpoints of a bucket, by rising gamma."""
-        cdef int* rank = &self.rank[self.begin[bucket]]
-        cdef int n = self.size[bucket]
+        cdef int* rank = &self.breaks.rank[self.breaks.begin[bucket]]
+        cdef int n = self.breaks.size[bucket]
         cdef int i
         cdef int ahead
-        self.sort(bucket)
+        sort_bucket(&self.breaks, bucket)
         for i in range(n):
             ahead = rank[min(i + AHEAD, n - 1)]
-            self.fetch(self.before[ahead], 1)
-            self.fetch(self.after[ahead], 1)
-            self.weigh(walk, self.gamma[rank[i]])
+            self.fetch(self.breaks.before[ahead], 1)
+            self.fetch(self.breaks.after[ahead], 1)
+            self.weigh(walk, self.breaks.gamma[rank[i]])
             self.pass_over(rank[i], walk.sums)
-            walk.lower = self.gamma[rank[i]]
-
-    cdef void sort(self, int bucket) noexcept nogil:
-        """Sort the breakpoints of a bucket by gamma; equal ones stay in the order of their lists."""
-        cdef int* rank = &self.rank[self.begin[bucket]]
-        cdef int n = self.size[bucket]
-        cdef int i
-        for i in range(n):
-            self.key[i] = self.gamma[rank[i]]
-            self.moved[i] = rank[i]
-        argsort(&self.key[0], &self.sorted[0], n, &self.words[0], &self.counts[0])
-        for i in range(n):
-            rank[i] = self.moved[self.sorted[i]]
+            walk.lower = self.breaks.gamma[rank[i]]
 
     cdef inline void fetch(self, Py_ssize_t item, int lines) noexcept nogil:
         """Prefetch the statistics of an item, so many cache lines of them and what follows."""
@@ -260,7 +229,7 @@ cdef class LineSearch:
     cdef inline void pass_over(self, int i, double* sums) noexcept nogil:
         """INOUT sums: those above a breakpoint instead of those below it."""
         cdef Py_ssize_t c
-        difference(&self.table, self.before[i], self.after[i], &self.scratch[0, 0])
+        difference(&self.table, self.breaks.before[i], self.breaks.after[i], &self.scratch[0, 0])
         for c in range(self.table.width):
             sums[c] += self.scratch[0, c]
 
@@ -299,20 +268,11 @@ cdef class LineSearch:
             if self.table.counts != NULL and bounded(kind) and walk.price.strength == 0.0:
                 self.search(&walk, least if least == least else -INFINITY)
             else:
-                self.prepare()
-                for j in range(self.n_buckets):
+                fill_all_buckets(&self.breaks)
+                for j in range(self.breaks.n_buckets):
                     self.walk(&walk, j)
             self.weigh(&walk, INFINITY)
         return walk.choice.objective, walk.choice.lower, walk.choice.upper
-
-    cdef void prepare(self) noexcept nogil:
-        """Fill `rank` with the breakpoints of all buckets."""
-        cdef int j
-        cdef int total = 0
-        for j in range(self.n_buckets):
-            self.begin[j] = total
-            total += self.size[j]
-        self.fill()
 
     cdef void search(self, Walk* walk, double least) noexcept nogil:
         """Walk the buckets that may contain an interval above ``least``, the most promising ones first.
@@ -326,24 +286,24 @@ cdef class LineSearch:
         cdef int j
         cdef Py_ssize_t c
         walk.floor = floor_of(least)
-        for j in range(self.n_buckets):
-            self.begin[j] = -1
-            if not self.size[j]:
+        for j in range(self.breaks.n_buckets):
+            self.breaks.begin[j] = -1
+            if not self.breaks.size[j]:
                 continue
             self.bounds[j] = self.bound(walk, j)
             self.lowers[j] = walk.lower
             memcpy(&self.starts[j, 0], walk.sums, self.table.width * sizeof(double))
             if not surely_below(self.bounds[j], least):
-                self.begin[j] = total
-                total += self.size[j]
+                self.breaks.begin[j] = total
+                total += self.breaks.size[j]
                 self.bucket_key[alive] = -self.bounds[j]
                 self.alive[alive] = j
                 alive += 1
             walk.lower = self.highest[j]
             for c in range(self.table.width):
                 walk.sums[c] += self.changes[j, c]
-        self.fill()
-        argsort(&self.bucket_key[0], &self.bucket_rank[0], alive, &self.words[0], &self.counts[0])
+        fill_buckets(&self.breaks)
+        argsort(&self.bucket_key[0], &self.bucket_rank[0], alive, self.breaks.words, self.breaks.counts)
         one.floor = walk.floor
         for i in range(alive):
             j = self.alive[self.bucket_rank[i]]
@@ -374,38 +334,25 @@ cdef class LineSearch:
         cdef Py_ssize_t found = 0
         cdef double lower = -INFINITY
         cdef double upper
-        cdef double[:, ::1] ends = np.empty((self.n_breaks + 1, 2))
-        cdef double[:, ::1] totals = np.empty((self.n_breaks + 1, self.table.width))
+        cdef double[:, ::1] ends = np.empty((self.breaks.n + 1, 2))
+        cdef double[:, ::1] totals = np.empty((self.breaks.n + 1, self.table.width))
         cdef double[::1] sums = np.array(self.sums)
         with nogil:
-            self.prepare()
-            for i in range(self.n_buckets):
-                self.sort(i)
-            for i in range(self.n_breaks + 1):
-                upper = self.gamma[self.rank[i]] if i < self.n_breaks else INFINITY
+            fill_all_buckets(&self.breaks)
+            for i in range(self.breaks.n_buckets):
+                sort_bucket(&self.breaks, i)
+            for i in range(self.breaks.n + 1):
+                upper = self.breaks.gamma[self.breaks.rank[i]] if i < self.breaks.n else INFINITY
                 if wide(lower, upper, self.unit):
                     ends[found, 0] = lower
                     ends[found, 1] = upper
                     for c in range(totals.shape[1]):
                         totals[found, c] = sums[c]
                     found += 1
-                if i < self.n_breaks:
-                    self.pass_over(self.rank[i], &sums[0])
+                if i < self.breaks.n:
+                    self.pass_over(self.breaks.rank[i], &sums[0])
                     lower = upper
         return np.asarray(ends)[:found], np.asarray(totals)[:found]
-
-
-cdef inline int bucket_of(double gamma, double unit, int n_buckets) noexcept nogil:
-    """Return the bucket of a breakpoint, which never falls as gamma rises.
-
-    Breakpoints have long tails; mapped into [0, 2] they spread over the buckets. Each step of the map is
-    monotone, rounding included.
-    """
-    cdef double share = unit / (unit + fabs(gamma))
-    cdef double mapped = share if gamma < 0.0 else 2.0 - share
-    if not mapped * (0.5 * n_buckets) >= 0.0:  # an infinite unit
-        return 0
-    return min(<int> (mapped * (0.5 * n_buckets)), n_buckets - 1)
 
 
 def best_of(const double[:, ::1] ends, const double[::1] values, double unit, int better, penalty):

@@ -97,54 +97,59 @@ cdef inline u64 without(u64 word, int place) noexcept nogil:
     return (word & below) | ((word >> 8) & ~below)
 
 
-cdef inline const unsigned char* short_number(const unsigned char* p, double* value) noexcept nogil:
-    """A plain decimal of up to 16 characters that ends at a blank or a control character.
+cdef inline bint word_number(u64 head, u64 dots, int length, bint negative, double* value) noexcept nogil:
+    """A plain decimal of ``length`` 0..8 characters in a word, whose points ``dots`` marks; False if none."""
+    cdef int place = trailing_zeros(dots | <u64>0x8000000000000000) >> 3
+    cdef bint dotted = (dots != 0) & (place < length)
+    cdef int count = length - dotted
+    cdef int half = 4 * (8 - count)
+    cdef double number
+    head ^= <u64>0x3030303030303030
+    head = without(head, place) if dotted else head
+    head = (head << half) << half
+    if count == 0 or not all_digits(head):
+        return False
+    number = <double><long long>join_digits(head) / TENS[length - place - 1 if dotted else 0]
+    value[0] = -number if negative else number
+    return True
 
-    Returns the place after it, or NULL if it is not of this form (another way may read it).
-    """
+
+cdef inline const unsigned char* short_number_below(
+    const unsigned char* p, unsigned char limit, double* value
+) noexcept nogil:
+    """``short_number`` that ends at any byte below ``limit``, a constant of at most "-"."""
     cdef bint negative = p[0] == c'-'
     cdef u64 head
     cdef u64 tail
     cdef u64 ends
     cdef u64 dots
+    cdef u64 limits = <u64>0x0101010101010101 * limit
     cdef int length
     cdef int place
     cdef int count
     cdef int half
     cdef bint dotted
     cdef double number
-    cdef const unsigned char* end
     head = load_text(p)
-    # The lowest byte below 0x21 ends the token.
-    ends = (head - <u64>0x2121212121212121) & ~head & <u64>0x8080808080808080
+    # The lowest byte below the limit ends the token.
+    ends = (head - limits) & ~head & <u64>0x8080808080808080
     dots = zero_bytes(head ^ <u64>0x2E2E2E2E2E2E2E2E)
     length = trailing_zeros(ends) >> 3 if ends else 8
     # The rest depends on this length only, so the sign is removed independently of it.
-    if p[length] <= 32:
-        end = p + length
-        head >>= 8 * negative
-        dots >>= 8 * negative
-        length -= negative
-        place = trailing_zeros(dots | <u64>0x8000000000000000) >> 3
-        dotted = (dots != 0) & (place < length)
-        count = length - dotted
-        head ^= <u64>0x3030303030303030
-        head = without(head, place) if dotted else head
-        half = 4 * (8 - count)
-        head = (head << half) << half
-        if count == 0 or not all_digits(head):
-            return NULL
-        number = <double><long long>join_digits(head) / TENS[length - place - 1 if dotted else 0]
-        value[0] = -number if negative else number
-        return end
+    if p[length] < limit:
+        if word_number(head >> (8 * negative), dots >> (8 * negative), length - negative, negative, value):
+            return p + length
+        return NULL
     if negative:
         p += 1
         head = load_text(p)
         dots = zero_bytes(head ^ <u64>0x2E2E2E2E2E2E2E2E)
+        if p[8] < limit:
+            return p + 8 if word_number(head, dots, 8, True, value) else NULL
     tail = load_text(p + 8)
-    ends = (tail - <u64>0x2121212121212121) & ~tail & <u64>0x8080808080808080
+    ends = (tail - limits) & ~tail & <u64>0x8080808080808080
     length = 8 + (trailing_zeros(ends) >> 3 if ends else 8)
-    if ends == 0 and p[16] > 32:
+    if ends == 0 and p[16] >= limit:
         return NULL
     place = length
     dotted = True
@@ -170,6 +175,14 @@ cdef inline const unsigned char* short_number(const unsigned char* p, double* va
     number = <double><long long>head / TENS[length - place - 1 if dotted else 0]
     value[0] = -number if negative else number
     return p + length
+
+
+cdef inline const unsigned char* short_number(const unsigned char* p, double* value) noexcept nogil:
+    """A plain decimal of up to 16 characters that ends at a blank or a control character.
+
+    Returns the place after it, or NULL if it is not of this form (another way may read it).
+    """
+    return short_number_below(p, c'!', value)
 
 
 cdef inline bint eisel_lemire(u64 w, long long q, double* value) noexcept nogil:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import mmap
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from rerank import files
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
-from rerank.data.types import AnyArray, Index
-from rerank.errors import FormatError
-from rerank.files import read_blocks
+from rerank.data.types import AnyArray, Bytes, Index
+from rerank.errors import FormatError, RerankError
 from rerank.formats.buffers import BOM
 from rerank.formats.common import note_regrouped, quoted
-from rerank.memory import require
+from rerank.memory import SMALL, require
 
 _FIRST = 1 << 16  # bytes of rows at first
+_STEP = 1 << 27  # bytes of rows after which the memory that is left is looked at again
+_PACKED = 1024  # rows that are packed at once
 
 
 def whole_lines(path: str) -> Iterator[bytes]:
@@ -29,7 +31,12 @@ def whole_lines(path: str) -> Iterator[bytes]:
     """
     parts: list[bytes] = []
     first = True
-    for block in read_blocks(path):
+    held = 0
+    for block in files.read_blocks(path):
+        held += len(block)
+        if held < files.BLOCK:  # blocks of archives are much smaller
+            parts.append(block)
+            continue
         cut = block.rfind(b"\n") + 1
         parts.append(block[:cut] if cut else block)
         if cut:
@@ -37,11 +44,12 @@ def whole_lines(path: str) -> Iterator[bytes]:
             yield lines.removeprefix(BOM) if first else lines
             first = False
             parts = [block[cut:]]
+            held = len(parts[0])
     last = b"".join(parts)
     if first:
         last = last.removeprefix(BOM)
     if last:
-        yield last + b"\n"
+        yield last if last.endswith(b"\n") else last + b"\n"
 
 
 def each_line(path: str) -> Iterator[bytes]:
@@ -67,10 +75,11 @@ class Rows:
 
     def __init__(self, what: str, dtype: npt.DTypeLike, width: int | None = None) -> None:
         self._what = what
-        self._shape = () if width is None else (width,)
+        self._shape: tuple[int, ...] = () if width is None else (width,)
         self._dtype = np.dtype(dtype)
         self._row = self._dtype.itemsize * (1 if width is None else width)
         self._n = 0
+        self._asked = SMALL
         self._pages = _pages(_FIRST)
 
     def __len__(self) -> int:
@@ -87,10 +96,30 @@ class Rows:
         start = self._n * self._row
         self._n += n
         needed = self._n * self._row
+        if needed > self._asked:
+            require(max(needed - start, _STEP), self._what)
+            self._asked = needed + _STEP
         if needed > len(self._pages):
-            require(needed - start, self._what)
-            self._resize(max(needed, len(self._pages) + len(self._pages) // 2))
+            try:
+                self._resize(max(needed, len(self._pages) + len(self._pages) // 2))
+            except (MemoryError, OverflowError, OSError):
+                raise RerankError(f"the system has no memory for {self._what}") from None
         return self._array(n, start)
+
+    def drop(self, n: int) -> None:
+        """Take back the last ``n`` rows."""
+        self._n -= n
+
+    def select(self, columns: Sequence[int]) -> None:
+        """Leave out all but these columns, ascending, in the same memory."""
+        (width,) = self._shape
+        flat = self._array(self._n, 0).reshape(-1)
+        for start in range(0, self._n, _PACKED):  # each row moves to a place before its own
+            stop = min(start + _PACKED, self._n)
+            rows = flat[start * width : stop * width].reshape(-1, width)
+            flat[start * len(columns) : stop * len(columns)] = rows[:, columns].reshape(-1)
+        self._shape = (len(columns),)
+        self._row = len(columns) * self._dtype.itemsize
 
     def array(self) -> AnyArray:
         """Return all rows without copying them; nothing can be added afterwards."""
@@ -140,8 +169,12 @@ class Strings:
 
     def join(self, column: StringColumn) -> None:
         """Add the strings of a column."""
-        self._data += column.data.data
-        self._lengths.frombytes(column.lengths().tobytes())
+        self.append(column.data, column.lengths())
+
+    def append(self, data: Bytes, lengths: Index) -> None:
+        """Add the strings of these lengths that ``data`` consists of."""
+        self._data += data.data
+        self._lengths.frombytes(lengths.tobytes())
 
     def column(self) -> StringColumn:
         """Return the strings without copying their bytes; nothing can be added afterwards."""
@@ -198,6 +231,22 @@ class Grouping:
         codes = np.repeat(np.arange(known, known + len(names)), sizes)
         self._codes.frombytes(codes.tobytes())
         self.last, self._code = names[-1], known + len(names) - 1
+
+    def extend(self, names: Sequence[str], sizes: Index, line_of: Callable[[int], int]) -> None:
+        """Add runs of items; ``line_of`` returns the first line of a run; raises FormatError, see above.
+
+        sizes : int64 (n_runs), at least 1.
+        """
+        start = 0
+        if names and names[0] == self.last:
+            self.add(names[0], 0, int(sizes[0]))
+            start = 1
+        if start < len(names) and self.are_new(names[start:]):
+            self.add_new(names[start:], sizes[start:])
+            return
+        for i in range(start, len(names)):
+            is_first = not self._apart_line and names[i] in self._numbers
+            self.add(names[i], line_of(i) if is_first else 0, int(sizes[i]))
 
     def _note_again(self, name: str, line: int) -> None:
         if self._strict:

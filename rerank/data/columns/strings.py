@@ -73,9 +73,12 @@ class StringColumn(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         blob = self.data.tobytes()
-        bounds = self.offsets.tolist()
-        for start, stop in itertools.pairwise(bounds):
-            yield blob[start:stop].decode("utf-8", "surrogateescape")
+        bounds = itertools.pairwise(self.offsets.tolist())
+        if blob.isascii():
+            text = blob.decode("ascii")
+            yield from (text[start:stop] for start, stop in bounds)
+        else:
+            yield from (blob[start:stop].decode("utf-8", "surrogateescape") for start, stop in bounds)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, StringColumn):

@@ -1,20 +1,16 @@
-"""Columns of a table: the role of each, and numbers from their cells."""
+"""Columns of a table: the role of each, and whether it is one of numbers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from rerank.data.roles import CLASSES, ITEM_NAMES, LISTS, note_resembling, resembled, spells_number
-from rerank.data.types import Floats
 from rerank.errors import ConfigError, FormatError
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import first_repeated, not_a_number, note, quoted
-from rerank.formats.table.source import Rows
 from rerank.native.data._number import parse
-from rerank.native.formats._table import parse_cells
 from rerank.registry import did_you_mean
 
 # Names by which a column is found if the options name none; the first that the header has.
@@ -31,8 +27,6 @@ KNOWN_OF_CLASSES = KNOWN | {
     "list_column": tuple(name for name in LISTS if name not in CLASSES),
     "label_column": CLASSES,
 }
-
-_LOOKED_AT = 1000
 
 Fault = tuple[int, str, str]  # line, found, expected
 
@@ -88,56 +82,33 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
     return Roles(lists, label, item_id, text, answer, features, left)
 
 
+@dataclass
 class Numbers:
-    """A column of numbers that grows; its first cell that is not blank decides whether it is one."""
+    """What is known of a column of numbers; its first cell that is not blank decides whether it is one.
 
-    def __init__(self, name: str, place: int) -> None:
-        self.name = name
-        self.place = place
-        self.empty_line = 0  # the first line whose cell is blank
-        self.is_numeric = False
-        self.blocks: list[Floats] = []
-        self.text: Fault | None = None  # the cell that makes it a column of something else
-        self.looked_at = self.numbers = 0  # cells from that one on
+    Attributes
+    ----------
+    name, place : its name, and its position in a row.
+    empty_line : the first line whose cell is blank, 0 = none.
+    is_numeric : whether a cell was a number.
+    text : the cell that makes it a column of something else.
+    """
 
-    def add(self, rows: Rows) -> Fault | None:
-        """Add the cells of further rows; return the first that is not a number if others are."""
-        if self.text is not None:
-            self._look(rows, 0)
+    name: str
+    place: int
+    empty_line: int = 0
+    is_numeric: bool = False
+    text: Fault | None = None
+
+    def examine(self, cell: bytes, line: int) -> Fault | None:
+        """Look at a cell of a line; return a fault if it is not a number where others are."""
+        token = cell.strip()
+        value = parse(token) if token else 0.0
+        if self.text is not None or (value is not None and not math.isinf(value)):
             return None
-        values = np.empty(len(rows.lines))
-        bad = parse_cells(rows.text, rows.spans[:, self.place], values)
-        blank = np.isnan(values if bad < 0 else values[:bad])
-        self.is_numeric |= not blank.all()
-        if bad >= 0:
-            token = rows.cell(bad, self.place).strip()
-            found, expected = not_a_number(token, f"column {quoted(self.name)} with")
-            fault = int(rows.lines[bad]), found, "a finite number or an empty cell"
-            if self.is_numeric or expected == "a finite number" or spells_number(token.decode()):
-                return fault
-            self.text = fault
-            self.blocks = []
-            self._look(rows, bad)
-            return None
-        if not self.empty_line and blank.any():
-            self.empty_line = int(rows.lines[np.argmax(blank)])
-        self.blocks.append(values)
+        found, expected = not_a_number(token, f"column {quoted(self.name)} with")
+        fault = line, found, "a finite number or an empty cell"
+        if self.is_numeric or expected == "a finite number" or spells_number(token.decode()):
+            return fault
+        self.text = fault
         return None
-
-    def _look(self, rows: Rows, start: int) -> None:
-        """Count the numbers among the first cells from the one that makes it another column."""
-        for row in range(start, len(rows.lines)):
-            if self.looked_at == _LOOKED_AT:
-                return
-            cell = rows.cell(row, self.place).strip()
-            self.looked_at += bool(cell)
-            self.numbers += parse(cell) is not None
-
-    def doubt(self) -> Fault | None:
-        """Return the cell that makes it another column if most of the next ones are numbers (NA, 1, 2)."""
-        return self.text if 2 * self.numbers > self.looked_at else None
-
-    def values(self) -> Floats:
-        """Return the whole column, NaN for blank cells, and forget it."""
-        blocks, self.blocks = self.blocks, []
-        return np.concatenate(blocks)

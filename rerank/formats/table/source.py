@@ -1,67 +1,89 @@
-"""The rows of a CSV or TSV file: its header, then blocks of rows as places of cells."""
+"""The text of a CSV or TSV file block by block: its header, its lines, and rows that need a closer look."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
 
 import numpy as np
 
-from rerank.data.columns.strings import StringColumn
 from rerank.data.types import Bytes, Index
 from rerank.errors import FormatError
 from rerank.files import plain_suffix, shown
-from rerank.formats.buffers import strings_at
 from rerank.formats.growing import whole_lines
-from rerank.native.formats._table import FAULTS, split_rows
-from rerank.text import count
 
-_PADDING = 64  # readable bytes that kernels need after the text
-_FAULTS = {
-    FAULTS["open"]: "a quote that is never closed",
-    FAULTS["quote"]: "text after a closing quote",
-    FAULTS["return"]: "a carriage return within a line",
-}
+_PADDING = 64  # zeros that kernels need after the text
+_QUOTED = re.compile(rb'"([^"]*+(?:""[^"]*+)*+)"')
+_PLAIN = {mark: re.compile(rb"[^\n\r" + mark + rb"]*") for mark in (b",", b"\t")}
+_LINE_END = re.compile(rb"\r*\n")
+OPEN = "a quote that is never closed"
+QUOTE = "text after a closing quote"
+RETURN = "a carriage return within a line"
 
 
-@dataclass
-class Rows:
-    """Some rows of a table.
-
-    text : uint8, quoted cells in it are unquoted.
-    spans : int64 (n_rows, n_columns, 2), the start and the length of each cell in ``text``.
-    lines : int64 (n_rows), the line on which each row starts, from 1.
-    """
-
-    text: Bytes
-    spans: Index
-    lines: Index
-
-    def cell(self, row: int, column: int) -> bytes:
-        """Return the content of one cell."""
-        start, length = self.spans[row, column].tolist()
-        return self.text[start : start + length].tobytes()
-
-    def column(self, column: int) -> StringColumn:
-        """Return all cells of a column."""
-        return strings_at([(self.text, self.spans[:, column], np.arange(len(self.lines)))])
+def split_row(text: bytes, mark: bytes) -> tuple[list[bytes], int, str]:
+    """Return the cells of the first row, where the next one starts, and the fault of the row, "" if none."""
+    cells: list[bytes] = []
+    at = 0
+    while True:
+        quoted = text[at : at + 1] == b'"'
+        found = (_QUOTED if quoted else _PLAIN[mark]).match(text, at)
+        if found is None:
+            return cells, at, OPEN
+        cells.append(found[1].replace(b'""', b'"') if quoted else found[0])
+        at = found.end()
+        end = text[at : at + 1]
+        if end not in (mark, b"\r", b"\n"):
+            return cells, at, QUOTE
+        if end != mark:
+            break
+        at += 1
+    line_end = _LINE_END.match(text, at)
+    return (cells, at, RETURN) if line_end is None else (cells, line_end.end(), "")
 
 
 class Source:
-    """A table's header and separator, and the rows below it. Raises FormatError if there is no header."""
+    """A table's header and separator, and the text below it.
+
+    Raises FormatError if there is no header.
+
+    Attributes
+    ----------
+    name : str
+        The file's name in messages.
+    delimiter : bytes
+        The comma or the tab.
+    header : list of str
+        The cells of the first row.
+    text : uint8
+        Whole lines and 64 zeros.
+    at : int
+        Where the next row starts in ``text``; the caller moves it on.
+    """
 
     def __init__(self, path: str) -> None:
         self.name = shown(path)
         self._blocks = whole_lines(path)
-        self._rest = next(self._blocks, b"")
-        if not self._rest:
+        self._room = np.empty(0, dtype=np.uint8)
+        self._line = 1  # on which ``text`` starts
+        self._load(next(self._blocks, b""))
+        if not self.size:
             raise FormatError(self.name, None, "an empty file", "a header of column names")
-        first, _, _ = self._rest.partition(b"\n")
+        first, _, _ = self._rest().partition(b"\n")
         if not first.strip():
             raise FormatError(self.name, 1, "an empty line", "a header of column names")
         self.delimiter = self._delimiter(path, first)
-        self._line = self._next_line = 1
-        self.header = self._header()
+        while (row := self.row()) is None:
+            pass
+        cells, end = row
+        self._check_utf8(self._rest()[:end])
+        self.header = [cell.decode() for cell in cells]
+        self.at = end
+        self._unchecked = self._rest()
+
+    @property
+    def size(self) -> int:
+        """The bytes of ``text`` without the padding."""
+        return len(self.text) - _PADDING
 
     def _delimiter(self, path: str, header: bytes) -> bytes:
         suffix = plain_suffix(path)
@@ -74,70 +96,67 @@ class Source:
             raise FormatError(self.name, 1, f"{what} in the header", expected)
         return found[0]
 
-    def _header(self) -> list[str]:
-        """Return the cells of the first row and go on to the rows below it."""
-        while True:
-            most = self._rest.count(self.delimiter) + 1
-            rows, used, fault, n = self._split(1, most, any_width=True)
-            if len(rows.lines):
-                self._check_utf8(self._rest[:used])
-                self._go_on(used)
-                return [rows.cell(0, j).decode() for j in range(n)]
-            self._read_on(fault)
+    def more(self) -> bool:
+        """Return whether there is more text; the next block is read once this one is used up.
 
-    def rows(self) -> Iterator[Rows]:
-        """Yield the rows below the header, many at a time, each as wide as the header.
-
-        Raises FormatError at a row that is not; the rows before it are yielded first.
+        Raises FormatError if the text is not UTF-8.
         """
-        width = len(self.header)
-        while True:
-            self._rest = self._rest or next(self._blocks, b"")
-            if not self._rest:
-                return
-            self._check_utf8(self._rest)
-            rows, used, fault, n = self._split(self._rest.count(b"\n"), width)
-            if len(rows.lines):
-                yield rows
-            self._go_on(used)
-            if fault == FAULTS["width"]:
-                raise FormatError(self.name, self._line, count(n, "cell"), f"{width}, as the header has")
-            if fault:
-                self._read_on(fault)
+        if self.at == self.size:
+            self._line = self.line_of(self.at)
+            self._load(next(self._blocks, b""))
+        self._check_utf8(self._unchecked)
+        self._unchecked = b""
+        return self.size > 0
 
-    def _split(self, n_rows: int, width: int, any_width: bool = False) -> tuple[Rows, int, int, int]:
-        """Return rows, the bytes they take, the fault after them, and the number of cells of the last row."""
-        block = self._rest
-        text = np.zeros(len(block) + _PADDING, dtype=np.uint8)
-        text[: len(block)] = np.frombuffer(block, dtype=np.uint8)
-        spans = np.empty((n_rows, width, 2), dtype=np.int64)
-        lines = np.empty(n_rows + 1, dtype=np.int64)
-        n, used, fault, cells = split_rows(text, len(block), ord(self.delimiter), any_width, spans, lines)
-        lines += self._line
-        self._next_line = int(lines[n])
-        return Rows(text, spans[:n], lines[:n]), used, fault, cells
+    def row(self) -> tuple[list[bytes], int] | None:
+        """Return the cells of the next row and where the row after it starts.
 
-    def _go_on(self, used: int) -> None:
-        """Leave behind the rows that have just been split."""
-        self._rest = self._rest[used:]
-        self._line = self._next_line
-
-    def _read_on(self, fault: int) -> None:
-        """Read at least as much again if a quoted cell goes beyond what has been read."""
-        parts = [self._rest]
+        None if more had to be read because its quotes go beyond ``text``. Raises FormatError if its cells are
+        not quoted as in CSV.
+        """
+        rest = self._rest()
+        cells, end, fault = split_row(rest, self.delimiter)
+        if not fault:
+            return cells, self.at + end
+        parts = [rest]
         size = 0
-        if fault == FAULTS["open"]:
-            while size < len(self._rest) and (block := next(self._blocks, b"")):
-                parts.append(block)
-                size += len(block)
+        while fault == OPEN and size < len(rest) and (block := next(self._blocks, b"")):
+            parts.append(block)
+            size += len(block)
+        line = self.line_of(self.at)
         if not size:
-            raise FormatError(self.name, self._line, _FAULTS[fault], "cells quoted as in CSV")
-        self._rest = b"".join(parts)
+            raise FormatError(self.name, line, fault, "cells quoted as in CSV")
+        self._line = line
+        self._load(b"".join(parts))
+        return None
 
-    def _check_utf8(self, block: bytes) -> None:
+    def line_of(self, offset: int) -> int:
+        """Return the line, from 1, that holds byte ``offset`` of ``text``."""
+        return self._line + int(np.count_nonzero(self.text[:offset] == 10))
+
+    def lines_of(self, offsets: Index) -> Index:
+        """Return the lines that hold these bytes."""
+        return self._line + np.searchsorted(np.flatnonzero(self.text[: self.size] == 10), offsets)
+
+    def _load(self, block: bytes) -> None:
+        """Make a block the text; its room is used again, so that pages are touched once."""
+        size = len(block)
+        if size + _PADDING > len(self._room):
+            self._room = np.empty(size + _PADDING, dtype=np.uint8)
+        self.text: Bytes = self._room[: size + _PADDING]
+        self.text[:size] = np.frombuffer(block, dtype=np.uint8)
+        self.text[size:] = 0
+        self.at = 0
+        self._unchecked = block
+
+    def _rest(self) -> bytes:
+        """The text from the next row on."""
+        return self.text[self.at : self.size].tobytes()
+
+    def _check_utf8(self, text: bytes) -> None:
         try:
-            if not block.isascii():
-                block.decode()
+            if not text.isascii():
+                text.decode()
         except UnicodeDecodeError as error:
-            line = self._line + block.count(b"\n", 0, error.start)
+            line = self.line_of(self.at) + text.count(b"\n", 0, error.start)
             raise FormatError(self.name, line, "bytes that are not UTF-8", "text") from None

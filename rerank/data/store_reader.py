@@ -18,6 +18,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces
 from rerank.data.layouts.sparse import MAX_FEATURES
 from rerank.data.lists import CandidateLists
+from rerank.data.mapped import release
 from rerank.data.matrix import Dense, Features, Mixed, Sparse
 from rerank.data.npy import Header, read_header
 from rerank.data.types import AnyArray
@@ -146,6 +147,7 @@ class _Reader:
         self.arrays = entries(self.meta, "arrays", dict)
         self.n_lists, self.n_items = (self.size(key, 2**62) for key in ("n_lists", "n_items"))
         self.n_features = self.size("n_features", MAX_FEATURES)
+        self.mapped: list[AnyArray] = []
 
     def fault(self, file: str, found: str, expected: str) -> FormatError:
         return FormatError(str(self.path / file), None, found, expected)
@@ -167,11 +169,27 @@ class _Reader:
                 if size != header.n_bytes:
                     raise ValueError(f"{size} bytes of data, but its header says {header.n_bytes}")
                 self._check_header(name, header, wanted, shape)
-                return _taken(handle, header, str(self.path / file))
+                return self._taken(handle, header, str(self.path / file))
         except FileNotFoundError:
             raise self.fault(file, "no such file", f"the array {name} that {META} names") from None
         except ValueError as error:
             raise self.fault(file, str(error), "a whole .npy file") from None
+
+    def _taken(self, handle: BinaryIO, header: Header, file: str) -> AnyArray:
+        """The array that ``handle`` is at: a copy of whole numbers, see COPIED, else mapped read-only."""
+        dtype, shape = header.dtype, header.shape
+        if header.n_bytes == 0:
+            return np.empty(shape, dtype=dtype)
+        if dtype.kind != "i" or (dtype.itemsize < 8 and header.n_bytes > COPIED):
+            values = np.memmap(handle, dtype=dtype, mode="r", offset=handle.tell(), shape=shape)
+            self.mapped.append(values)
+            return np.asarray(values)
+        require(header.n_bytes, f"the numbers of {file}")
+        array = fresh_array(shape, dtype)
+        if handle.readinto(array.data.cast("B")) != header.n_bytes:  # type: ignore[attr-defined]
+            raise ValueError("less data than when it was opened")
+        array.flags.writeable = False
+        return array
 
     def _check_header(
         self, name: str, header: Header, dtypes: tuple[str, ...], shape: tuple[int | None, ...]
@@ -261,27 +279,15 @@ class _Reader:
             offsets = self.array("offsets", "<i8", self.n_lists + 1)
             columns = {name: self.field(name, column) for name, column in declared(CandidateLists).items()}
             selection = entries(self.meta, "selection", str)
-            return CandidateLists(
+            lists = CandidateLists(
                 offsets, self.features(), **columns, source=str(self.path), selection=selection
             )
+            for values in self.mapped:  # checks have read them
+                release(values)
+            return lists
         except DataError as error:
             message = str(error).removeprefix(f"{self.path}: ")
             raise FormatError(str(self.path), None, message, "columns that fit each other") from None
-
-
-def _taken(handle: BinaryIO, header: Header, file: str) -> AnyArray:
-    """The array whose data ``handle`` is at: a copy of whole numbers, see COPIED, else mapped read-only."""
-    dtype, shape = header.dtype, header.shape
-    if header.n_bytes == 0:
-        return np.empty(shape, dtype=dtype)
-    if dtype.kind != "i" or (dtype.itemsize < 8 and header.n_bytes > COPIED):
-        return np.asarray(np.memmap(handle, dtype=dtype, mode="r", offset=handle.tell(), shape=shape))
-    require(header.n_bytes, f"the numbers of {file}")
-    array = fresh_array(shape, dtype)
-    if handle.readinto(array.data.cast("B")) != header.n_bytes:  # type: ignore[attr-defined]
-        raise ValueError("less data than when it was opened")
-    array.flags.writeable = False
-    return array
 
 
 def _names(strings: StringColumn) -> list[str]:

@@ -97,15 +97,17 @@ def with_label(lists: CandidateLists, judge: SelectingJudge) -> CandidateLists:
 
     Raises DataError if an item of a judged list has no value, or no list is judged.
     """
-    values = judge.better * judge.item_values()
+    values = judge.item_values()
+    values *= judge.better
     judged = np.repeat(judge.judged, lists.lengths)
     if not judged.any():
         raise DataError(f"{lists.source}: {judge.name} judges none of {lists.n_lists:,} lists")
     bad = judged & np.isnan(values)
     if bad.any():
         raise DataError(f"{lists.source}: item {int(np.argmax(bad)) + 1} has no value of {judge.name}")
-    labels = np.where(judged, values, np.nan)
-    return dataclasses.replace(lists, labels=labels, counts={**lists.counts, **judge.counts})
+    if not judged.all():
+        values[~judged] = np.nan
+    return dataclasses.replace(lists, labels=values, counts={**lists.counts, **judge.counts})
 
 
 def item_rows(lists: CandidateLists, judges: Mapping[str, SelectingJudge]) -> Iterator[str]:

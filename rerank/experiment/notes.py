@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import overlap, shared_lists, sketch, strangers
-from rerank.data.types import Floats
+from rerank.data.types import Floats, Index
 from rerank.errors import DataNote
 from rerank.models.base import Model
 from rerank.text import count
@@ -21,6 +21,7 @@ from rerank.transductive.adapting import AdaptingModel
 if TYPE_CHECKING:
     from rerank.evaluation.evaluate import Evaluation
 
+_AT_ONCE = 1 << 18  # items whose ranking is found at a time
 # Tests of fewer lists show little: Wilcoxon's least p-value for four is .125.
 _FEW_LISTS = 5
 
@@ -88,6 +89,8 @@ def note_systems(
             of = f"{n} of {np.count_nonzero(lists.judged_lists())} lists"  # not n_judged: these may be a fold
             shared = f"items with different labels share the largest score in {of}"
             note(f"{name}: {shared}; the first in the input is chosen ('best' takes their mean)")
+        if len(systems) == 1:
+            continue
         earlier = rankings.setdefault(_ranking(lists, values), name)
         if earlier != name:
             note(f"{name}: ranks every list as {earlier} does")
@@ -151,11 +154,25 @@ def _tied_choices(lists: CandidateLists, values: Floats) -> int:
 
 def _ranking(lists: CandidateLists, values: Floats) -> bytes:
     """A hash that is equal for scores which order every list alike, ties included."""
-    order = np.lexsort((-values, lists.list_index))
-    ranked = values[order]
-    tied = ranked[1:] == ranked[:-1]
-    # Among tied items the order is that of the input, so equal ties give equal orders.
-    return hashlib.blake2b(order.tobytes() + np.packbits(tied).tobytes()).digest()
+    digest = hashlib.blake2b()
+    lengths = lists.lengths
+    for lists_here, items in _blocks(lists.offsets):
+        numbers = np.repeat(np.arange(lists_here.stop - lists_here.start), lengths[lists_here])
+        order = np.lexsort((-values[items], numbers))
+        ranked = values[items][order]
+        # Among tied items the order is that of the input, so equal ties give equal orders.
+        digest.update(order.data)
+        digest.update((ranked[1:] == ranked[:-1]).data)
+    return digest.digest()
+
+
+def _blocks(offsets: Index) -> Iterator[tuple[slice, slice]]:
+    """Lists some at a time, with their items: one list at least, and no more items than ``_AT_ONCE``."""
+    first = 0
+    while first < len(offsets) - 1:
+        stop = max(first + 1, int(np.searchsorted(offsets, offsets[first] + _AT_ONCE, side="right")) - 1)
+        yield slice(first, stop), slice(int(offsets[first]), int(offsets[stop]))
+        first = stop
 
 
 def note_trained_on(known: str, names: Sequence[str], lists: CandidateLists, what: str) -> bool:

@@ -47,7 +47,9 @@ def notes(result) -> list[str]:
     return [line.removeprefix("rerank: note: ") for line in result.err.splitlines() if "note:" in line]
 
 
-def test_systems_that_rank_alike_and_scores_that_never_differ(rerank, folder):
+@pytest.mark.parametrize("at_once", [1 << 18, 5])
+def test_systems_that_rank_alike_and_scores_that_never_differ(rerank, folder, monkeypatch, at_once):
+    monkeypatch.setattr("rerank.experiment.notes._AT_ONCE", at_once)
     expected = [
         "as-good: ranks every list as good does",
         "flat: no two items of a list have different scores; ties decide everything",

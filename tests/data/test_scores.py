@@ -7,9 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rerank.data import scores
 from rerank.data.lists import CandidateLists
 from rerank.data.scores import read_scores
 from rerank.errors import FormatError
+
+
+@pytest.fixture(autouse=True, params=[1 << 20, 1], ids=["at once", "piece by piece"])
+def piece(request, monkeypatch):
+    """Lines are read some at a time."""
+    monkeypatch.setattr(scores, "_AT_ONCE", request.param)
+
 
 LISTS = CandidateLists.from_arrays(np.zeros((3, 1)), source="lists")
 

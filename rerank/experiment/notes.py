@@ -14,12 +14,11 @@ from rerank.data.lists import CandidateLists
 from rerank.data.overlap import overlap, shared_lists, sketch, strangers
 from rerank.data.types import Floats, Index
 from rerank.errors import DataNote
-from rerank.models.base import Model
 from rerank.text import count
-from rerank.transductive.adapting import AdaptingModel
 
 if TYPE_CHECKING:
     from rerank.evaluation.evaluate import Evaluation
+    from rerank.models.base import Model
 
 _AT_ONCE = 1 << 18  # items whose ranking is found at a time
 # Tests of fewer lists show little: Wilcoxon's least p-value for four is .125.
@@ -68,10 +67,12 @@ def note_systems(
     from rerank.metrics.base import parse_all
     from rerank.metrics.judges import ranked_last
     from rerank.metrics.selecting import SelectingMetric
-    from rerank.report.contents import doubled_ids
 
-    for text in doubled_ids(lists):
-        note(f"{lists.source}: {text}")
+    if lists.item_ids is not None:
+        from rerank.report.contents import doubled_ids
+
+        for text in doubled_ids(lists):
+            note(f"{lists.source}: {text}")
     note_ndcg(lists, metrics)
     for name in metrics:
         reason = _nothing_reaches(lists, name)
@@ -191,6 +192,8 @@ def note_strangers(model: Model, lists: CandidateLists) -> None:
 
     Models that adapt to the lists that they score are for any lists.
     """
+    from rerank.transductive.adapting import AdaptingModel
+
     record = None if isinstance(model, AdaptingModel) else model.training.unlabelled
     share = 0.0 if record is None else strangers(record.sketch, model.input_names, lists)
     if share:

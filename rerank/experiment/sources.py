@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from rerank.errors import ConfigError, DataError
 from rerank.files import os_error
 from rerank.formats import load
 from rerank.formats.base import load_for
-from rerank.models.base import Model
 from rerank.reading import Reading, read_as
 from rerank.text import count, some
+
+if TYPE_CHECKING:
+    from rerank.models.base import Model
 
 Data = str | os.PathLike[str] | CandidateLists | Any  # Any: data frames, which are not imported
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rerank.evaluation.variance import Variance
-from rerank.models.training import RestartsRecord
 from rerank.report.table import drawn, table
 from rerank.text import count
+
+if TYPE_CHECKING:
+    from rerank.models.training import RestartsRecord
 
 NEAR = 0.01
 BARS = "▁▂▃▄▅▆▇█"

@@ -11,7 +11,7 @@ from rerank.evaluation.pairs import Pair
 from rerank.evaluation.summary import REFERENCES, MetricSummary, RowSummary, Summary
 from rerank.report.comparisons import detectable_note, pair_sheet
 from rerank.report.sheet import Column, Group, Row, Sheet
-from rerank.report.table import WIDTH, beside, block
+from rerank.report.table import WIDTH, Beside, Grid, beside, block
 from rerank.report.tables import (
     SIGNIFICANT,
     gap_text,
@@ -28,7 +28,6 @@ from rerank.text import count
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
 
 SPELLED = {FIRST_BEST: "first-best"}
 
@@ -152,7 +151,7 @@ def _rows(
         yield Row(values, i < references, frozenset(differs if tested else ()))
 
 
-def _overview(summary: Summary, metrics: Sequence[MetricSummary]) -> Table:
+def _overview(summary: Summary, metrics: Sequence[MetricSummary]) -> Beside:
     """Values and intervals of all metrics."""
     references = references_of(metrics)
     titles = [""]
@@ -168,12 +167,12 @@ def _overview(summary: Summary, metrics: Sequence[MetricSummary]) -> Table:
     return beside(titles, blocks)
 
 
-def _names(summary: Summary, references: Sequence[str]) -> Table:
+def _names(summary: Summary, references: Sequence[str]) -> Grid:
     names = [*map(spelled, references), *row_names(summary)]
     return block([" "], [[name] for name in names], left=1, dim=len(references))
 
 
-def _details(summary: Summary, found: MetricSummary) -> Table:
+def _details(summary: Summary, found: MetricSummary) -> Beside:
     """One metric: values with their spread, and differences from the baseline."""
     references = references_of([found])
     rows = [found.rows[name][summary.share] for name in summary.rows]
@@ -187,7 +186,7 @@ def _details(summary: Summary, found: MetricSummary) -> Table:
     return beside(titles, blocks)
 
 
-def _columns(columns: Mapping[str, Sequence[str]], dim: int) -> Table:
+def _columns(columns: Mapping[str, Sequence[str]], dim: int) -> Grid:
     return block(list(columns), list(zip(*columns.values(), strict=True)), dim=dim)
 
 
@@ -238,7 +237,7 @@ def _difference_columns(
     return {head: [""] * references + cells for head, cells in columns.items()}
 
 
-def _by_share(summary: Summary, found: MetricSummary) -> Table:
+def _by_share(summary: Summary, found: MetricSummary) -> Beside:
     """Values and intervals of each share."""
     digits = found.info.digits
     blocks = [block([" "], [[name] for name in summary.rows], left=1)]

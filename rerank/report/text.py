@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rerank.report.sheet import DETAIL, USUAL, Group, Sheet
-from rerank.report.table import beside, block, cells_of, drawn, room, table
+from rerank.report.table import Beside, Grid, beside, block, cells_of, drawn, room, table
 
-if TYPE_CHECKING:
-    from rich.table import Table
+Drawing = Grid | Beside
 
 _LEAST = 12  # columns of a shortened name
 
 
-def sheet_tables(sheet: Sheet, width: int, *, fitting: bool = False) -> tuple[list[Table], list[str]]:
+def sheet_tables(sheet: Sheet, width: int, *, fitting: bool = False) -> tuple[list[Drawing], list[str]]:
     """Return tables of a sheet that follow each other, and the notes on what they show.
 
     Parameters
@@ -51,7 +49,7 @@ def sheet_lines(sheet: Sheet) -> list[str]:
     return [line for part in parts for line in ("", *part)][1:]
 
 
-def _fitted(sheet: Sheet, places: Sequence[int], width: int) -> list[Table]:
+def _fitted(sheet: Sheet, places: Sequence[int], width: int) -> list[Drawing]:
     """Tables within a width: with short names, then with columns in further tables. Numbers stay whole."""
     whole = _table(sheet, places, narrow=True)
     excess = _width(whole) - width
@@ -73,7 +71,7 @@ def _fitted(sheet: Sheet, places: Sequence[int], width: int) -> list[Table]:
     return [shorter]
 
 
-def _table(sheet: Sheet, places: Sequence[int], *, narrow: bool = False, most: int | None = None) -> Table:
+def _table(sheet: Sheet, places: Sequence[int], *, narrow: bool = False, most: int | None = None) -> Drawing:
     """References and rows, the columns of each group below its title."""
     dim = sum(row.reference for row in sheet.rows)
     if not sheet.groups():  # plain, without rules
@@ -117,5 +115,5 @@ def shortened(text: str, most: int) -> str:
     return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
 
 
-def _width(table: Table) -> int:
+def _width(table: Drawing) -> int:
     return max(map(cells_of, drawn(table)), default=0)

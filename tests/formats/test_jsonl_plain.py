@@ -132,7 +132,9 @@ class Maker:
         )
         values = {name: self.number() for name in names}
         if self.rng.random() < 0.02:
-            values[f"new{self.rng.randint(0, 9)}"] = self.rng.choice(["true", "null" if self.mixed else "2"])
+            values[self.rng.choice(["new0", "new1", "seed", "meta"])] = self.rng.choice(
+                ["true", "null" if self.mixed else "2"]
+            )
         return self.object(values)
 
     def value(self, kind: str) -> str:

@@ -70,6 +70,7 @@ class Columns:
         self.prompts = Strings()
         self.prompt_key = PROMPTS[0]  # of the last list
         self.ignored: dict[str, int] = {}
+        self.numeric: set[str] = set()  # names of features outside of "features"
 
     def ignore(self, key: str, n: int = 1) -> None:
         """Count a key that has no meaning here, ``n`` times."""
@@ -138,6 +139,7 @@ class Columns:
             self.fill_answers()
             self.answers.extend(answers)
         self.ids.extend(ids)
+        self.numeric.update(extra)
         for row in rows:
             self.cells.add(*row)
         for key in ignored:
@@ -179,7 +181,7 @@ class Columns:
             return True
         if kinds & _NUMBERS:
             raise MisfitError(key, "numbers and other values", _MIXED)
-        if key in self.cells.names and kinds != {type(None)}:
+        if key in self.numeric and kinds != {type(None)}:
             raise MisfitError(key, described(column[0]), "a number, as candidates before have")
         if str in kinds and key not in self.ignored and is_of_number(key):
             odd = next((v for v in column if isinstance(v, str) and spells_number(v)), None)

@@ -178,7 +178,7 @@ def _role_node(plan: Plan, columns: Columns, role: str, with_features: bool) -> 
         return plan.scalar(STRING | WHOLE | TRUE | FALSE | NULL | NO_VALUE, spelt=True)
     if role == "features":
         return plan.add(_FEATURES, NESTED)
-    if role == "score" and not with_features and "score" not in columns.cells.names:
+    if role == "score" and not with_features and "score" not in columns.numeric:
         return plan.scalar(NULL | NO_VALUE)
     if role in ("label", "score"):
         return plan.scalar(_NUMBER | NULL | NO_VALUE)
@@ -188,20 +188,16 @@ def _role_node(plan: Plan, columns: Columns, role: str, with_features: bool) -> 
 def _other_node(plan: Plan, columns: Columns, key: str) -> int:
     """Return the node of a key without a role, which is a feature or ignored."""
     null = NULL if key in columns.ignored else 0
-    if key not in columns.cells.names:
+    if key not in columns.numeric:
         return plan.skip(columns, key, NULL | STRING | NESTED | NO_VALUE, plan.ignored)
     plan.extra[key] = plan.scalar(_NUMBER | null | NO_VALUE)
     return plan.extra[key]
 
 
 def _logprobs_node(plan: Plan, columns: Columns, key: str) -> int:
-    names = columns.cells.names
-    null = NULL if key in columns.ignored else 0
-    if key in names:
+    if key in columns.numeric:
         return _other_node(plan, columns, key)
-    if all(name in names for name in LOGPROBS):
+    if columns.numeric.issuperset(LOGPROBS):
         plan.of["logprobs"] = plan.add(_LOGPROBS, NESTED | NO_VALUE)
         return plan.of["logprobs"]
-    if null:
-        return plan.skip(columns, key, NULL | STRING | NO_VALUE, plan.ignored)
-    raise UnplannedError(key)
+    return plan.skip(columns, key, NULL | STRING | NO_VALUE, plan.ignored)

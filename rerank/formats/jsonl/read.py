@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Bytes
 from rerank.errors import FormatError
 from rerank.files import shown
 from rerank.formats.base import ReadOptions
@@ -23,6 +22,7 @@ from rerank.native.formats._json import repeats_key
 
 _ONE_LINE = "one whole JSON object per line"
 _BLANKS = b" \t\r\n"
+_PIECE = 1 << 18  # bytes that are taken apart together, at least
 _WORTH = 32  # plain lines in a row, as many as make it worth to look for them
 _MOST_SINGLE = 1024
 
@@ -61,17 +61,18 @@ class _Blocks:
         self.line = 0
         self._single = 0  # so many lines are read one by one before plain ones are tried
         self._patience = 1
+        self._run = 0  # plain lines since the last other one
 
     def add(self, block: bytes) -> None:
         """Add whole lines; raises FormatError."""
-        text = np.frombuffer(block + bytes(PADDING), dtype=np.uint8)
         plain = _utf8_lines(block)
         at = 0
         while at < len(block):
             if self.reader is not None and not self._single and at < plain:
-                at = self._add_plain(self.reader, text, at, plain)
-                if at == len(block):
-                    break
+                stop = block.find(b"\n", min(at + _PIECE, plain - 1)) + 1
+                at = self._add_plain(self.reader, block, at, stop)
+                if at == stop:
+                    continue
             end = block.find(b"\n", at)
             self.line += 1
             self._add_line(block[at:end])
@@ -88,21 +89,27 @@ class _Blocks:
         except MisfitError as misfit:
             raise misfit.at(self.source, self.line) from None
 
-    def _add_plain(self, reader: ListReader | ItemReader, text: Bytes, at: int, stop: int) -> int:
-        """Add the plain lines at the start of ``text[at:stop]`` and return the place after them."""
+    def _add_plain(self, reader: ListReader | ItemReader, block: bytes, at: int, stop: int) -> int:
+        """Add the plain lines at the start of ``block[at:stop]`` and return the place after them."""
         reader.flush()
         plain = reader.plain()
-        n_lines = 0
+        text = np.frombuffer(block, dtype=np.uint8)
+        start = 0
+        if stop + PADDING > len(block):
+            text = np.frombuffer(block[at:stop] + bytes(PADDING), dtype=np.uint8)
+            start = at
         odd = plain is None
         while at < stop and plain is not None and not odd:
-            at, n, odd, parts = plain.read(text, at, stop)
+            end, n, odd, parts = plain.read(text, at - start, stop - start)
+            at = end + start
             if n:
                 reader.add_plain(plain, parts, n, self.line + 1)
             self.line += n
-            n_lines += n
+            self._run += n
         if odd:
-            self._patience = 1 if n_lines >= _WORTH else min(2 * self._patience, _MOST_SINGLE)
+            self._patience = 1 if self._run >= _WORTH else min(2 * self._patience, _MOST_SINGLE)
             self._single = self._patience
+            self._run = 0
         return at
 
 

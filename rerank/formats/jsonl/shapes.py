@@ -75,6 +75,7 @@ class _Reader(ABC):
         self._lines: list[int] = []  # of each of them
         self._seen: dict[str, Any] = {}  # the keys of lines with the last value of each
         self._plain: PlainLines | None = None
+        self._planned = False  # after the last line that was not plain
 
     @abstractmethod
     def _plan(self) -> Plan:
@@ -83,12 +84,17 @@ class _Reader(ABC):
     def learn(self, entry: dict[str, Any]) -> None:
         """Remember what a line holds that has been added."""
         self._seen.update(entry)
+        self._planned = False
 
     def plain(self) -> PlainLines | None:
         """Return what reads lines like those before, None if nothing can; no candidate may wait."""
+        if self._planned:
+            return self._plain
+        self._planned = True
         try:
             plan = self._plan()
         except UnplannedError:
+            self._plain = None
             return None
         if self._plain is None or plan != self._plain.plan:
             self._plain = PlainLines(self.columns, plan)

@@ -42,6 +42,9 @@ class Trees:
         MisfitError
             With the number of the first candidate whose trees are not as ``_trees_of`` and the reader expect.
         """
+        if self._of.get(TREE) != TREE and self._of.get(TREES) != TREES:
+            self.skip(len(items))
+            return
         given: dict[str, list[bytes]] = {}
         places: dict[str, list[int]] = {}
         faults = []

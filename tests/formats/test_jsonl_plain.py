@@ -137,6 +137,13 @@ class Maker:
             )
         return self.object(values)
 
+    def token(self) -> str:
+        logprob = self.number()
+        if self.rng.random() < 0.7:
+            return self.rng.choice([logprob, logprob, logprob, "null"])
+        token = {"token": self.string(), "logprob": logprob, "bytes": "[1, 2]"}
+        return self.object(token if self.rng.random() < 0.7 else {"17": self.object(token)})
+
     def value(self, kind: str) -> str:
         rng = self.rng
         if rng.random() < self.odd:
@@ -144,9 +151,14 @@ class Maker:
         if kind == "label":
             return rng.choice(["null", "true", "0", self.number()]) if self.mixed else str(rng.randint(0, 4))
         if kind == "answer":
-            return rng.choice(["null", "12", "-0", "1.50", "true", self.string()][-1 - 5 * self.mixed :])
+            return rng.choice(
+                ["null", "12", "-0", "1.50", "1e3", "true", self.string()][-1 - 6 * self.mixed :]
+            )
         if kind == "logprobs":
-            return "[" + ",".join(self.number() for _ in range(rng.randint(1, 9))) + "]"
+            tokens = [self.token() for _ in range(rng.randint(1, 9))]
+            return rng.choice(
+                ["[{}]"] * 3 + ['{{"tokens": [], "content": [{}]}}', '{{"token_logprobs":[{}], "x": null}}']
+            ).format(",".join(tokens))
         if kind == "id":
             return rng.choice([self.string(), str(rng.randint(-9, 99))])
         made = {"number": self.number, "features": self.features, "any": self.any, "tree": lambda: '"(S x)"'}
@@ -229,7 +241,7 @@ def outcome(path: Path, options: dict[str, Any]) -> tuple[Any, list[Any]]:
 def one_by_one(path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> tuple[Any, list[Any]]:
     """Return the outcome of a reader that takes no line for plain."""
     with monkeypatch.context() as patch:
-        patch.setattr(shapes._Reader, "plain", lambda _: None)
+        patch.setattr(shapes.Reader, "plain", lambda _: None)
         return outcome(path, options)
 
 

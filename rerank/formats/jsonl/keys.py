@@ -67,6 +67,8 @@ def described(value: Any) -> str:
 
 def number_of(value: Any, where: str, nullable: bool = False) -> float:
     """Return a number, true = 1, false = 0, null = NaN if it is allowed; raises MisfitError."""
+    if type(value) is float and value - value == 0.0:  # finite, as nearly all are
+        return value
     if value is None and nullable:
         return math.nan
     if not isinstance(value, int | float):

@@ -22,7 +22,7 @@ _ROWS = 1 << 13
 _VALUES = 1 << 17
 _DONE, _ODD, _NO_ROOM, _NO_ROOM_FOR_NAMES = range(len(ENDS))
 _NO_VALUE, _NULL = NO_VALUE.bit_length() - 1, NULL.bit_length() - 1
-_STRING = KINDS.index("string")
+_REAL, _STRING = KINDS.index("real"), KINDS.index("string")
 _SCALAR = NODES.index("scalar")
 
 
@@ -143,7 +143,7 @@ class PlainLines:
             columns.ids.join(parts[of["id"]].strings())
         if "answer" in of:
             columns.fill_answers()
-            columns.answers.join(parts[of["answer"]].strings())
+            columns.answers.join(_answers(parts[of["answer"]]))
         self._add_features(parts, n)
         columns.trees.skip(n)
         for key, number in self.plan.ignored:
@@ -194,6 +194,17 @@ def count_ignored(columns: Columns, key: str, where: Mask) -> None:
     n = int(np.count_nonzero(where))
     if n:
         columns.ignore(key, n)
+
+
+def _answers(part: Part) -> StringColumn:
+    """Return answers, numbers as Python writes them."""
+    texts = part.strings()
+    if not np.any(part.kinds == _REAL):
+        return texts
+    answers = [texts.bytes_at(i) for i in range(len(texts))]
+    for i in np.flatnonzero(part.kinds == _REAL).tolist():
+        answers[i] = repr(float(part.numbers[i])).encode()
+    return StringColumn.from_strings(answers)
 
 
 def _joined(own: Part | None, extra: list[tuple[int, Floats, Mask]], n: int) -> tuple[Ints, Floats, Index]:

@@ -175,7 +175,7 @@ def _role_node(plan: Plan, columns: Columns, role: str, with_features: bool) -> 
     if role == "id":
         return plan.scalar(STRING | WHOLE, spelt=True) if len(columns.ids) else plan.scalar(NULL | NO_VALUE)
     if role == "answer":
-        return plan.scalar(STRING | WHOLE | TRUE | FALSE | NULL | NO_VALUE, spelt=True)
+        return plan.scalar(_ANY & ~NESTED, spelt=True)
     if role == "features":
         return plan.add(_FEATURES, NESTED)
     if role == "score" and not with_features and "score" not in columns.numeric:

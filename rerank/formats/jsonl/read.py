@@ -15,9 +15,10 @@ from rerank.files import shown
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import first_repeated, quoted
 from rerank.formats.growing import whole_lines
-from rerank.formats.jsonl.keys import MisfitError, described, encoded
+from rerank.formats.jsonl.items import ItemReader
+from rerank.formats.jsonl.keys import CANDIDATES, LISTS, PROMPTS, MisfitError, Roles, described, encoded
 from rerank.formats.jsonl.plain import PADDING
-from rerank.formats.jsonl.shapes import ItemReader, ListReader, reader_of
+from rerank.formats.jsonl.shapes import ListReader
 from rerank.native.formats._json import repeats_key
 
 _ONE_LINE = "one whole JSON object per line"
@@ -83,7 +84,7 @@ class _Blocks:
         try:
             value = _parsed(raw)
             if value is not None:
-                self.reader = self.reader or reader_of(value, self.source, self.options)
+                self.reader = self.reader or _reader_of(value, self.source, self.options)
                 self.reader.add(value, self.line)
                 self.reader.learn(value)
         except MisfitError as misfit:
@@ -111,6 +112,29 @@ class _Blocks:
             self._single = self._patience
             self._run = 0
         return at
+
+
+def _reader_of(first: dict[str, Any], source: str, options: ReadOptions) -> ListReader | ItemReader:
+    """Return a reader of the shape that the first line has."""
+    candidates = next((key for key in CANDIDATES if isinstance(first.get(key), list)), None)
+    wanted = options.list_column
+    keys = [key for key in (*LISTS, "id") if key in first] if wanted is None else [wanted]
+    if candidates is not None:
+        key = "id" if "id" in keys else next(iter(keys), None)
+        return ListReader(source, options, candidates, key)
+    of = Roles(options).of
+    if not keys or not any(
+        of.get(key, "spare") != "spare" or isinstance(value, int | float)
+        for key, value in first.items()
+        if key not in (*LISTS, *PROMPTS, "id", wanted)
+    ):
+        raise MisfitError(
+            "",
+            f"keys {', '.join(map(quoted, list(first)[:8])) or '(none)'}",
+            "a list per line (with 'candidates'), or a candidate per line with its 'list' (--list-column "
+            "names another key) and a text, label, score or feature",
+        )
+    return ItemReader(source, options, keys[0])
 
 
 def _utf8_lines(block: bytes) -> int:

@@ -173,7 +173,9 @@ def steps(values: Any, where: str, name: str) -> dict[str, float]:
         return {name: number_of(values, where)}
     if not values:
         raise MisfitError(where, "an empty array", "a score for each step")
-    numbers = [number_of(value, f"{where}[{i}]") for i, value in enumerate(values)]
+    numbers = values
+    if set(map(type, values)) != {float} or not math.isfinite(sum(values)):
+        numbers = [number_of(value, f"{where}[{i}]") for i, value in enumerate(values)]
     found = {
         f"{name}_min": min(numbers),
         f"{name}_prod": math.prod(numbers),

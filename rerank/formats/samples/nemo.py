@@ -15,6 +15,8 @@ from rerank.formats.samples.dump import Dump, Row, Rows, expected_of, first_key,
 _SHARED = ("id", "problem", "question", "expected_answer")
 _LABELS = ("symbolic_correct", "is_correct")
 _TIMES = ("generation_start_time", "generation_end_time", "_async_position")
+_NO_FEATURES = {*_TIMES, *_SHARED}
+_NUMBERS = (int, float)
 _JUDGED = {"predicted_answer", "expected_answer", "num_generated_tokens", *_LABELS}
 
 
@@ -83,6 +85,6 @@ class _Rows(Rows):
         numbers = {
             name: number_of(value, name)
             for name, value in row.items()
-            if name not in _TIMES and name not in (*_SHARED, key) and type(value) in (int, float)
+            if type(value) in _NUMBERS and name not in _NO_FEATURES and name != key
         }
         return {**out, "features": numbers}

@@ -24,8 +24,6 @@ cdef enum Kind:
     NESTED  # an array or an object
 
 cdef enum:
-    DEEPEST = 16
-    MOST_KEYS = 32  # of a skipped object, which are compared in pairs
     MOST_DIGITS = 18
 
 
@@ -251,63 +249,3 @@ cdef inline Bytes word_token(Bytes p, double* value, Kind* kind) noexcept nogil:
         kind[0] = NOTHING
         return p + 4
     return NULL
-
-
-cdef inline bint is_repeated(Bytes* starts, Py_ssize_t* lengths, int n) noexcept nogil:
-    """Whether the last of ``n`` keys is one of those before."""
-    cdef int k
-    for k in range(n - 1):
-        if lengths[k] == lengths[n - 1] and memcmp(starts[k], starts[n - 1], lengths[k]) == 0:
-            return True
-    return False
-
-
-cdef inline Bytes skipped_scalar(Bytes p, Kind* kind) noexcept nogil:
-    """Any value but an array or an object."""
-    cdef double value
-    if p[0] == c'"':
-        kind[0] = STRING
-        return skipped_string(p + 1)
-    if p[0] == c'-' or is_digit(p[0]):
-        return json_number(p, &value, kind)
-    return word_token(p, &value, kind)
-
-
-cdef inline Bytes skipped_nested(Bytes p, int depth) noexcept nogil:
-    """An array or an object with anything in it, in which no object has a key twice."""
-    cdef Bytes[MOST_KEYS] starts
-    cdef Py_ssize_t[MOST_KEYS] lengths
-    cdef bint keyed = p[0] == c'{'
-    cdef unsigned char closing = c'}' if keyed else c']'
-    cdef Kind kind
-    cdef int n = 0
-    if depth >= DEEPEST:
-        return NULL
-    p = after_blanks(p + 1)
-    if p[0] == closing:
-        return p + 1
-    while True:
-        if keyed:
-            if p[0] != c'"' or n == MOST_KEYS:
-                return NULL
-            starts[n] = p + 1
-            p = key_end(p + 1)
-            if p == NULL:
-                return NULL
-            lengths[n] = p - starts[n]
-            n += 1
-            if is_repeated(&starts[0], &lengths[0], n):
-                return NULL
-            p = after_blanks(p + 1)
-            if p[0] != c':':
-                return NULL
-            p = after_blanks(p + 1)
-        p = skipped_nested(p, depth + 1) if p[0] == c'{' or p[0] == c'[' else skipped_scalar(p, &kind)
-        if p == NULL:
-            return NULL
-        p = after_blanks(p)
-        if p[0] == closing:
-            return p + 1
-        if p[0] != c',':
-            return NULL
-        p = after_blanks(p + 1)

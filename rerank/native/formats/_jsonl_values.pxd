@@ -8,9 +8,10 @@ from libc.string cimport memcmp, memcpy
 
 from rerank.native.data._exact_sum cimport MOST_PARTIALS, add_exactly, sum_of
 from rerank.native.data._names cimport FULL, Table, find_or_add
+from rerank.native.formats._json_objects cimport Keys, first_key, is_last, next_key, skipped_value
 from rerank.native.formats._json_tokens cimport (
     NESTED, NO_VALUE, NOTHING, STRING, Kind, after_blanks, copied_string, is_digit, json_number, key_end,
-    skipped_nested, skipped_scalar, word_token,
+    word_token,
 )
 from rerank.native.formats._lines cimport Bytes
 
@@ -191,47 +192,108 @@ cdef inline Bytes read_features(Lines* lines, Node* node, Bytes p) noexcept nogi
     return p + 1
 
 
+cdef struct Sum:
+    double[MOST_PARTIALS] partials
+    int n_partials
+    long long n
+    double least
+
+
 cdef inline Bytes read_logprobs(Lines* lines, Node* node, Bytes p) noexcept nogil:
-    """Sum, mean and minimum of an array of numbers; the sum is exact, as math.fsum's is."""
-    cdef double[MOST_PARTIALS] partials
-    cdef int n_partials = 0
-    cdef long long n = 0
-    cdef double value
-    cdef double least = 0.0
+    """Sum, mean and minimum of log-probabilities: an array of them, or an object that holds the array."""
+    cdef Sum sums
     cdef double total
+    if node.n == node.room:
+        lines.end = NO_ROOM
+        return NULL
+    sums.n_partials = 0
+    sums.n = 0
+    sums.least = 0.0
+    p = add_held_tokens(&sums, p) if p[0] == c'{' else add_tokens(&sums, p)
+    if p == NULL:
+        return NULL
+    total = sum_of(&sums.partials[0], sums.n_partials)
+    if total == 0.0:  # its sign, or that there is no number, is left to Python
+        return NULL
+    node.numbers[3 * node.n] = total
+    node.numbers[3 * node.n + 1] = total / <double>sums.n
+    node.numbers[3 * node.n + 2] = sums.least
+    node.lengths[node.n] = sums.n
+    return p if add_kind(lines, node, NESTED) else NULL
+
+
+cdef inline Bytes add_held_tokens(Sum* sums, Bytes p) noexcept nogil:
+    """Add the array "content" or "token_logprobs" of an object, which may have other keys."""
+    cdef Keys keys
     cdef Kind kind
-    if p[0] != c'[' or node.n == node.room:
-        lines.end = NO_ROOM if node.n == node.room else ODD
+    cdef bint found = False
+    p = first_key(&keys, p)
+    while p != NULL and not keys.closed:
+        if p[0] == c'[' and (is_last(&keys, b"content", 7) or is_last(&keys, b"token_logprobs", 14)):
+            p = NULL if found else add_tokens(sums, p)
+            found = True
+        else:
+            p = skipped_value(p, 0, &kind)
+        p = next_key(&keys, p) if p != NULL else NULL
+    return p if found else NULL
+
+
+cdef inline Bytes add_tokens(Sum* sums, Bytes p) noexcept nogil:
+    """Add the numbers of an array: null is none, an object has one as "logprob"."""
+    if p[0] != c'[':
         return NULL
     p = after_blanks(p + 1)
     while True:
         if p[0] == c'n' and memcmp(p, b"null", 4) == 0:
             p += 4
+        elif p[0] == c'{':
+            p = add_token(sums, p, False)
         else:
-            p = json_number(p, &value, &kind)
-            if p == NULL or not add_exactly(&partials[0], &n_partials, value):
-                return NULL
-            least = value if n == 0 or value < least else least
-            n += 1
+            p = add_number(sums, p)
+        if p == NULL:
+            return NULL
         p = after_blanks(p)
         if p[0] == c']':
-            break
+            return p + 1
         if p[0] != c',':
             return NULL
         p = after_blanks(p + 1)
-    total = sum_of(&partials[0], n_partials)
-    if total == 0.0:  # its sign, or that there is no number, is left to Python
+
+
+cdef inline Bytes add_number(Sum* sums, Bytes p) noexcept nogil:
+    cdef double value
+    cdef Kind kind
+    p = json_number(p, &value, &kind)
+    if p == NULL or not add_exactly(&sums.partials[0], &sums.n_partials, value):
         return NULL
-    node.numbers[3 * node.n] = total
-    node.numbers[3 * node.n + 1] = total / <double>n
-    node.numbers[3 * node.n + 2] = least
-    node.lengths[node.n] = n
-    return p + 1 if add_kind(lines, node, NESTED) else NULL
+    sums.least = value if sums.n == 0 or value < sums.least else sums.least
+    sums.n += 1
+    return p
+
+
+cdef inline Bytes add_token(Sum* sums, Bytes p, bint inner) noexcept nogil:
+    """Add the "logprob" of an object, which may have other keys; ``inner``: it is under a token's name."""
+    cdef Keys keys
+    cdef Kind kind
+    cdef bint found = False
+    p = first_key(&keys, p)
+    while p != NULL and not keys.closed:
+        if is_last(&keys, b"logprob", 7):
+            p = add_number(sums, p)
+            found = True
+        elif p[0] == c'{' and keys.n == 1 and not inner:
+            p = add_token(sums, p, True)
+            p = next_key(&keys, p) if p != NULL else NULL
+            return p if keys.closed else NULL
+        else:
+            p = skipped_value(p, 0, &kind)
+        p = next_key(&keys, p) if p != NULL else NULL
+    return p if found else NULL
 
 
 cdef inline Bytes skip_value(Lines* lines, Node* node, Bytes p) noexcept nogil:
-    cdef Kind kind = NESTED
-    p = skipped_nested(p, 0) if p[0] == c'{' or p[0] == c'[' else skipped_scalar(p, &kind)
+    cdef Kind kind
+    p = skipped_value(p, 0, &kind)
     if p == NULL or not node.allowed >> kind & 1:
         return NULL
     return p if add_kind(lines, node, kind) else NULL

@@ -23,7 +23,7 @@ from rerank.native.formats._json import repeats_key
 
 _ONE_LINE = "one whole JSON object per line"
 _BLANKS = b" \t\r\n"
-_PIECE = 1 << 18  # bytes that are taken apart together, at least
+_PIECE = 1 << 20  # bytes that are taken apart together, at least
 _WORTH = 32  # plain lines in a row, as many as make it worth to look for them
 _MOST_SINGLE = 1024
 

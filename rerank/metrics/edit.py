@@ -42,8 +42,9 @@ from rerank.native.metrics import _edit
 if TYPE_CHECKING:
     from rerank.data.types import Counts, Floats, Index
 
-# Bytes of candidates that are numbered at a time, so that they stay in the caches.
+# Bytes of candidates that are numbered at a time, so that they stay in the caches; there are more characters.
 PORTION = 1 << 20
+CHARACTERS_PORTION = 60_000
 
 
 class RateJudge(RatioJudge):
@@ -74,16 +75,20 @@ def numbers(
     offsets: Index,
     *,
     kind: str = "words",
-    portion: int = PORTION,
+    portion: int | None = None,
 ) -> Iterator[Numbers]:
     """Yield the tokens of candidates and references as numbers, some lists at a time.
 
     Parameters are those of ``TextStatistics.count``; ``kind`` of tokens, see ``_numbers.number``; and
-    ``portion``, the bytes of candidates in a piece, which has one list at least.
+    ``portion``, the bytes of candidates in a piece, which has one list at least (None = what is fast).
     """
     of_all = Texts(texts, references, offsets)
     ends = texts.offsets[offsets]  # bytes of candidates up to the beginning of each list
-    points = None if kind in ("words", "separated") else _numbers.character_table()
+    points = None
+    portion = portion or (PORTION if kind in ("words", "separated") else CHARACTERS_PORTION)
+    if kind not in ("words", "separated"):
+        largest = max(int(column.data.max(initial=0)) for column in (texts, *references))
+        points = _numbers.character_table(largest)
     first = 0
     while first < len(ends) - 1:
         stop = max(first + 1, int(np.searchsorted(ends, ends[first] + portion, side="right")) - 1)

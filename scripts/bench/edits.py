@@ -3,15 +3,17 @@
     python scripts/bench/edits.py [--quick] [FOLDER ...]
 
 The best of a few runs in one process, all on the same lists: generated ones of 10, 25 and 60 words, and those
-of each FOLDER (dev.nbest.gz and dev.ref.gz in Moses' format). The edits are compared first. rerank starts
-from bytes of text: splitting and numbering the words is part of its time. rapidfuzz gets words that were
-split before the clock starts, and its ``cdist`` gets each list at once; jiwer and sacrebleu get strings.
-sacrebleu's TER is slow, so TER is measured on every STEP-th list.
+of each FOLDER (dev.nbest.gz and dev.ref.gz in Moses' format). CER is also measured on drawn transcripts of 20
+to 1,000 letters or Chinese characters, with 5 and 30 % errors, one or 25 a list. The edits are compared
+first. rerank starts from bytes of text: splitting and numbering the words is part of its time. rapidfuzz gets
+words that were split before the clock starts, and its ``cdist`` gets each list at once; jiwer and sacrebleu
+get strings. sacrebleu's TER is slow, so TER is measured on every STEP-th list.
 """
 
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -73,6 +75,27 @@ class Data:
             texts.append(of_list)
         return cls(f"drawn, {n_words} words, {length} a list", texts, references)
 
+    @classmethod
+    def transcribe(cls, signs: str, size: int, rate: float, length: int, n_characters: int) -> Data:
+        """Characters by a power law; of those of a reference a share is left out, replaced or doubled."""
+        rng = np.random.default_rng(1)
+        alphabet = np.array(list(signs))
+        share = 1 / np.arange(1, len(alphabet) + 1) ** 0.7
+        share /= share.sum()
+        texts, references = [], []
+        for _ in range(max(n_characters // size // length, 2)):
+            reference = rng.choice(alphabet, size, p=share)
+            of_list = []
+            for _ in range(length):
+                drawn, others = rng.random(size), rng.choice(alphabet, size, p=share)
+                changed = np.where(drawn < rate / 3, "", np.where(drawn < 2 * rate / 3, others, reference))
+                doubled = np.where((drawn >= 2 * rate / 3) & (drawn < rate), others, "")
+                of_list.append("".join(np.char.add(changed, doubled)))
+            references.append("".join(reference))
+            texts.append(of_list)
+        name = "Chinese" if signs[0] > "z" else "letters"
+        return cls(f"{size} {name}, {100 * rate:.0f} % errors, {length} a list", texts, references)
+
     def every(self, step: int) -> Data:
         """Each ``step``-th list."""
         return Data(self.name, self.texts[::step], self.references[::step])
@@ -117,6 +140,27 @@ def by_rapidfuzz_characters(data: Data) -> Edits:
     ]
 
 
+def by_cpdist_characters(data: Data) -> Edits:
+    distance = importlib.import_module("rapidfuzz.distance").Levenshtein.distance
+    references = [r.strip() for r, of_list in zip(data.references, data.texts, strict=True) for _ in of_list]
+    texts = [text.strip() for of_list in data.texts for text in of_list]
+    found = importlib.import_module("rapidfuzz.process").cpdist(
+        references, texts, scorer=distance, dtype=np.int32
+    )
+    edits: Edits = found.tolist()
+    return edits
+
+
+def by_cdist_characters(data: Data) -> Edits:
+    distance = importlib.import_module("rapidfuzz.distance").Levenshtein.distance
+    cdist = importlib.import_module("rapidfuzz.process").cdist
+    edits: Edits = []
+    for reference, of_list in zip(data.references, data.texts, strict=True):
+        texts = [text.strip() for text in of_list]
+        edits += cdist([reference.strip()], texts, scorer=distance, dtype=np.int32)[0].tolist()
+    return edits
+
+
 def by_jiwer(data: Data) -> Edits:
     """The sum alone: jiwer gives no edits of single sentences in one call."""
     references = [r for r, of_list in zip(data.references, data.texts, strict=True) for _ in of_list]
@@ -146,7 +190,11 @@ def by_sacrebleu(data: Data) -> Edits:
 
 PEERS: dict[str, dict[str, Callable[[Data], Edits]]] = {
     "WER": {"rapidfuzz": by_rapidfuzz, "cdist": by_cdist, "jiwer": by_jiwer},
-    "CER": {"rapidfuzz": by_rapidfuzz_characters},
+    "CER": {
+        "rapidfuzz": by_rapidfuzz_characters,
+        "cpdist": by_cpdist_characters,
+        "cdist": by_cdist_characters,
+    },
     "PER": {"Counter": by_counter},
     "TER": {"sacrebleu": by_sacrebleu},
 }
@@ -177,6 +225,11 @@ def main() -> None:
     for kind in ("WER", "CER", "PER"):
         for data in sets:
             compare(kind, data, times)
+    chinese = "".join(chr(0x4E00 + 7 * i) for i in range(2_500))
+    for signs in ("etaoinsrhldcumfpgwybvkxjqz.,ETAOIN", chinese):
+        for size, rate, length in itertools.product((20, 60, 150, 400, 1_000), (0.05, 0.3), (1, 25)):
+            n_characters = 50_000 if args.quick else 400_000
+            compare("CER", Data.transcribe(signs, size, rate, length, n_characters), times)
     for data in sets:
         compare("TER", data.every(args.step), 1)
 

@@ -80,6 +80,32 @@ def test_blocks_of_64_meet_without_a_seam(length):
     )
 
 
+def test_long_texts_in_a_band_equal_rapidfuzz():
+    """Blocks' ends, moved parts that need a wider band, and one candidate with several references."""
+    distance = pytest.importorskip("rapidfuzz.distance", reason="the peer of CER").Levenshtein.distance
+    rng = np.random.default_rng(3)
+    for size in (1, 63, 64, 65, 128, 129, 300, 700):
+        for signs in ("ab", "abcdefghijklmn", "aé日\U0001f600"):
+            known = ["".join(rng.choice(list(signs), size)) for _ in range(3)]
+            near = []
+            for text in known:
+                cut = int(rng.integers(0, size))
+                kept = np.where(rng.random(size) < 0.2, "", list(text))
+                near += [text[cut:] + text[:cut], "".join(kept), "x".join(kept), text[:cut], text]
+            for candidates, references in (
+                ([near], [[k] for k in known[:2]]),
+                ([[n] for n in near], [near[::-1]]),
+            ):
+                expected = [
+                    min((distance(r[i], text), -len(r[i])) for r in references)
+                    for i, of_list in enumerate(candidates)
+                    for text in of_list
+                ]
+                found = counted("CER", candidates, *references).tolist()
+                assert found == [[edits, -length] for edits, length in expected]
+    assert counted("CER", [["ab"]], ["xb"], ["ab"]).tolist() == [[0, 2]]
+
+
 @pytest.mark.parametrize("kind", list(_numbers.KINDS))
 @settings(deadline=None)
 @given(sets(), st.integers(1, 40))

@@ -7,14 +7,18 @@ numbers.
 
 import numpy as np
 
+from libc.string cimport memcpy
+
 from rerank.native.data._texts cimport Ids, Numbers, Sides, Texts
 from rerank.native.data._tokens cimport (
-    NUMBER, SLOT, TokenTable, bits_for, blank_at, bytes_at, is_free, next_list, next_token, slot_of, take,
-    word,
+    NUMBER, ONES, SLOT, TokenTable, bits_for, blank_at, bytes_at, is_free, next_list, next_token, slot_of,
+    take, word,
 )
 
 cdef enum:
     CODE_POINTS = 0x110000
+    BASIC_PLANE = 0x10000  # also contains the code points of invalid bytes
+    ASCII = 128
 
 # What the tokens of a text are; those after SEPARATED are characters, that is code points.
 cdef enum:
@@ -149,6 +153,9 @@ cdef inline long long number_characters(
     cdef int blank = 1
     cdef int length = 0
     cdef int point
+    cdef int i
+    cdef word part = 0
+    cdef unsigned char eight[8]
     cdef word* slots = to.known.slots
     cdef word mark = to.known.mark
     if tokens == STRIPPED:
@@ -157,6 +164,20 @@ cdef inline long long number_characters(
             blank = blank_at(p, end)
             p += blank
     while p < end:
+        if tokens != UNSPACED and end - p >= 8:
+            memcpy(&part, p, 8)
+            if part & 0x80 * ONES == 0:
+                memcpy(eight, &part, 8)  # a copy: the compiler sees that no step changes it
+                for i in range(8):
+                    out[n_characters + i] = eight[i] + 1
+                n_characters += 8
+                p += 8
+                continue
+        if p[0] < 0x80:
+            out[n_characters] = p[0] + 1
+            n_characters += tokens != UNSPACED or not blank_at(p, end)
+            p += 1
+            continue
         if tokens == UNSPACED:
             blank = blank_at(p, end)
             if blank:
@@ -203,6 +224,7 @@ def number(
     cdef int tokens = KINDS[kind]
     cdef bint characters = tokens >= STRIPPED
     cdef Numbers numbers = Numbers(texts, first, stop, tokens != WORDS)
+    numbers.least = ASCII if characters else 0
     cdef const Sides* s = &texts.sides
     cdef Ids* to = &numbers.here
     cdef Py_ssize_t i
@@ -223,7 +245,7 @@ def number(
             for k in range(i * s.n_references, (i + 1) * s.n_references):
                 room += s.stops[k] - s.starts[k]
             next_list(&numbering.known, i + 1, bits_for(room))
-            numbering.met = 0
+            numbering.met = ASCII if characters else 0
             for k in range(i * s.n_references, (i + 1) * s.n_references):
                 there += number_text(
                     &numbering, s.reference + s.starts[k], s.reference + s.stops[k], s.reference_limit,
@@ -239,6 +261,8 @@ def number(
     return numbers
 
 
-def character_table():
-    """Return scratch for numbering characters."""
-    return np.zeros(CODE_POINTS, dtype=np.uint64)
+def character_table(int largest):
+    """Return scratch for numbering characters of texts, of whose bytes ``largest`` is the largest."""
+    if largest < ASCII:
+        return np.zeros(1, dtype=np.uint64)  # is not read
+    return np.zeros(BASIC_PLANE if largest < 0xF0 else CODE_POINTS, dtype=np.uint64)

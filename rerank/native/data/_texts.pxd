@@ -37,6 +37,7 @@ cdef struct Ids:
 
 cdef class Numbers:
     cdef Ids here
+    cdef int least
     cdef readonly object offsets
     cdef object ids
     cdef object bounds

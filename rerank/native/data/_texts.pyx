@@ -37,7 +37,8 @@ cdef class Texts:
 cdef class Numbers:
     """Tokens of the lists first:stop of ``texts`` as numbers; ``_numbers.number`` writes them.
 
-    From 1: those in a list's references; 0: the others. ``offsets`` are those of the lists among all items.
+    From 1: those in a list's references, and all ASCII characters; 0: the others. ``offsets`` are those of
+    the lists among all items.
     """
 
     def __init__(self, Texts texts, Py_ssize_t first, Py_ssize_t stop, bint many):
@@ -85,5 +86,5 @@ cdef class Numbers:
 
     @property
     def largest(self):
-        """The largest number."""
-        return int(self.reference_ids[:self.reference_bounds.max()].max(initial=0))
+        """The largest number, of candidates too."""
+        return int(self.reference_ids[:self.reference_bounds.max()].max(initial=self.least))

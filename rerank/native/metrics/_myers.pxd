@@ -10,8 +10,10 @@ cdef enum:
     BITS = 64
 
 
-cdef inline long long one_block(const word* masks, const int* ids, long long n, int m) noexcept nogil:
-    """Levenshtein's distance of n numbers to a reference of m in 1..64, whose places are ``masks``."""
+cdef inline long long one_block(
+    const word* masks, int first, const int* ids, long long n, int m
+) noexcept nogil:
+    """Levenshtein's distance of n numbers to m in 1..64 of a reference from its place ``first`` on."""
     cdef word plus = ~<word>0  # vertical differences of a column of the matrix
     cdef word minus = 0
     cdef word equal
@@ -22,7 +24,7 @@ cdef inline long long one_block(const word* masks, const int* ids, long long n, 
     cdef long long distance = m
     cdef long long t
     for t in range(n):
-        equal = masks[ids[t]]
+        equal = masks[ids[t]] >> first
         across = (((equal & plus) + plus) ^ plus) | equal
         up = minus | ~(across | plus)
         down = plus & across

@@ -25,4 +25,17 @@ class Values(dict[str, float], Shown):
         self.signatures = {name: judge.signature for name, judge in made.items()}
         self.digits = {name: judge.digits for name, judge in made.items()}
 
+    @classmethod
+    def described(
+        cls,
+        values: Iterable[tuple[str, float]],
+        signatures: Mapping[str, str],
+        digits: Mapping[str, int],
+    ) -> Values:
+        """Return values with what judges would state of them."""
+        made = cls.__new__(cls)
+        made.update(values)
+        made.signatures, made.digits = dict(signatures), dict(digits)
+        return made
+
     __repr__ = dict.__repr__

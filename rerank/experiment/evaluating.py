@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from rerank.evaluation.compare import Comparisons
 
 Metrics = Sequence[str] | str | None
+OF_LABELS = ("AP", "RR", "nDCG@10")
 
 
 def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
@@ -57,7 +58,7 @@ def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
         return ("BLEU",)
     if lists.labels is None and (lists.natives is not None or SUPERPOSITIONS in lists.counts):
         return ("GDT-TS",)
-    return ("AP", "RR", "nDCG@10")
+    return OF_LABELS
 
 
 def evaluate(
@@ -154,6 +155,14 @@ def evaluate(
     >>> rerank.evaluate(qrels, {"q1": {"d1": 0.5, "d9": 0.7}, "q2": {"d3": 0.1}}, ["RR"])
     {'RR': 0.75}
     """
+    if type(data) is dict and type(scores) is dict:
+        others = baseline, group, qid, refs, missing_lists, missing, samples, level, seed, replicas
+        if ties in (None, "trec") and no_relevant == "zero" and all(one is None for one in others):
+            from rerank.experiment.mappings import values_of_mappings
+
+            plain = values_of_mappings(data, scores, OF_LABELS if metrics is None else metrics)
+            if plain is not None:
+                return plain
     several = systems_in(scores)
     tests = {"samples": samples, "level": level, "seed": seed, "replicas": replicas}
     tests = {name: value for name, value in tests.items() if value is not None}

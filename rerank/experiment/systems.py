@@ -322,7 +322,7 @@ def _by_id(nested: Mapping[Any, Any], name: str, what: str) -> tuple[CandidateLi
         raise DataError(f"{name}: no {what}")
     try:
         values = np.array([float(value) for _, value in pairs])
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DataError(f"{name}: {what}s must be numbers: {error}") from None
     lists = CandidateLists(
         offsets_of([len(documents) for documents in kept.values()]),

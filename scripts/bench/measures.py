@@ -1,14 +1,18 @@
-"""AP and nDCG@10 from arrays, compared with pytrec_eval, ir_measures and vectorised numpy; and the bootstrap.
+"""AP and nDCG@10 of arrays and dictionaries beside pytrec_eval, ir_measures and numpy; and the bootstrap.
 
     python scripts/bench/measures.py [--quick]
 
 Lists per CPU second, the best of a few runs, all on the same random lists in one process. Peers get their
 dicts beforehand and only their evaluation is timed; rerank is timed from the arrays: preparing the judges
 (checking the ids, ideal DCGs) and the per-list values. The values are compared first.
+
+Tiny runs are dictionaries for both: ``rerank.evaluate(qrels, run, metrics)``, and making pytrec_eval's
+RelevanceEvaluator and evaluating with it.
 """
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +20,7 @@ from typing import Any
 import numpy as np
 from common import arguments, cpu_seconds
 
+import rerank
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.evaluation.significance import bootstrap_sums
@@ -76,15 +81,18 @@ def by_numpy(data: Data) -> tuple[Floats, Floats]:
 
 def peers(data: Data) -> dict[str, Callable[[], Any]]:
     """Callables by name: what is timed of each."""
-    import ir_measures
     import pytrec_eval
 
     trec = pytrec_eval.RelevanceEvaluator(data.qrels, {"map", "ndcg_cut.10"})
-    measures = [ir_measures.AP, ir_measures.nDCG @ 10]
-    provider = ir_measures.evaluator(measures, data.qrels)
+    others: dict[str, Callable[[], Any]] = {}
+    if importlib.util.find_spec("ir_measures") is not None:
+        import ir_measures
+
+        provider = ir_measures.evaluator([ir_measures.AP, ir_measures.nDCG @ 10], data.qrels)
+        others["ir_measures"] = lambda: list(provider.iter_calc(data.run))
     return {
         "pytrec_eval": lambda: trec.evaluate(data.run),
-        "ir_measures": lambda: list(provider.iter_calc(data.run)),
+        **others,
         "numpy": lambda: by_numpy(data),
         "rerank, trec": lambda: ours(data, "trec"),
         "rerank, expected": lambda: ours(data, "expected"),
@@ -113,6 +121,32 @@ def compare(lengths: Iterable[int], items: int, times: int) -> None:
             print(f"{length:5d} items, {share:4.0%} relevant: " + "; ".join(cells))
 
 
+def tiny(times: int) -> None:
+    """Time small runs that are evaluated again and again."""
+    import pytrec_eval
+
+    print("microseconds per run, AP + nDCG@10 of dictionaries (times pytrec_eval)")
+    for n_lists, length in ((1, 10), (5, 20), (20, 50), (50, 100)):
+        data = Data.draw(n_lists, length, 0.3, seed=n_lists)
+        for i, found in enumerate(data.run.values()):
+            found |= {f"doc{j}": 0.5 for j in range(0, length, 4)}  # ties
+            data.qrels[str(i)] = {f"doc{j}": j % 3 for j in range(length // 2)} | {"far": 1}
+
+        def theirs(data: Data = data) -> Any:
+            return pytrec_eval.RelevanceEvaluator(data.qrels, {"map", "ndcg_cut.10"}).evaluate(data.run)
+
+        def mine(data: Data = data) -> Any:
+            return rerank.evaluate(data.qrels, data.run, METRICS)
+
+        rows = theirs().values()
+        for name, found in zip(("map", "ndcg_cut_10"), mine().values(), strict=True):
+            if found != sum(row[name] for row in rows) / n_lists:
+                raise SystemExit(f"{name} differs from pytrec_eval's")
+        seconds = [cpu_seconds(run, times, 0.1) * 1e6 for run in (mine, theirs)]
+        rates = f"rerank {seconds[0]:.0f} ({seconds[1] / seconds[0]:.1f}), pytrec_eval {seconds[1]:.0f}"
+        print(f"{n_lists:3d} x {length:3d}: {rates}")
+
+
 def bootstrap(times: int) -> None:
     rows = np.random.default_rng(0).random((3000, 20))
     seconds = cpu_seconds(lambda: bootstrap_sums(rows, 1000, 1), times)
@@ -122,6 +156,7 @@ def bootstrap(times: int) -> None:
 def main() -> None:
     quick = arguments(__doc__, "a tenth of the lists, two runs of each").parse_args().quick
     compare((10, 100, 1000), 20_000 if quick else 200_000, 2 if quick else 4)
+    tiny(2 if quick else 5)
     bootstrap(2 if quick else 5)
 
 

@@ -129,7 +129,7 @@ def first_fault(
     if data.shape[0] == 0:
         return 0
     column = Column(&data[0], &data[0] + data.shape[0], &offsets[0])
-    table = Table(&slots[0], 0, 0)
+    table = Table(<u64*>&slots[0], 0, 0)
     with nogil:
         for i in range(lists.shape[0] - 1):
             clear(&table, lists[i], lists[i + 1])
@@ -158,7 +158,7 @@ def mark_repeated(
     cdef u64 h
     cdef u64 slot = 0
     cdef Column column = Column(&data[0], &data[0] + data.shape[0], &offsets[0])
-    cdef Table table = Table(&slots[0], 0, 0)
+    cdef Table table = Table(<u64*>&slots[0], 0, 0)
     with nogil:
         for i in range(lists.shape[0] - 1):
             clear(&table, lists[i], lists[i + 1])
@@ -192,7 +192,7 @@ def match(
     cdef u64 slot = 0
     cdef Column column = Column(&NOTHING[0], &NOTHING[0], &offsets[0])
     cdef Column other = Column(&NOTHING[0], &NOTHING[0], &other_offsets[0])
-    cdef Table table = Table(&slots[0], 0, 0)
+    cdef Table table = Table(<u64*>&slots[0], 0, 0)
     if data.shape[0]:
         column.text = &data[0]
         column.end = column.text + data.shape[0]

@@ -4,13 +4,8 @@ See ``Placement`` in ``_placement.pyx`` for what a placement holds. With ties ea
 over the orders of the tied items (McSherry & Najork 2008), in closed form.
 """
 
+from rerank.native.metrics._measures cimport average_precision_of, hits_of, reciprocal_rank_of, success_of
 from rerank.native.metrics._placement cimport Placement, Places
-
-
-cdef struct Group:
-    long long above
-    long long size
-    long long good
 
 
 # The value of one list, whose relevant items are begin..end-1.
@@ -28,60 +23,6 @@ cdef inline void _each_list(
         out[i] = value_of(p, p.offsets[i], p.offsets[i + 1], flags, cutoff)
 
 
-cdef inline Group _first_group(
-    const Places* p, long long begin, long long end, const unsigned char* good
-) noexcept nogil:
-    """Return the tie group of the first good item; its ``good`` is 0 if the list has no good item."""
-    cdef Group group
-    cdef long long j = begin
-    group.above = group.size = group.good = 0
-    while j < end and not good[p.order[j]]:
-        j += 1
-    if j < end:
-        group.above = p.above[j]
-        group.size = p.tied[j]
-    while j < end and p.above[j] == group.above:
-        group.good += good[p.order[j]]
-        j += 1
-    return group
-
-
-cdef inline double _average_precision(
-    const Places* p, long long j, long long end, const unsigned char* good, long long cutoff
-) noexcept nogil:
-    cdef long long t
-    cdef long long g
-    cdef long long r
-    cdef long long seen = 0
-    cdef double spread
-    cdef double part
-    cdef double total = 0.0
-    while j < end and p.above[j] < cutoff:
-        g = p.tied[j]
-        if g == 1:
-            if good[p.order[j]]:
-                seen += 1
-                total += <double>seen / <double>(p.above[j] + 1)
-            j += 1
-            continue
-        t = p.above[j]
-        r = 0
-        while j < end and p.above[j] == t:
-            r += good[p.order[j]]
-            j += 1
-        if r == 0:
-            continue
-        spread = <double>(r - 1) / <double>(g - 1)
-        part = 0.0
-        for g in range(p.tied[j - 1]):
-            if t + g >= cutoff:
-                break
-            part += (<double>(seen + 1) + <double>g * spread) / <double>(t + g + 1)
-        total += part * <double>r / <double>p.tied[j - 1]
-        seen += r
-    return total
-
-
 def average_precision(
     Placement placement, const unsigned char[::1] good, long long cutoff, double[::1] out
 ):
@@ -94,23 +35,7 @@ def average_precision(
     IN good (n_rel), 1 for items that count as relevant; OUT out (n_lists).
     """
     with nogil:
-        _each_list(&placement.places, good, cutoff, out, _average_precision)
-
-
-cdef inline double _reciprocal_rank(
-    const Places* p, long long begin, long long end, const unsigned char* good, long long cutoff
-) noexcept nogil:
-    cdef Group group = _first_group(p, begin, end, good)
-    cdef long long t
-    cdef double none_yet = 1.0
-    cdef double share
-    cdef double total = 0.0
-    if group.good and group.above < cutoff:
-        for t in range(min(group.size - group.good + 1, cutoff - group.above)):
-            share = <double>group.good / <double>(group.size - t)
-            total += none_yet * share / <double>(group.above + t + 1)
-            none_yet *= <double>(group.size - t - group.good) / <double>(group.size - t)
-    return total
+        _each_list(&placement.places, good, cutoff, out, average_precision_of)
 
 
 def reciprocal_rank(
@@ -124,20 +49,7 @@ def reciprocal_rank(
     IN good (n_rel), 1 for items that count as relevant; OUT out (n_lists).
     """
     with nogil:
-        _each_list(&placement.places, good, cutoff, out, _reciprocal_rank)
-
-
-cdef inline double _hits(
-    const Places* p, long long begin, long long end, const unsigned char* good, long long cutoff
-) noexcept nogil:
-    cdef long long j
-    cdef double total = 0.0
-    for j in range(begin, end):
-        if p.above[j] >= cutoff:
-            break
-        if good[p.order[j]]:
-            total += <double>min(cutoff - p.above[j], p.tied[j]) / <double>p.tied[j]
-    return total
+        _each_list(&placement.places, good, cutoff, out, reciprocal_rank_of)
 
 
 def hits(Placement placement, const unsigned char[::1] good, long long cutoff, double[::1] out):
@@ -146,7 +58,7 @@ def hits(Placement placement, const unsigned char[::1] good, long long cutoff, d
     IN good (n_rel), 1 for items that count as relevant; OUT out (n_lists).
     """
     with nogil:
-        _each_list(&placement.places, good, cutoff, out, _hits)
+        _each_list(&placement.places, good, cutoff, out, hits_of)
 
 
 def hits_within(
@@ -158,19 +70,7 @@ def hits_within(
     cdef Py_ssize_t i
     with nogil:
         for i in range(p.n_lists):
-            out[i] = _hits(p, p.offsets[i], p.offsets[i + 1], flags, cutoffs[i])
-
-
-cdef inline double _success(
-    const Places* p, long long begin, long long end, const unsigned char* good, long long cutoff
-) noexcept nogil:
-    cdef Group group = _first_group(p, begin, end, good)
-    cdef long long t
-    cdef double none = 1.0
-    if group.good and group.above < cutoff:
-        for t in range(min(group.size - group.good + 1, cutoff - group.above)):
-            none *= <double>(group.size - t - group.good) / <double>(group.size - t)
-    return 1.0 - none
+            out[i] = hits_of(p, p.offsets[i], p.offsets[i + 1], flags, cutoffs[i])
 
 
 def success(Placement placement, const unsigned char[::1] good, long long cutoff, double[::1] out):
@@ -182,7 +82,7 @@ def success(Placement placement, const unsigned char[::1] good, long long cutoff
     IN good (n_rel), 1 for items that count as relevant; OUT out (n_lists).
     """
     with nogil:
-        _each_list(&placement.places, good, cutoff, out, _success)
+        _each_list(&placement.places, good, cutoff, out, success_of)
 
 
 def dcg(

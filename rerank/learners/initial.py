@@ -111,7 +111,7 @@ def base_weights(lists: CandidateLists) -> Floats | str:
         return "the first stage's scores are all equal within their lists"
     features = lists.features
     X = _within(features.to_dense(), lists)
-    scale = np.sqrt((X**2).mean(axis=0))
+    scale = np.sqrt(_sum_of_squares(X) / len(X))
     scale[scale == 0] = 1.0
     X /= scale
     values, vectors = np.linalg.eigh(_gram(X))
@@ -150,8 +150,24 @@ def _gram(X: Floats) -> Floats:
     return out
 
 
+def _sum_of_squares(X: Floats) -> Floats:
+    """The sum of the squares of each column, row after row, so that blocks change no bit."""
+    total = np.zeros((0, X.shape[1]))
+    for start in range(0, len(X), _BLOCK):
+        squares = X[start : start + _BLOCK] ** 2
+        total = np.add.reduce(np.concatenate([total, squares]), axis=0)[None]
+    return total[0]
+
+
 def _within(values: npt.NDArray[np.floating], lists: CandidateLists) -> Floats:
-    """Values (n_items, k) minus their means in each list."""
-    columns = np.asarray(values, dtype=np.float64)
-    means = np.add.reduceat(columns, lists.offsets[:-1]) / lists.lengths[:, None]
-    return columns - np.repeat(means, lists.lengths, axis=0)
+    """Values (n_items, k) minus their means in each list, in one new array."""
+    out = np.empty(values.shape)
+    offsets, lengths, first = lists.offsets, lists.lengths, 0
+    while first < lists.n_lists:
+        stop = max(first + 1, int(np.searchsorted(offsets, offsets[first] + _BLOCK, side="right")) - 1)
+        start, end = offsets[first], offsets[stop]
+        columns = values[start:end].astype(np.float64, copy=False)
+        means = np.add.reduceat(columns, offsets[first:stop] - start) / lengths[first:stop, None]
+        np.subtract(columns, np.repeat(means, lengths[first:stop], axis=0), out=out[start:end])
+        first = stop
+    return out

@@ -22,6 +22,14 @@ def bleu_counts(rng, n, best):
     return np.column_stack([matches, totals, totals[:, 0], rng.integers(1, 30, n)]).astype(np.float64)
 
 
+def chrf_counts(rng, n, orders=8):
+    """Those of six orders of characters and two of words; of a few items there are no words."""
+    sides = rng.integers(0, 20, (n, orders, 2)) + np.array([2, 2])
+    sides[rng.random(n) < 0.05, -2:] = 0
+    matches = np.floor(sides.min(axis=2) * rng.random((n, 1)))
+    return np.concatenate([sides, matches[:, :, None]], axis=2).reshape(n, -1).astype(np.float64)
+
+
 def drawn(seed, n_lists=300, width=3):
     """Lists of various lengths; in every second draw features have few values, so that everything ties."""
     rng = np.random.default_rng(seed)
@@ -29,7 +37,8 @@ def drawn(seed, n_lists=300, width=3):
     n = int(lengths.sum())
     X = rng.normal(size=(n, width)) if seed % 2 else rng.integers(-3, 4, (n, width)).astype(float)
     lists = CandidateLists.from_arrays(X, rng.integers(0, 3, n).astype(float), group=lengths)
-    return replace(lists, counts={"BLEU": bleu_counts(rng, n, 0.0 if seed % 7 == 5 else 0.9)}), rng
+    bleu = bleu_counts(rng, n, 0.0 if seed % 7 == 5 else 0.9)
+    return replace(lists, counts={"BLEU": bleu, "chrF(nw=2)": chrf_counts(rng, n)}), rng
 
 
 def judged(lists, metric, rng):
@@ -48,7 +57,15 @@ def every_interval(climb, penalty, unit):
     return _mert.best_of(ends, values, unit, problem.judge.better, penalty)
 
 
-METRICS = ["BLEU", "BLEU(smooth=add-k)", "BLEU(smooth=none)", "BLEU(smooth=exp)", "label@1", "ratio"]
+METRICS = [
+    "BLEU",
+    "BLEU(smooth=add-k)",
+    "BLEU(smooth=none)",
+    "BLEU(smooth=exp)",
+    "label@1",
+    "ratio",
+    "chrF++",
+]
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -25,7 +25,6 @@ from rerank.native.learners._mert_breaks cimport fill_buckets
 from rerank.native.learners._mert_breaks cimport sort_bucket
 from rerank.native.learners._mert_choice cimport Choice
 from rerank.native.learners._mert_choice cimport Penalty
-from rerank.native.learners._mert_choice cimport bounded
 from rerank.native.learners._mert_choice cimport cannot_beat
 from rerank.native.learners._mert_choice cimport consider
 from rerank.native.learners._mert_choice cimport floor_of
@@ -265,7 +264,7 @@ cdef class LineSearch:
         walk.choice.objective = -INFINITY
         walk.choice.lower = walk.choice.upper = 0.0
         with nogil:
-            if self.table.counts != NULL and bounded(kind) and walk.price.strength == 0.0:
+            if self.table.counts != NULL and walk.price.strength == 0.0:
                 self.search(&walk, least if least == least else -INFINITY)
             else:
                 fill_all_buckets(&self.breaks)

@@ -5,6 +5,7 @@ from libc.math cimport fabs
 from libc.math cimport sqrt
 from rerank.native.data._sums cimport ADD
 from rerank.native.data._sums cimport BLEU
+from rerank.native.data._sums cimport CHRF
 from rerank.native.data._sums cimport ORDERS
 from rerank.native.data._sums cimport RATIO
 from rerank.native.data._sums cimport score_of
@@ -96,39 +97,60 @@ cdef inline double floor_of(double objective) noexcept nogil:
     return floor * floor * (1.0 - slack())
 
 
-cdef inline bint bounded(int kind) noexcept nogil:
-    """Return whether ``most_of`` knows a bound for a kind of metric."""
-    return kind == RATIO or kind == BLEU
-
-
 cdef inline double most_of(
     int kind, int better, double a, double b, double floor, const double* low, const double* high,
     double* mixed
 ) noexcept nogil:
     """Return a bound of the objective of all sums between low and high (k), infinite if there is none.
 
-    It is -infinity if BLEU is certainly below ``floor`` (see ``floor_of``). OUT mixed (k): scratch.
+    It is -infinity if BLEU is certainly below ``floor`` (see ``floor_of``). OUT mixed (k): its sums.
     """
-    cdef Py_ssize_t c
-    cdef double top
     if kind == RATIO:
-        if not low[1] > 0.0:
-            return INFINITY
-        a *= better
-        top = a * high[0] if a > 0.0 else a * low[0]
-        return top / low[1] if top > 0.0 else top / high[1]
-    for c in range(ORDERS):
-        if not (low[c] > 0.0 and low[ORDERS + c] > 0.0):
-            return INFINITY
-        mixed[c] = high[c]
-        mixed[ORDERS + c] = low[ORDERS + c]
-    if better < 0 or not low[8] > 0.0 or (a == ADD and not b >= 0.0):
+        return most_of_ratio(a * better, low, high)
+    if kind == BLEU and better > 0 and best_bleu(low, high, <int> a, b, mixed):
+        return -INFINITY if cannot_beat(mixed, a, floor) else score_of(kind, mixed, a, b)
+    if kind == CHRF and better > 0 and best_chrf(low, high, <int> a, mixed):
+        return score_of(kind, mixed, a, b)
+    return INFINITY
+
+
+cdef inline double most_of_ratio(double factor, const double* low, const double* high) noexcept nogil:
+    """Return the largest ``factor`` * sums[0] / sums[1]."""
+    cdef double top = factor * high[0] if factor > 0.0 else factor * low[0]
+    if not low[1] > 0.0:
         return INFINITY
-    mixed[8] = high[8]
+    return top / low[1] if top > 0.0 else top / high[1]
+
+
+cdef inline bint best_bleu(
+    const double* low, const double* high, int method, double value, double* mixed
+) noexcept nogil:
+    """OUT mixed (10): the sums of the largest BLEU; return whether there are any.
+
+    Where all counts are positive, only add-k smooths.
+    """
+    cdef int c
+    for c in range(2 * ORDERS + 1):
+        if not low[c] > 0.0:
+            return False
+        mixed[c] = high[c] if c < ORDERS or c == 2 * ORDERS else low[c]
     mixed[9] = low[9]
-    if cannot_beat(mixed, a, floor):
-        return -INFINITY
-    return score_of(kind, mixed, a, b)
+    return method != ADD or value >= 0.0
+
+
+cdef inline bint best_chrf(const double* low, const double* high, int orders, double* mixed) noexcept nogil:
+    """OUT mixed (3 * orders): the sums of the largest chrF; return whether there are any.
+
+    Precision and recall are then means over all orders, and F rises with both.
+    """
+    cdef int n
+    for n in range(orders):
+        if not (low[3 * n] > 0.0 and low[3 * n + 1] > 0.0 and low[3 * n + 2] >= 0.0):
+            return False
+        mixed[3 * n] = low[3 * n]
+        mixed[3 * n + 1] = low[3 * n + 1]
+        mixed[3 * n + 2] = high[3 * n + 2]
+    return True
 
 
 cdef inline bint surely_below(double bound, double best) noexcept nogil:

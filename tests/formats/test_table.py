@@ -379,11 +379,14 @@ def check_any(tmp_path: Path, data: bytes, nan: bool) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataNote)
         try:
-            twin = slow.read(data, ",", nan)
-        except slow.BadTableError:
+            twin: slow.Twin | Exception = slow.read(data, ",", nan)
+        except (slow.BadTableError, UnicodeDecodeError) as error:
+            twin = error
+        if isinstance(twin, Exception):
             with pytest.raises(FormatError) as caught:
                 load(path, missing="nan" if nan else None)
             assert str(caught.value).startswith(str(path))
+            assert not isinstance(twin, slow.BadTableError) or caught.value.line == twin.line
             return
         check_against(load(path, missing="nan" if nan else None), twin)
 
@@ -405,6 +408,10 @@ def check_against(lists: CandidateLists, twin: slow.Twin) -> None:
     assert same_bits(lists.labels, labels)
 
 
+NUMBERS = ["1", "-0.5", "2e-9", "+7", " 3 ", ".25", '"4"', '" 6 "', "123456789012345678901", "-0.123456"]
+NUMBERS += ["0.12345678901234567", "1E+05", "5.", "-0", "123456789.12345678"]
+
+
 def random_file(rng: random.Random) -> bytes:
     names = ["qid", *rng.sample(["label", "id", "text", "a", "b", "name", "x y", ""], rng.randrange(8))]
     rng.shuffle(names)
@@ -412,12 +419,12 @@ def random_file(rng: random.Random) -> bytes:
 
     def cell(name: str) -> str:
         if name == "qid":
-            return rng.choice("abc")
+            return rng.choice(["a", "b", '"c"', "a"])
         if name in ("id", "text", "name"):
-            return rng.choice(["", "w", '"q,\n"', "1", "é", "\u2028"])
+            return rng.choice(["", "w", '"q,\n"', "1", "é", "\u2028", '"a""b"', 'a"b', '""', "longer text"])
         if gaps and rng.random() < 0.2:
-            return rng.choice(["", " "])
-        return rng.choice(["1", "-0.5", "2e-9", "+7", " 3 ", ".25", '"4"', "123456789012345678901"])
+            return rng.choice(["", " ", '""'])
+        return rng.choice(NUMBERS)
 
     lines = [",".join(cell(name) for name in names) for _ in range(rng.randrange(1, 9))]
     end = rng.choice(["\n", "\r\n"])
@@ -468,6 +475,28 @@ def test_blocks_of_any_size_give_the_same_table(tmp_path: Path, monkeypatch: pyt
     assert "left out: 'name', 'empty'" in str(notes[1].message)
     assert late.features.values[:500].tobytes() == rows.features.values.tobytes()
     assert quietly(tmp_path, text + '\r\nq,w,1,"a\n",,,"2",').item_ids[500] == "a\n"
+
+
+def test_columns_of_text_that_begin_blank_are_taken_out_of_the_matrix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with more rows than are moved at once, and in both types of numbers."""
+    rng = np.random.default_rng(6)
+    values = np.round(rng.normal(size=(2500, 40)), 3)
+    header = ["qid", *(f"x{j}" for j in range(20)), "late", "never", *(f"x{j}" for j in range(20, 40))]
+    lines = [",".join(header)]
+    for i, row in enumerate(values.tolist()):
+        cells = [*map(repr, row[:20]), "w" if i > 1500 else "", " ", *map(repr, row[20:])]
+        lines.append(",".join([f"q{i // 3}", *cells]))
+    text = "\n".join(lines)
+    monkeypatch.setattr(files, "BLOCK", 30_000)
+    for dtype in ("float64", "float32"):
+        with pytest.warns(DataNote, match="left out: 'late', 'never'$"):
+            lists = read(tmp_path, text, dtype=dtype, list_column="qid")
+        assert np.array_equal(lists.features.to_dense(), values.astype(dtype))
+        assert len(lists.feature_names) == 40
+    with pytest.raises(DataError, match="feature value 1e\\+39 is too large for float32"):
+        quietly(tmp_path, text + f"\nq,1e39{',1' * 19},w,{',1' * 20}", dtype="float32")
 
 
 def test_quoted_cells_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ BLANKS = " \t\r\n\v\f"
 
 
 class BadTableError(Exception):
-    """A fault; ``line`` counts from 1, None = the whole file."""
+    """A fault; ``line`` counts from 1, None = the whole file or bytes that are not UTF-8 before a fault."""
 
     def __init__(self, line: int | None) -> None:
         super().__init__(line)
@@ -49,34 +49,52 @@ def number(cell: str) -> float | None:
     return value if plain and math.isfinite(value) else None
 
 
-def is_meant(cells: list[str]) -> bool:
-    """Whether a column's first cell that is not empty is no number, but spells one, or most others are."""
-    given = [cell.strip(BLANKS) for cell in cells if cell.strip(BLANKS)]
-    while given and not any(cell and number(cell) is None for cell in given[:1]):
-        given.pop(0)
-    numbers = sum(number(cell) is not None for cell in given[:1000])
-    return bool(given) and (
-        2 * numbers > len(given[:1000]) or re.fullmatch(r"\d+[_,]\d+", given[0]) is not None
-    )
+class Column:
+    """A column that may be one of numbers, cell by cell."""
+
+    def __init__(self) -> None:
+        self.numeric = False
+        self.text = 0  # the line of the cell that makes it one of text
+        self.empty = 0  # the first line that lacks a value
+        self.looked: list[bool] = []  # whether cells from ``text`` on are numbers
+
+    def add(self, cell: str, line: int) -> bool:
+        """Whether the cell may be there."""
+        token = cell.strip(BLANKS)
+        if not token:
+            self.empty = self.empty or line
+        elif self.text:
+            self.looked.append(number(cell) is not None or too_large(token))
+        elif number(cell) is not None:
+            self.numeric = True
+        elif self.numeric or not_finite(token) or re.fullmatch(r"\d+[_,]\d+", token):
+            return False
+        else:
+            self.text = line
+            self.looked = [False]
+        return True
+
+    def is_meant(self) -> bool:
+        return self.text > 0 and 2 * sum(self.looked[:1000]) > len(self.looked[:1000])
 
 
-def is_feature(cells: list[str]) -> bool:
-    """Whether the first cell that is not empty is a number, or would be one were it finite."""
-    first = next((cell.strip(BLANKS) for cell in cells if cell.strip(BLANKS)), None)
-    if first is None or not first.isascii() or "_" in first:
-        return False
+def not_finite(token: str) -> bool:
     try:
-        float(first)
+        value = float(token)
     except ValueError:
         return False
-    return True
+    return token.isascii() and "_" not in token and not math.isfinite(value)
+
+
+def too_large(token: str) -> bool:
+    return not_finite(token) and token[-1].isdigit()
 
 
 def read(data: bytes, delimiter: str, nan: bool) -> Twin:
-    """The columns of a table; BadTableError at any fault (of several, one of them)."""
-    rows, lines = split(data.removeprefix(b"\xef\xbb\xbf"), delimiter)
+    """The columns of a table; BadTableError at the first fault in the order of lines."""
+    rows, lines, broken = split(data.removeprefix(b"\xef\xbb\xbf"), delimiter)
     if not rows:
-        raise BadTableError(None)
+        raise BadTableError(broken)
     header = rows.pop(0)
     lines.pop(0)
     named = [name for name in header if name]
@@ -87,49 +105,54 @@ def read(data: bytes, delimiter: str, nan: bool) -> Twin:
         roles[role] = next((name for name in names if name in named), None)
     if roles["list"] is None:
         raise BadTableError(1)
-    if not rows:
-        raise BadTableError(None)
-    cells = {name: [row[header.index(name)] for row in rows] for name in named}
     groups: dict[str, list[int]] = {}
-    for i, name in enumerate(cells[roles["list"]]):
-        if not name:
-            raise BadTableError(lines[i])
-        groups.setdefault(name, []).append(i)
-    features = {}
-    for name in named:
-        if name not in roles.values() and is_meant(cells[name]):
-            raise BadTableError(None)
-        if name == roles["label"] or (name not in roles.values() and is_feature(cells[name])):
-            values = [number(cell) for cell in cells[name]]
-            if None in values:
-                raise BadTableError(lines[values.index(None)])
-            features[name] = values
-            empty = [line for line, value in zip(lines, values, strict=True) if math.isnan(value)]
-            if empty and not nan and name != roles["label"]:
-                raise BadTableError(empty[0])
-    return Twin(groups, cells, features, roles["label"], roles["id"], roles["text"])
+    columns = {name: Column() for name in named if name not in roles.values() or name == roles["label"]}
+    for i, (row, line) in enumerate(zip(rows, lines, strict=True)):
+        cells = dict(zip(header, row, strict=False))
+        good = len(row) == len(header) and cells[roles["list"]] != ""
+        if not good or not all(column.add(cells[name], line) for name, column in columns.items()):
+            raise BadTableError(line)
+        if roles["label"] and columns[roles["label"]].text:
+            raise BadTableError(line)
+        groups.setdefault(cells[roles["list"]], []).append(i)
+    if broken or not rows:
+        raise BadTableError(broken)
+    return finish(header, rows, columns, groups, roles, nan)
 
 
-def split(data: bytes, delimiter: str) -> tuple[list[list[str]], list[int]]:
+def finish(header, rows, columns, groups, roles, nan: bool) -> Twin:
+    """The columns of a table whose rows are sound."""
+    label = roles["label"]
+    meant = [column.text for column in columns.values() if column.is_meant()]
+    if meant:
+        raise BadTableError(min(meant))
+    empty = [c.empty for name, c in columns.items() if c.numeric and c.empty and name != label]
+    if empty and not nan:
+        raise BadTableError(min(empty))
+    cells = {name: [row[header.index(name)] for row in rows] for name in header if name}
+    features = {
+        name: [number(cell) for cell in cells[name]]
+        for name, column in columns.items()
+        if column.numeric or name == label
+    }
+    return Twin(groups, cells, features, label, roles["id"], roles["text"])
+
+
+def split(data: bytes, delimiter: str) -> tuple[list[list[str]], list[int], int | None]:
+    """Rows, their lines, and the line of the first row that is not quoted as in CSV."""
     rows: list[list[str]] = []
     lines: list[int] = []
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        try:
-            line.decode()
-        except UnicodeDecodeError:
-            raise BadTableError(number) from None
-    reader = csv.reader(io.StringIO(data.decode(), newline="\n"), delimiter=delimiter, strict=True)
     if not data.split(b"\n")[0].strip():
         raise BadTableError(1 if data else None)
+    data.decode()
+    reader = csv.reader(io.StringIO(data.decode(), newline="\n"), delimiter=delimiter, strict=True)
     line = 1
     try:
         for row in reader:
             if row:
-                if rows and len(row) != len(rows[0]):
-                    raise BadTableError(line)
                 rows.append(row)
                 lines.append(line)
             line = reader.line_num + 1
     except csv.Error:
-        raise BadTableError(line) from None
-    return rows, lines
+        return rows, lines, line
+    return rows, lines, None

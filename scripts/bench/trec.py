@@ -42,6 +42,14 @@ found = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg_cut.10"}).evaluate(r
 for name in ("map", "ndcg_cut_10"):
     print(name, sum(one[name] for one in found.values()) / len(found))
 """
+LAUNCH = """
+import os, sys
+out = os.open(os.devnull, os.O_WRONLY)
+moves = [(os.POSIX_SPAWN_DUP2, out, 1), (os.POSIX_SPAWN_DUP2, out, 2)]
+child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=moves)
+_, status, used = os.wait4(child, 0)
+print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss)
+"""
 DEPTH = 1000
 
 
@@ -85,14 +93,16 @@ def check(run: str, qrels: str) -> None:
 
 
 def process(command: list[str]) -> tuple[float, float]:
-    """Run a command; return its CPU seconds and its peak memory in MB."""
-    with open(os.devnull, "wb") as nowhere:
-        child = subprocess.Popen(command, stdout=nowhere, stderr=nowhere)
-        _, status, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise SystemExit(f"exit status {child.returncode}: {' '.join(command)}")
-    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1000
+    """Run a command; return its CPU seconds and its peak memory in MB.
+
+    A process of its own starts it: a child's peak is at least the memory of the process that started it.
+    """
+    launch = [sys.executable, "-S", "-c", LAUNCH, *command]
+    done = subprocess.run(launch, check=True, stdout=subprocess.PIPE, text=True)
+    code, seconds, kilobytes = done.stdout.split()
+    if int(code):
+        raise SystemExit(f"exit status {code}: {' '.join(command)}")
+    return float(seconds), float(kilobytes) / 1000
 
 
 def whole_processes(sizes: Iterable[int], folder: Path, times: int) -> None:

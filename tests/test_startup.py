@@ -25,7 +25,7 @@ FILES = {
 FOREIGN = {
     *("yaml", "scipy", "scipy.sparse", "scipy.special", "scipy.stats", "scipy.optimize", "numpy.testing"),
     *("pyarrow", "pandas", "polars", "sklearn", "dask", "sacrebleu", "rich.progress", "rich.markdown"),
-    *("typer._adapters", "typer.rich_utils", "multiprocessing.pool", "concurrent.futures.process"),
+    *("typer._adapters", "typer.rich_utils", "multiprocessing.pool", "concurrent.futures"),
 }
 
 

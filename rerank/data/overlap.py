@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rerank.data.lists import CandidateLists
+from rerank.data.types import AnyArray
 
 # A sketch holds so many hashes at most, the smallest ones: 8 KB.
 _MOST = 512
@@ -92,7 +93,13 @@ def _projections(lists: CandidateLists, names: Sequence[str], poor: bool = False
     with np.errstate(over="ignore"):
         projected = lists.features.scores(w).astype(np.float32)
     for row in np.split(projected, lists.offsets[1:-1]):
-        yield row.tobytes() if np.isfinite(row).all() and (poor or len(np.unique(row)) > 2) else None
+        yield row.tobytes() if np.isfinite(row).all() and (poor or _differing(row) > 2) else None
+
+
+def _differing(values: AnyArray) -> int:
+    """Return how many different values there are, all finite; np.unique would import masked arrays."""
+    ordered = np.sort(values)
+    return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
 
 
 def copy_groups(lists: CandidateLists) -> list[int]:

@@ -217,7 +217,7 @@ def _with_missing(
     from rerank.data.missing import list_means
 
     held = held & lists.judged_lists()[lists.list_index] if lists.labels is not None else held
-    n_lists = len(np.unique(lists.list_index[held]))
+    n_lists = int(np.count_nonzero(np.logical_or.reduceat(held, lists.offsets[:-1])))
     out, changed = {}, None
     for name, values in scores.items():
         gone = held & np.isnan(values)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,9 @@ from rerank.native.formats._svmlight import FAULTS, parse_dense, scan
 from rerank.native.formats._svmlight_sparse import parse_sparse
 from rerank.text import count
 
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
 T = TypeVar("T")
 Result = tuple[int, int, int, int, int]  # fault, its place in the part and detail, values, columns
 
@@ -75,16 +78,20 @@ class Source:
 
     def each(self, work: Callable[[int], T]) -> list[T]:
         """Return the results of ``work`` on the number of each part, in order; uses threads if allowed."""
-        from concurrent.futures import ThreadPoolExecutor
-
         threads = min(self.options.n_threads(), len(self.parts))
         results: list[T] = []
         shown = progress.step(f"parsing {os.path.basename(self.path)}", len(self.text), "byte")
-        with shown as advance, ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+        with shown as advance, _pool(threads) if threads > 1 else nullcontext() as pool:
             for result in (map if pool is None else pool.map)(work, range(len(self.parts))):
                 advance(len(self.parts[len(results)][0]))
                 results.append(result)
         return results
+
+
+def _pool(threads: int) -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # here, as small files do without it
+
+    return ThreadPoolExecutor(threads)
 
 
 def open_source(data: Buffer, path: str, options: ReadOptions) -> Source:

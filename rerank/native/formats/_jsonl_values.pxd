@@ -230,7 +230,9 @@ cdef inline Bytes add_held_tokens(Sum* sums, Bytes p) noexcept nogil:
     p = first_key(&keys, p)
     while p != NULL and not keys.closed:
         if p[0] == c'[' and (is_last(&keys, b"content", 7) or is_last(&keys, b"token_logprobs", 14)):
-            p = NULL if found else add_tokens(sums, p)
+            if found:
+                return NULL
+            p = add_tokens(sums, p)
             found = True
         else:
             p = skipped_value(p, 0, &kind)

@@ -31,6 +31,12 @@ def test_what_else_python_reads_is_no_number(text: str) -> None:
     assert number(text) is None
 
 
+def test_digits_without_end_take_linear_time() -> None:
+    """They took hours, in the line of a file of scores too."""
+    for digits in ("9" * 1_000_000, "." + "9" * 1_000_000, "1e" + "9" * 1_000_000):
+        assert number(digits + "-0") is None
+
+
 @pytest.mark.parametrize("text", ["0_1", "1e999", "nan", "\u0661"])
 def test_options_refuse_them(text: str) -> None:
     for call in (

@@ -152,10 +152,10 @@ class Scaling:
             for rows in row_blocks(values, lists.offsets):
                 first, last = np.searchsorted(lists.offsets, (rows.start, rows.stop))
                 offsets = lists.offsets[first : last + 1] - rows.start
+                unscaled = values[rows, kept]  # a copy: ``new`` may be the same array
                 at = _scaling.dense_lists(values[rows], offsets, *how, work, new[rows])
                 _check_size(lists, int(columns[at]) if at >= 0 else -1, self.name)
-                if kept.any():
-                    new[rows, kept] = values[rows, kept]
+                new[rows, kept] = unscaled
         return new
 
     def _scaled(self) -> Mask:

@@ -100,3 +100,12 @@ def test_given_up_features_are_nan_not_scaled_ones(files: dict[str, str], name: 
     assert np.isnan(lists.features.to_dense()).all()
     with pytest.raises(ValueError, match="contiguous"):
         lists.features.scores(np.ones(lists.n_features))
+
+
+@pytest.mark.parametrize("name", ["list-minmax", "list-zscore"])
+def test_indicators_in_dense_columns_keep_their_values_in_place(files: dict[str, str], name: str) -> None:
+    lists, copy = load(files["train.txt"]), load(files["train.txt"])
+    fitted = Scaling(name, lists.n_features, False, {"places": np.array([0])})
+    expected = fitted.apply(copy).features.to_dense()
+    assert np.array_equal(expected[:, 1:], copy.features.to_dense()[:, 1:])
+    assert fitted.apply(lists, overwrite=True).features.to_dense().tobytes() == expected.tobytes()

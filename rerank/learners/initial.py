@@ -151,10 +151,14 @@ def _gram(X: Floats) -> Floats:
 
 
 def _sum_of_squares(X: Floats) -> Floats:
-    """The sum of the squares of each column, row after row, so that blocks change no bit."""
+    """The sum of the squares of each column, with the bits of the sum over all rows.
+
+    numpy adds row after row, so that blocks change no bit. A single column is taken whole: it adds pairwise.
+    """
     total = np.zeros((0, X.shape[1]))
-    for start in range(0, len(X), _BLOCK):
-        squares = X[start : start + _BLOCK] ** 2
+    block = _BLOCK if X.shape[1] > 1 else len(X)
+    for start in range(0, len(X), block):
+        squares = X[start : start + block] ** 2
         total = np.add.reduce(np.concatenate([total, squares]), axis=0)[None]
     return total[0]
 

@@ -278,7 +278,10 @@ def main() -> int:
     warnings.simplefilter("ignore")
     seeds = corpus()
     if options.target:
-        seeds = {name: inputs for name, inputs in seeds.items() if name.startswith(tuple(options.target))}
+        known = sorted(seeds)
+        seeds = {name: seeds[name] for name in known if name.startswith(tuple(options.target))}
+        if not seeds:
+            parser.error(f"--target: no target begins with {options.target}; known: {', '.join(known)}")
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as scratch:
         options.scratch = scratch
         return 1 if run(seeds, options) else 0

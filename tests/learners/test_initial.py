@@ -10,7 +10,7 @@ import pytest
 from rerank.data.lists import CandidateLists
 from rerank.errors import FitError
 from rerank.learners.base import FitInputs
-from rerank.learners.initial import base_weights, initial_weights
+from rerank.learners.initial import _sum_of_squares, base_weights, initial_weights
 
 WEIGHTS = np.array([0.5, -2.0, 0.25])
 
@@ -137,3 +137,9 @@ def test_more_features_are_not_tried():
         "none of the features is the first stage's score, and 201 features are too many to solve for "
         "(at most 200)"
     )
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5])
+def test_squares_are_summed_with_the_bits_of_one_sum(columns: int) -> None:
+    X = np.random.default_rng(columns).normal(size=(150_000, columns))
+    np.testing.assert_array_equal(_sum_of_squares(X), (X**2).sum(axis=0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import re
@@ -13,7 +14,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import pydantic
 
 from rerank.errors import ConfigError, DataNote, FormatError
-from rerank.files import os_error
+from rerank.files import os_error, shown
+from rerank.inputs import first_bytes, inputs_opened_once, is_file, is_pipe
 from rerank.reading import BASE, DataSection, paths_of
 from rerank.settings import Settings, setting
 from rerank.text import auto_or_positive, number
@@ -322,18 +324,20 @@ def yaml_values(path: str) -> dict[str, Any]:
     """
     from rerank.yamltext import LONGEST, read_yaml  # here, so that the command line starts without it
 
+    name = shown(path)
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read(LONGEST + 1)
+        with inputs_opened_once():  # `rerank run` asks for the values twice, also for those in a pipe
+            content = io.BytesIO(first_bytes(path, 4 * LONGEST + 4))
+        text = io.TextIOWrapper(content, encoding="utf-8").read(LONGEST + 1)
     except OSError as error:
-        raise os_error(path, error) from None
+        raise os_error(name, error) from None
     except UnicodeDecodeError:
-        raise FormatError(path, None, "bytes that are not UTF-8", "a YAML file") from None
-    values = read_yaml(text, path)
+        raise FormatError(name, None, "bytes that are not UTF-8", "a YAML file") from None
+    values = read_yaml(text, name)
     if values is None:
         values = {}
     if not isinstance(values, dict):
-        raise FormatError(path, 1, f"a {type(values).__name__}", "keys such as data: and learner:")
+        raise FormatError(name, 1, f"a {type(values).__name__}", "keys such as data: and learner:")
     return values
 
 
@@ -364,15 +368,15 @@ def put_beside(data: dict[str, Any], path: str, owner: type[Settings] = DataSect
         elif isinstance(data.get(key), list):
             data[key] = [_beside(path, str(name)) for name in data[key]]
     residues = data.get("residues")
-    if isinstance(residues, str) and os.path.isfile(_beside(path, residues)):
+    if isinstance(residues, str) and is_file(_beside(path, residues)):
         data["residues"] = _beside(path, residues)
     if str(data.get("quantise")).startswith("model="):
         data["quantise"] = "model=" + _beside(path, data["quantise"].removeprefix("model="))
 
 
 def _beside(path: str, name: str) -> str:
-    """The path ``name`` as the file ``path`` means it: relative to that file."""
-    return name if name == "-" else os.path.normpath(Path(path).parent / name)
+    """The path ``name`` as the file ``path`` means it: relative to that file, or as typed in a pipe."""
+    return name if name == "-" or is_pipe(path) else os.path.normpath(Path(path).parent / name)
 
 
 def _expand(value: Any, path: str) -> Any:

@@ -6,6 +6,7 @@ import errno
 import io
 import mmap
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator
@@ -16,15 +17,16 @@ from typing import IO, Any
 from rerank import progress
 from rerank.archives import COMPRESSED_SUFFIXES, MAGIC_LENGTH, archive_of, beginning, compressed, inflated
 from rerank.errors import RerankError
+from rerank.inputs import HEAD, STDIN, Input, first_bytes, opened
 from rerank.memory import require
 from rerank.placing import placing
 
 Buffer = bytes | bytearray | mmap.mmap
 
-STDIN = "<stdin>"
 STDOUT = "<stdout>"
 BLOCK = 1 << 20
 LARGE = 1 << 16
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d{1,4})")
 _PIECE = 1 << 24  # bytes that are read at once
 _GROWTH = 1 << 27  # bytes of content after which the memory that is left is looked at again
 
@@ -64,14 +66,11 @@ def read_bytes(path: str) -> Buffer:
         If an archive is damaged or cut off.
     """
     try:
-        if path == "-":
-            return _gathered(_counted(_blocks(_stdin(), STDIN), STDIN), STDIN)
-        with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            plain = archive_of(file.peek(MAGIC_LENGTH)) is None
-            if plain and size >= LARGE and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return _read_large(file, size, path)
-            return _gathered(_counted(_blocks(file, path), path, file), path)
+        with opened(path) as source:
+            size = source.size or 0
+            if size >= LARGE and archive_of(source.peek(MAGIC_LENGTH)) is None:
+                return _read_large(source.rewound(), size, path)
+            return _gathered(_counted(_blocks(source, shown(path)), source, path), shown(path))
     except OSError as error:
         raise os_error(shown(path), error) from None
 
@@ -81,13 +80,6 @@ def inflated_bytes(content: bytes, path: str) -> Buffer:
     if archive_of(content[:MAGIC_LENGTH]) is None:
         return content
     return _gathered(_blocks(io.BytesIO(content), path), path)
-
-
-def _stdin() -> IO[bytes]:
-    """Standard input; raises RerankError if the caller closed it."""
-    if sys.stdin is None:
-        raise RerankError(f"{STDIN}: is closed")
-    return sys.stdin.buffer
 
 
 def _read_large(file: IO[bytes], size: int, path: str) -> Buffer:
@@ -111,16 +103,15 @@ def _read_large(file: IO[bytes], size: int, path: str) -> Buffer:
 
 
 def _reading(path: str) -> str:
-    return f"reading {os.path.basename(path)}"
+    return f"reading {os.path.basename(shown(path))}"
 
 
-def _counted(blocks: Iterable[bytes], path: str, file: IO[bytes] | None = None) -> Iterator[bytes]:
-    """Yield blocks, and report how much of ``file`` was read for them, or without it how much they are."""
-    size = None if file is None else os.fstat(file.fileno()).st_size
-    with progress.step(_reading(path), size or None, "byte") as advance:
+def _counted(blocks: Iterable[bytes], source: Input, path: str) -> Iterator[bytes]:
+    """Yield blocks and report progress: how much of a file was read for them, or how much they are."""
+    with progress.step(_reading(path), source.size or None, "byte") as advance:
         at = 0
         for block in blocks:
-            now = file.tell() if file is not None and size else at + len(block)
+            now = source.raw.tell() if source.size else at + len(block)
             advance(now - at)
             at = now
             yield block
@@ -141,11 +132,8 @@ def _gathered(blocks: Iterable[bytes], path: str) -> bytearray:
 def read_blocks(path: str) -> Iterator[bytes]:
     """Yield the content of a file block by block, never all at once; raise as ``read_bytes``."""
     try:
-        if path == "-":
-            yield from _counted(_blocks(_stdin(), STDIN), STDIN)
-            return
-        with open(path, "rb") as file:
-            yield from _counted(_blocks(file, path), path, file)
+        with opened(path) as source:
+            yield from _counted(_blocks(source, shown(path)), source, path)
     except OSError as error:
         raise os_error(shown(path), error) from None
 
@@ -163,30 +151,17 @@ def _blocks(stream: Any, path: str) -> Iterator[bytes]:
         yield block
 
 
-def read_head(path: str, size: int = 1 << 16) -> bytes:
+def read_head(path: str, size: int = HEAD) -> bytes:
     """Return the first bytes of a file's content (up to about ``size``), to recognise its format.
 
-    Standard input is not consumed. Raises RerankError as ``read_bytes``.
+    The input stays open for its reader, see rerank.inputs. Raises RerankError as ``read_bytes``.
     """
     try:
-        if path == "-":
-            head = _peek(_stdin(), size)
-        else:
-            with open(path, "rb") as file:
-                head = file.read(size)
+        head = first_bytes(path, size)
     except OSError as error:
         raise os_error(shown(path), error) from None
     archive = archive_of(head)
     return head if archive is None else beginning(head, size, archive)
-
-
-def _peek(stream: Any, size: int) -> bytes:
-    if hasattr(stream, "peek"):
-        return bytes(stream.peek(size))
-    place = stream.tell()
-    head = bytes(stream.read(size))
-    stream.seek(place)
-    return head
 
 
 @contextmanager
@@ -213,7 +188,7 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
 
 def check_target(path: str, *, folder: bool = False) -> None:
     """Raise RerankError if writing a file, or a folder, could not begin; for use before long work."""
-    if path == "-":
+    if path == "-" or _descriptor(path) is not None:
         return
     target = os.path.realpath(path)
     above = os.path.dirname(target)
@@ -230,6 +205,11 @@ def check_target(path: str, *, folder: bool = False) -> None:
 @contextmanager
 def _target(path: str) -> Iterator[IO[bytes]]:
     """A file at ``path`` once the block ends; raises OSError if it cannot be written completely."""
+    descriptor = _descriptor(path)
+    if descriptor is not None:
+        with os.fdopen(os.dup(descriptor), "wb") as raw:
+            yield raw
+        return
     target = os.path.realpath(path)
     try:
         mode = os.stat(target).st_mode
@@ -250,6 +230,15 @@ def _target(path: str) -> Iterator[IO[bytes]]:
             yield file
         if mode is not None:
             os.fchmod(part.descriptor, stat.S_IMODE(mode))
+
+
+def _descriptor(path: str) -> int | None:
+    """The open descriptor that a name such as /dev/stdout or /dev/fd/63 stands for, None if it is a file.
+
+    It is written directly: the file or pipe behind it may hold something already, and has no name to rename.
+    """
+    found = _DESCRIPTOR.fullmatch(path)
+    return {"/dev/stdout": 1, "/dev/stderr": 2}.get(path) if found is None else int(found[1])
 
 
 def write_lines(path: str, lines: Iterable[str]) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, model_validator
 
 from rerank.errors import ConfigError
+from rerank.inputs import is_file
 from rerank.patterns import patterns_of
 from rerank.settings import Settings, setting, usage_of
 
@@ -173,7 +174,7 @@ class ReadOptions(Settings):
 
     def residue_files(self) -> list[str]:
         """Return the path of the file with ranges of residues, if ``residues`` names one."""
-        return [self.residues] if self.residues is not None and os.path.isfile(self.residues) else []
+        return [self.residues] if self.residues is not None and is_file(self.residues) else []
 
     def n_threads(self) -> int:
         """Return ``threads``, or the number of cores this process may use, 4 at most."""

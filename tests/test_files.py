@@ -22,6 +22,7 @@ import pytest
 from rerank import files, memory
 from rerank.errors import FormatError, RerankError
 from rerank.files import atomic_write, check_target, plain_suffix, read_bytes, read_head
+from rerank.inputs import inputs_opened_once
 
 CONTENT = b"1 qid:1 1:0.5\n" * 20000
 NOBODY = 65534
@@ -127,8 +128,9 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     for data in (CONTENT, gzip.compress(CONTENT)):
         for stream in (io.BytesIO(data), io.BufferedReader(io.BytesIO(data))):
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
-            assert CONTENT.startswith(read_head("-"))
-            assert bytes(read_bytes("-")) == CONTENT
+            with inputs_opened_once():
+                assert CONTENT.startswith(read_head("-"))
+                assert bytes(read_bytes("-")) == CONTENT
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(CONTENT)[:-3])))
     with pytest.raises(FormatError, match=r"^<stdin>: found gzip data that is cut off"):
         read_bytes("-")

@@ -18,7 +18,18 @@ import rerank
 PACKAGE = Path(rerank.__file__).parent
 
 GROUND = {
-    *("errors", "registry", "settings", "reading", "config", "parallel", "files", "text", "records"),
+    *(
+        "errors",
+        "registry",
+        "settings",
+        "reading",
+        "config",
+        "parallel",
+        "files",
+        "inputs",
+        "text",
+        "records",
+    ),
     *(
         "archives",
         "memory",

@@ -19,6 +19,7 @@ from rerank.cli.messages import interruption, set_quiet, showing
 from rerank.cli.messages import say as say
 from rerank.cli.typed import quick
 from rerank.errors import RerankError
+from rerank.inputs import inputs_opened_once
 from rerank.progress import Tracker, step
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -153,7 +154,7 @@ def verb(function: F) -> F:
             set_quiet(True)
         tracker = Tracker()
         try:
-            with showing() as tracker, step(name):
+            with inputs_opened_once(), showing() as tracker, step(name):
                 function(*args, **kwargs)
             sys.stdout.flush()
         except RerankError as error:

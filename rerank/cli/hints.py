@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rerank.inputs import is_pipe
+
 # Options of trec_eval, RankLib, svm_rank, sacrebleu, LightGBM and others, and what to give in their place:
 # the first of the options (--x) or arguments (X) that the verb has, or an advice of several words.
 _TO_SET = "use --set NAME=VALUE, see 'rerank list learners NAME'"
@@ -180,6 +182,8 @@ def _is_model(path: object) -> bool:
 def _is_data(path: object) -> bool:
     """Whether a file or folder looks like something else than a YAML file or a model."""
     if not isinstance(path, str) or not os.path.exists(path) or path.endswith((".yaml", ".yml")):
+        return False
+    if is_pipe(path):  # its content is gone
         return False
     lines = (line for line in _head(path).splitlines() if line.strip() and not line.startswith(b"#"))
     return not _is_model(path) and _KEY.match(next(lines, b"")) is None

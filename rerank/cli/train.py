@@ -11,7 +11,10 @@ from rerank.cli.common import inform, verb
 from rerank.cli.options import configures
 from rerank.config import TrainConfig
 
-Config = Annotated[str | None, typer.Argument(metavar="CONFIG", help="A YAML file; options override it.")]
+Config = Annotated[
+    str | None,
+    typer.Argument(metavar="CONFIG", help="A YAML file, - is standard input; options override it."),
+]
 LearnerName = Annotated[
     str | None,
     typer.Option(

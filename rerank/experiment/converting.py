@@ -24,6 +24,7 @@ from rerank.files import write_lines
 from rerank.formats import base
 from rerank.formats.svmtk.model import is_model
 from rerank.formats.weights import WeightOptions, read_weights, write_weights
+from rerank.inputs import opening_once
 from rerank.metrics.base import parse
 from rerank.metrics.structures import StructureMetric
 from rerank.models.base import Model
@@ -238,6 +239,7 @@ def split_file(
         return [written(some, paths[name], target) for name, some in drawn]
 
 
+@opening_once
 def import_weights(
     path: str,
     out: str,

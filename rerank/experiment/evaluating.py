@@ -35,6 +35,7 @@ from rerank.experiment.systems import (
     systems_in,
 )
 from rerank.files import write_lines
+from rerank.inputs import opening_once
 from rerank.reading import Reading
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def default_metrics(lists: CandidateLists) -> tuple[str, ...]:
     return OF_LABELS
 
 
+@opening_once
 def evaluate(
     data: Any,
     scores: Any,
@@ -200,6 +202,7 @@ def evaluate(
     )
 
 
+@opening_once
 def compare(
     data: Any,
     systems: Any,
@@ -304,6 +307,7 @@ def _systems_of(
     return together, default_metrics(together.lists) if metrics is None else metrics
 
 
+@opening_once
 def evaluate_files(
     data: Data,
     paths: Sequence[str] = (),
@@ -380,6 +384,7 @@ def _check_first_best(lists: CandidateLists) -> None:
         raise ConfigError(f"baseline: {lists.source} has no first-best; name one of the systems")
 
 
+@opening_once
 def compare_files(
     data: Data,
     paths: Sequence[str],

@@ -20,6 +20,7 @@ from rerank.experiment.gathering import FIRST_BEST, MISSING_SCORES, Gathering, r
 from rerank.experiment.sources import Data, is_path, read_judged, read_lists
 from rerank.files import read_head, shown
 from rerank.formats.base import FORMATS, Format, detect, format_of_folder, load_for
+from rerank.inputs import is_file
 from rerank.metrics.judges import untied
 from rerank.reading import FITTED, Reading
 from rerank.registry import did_you_mean
@@ -135,7 +136,7 @@ def add_files(gathering: Gathering, data: Data, paths: Sequence[str], reading: R
             gathering.own[path] = _of_data(gathering, feature, shown(str(data)))
         elif base is not None and path in base.names() and not os.path.exists(path):
             raise ConfigError(f"{path}: no such file; the feature of {base.source} is :{path}")
-        elif not os.path.exists(path) and os.path.isfile(path.rpartition(":")[0]):
+        elif not os.path.exists(path) and is_file(path.rpartition(":")[0]):
             file, _, column = path.rpartition(":")
             if holds_numbers(file):
                 found = f"numbers alone, which have no feature {column!r}"
@@ -275,7 +276,7 @@ def _add_named(gathering: Gathering, name: str, text: str) -> None:
     if base is not None and text in base.names():
         gathering.own[name] = base.features.column(base.column_of(text)).astype(np.float64)
         return
-    if not os.path.exists(text) and not os.path.isfile(text.rpartition(":")[0]):
+    if not os.path.exists(text) and not is_file(text.rpartition(":")[0]):
         hint = did_you_mean(text, [] if base is None else base.names())
         raise DataError(f"{name}: found {text!r}, which is neither a file nor a feature; {hint}")
     read = Gathering(base, gathering.qrels)

@@ -20,6 +20,7 @@ from rerank.data.store_reader import META
 from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.files import plain_suffix, read_head, shown
 from rerank.formats.oddities import note_oddities
+from rerank.inputs import opening_once
 from rerank.reading import FITTED, Missing, Reading
 from rerank.reading import ReadOptions as ReadOptions  # formats import it from here
 from rerank.registry import Registry
@@ -50,6 +51,7 @@ class Format(ABC):
     holds : the columns of CandidateLists that a file keeps; ``write`` reports those it leaves out. Empty for
         a format that is only read.
     ranked_by_line : whether the first-best ranking is the order of the lines, so that no other can be kept.
+    reads_references : whether it attaches the references itself, since it needs them to read the lists.
     of_runs : whether a file is a run: what one system retrieved.
     as_pairs : whether a file holds pairs of items in place of lists.
     score_feature : the name of the only feature, if a file holds no features but the first stage's scores.
@@ -65,6 +67,7 @@ class Format(ABC):
     honours: ClassVar[frozenset[str]] = frozenset()
     holds: ClassVar[frozenset[str]] = frozenset()
     ranked_by_line: ClassVar[bool] = False
+    reads_references: ClassVar[bool] = False
     of_runs: ClassVar[bool] = False
     as_pairs: ClassVar[bool] = False
     score_feature: ClassVar[str | None] = None
@@ -86,6 +89,7 @@ class Format(ABC):
     def _write(self, lists: CandidateLists, path: str) -> None:
         """Write ``lists`` as ``write`` says, without reporting what is left out."""
 
+    @opening_once
     def read(self, path: str, options: ReadOptions) -> CandidateLists:
         """Read the lists of a file.
 
@@ -118,7 +122,7 @@ class Format(ABC):
         for name in options.refs:
             if os.path.exists(path) and os.path.exists(name) and os.path.samefile(path, name):
                 raise ConfigError(f"{name}: is the file of the lists, expected their references")
-        if options.refs:
+        if options.refs and not self.reads_references:
             from rerank.formats.texts import attach_references
 
             lists = attach_references(lists, options.refs)
@@ -304,6 +308,7 @@ def load_for(
     return _load(os.fspath(path), reading, missing, if_refused)
 
 
+@opening_once
 def _load(
     path: str, reading: Reading, missing: Missing | None = None, if_refused: bool = False
 ) -> CandidateLists:

@@ -13,7 +13,7 @@ from rerank.files import atomic_write, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.buffers import BOM
 from rerank.formats.common import STORE, quoted
-from rerank.formats.texts import read_lines, split_lines
+from rerank.formats.texts import attach_references, read_lines, split_lines
 
 
 @FORMATS.register("flat", "text")
@@ -29,29 +29,31 @@ class Flat(Format):
     honours: ClassVar[frozenset[str]] = frozenset({"n_best", "refs", "distinct"})
     holds: ClassVar[frozenset[str]] = frozenset({"texts", "first_best"})
     ranked_by_line: ClassVar[bool] = True
+    reads_references: ClassVar[bool] = True
 
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
         if not options.n_best and not options.refs:
             raise ConfigError(
                 f"{shown(path)}: flat does not contain the length of lists; give n_best or refs"
             )
-        texts = read_lines(path)
+        texts, references = read_lines(path), [read_lines(name) for name in options.refs]
         n, n_best = len(texts), options.n_best
         if n_best == 0:
-            n_lists = len(read_lines(options.refs[0]))
+            n_lists = len(references[0])
             if n % n_lists:
                 expected = f"the same number for each of {n_lists} references"
                 raise FormatError(shown(path), None, f"{n} lines", expected)
             n_best = n // n_lists
         elif n % n_best:
             raise FormatError(shown(path), None, f"{n} lines", f"a multiple of n_best={n_best}")
-        return CandidateLists(
+        lists = CandidateLists(
             np.arange(0, n + 1, n_best, dtype=np.int64),
             Dense(np.empty((n, 0))),
             first_best=-np.arange(n, dtype=np.float64),
             texts=texts,
             source=shown(path),
         )
+        return attach_references(lists, options.refs, references)
 
     def _write(self, lists: CandidateLists, path: str) -> None:
         """Write texts, list after list."""

@@ -70,7 +70,9 @@ def drop_duplicates(lists: CandidateLists) -> CandidateLists:
     return lists.kept(~again)
 
 
-def attach_references(lists: CandidateLists, paths: Sequence[str]) -> CandidateLists:
+def attach_references(
+    lists: CandidateLists, paths: Sequence[str], columns: Sequence[StringColumn] | None = None
+) -> CandidateLists:
     """Return the lists with a column of references from each file.
 
     If the ids of all lists are whole numbers, list ``i`` takes line i, from 0, and lines without a list are
@@ -80,6 +82,7 @@ def attach_references(lists: CandidateLists, paths: Sequence[str]) -> CandidateL
     Parameters
     ----------
     paths : of files with one reference per line.
+    columns : their lines, if they were read already.
 
     Raises
     ------
@@ -93,8 +96,9 @@ def attach_references(lists: CandidateLists, paths: Sequence[str]) -> CandidateL
     if lists.references:
         raise ConfigError(f"{lists.source}: holds its own references, so refs={paths[0]!r} cannot be given")
     numbers = _sentence_numbers(lists)
-    columns = tuple(_column(lists, path, numbers) for path in paths)
-    return replace(lists, references=columns, counts={})  # counts were of other references
+    given = map(read_lines, paths) if columns is None else columns
+    found = tuple(_column(lists, path, lines, numbers) for path, lines in zip(paths, given, strict=True))
+    return replace(lists, references=found, counts={})  # counts were of other references
 
 
 def _sentence_numbers(lists: CandidateLists) -> Index | None:
@@ -107,8 +111,8 @@ def _sentence_numbers(lists: CandidateLists) -> Index | None:
     return np.array([int(name) for name in ids], dtype=np.int64)
 
 
-def _column(lists: CandidateLists, path: str, numbers: Index | None) -> StringColumn:
-    lines = read_lines(path)
+def _column(lists: CandidateLists, path: str, lines: StringColumn, numbers: Index | None) -> StringColumn:
+    """The lines of a file of references that belong to the lists, by ``numbers`` or in order."""
     n, source = lists.n_lists, lists.source
     found = count(len(lines), "reference")
     if numbers is not None and len(lines) == n and np.array_equal(numbers, np.arange(1, n + 1)):

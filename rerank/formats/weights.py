@@ -15,6 +15,7 @@ from rerank.errors import ConfigError, DataError, FormatError
 from rerank.files import read_bytes, read_head, shown, write_lines
 from rerank.formats.buffers import BOM
 from rerank.formats.common import finite, quoted
+from rerank.inputs import opening_once
 from rerank.registry import Registry
 from rerank.text import count
 
@@ -57,6 +58,7 @@ class WeightsFormat(ABC):
 WEIGHTS: Registry[type[WeightsFormat]] = Registry("weights format", "rerank.formats")
 
 
+@opening_once
 def read_weights(
     path: str, format: str | None = None, options: WeightOptions | None = None
 ) -> tuple[list[str], Floats]:

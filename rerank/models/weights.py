@@ -14,6 +14,7 @@ from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataNote
 from rerank.files import read_head, shown
 from rerank.formats.weights import WeightOptions, read_weights
+from rerank.inputs import opening_once
 from rerank.models.base import load_model
 from rerank.models.linear import LinearModel
 from rerank.text import count, some
@@ -56,6 +57,7 @@ def weights_of(model: LinearModel, source: str) -> NamedWeights:
     return NamedWeights(raw.names, raw.weights, source, model.training.data.features or "")
 
 
+@opening_once
 def load_weights(path: str, format: str | None = None, options: WeightOptions | None = None) -> NamedWeights:
     """Return the weights of a model file or of a weight file.
 

@@ -13,6 +13,7 @@ from rerank.errors import ConfigError
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.experiment.choosing import chooses_rounds
 from rerank.experiment.training import check_config, learner_of
+from rerank.inputs import is_pipe
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse_all
 from rerank.metrics.sets import expanded
@@ -152,8 +153,9 @@ class ExperimentConfig(Settings):
             raise ValueError("data.unlabelled: not used by run: learners get the test lists of a fold")
         if self.data.list_weights:
             raise ValueError("data.list_weights: not used by run; learner list-iw weights lists in each fold")
-        if "-" in self.data.files():
-            raise ValueError("data: found -, expected files: standard input can be read only once")
+        pipe = next(filter(is_pipe, self.data.files()), None)
+        if pipe is not None:
+            raise ValueError(f"data: found {pipe}, expected files: a pipe can be read only once")
         if self.drawn is None:
             self._check_files()
         else:

@@ -22,6 +22,7 @@ from rerank.formats.base import ReadOptions
 from rerank.formats.common import NULLS, check_float32, empty_dense, in_list_order, note, quoted
 from rerank.formats.growing import Grouping, Strings
 from rerank.formats.table.columns import roles_of
+from rerank.inputs import first_bytes, is_pipe, opened
 from rerank.text import count
 
 MAGIC = b"PAR1"
@@ -46,11 +47,9 @@ def read_parquet(path: str, options: ReadOptions) -> CandidateLists:
     """Return the lists of a file; raises FormatError at a fault, ConfigError if a column is absent."""
     pa, source = arrow(), shown(path)
     with _faults(source, pa):
-        if path != "-":
-            with open(path, "rb") as opened:
-                if opened.read(len(MAGIC)) == MAGIC:  # neither compressed nor a pipe
-                    opened.seek(0)
-                    return _Reader(pa, opened, options, source).lists()
+        if not is_pipe(path) and first_bytes(path, len(MAGIC)) == MAGIC:  # not compressed either
+            with opened(path) as file:
+                return _Reader(pa, file.rewound(), options, source).lists()
         return _Reader(pa, io.BytesIO(read_bytes(path)), options, source).lists()
 
 

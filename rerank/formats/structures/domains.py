@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -17,6 +16,7 @@ from rerank.errors import DataError, FormatError
 from rerank.files import read_bytes
 from rerank.formats.buffers import BOM
 from rerank.formats.common import note, quoted
+from rerank.inputs import is_file
 from rerank.text import count, some
 
 Ranges = Sequence[tuple[Range, ...] | None]
@@ -42,10 +42,10 @@ def ranges_of(residues: str, lists: CandidateLists) -> Ranges:
     try:
         common = parse_ranges(residues)
     except DataError:
-        if not os.path.isfile(residues):
+        if not is_file(residues):
             raise
         return _of_file(residues, lists)
-    if os.path.isfile(residues):
+    if is_file(residues):
         text = f"expected one of the two: ./{residues} is the file, {residues}: the chain"
         raise DataError(f"residues: {residues!r} is a file and a range; {text}")
     return [common] * lists.n_lists

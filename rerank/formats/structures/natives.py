@@ -86,7 +86,7 @@ def _only_ranges(lists: CandidateLists, models: Traces, residues: str) -> Candid
 def _natives(lists: CandidateLists, path: str) -> Traces:
     """The native of each list; an empty structure for a list without one."""
     left_out: Counter[str] = Counter()
-    if not os.path.isdir(path) and (path == "-" or not is_tar(read_head(path))):
+    if not os.path.isdir(path) and not is_tar(read_head(path)):
         if lists.n_lists > 1:
             found = f"one native for {lists.n_lists} lists"
             raise DataError(f"{path}: {found}, expected a folder or .tar of natives named by the lists")

@@ -41,6 +41,7 @@ from rerank.formats.svmlight.read import (
     note_without_ids,
     steps_of,
 )
+from rerank.inputs import first_bytes, is_pipe, opened
 from rerank.native.data._matrix import value_fault
 from rerank.native.formats._svmlight import parse_dense, scan
 
@@ -65,16 +66,15 @@ def read_pieces(path: str, options: ReadOptions, given: ColumnNames | None) -> C
     FormatError, DataError
         If an archive is damaged, or there are fewer names than features.
     """
-    if path == "-" or options.classes or options.layout == "sparse" or not hasattr(mmap, "MAP_ANONYMOUS"):
+    if is_pipe(path) or options.classes or options.layout == "sparse" or not hasattr(mmap, "MAP_ANONYMOUS"):
         return None
     try:
         size = os.stat(path).st_size
-        if size < LARGE or not os.path.isfile(path):
+        if size < LARGE:
             return None
         with ExitStack() as stack:
-            file = stack.enter_context(open(path, "rb", buffering=0))
-            if archive_of(os.pread(file.fileno(), MAGIC_LENGTH, 0)) is None:
-                fill = _of_file(file, size)
+            if archive_of(first_bytes(path, MAGIC_LENGTH)) is None:
+                fill = _of_file(stack.enter_context(opened(path)).rewound(), size)
             else:
                 fill = _of_blocks(read_blocks(path))
                 size *= _INFLATION

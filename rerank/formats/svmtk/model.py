@@ -56,7 +56,7 @@ class SvmtkModel:
 
 def is_model(path: str) -> bool:
     """Return whether a file begins as a model of SVM-light-TK."""
-    return path != "-" and _VERSION.match(read_head(path)) is not None
+    return _VERSION.match(read_head(path)) is not None
 
 
 def read_model(path: str) -> SvmtkModel:

@@ -1,0 +1,121 @@
+"""Inputs through pipes: what is read must be what the files hold, however the writer cuts it into blocks."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+import numpy as np
+from contracts.test_formats import EXAMPLES
+from fuzz.corpus import Seed
+
+from rerank.config import read_config
+from rerank.data.class_lists import read_predictions
+from rerank.data.lists import CandidateLists
+from rerank.data.scores import read_scores
+from rerank.errors import DataNote, RerankError
+from rerank.features.heads import read_heads
+from rerank.formats import load
+from rerank.formats.feature_names import read_feature_names
+from rerank.formats.trec.qrels import read_qrels
+from rerank.formats.weights import read_weights
+from rerank.inputs import inputs_opened_once
+from rerank.models.base import load_model
+
+FIVE = CandidateLists.from_arrays(np.zeros((5, 1)), group=[5])
+
+
+@contextmanager
+def pipe_of(content: bytes, block: int) -> Iterator[str]:
+    """Yield the name of a pipe into which a thread writes ``content``, ``block`` bytes at a time."""
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with suppress(BrokenPipeError):
+            for at in range(0, len(content), block):
+                rest = content[at : at + block]
+                while rest:
+                    rest = rest[os.write(writing, rest) :]
+        os.close(writing)
+
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    try:
+        yield f"/dev/fd/{reading}"
+    finally:
+        os.close(reading)
+        thread.join()
+
+
+@contextmanager
+def all_piped(seed: Seed, folder: str, block: int) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the place of an input that is in ``folder``, and of the files beside it, as pipes."""
+    with ExitStack() as stack:
+        places = {name: stack.enter_context(pipe_of(content, block)) for name, content in seed.beside.items()}
+        path = os.path.join(folder, "input")
+        if set(seed.files) == {""}:
+            path = stack.enter_context(pipe_of(seed.files[""], block))
+        yield path, places
+
+
+def outcome(target: str, seed: Seed, path: str, places: dict[str, str], by_content: bool = False) -> str:
+    """Return what reading gives, as text: a digest, or the error without the names of files."""
+    kind, _, name = target.partition(":")
+    options = {key: _placed(value, places) for key, value in seed.options.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNote)
+        try:
+            with inputs_opened_once():
+                found = _READ[kind](path, None if by_content else name, options)
+        except RerankError as error:
+            text = str(error)
+            for place in (path, *places.values()):
+                text = text.replace(place, "PATH").replace(os.path.basename(place), "NAME")
+            return text
+    return hashlib.sha256(repr(found).encode()).hexdigest()
+
+
+def _placed(value: Any, places: dict[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_placed(inner, places) for inner in value]
+    return places.get(value, value) if isinstance(value, str) else value
+
+
+def _format(path: str, name: str | None, options: dict[str, Any]) -> Any:
+    lists = load(path, format=name, **options)
+    scores = None if lists.base_scores is None else lists.base_scores.tobytes()
+    return lists.fingerprint(), lists.n_items, lists.names(), scores
+
+
+def _model(path: str, name: str | None, options: dict[str, Any]) -> Any:
+    return load_model(path).explain()
+
+
+def _weights(path: str, name: str | None, options: dict[str, Any]) -> Any:
+    names, weights = read_weights(path, name)
+    return names, weights.tobytes()
+
+
+def _config(path: str, name: str | None, options: dict[str, Any]) -> Any:
+    return read_config(path).learner
+
+
+def _text(path: str, name: str | None, options: dict[str, Any]) -> Any:
+    if name == "scores":
+        return read_scores(path, FIVE).tobytes()
+    if name == "predictions":
+        return read_predictions(path, EXAMPLES).texts
+    if name == "heads":
+        return read_heads(path)
+    if name == "qrels":
+        found = read_qrels(path)
+        return list(found.queries), list(found.documents), found.labels.tobytes()
+    return read_feature_names(path, 0).names
+
+
+_READ = {"format": _format, "model": _model, "weights": _weights, "config": _config, "text": _text}

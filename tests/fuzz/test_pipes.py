@@ -1,0 +1,94 @@
+"""Every format and every file beside one, through pipes: as from files, for blocks of any size."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import threading
+
+import numpy as np
+import pytest
+from fuzz.corpus import Seed, corpus
+from fuzz.exercise import put
+from fuzz.piped import all_piped, outcome
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rerank.data.lists import CandidateLists
+from rerank.errors import RerankError
+from rerank.formats import FORMATS, load
+from rerank.inputs import inputs_opened_once
+
+SEEDS = corpus()
+BLOCKS = (1, 2, 7, 64, 4_095, 65_536, 1 << 20)
+LETOR = b"1 qid:1 1:2\n0 qid:1 1:1\n"
+
+
+def compare(target: str, seed: Seed, folder: str, block: int, by_content: bool) -> None:
+    """Raise AssertionError if an input gives something else through pipes than from files."""
+    path = put(seed, folder)
+    places = {name: os.path.join(folder, name) for name in seed.beside}
+    expected = outcome(target, seed, path, places, by_content)
+    with all_piped(seed, folder, block) as (pipe, pipes):
+        assert outcome(target, seed, pipe, pipes, by_content) == expected
+
+
+@pytest.mark.parametrize("target", SEEDS)
+def test_every_input_is_read_from_pipes_as_from_files(target, tmp_path):
+    for number, seed in enumerate(SEEDS[target]):
+        for by_content in (False, True) if target.startswith("format:") else (False,):
+            folder = tmp_path / f"{number}-{by_content}"
+            folder.mkdir()
+            compare(target, seed, str(folder), BLOCKS[number % len(BLOCKS)], by_content)
+
+
+@given(st.sampled_from(sorted(SEEDS)), st.integers(0, 1 << 30), st.integers(1, 1 << 20), st.booleans())
+def test_blocks_of_any_size(tmp_path_factory, target, number, block, by_content):
+    seed = SEEDS[target][number % len(SEEDS[target])]
+    by_content = by_content and target.startswith("format:")
+    compare(target, seed, str(tmp_path_factory.mktemp("input")), block, by_content)
+
+
+def large_lists() -> CandidateLists:
+    """Lists that are longer in a file than what recognises its format."""
+    draw, n = np.random.default_rng(1), 4_000
+    frame = {"qid": np.arange(n) // 10, "label": draw.integers(0, 3, n), "id": [f"d{i}" for i in range(n)]}
+    frame |= {"text": [f"the text of candidate {i}" for i in range(n)]}
+    return CandidateLists.from_frame(frame | {name: draw.standard_normal(n).round(6) for name in "xyz"})
+
+
+@pytest.mark.parametrize("name", ["flat", "jsonl", "moses", "parquet", "svmlight", "table"])
+@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+def test_inputs_longer_than_what_recognises_them(name, tmp_path):
+    path = tmp_path / "large"
+    FORMATS.get(name)().write(large_lists(), str(path))
+    content = path.read_bytes()
+    assert len(content) > 1 << 16
+    seed = Seed({"": content}, {"n_best": 10} if name == "flat" else {})
+    for block in (997, 1 << 16, (1 << 16) + 1, 1 << 20):
+        folder = tmp_path / str(block)
+        folder.mkdir()
+        compare(f"format:{name}", seed, str(folder), block, by_content=block > 1_000)
+
+
+def test_a_call_that_fails_forgets_what_it_had_read_of_a_pipe(tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    for content in (b"nothing known\n" * 10, LETOR):
+        thread = threading.Thread(target=fifo.write_bytes, args=(content,))
+        thread.start()
+        if content is LETOR:
+            assert load(fifo, format="svmlight").n_items == 2
+        else:
+            with pytest.raises(RerankError, match="unknown format"):
+                load(fifo)
+        thread.join()
+
+
+def test_standard_input_is_read_once(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LETOR)))
+    with inputs_opened_once():
+        assert load("-", format="svmlight").n_items == 2
+        with pytest.raises(RerankError, match=r"^<stdin>: was read already, and standard input can"):
+            load("-", format="svmlight")

@@ -60,6 +60,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             marks[i] = pytest.mark.parametrize("seed", seeds).mark
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that use the shared data."""
+    for item in items:
+        if "shared_data" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.shared)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real data sets; tests that need it are skipped if it is absent."""

@@ -73,7 +73,7 @@ def test_a_configuration_from_a_pipe_has_paths_from_here(tmp_path, rerank, monke
     assert found == rerank("predict", "model", "train.letor", "-q").out
     with pipe_of(content, 3) as path:
         err = rerank("run", path, "--out", "runs", code=2).err
-    assert "learners: found none" in err
+    assert f"{path}: learner: a single learner is for 'rerank train'" in err
 
 
 def test_an_experiment_refuses_pipes(tmp_path, rerank, monkeypatch):

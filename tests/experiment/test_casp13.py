@@ -13,7 +13,6 @@ from rerank.errors import DataNote
 from rerank.experiment import evaluate_files
 from rerank.metrics.sets import SETS
 
-pytestmark = pytest.mark.shared
 SYSTEMS = ("ProQ4", "3DCNN", "Ornate", "ProQ3D")  # no gaps; 23 and 8 whole targets; 55 models of 22 targets
 
 

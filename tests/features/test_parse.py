@@ -159,7 +159,6 @@ def test_as_the_slow_twin_on_random_trees(groups, cutoff):
     check_against_twin(lists_of(*groups), cutoff)
 
 
-@pytest.mark.shared
 def test_as_the_slow_twin_on_real_parses(shared_data):
     with gzip.open(shared_data / "parse-nbest" / "dev.nbest.gz", "rt") as file:
         blocks = file.read().split("\n\n")[:40:4]

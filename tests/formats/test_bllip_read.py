@@ -311,7 +311,6 @@ def test_other_layouts_are_refused(tmp_path: Path) -> None:
             read(tmp_path, SMALL, **option)
 
 
-@pytest.mark.shared
 def test_the_shared_development_set(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "parse-bllip"
     lists = load(folder / "dev.gz", format="bllip", feature_names=str(folder / "features.txt.gz"))

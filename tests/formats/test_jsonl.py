@@ -466,7 +466,6 @@ def test_lines_longer_than_a_block(tmp_path: Path) -> None:
     assert list(each_line(str(path))) == []
 
 
-@pytest.mark.shared
 def test_a_real_file(shared_data: Path) -> None:
     path = shared_data / "trec-qa-lab" / "candidates.jsonl.gz"
     with pytest.warns(DataNote, match=r"ignored keys: 'rank' \(8200\)"):

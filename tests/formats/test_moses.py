@@ -546,7 +546,6 @@ SHARED = {
 }
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize("name", SHARED)
 def test_shared_sets(shared_data: Path, tmp_path: Path, name: str) -> None:
     path = shared_data / f"{name}.nbest.gz"
@@ -563,7 +562,6 @@ def test_shared_sets(shared_data: Path, tmp_path: Path, name: str) -> None:
     check_against(again, twin)
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize(("name", "n_distinct"), [("moses-europarl", 3740), ("syscomb-wmt10", 9420)])
 def test_distinct_strings_of_shared_sets(shared_data: Path, name: str, n_distinct: int) -> None:
     total = 0

@@ -297,7 +297,6 @@ def test_sequences_that_are_not_alike_are_reported(tmp_path):
         assert note.startswith("models: 1 model of doubtful sequence: list 'T1', item 'm2': ")
 
 
-@pytest.mark.shared
 def test_shared_residues_of_146_pairs_are_those_of_tmscore(shared_data):
     folder = shared_data / "gdt"
     structures = {

@@ -316,7 +316,6 @@ def test_a_store_keeps_the_trees(tmp_path):
     assert judges[0] == judges[1]
 
 
-@pytest.mark.shared
 def test_real_parses_are_written_as_they_were(shared_data, tmp_path):
     folder = shared_data / "parse-nbest"
     text = gzip.decompress((folder / "dev.nbest.gz").read_bytes())
@@ -335,7 +334,6 @@ def test_real_parses_are_written_as_they_were(shared_data, tmp_path):
     ]
 
 
-@pytest.mark.shared
 def test_a_sentence_of_249_words_is_read(shared_data):
     with pytest.warns(DataNote, match="read as parses"):
         lists = load(shared_data / "parse-nbest" / "train.nbest.gz")

@@ -97,7 +97,6 @@ def test_equal_to_the_twin(seed: int) -> None:
         assert traces.residues.tobytes().decode() == "".join(letter for _, _, letter in residues)
 
 
-@pytest.mark.shared
 def test_equal_to_gemmi_on_real_files(shared_data: Path) -> None:
     gemmi = pytest.importorskip("gemmi")
     files = [one for one in files_of(str(shared_data / "gdt" / "pdb.tar.gz")) if ".pdb" in one[0]]

@@ -524,7 +524,6 @@ def test_a_zero_based_file_may_not_hold_negative_indices(tmp_path: Path) -> None
         read(tmp_path, b"1 -1:2", zero_based=True)
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize(
     "name",
     [

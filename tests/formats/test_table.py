@@ -243,7 +243,6 @@ def test_faults_of_bytes_and_options(tmp_path: Path) -> None:
             read(tmp_path, header + "\n1\n", "set", format="table")
 
 
-@pytest.mark.shared
 def test_casp13(shared_data: Path) -> None:
     path = shared_data / "casp13" / "casp13_merged.csv.gz"
     columns = {"list_column": "target", "label_column": "GDT_TS", "id_column": "model"}

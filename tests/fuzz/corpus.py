@@ -7,6 +7,7 @@ by being registered. One that cannot write a file needs a sample here; the suite
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import tarfile
 import tempfile
@@ -211,10 +212,12 @@ SAMPLES: dict[str, list[Seed]] = {
         Seed({"": b'{"prompt": "p", "completions": ["a", "b"], "scores": [1, 2.5], "labels": [1, 0]}\n'}),
     ],
 }
+os.environ["RERANK_FUZZED"] = "place"  # no other variable needs to be set
+VARIABLE = b"${RERANK_FUZZED}"
 CONFIG = b"""data:
   train: &train a.letor
   dev: [b.letor, c.letor]
-  feature_names: ${HOME}/f
+  feature_names: ${RERANK_FUZZED}/f
 learner: &l {name: perceptron, rounds: 3, tau: 1e-3, keep: best}
 select: {metric: nDCG@10, keep_margin: auto}
 scaling: zscore
@@ -234,6 +237,7 @@ def corpus() -> dict[str, list[Seed]]:
             seeds[f"model:{kind}"].append(Seed(files))
         seeds |= {f"weights:{name}": list(_weights(name, place)) for name in WEIGHTS.names()}
     configs = [path.read_bytes() for path in sorted((ROOT / "configs").glob("*.yaml"))]
+    configs = [data.replace(b"${RERANK_DATA}", VARIABLE) for data in configs]
     trained = [data for data in configs if b"\nlearner:" in data]  # the others are of scripts
     seeds["config:yaml"] = [Seed({"": data}) for data in trained] + [Seed({"": CONFIG})]
     seeds["text:scores"] = [Seed({"": b"0.5\n-1\n1e-3\n+7.25E2\n-0\n"})]

@@ -267,7 +267,6 @@ def test_the_spread_is_that_of_the_better_half():
         assert 0 <= row.sd <= row.max - row.min
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize(
     ("name", "metric", "least"), [("syscomb-wmt10", "BLEU", 19.75), ("asr-pocketsphinx", "WER", -40.7)]
 )

@@ -276,7 +276,6 @@ def shared_lists(path):
     return replace(lists, texts=StringColumn.from_strings(texts), references=(references,)), np.array(totals)
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize(
     ("name", "total", "first", "lower", "oracle"),
     [

@@ -252,7 +252,6 @@ def moses_lists(folder: Path, part: str) -> tuple[CandidateLists, np.ndarray, np
     return lists_of(groups), np.array([float(field[3]) for field in fields]), systems
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize("part", ["dev", "test"])
 def test_translations_of_nine_systems(part: str, shared_data: Path, sacrebleu: ModuleType) -> None:
     lists, totals, systems = moses_lists(shared_data / "syscomb-wmt10", part)

@@ -159,7 +159,6 @@ def test_nothing_of_sacrebleu_is_needed(monkeypatch):
     assert parse("chrF").prepare(saved).item_values() == pytest.approx([100 * (5 / 8) / (9 / 4)])
 
 
-@pytest.mark.shared
 def test_real_lists_equal_sacrebleu(shared_data):
     metrics = pytest.importorskip("sacrebleu.metrics", reason="the peer of chrF")
     lists = moses_lists(shared_data / "moses-europarl", "dev")[0].subset(np.arange(12))

@@ -158,7 +158,6 @@ def test_names_and_wrong_use():
         parse("Spearman").prepare(lists_of([1.0, 2.0])).per_list([NAN, 1.0])
 
 
-@pytest.mark.shared
 def test_protein_models_are_as_scipy_has_them(shared_data):
     with gzip.open(shared_data / "casp13" / "casp13_merged.csv.gz", "rt", newline="") as lines:
         rows = [row for row in csv.DictReader(lines) if row["ProQ4"]]

@@ -258,7 +258,6 @@ def test_corpus_rates_equal_jiwer():
         assert corpus_value(judge, judge.per_list(scores)) == 100 * theirs(references, candidates)
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize(
     ("part", "first", "oracle", "highest"), [("dev", 43.65, 29.95, 44.01), ("test", 42.83, 30.96, 41.74)]
 )
@@ -275,7 +274,6 @@ def test_the_recognisers_lists_have_the_rates_they_came_with(shared_data, part, 
     assert result.metrics["WER"].oracle == judge.oracle()
 
 
-@pytest.mark.shared
 def test_the_recognisers_counts_are_reproduced(shared_data):
     folder = shared_data / "asr-pocketsphinx"
     with gzip.open(folder / "edits.tsv.gz", "rt") as file:

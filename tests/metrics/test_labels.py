@@ -204,7 +204,6 @@ def casp13(shared_data):
     return lists, z
 
 
-@pytest.mark.shared
 def test_protein_models_have_the_known_values(shared_data):
     lists, z = casp13(shared_data)
     assert lists.n_lists == 68

@@ -241,7 +241,6 @@ def shared_lists(folder, part):
     return parse_lists(*((block[0], [line.split("\t")[1] for line in block[1:]]) for block in blocks))
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize(
     ("part", "first", "oracle"), [("dev", 84.63, 94.46), ("test", 86.42, 94.92), ("train", None, None)]
 )

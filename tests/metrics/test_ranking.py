@@ -211,7 +211,6 @@ def test_trec_mode_holds_scores_as_float32_like_trec_eval() -> None:
     assert_equal_to_trec(lists, np.where(scores > 0, scores, -np.inf))
 
 
-@pytest.mark.shared
 def test_trec_mode_equals_trec_eval_on_ohsumed(shared_data: Path) -> None:
     labels, qids, ids, rows = [], [], [], []
     with gzip.open(shared_data / "ohsumed" / "Fold1" / "test.txt.gz", "rt") as file:

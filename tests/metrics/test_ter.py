@@ -199,7 +199,6 @@ def test_the_error_for_options_without_sacrebleu_names_what_to_install(monkeypat
     assert parse("TER").prepare(lists).oracle() == 0
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize(
     ("folder", "every"), [("asr-pocketsphinx", 3), ("moses-europarl", 41), ("syscomb-wmt10", 97)]
 )
@@ -216,7 +215,6 @@ def test_real_candidates_have_sacrebleus_edits(shared_data, folder, every, part)
     assert Ter().of(lists)[items].tolist() == [list(map(float, pair)) for pair in expected]
 
 
-@pytest.mark.shared
 def test_real_lists_with_two_references_equal_sacrebleu(shared_data):
     metrics = pytest.importorskip("sacrebleu.metrics", reason="sacrebleu is the oracle")
     lists, _ = moses_lists(shared_data / "asr-pocketsphinx", "dev")

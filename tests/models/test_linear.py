@@ -119,7 +119,6 @@ def test_show_counts_the_weights_and_not_the_thresholds(files):
     assert [row["name"] for row in shown["weights"]] == ["1", "[threshold of 1]", "[threshold of 2.5]"]
 
 
-@pytest.mark.shared
 @pytest.mark.parametrize(
     ("learner", "least", "correct"),
     [("prank", 0.42, 0.60), ("oap-bpm", 0.42, 0.60), ("uneven-margin", 0.44, 0.66)],

@@ -62,7 +62,6 @@ def lab_pairs(path: Path) -> set[tuple[str, str]]:
     return pairs
 
 
-@pytest.mark.shared
 def test_the_trees_of_the_lab(shared_data: Path) -> None:
     """Marks differ only on function words, whose stems the lab did not recognise; its stem of s is empty."""
     pytest.importorskip("snowballstemmer")

@@ -1,10 +1,8 @@
 """Tree kernels: values of other programs, of the definitions, and of trees of every shape."""
 
 import csv
-import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +13,6 @@ from rerank.data.columns.forests import Forest
 from rerank.errors import ConfigError, DataError, RerankError
 from rerank.similarity.trees import TreeFunction, TreeSet, interning, sweeps
 
-DATA = Path(os.environ.get("RERANK_DATA", "../shared/data")) / "tree-kernels"
 NAMES = ["st", "sst", "sst-leaves", "ptk", "bow"]
 SETTINGS = [
     *({"name": name, "decay": decay} for name in NAMES[:3] for decay in (0.4, 1.0)),
@@ -66,16 +63,20 @@ def test_random_trees_equal_their_fragments(settings):
             assert got[i, j] == pytest.approx(tree_kernels.fragment_value(x=x, y=y, **settings), rel=1e-12)
 
 
-def svm_light_trees():
-    with open(DATA / "trees.tsv", encoding="utf-8") as lines:
+@pytest.fixture
+def kernel_values(shared_data):
+    return shared_data / "tree-kernels"
+
+
+def svm_light_trees(folder):
+    with open(folder / "trees.tsv", encoding="utf-8") as lines:
         found = [line.split("|")[2].strip() for line in lines]
     return TreeSet.of(Forest.from_strings(found))[0]
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="needs RERANK_DATA")
-def test_values_of_svm_light_tk():
-    both = svm_light_trees()
-    with open(DATA / "svmtk_kernel_values.csv", encoding="utf-8") as lines:
+def test_values_of_svm_light_tk(kernel_values):
+    both = svm_light_trees(kernel_values)
+    with open(kernel_values / "svmtk_kernel_values.csv", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
     known = {}
     for row in rows:
@@ -90,13 +91,12 @@ def test_values_of_svm_light_tk():
     assert len(rows) == 5808
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="needs RERANK_DATA")
-def test_values_of_kelp():
+def test_values_of_kelp(kernel_values):
     """KeLP computes in single precision; its ST is another kernel, see the manual."""
-    both = svm_light_trees()
+    both = svm_light_trees(kernel_values)
     names = {"SST": "sst", "SSTleaves": "sst-leaves", "PTK": "ptk"}
     known = {kelp: TreeFunction(name, normalise=False).matrix(both, both) for kelp, name in names.items()}
-    with open(DATA / "kelp_kernel_values.csv", encoding="utf-8") as lines:
+    with open(kernel_values / "kelp_kernel_values.csv", encoding="utf-8") as lines:
         rows = [row for row in csv.DictReader(lines) if row["kernel"] in names]
     for row in rows:
         assert known[row["kernel"]][int(row["i"]), int(row["j"])] == pytest.approx(float(row["K"]), rel=1e-5)

@@ -12,6 +12,7 @@ import numpy as np
 from contracts.test_formats import EXAMPLES
 from contracts.test_learners import some_lists
 from fuzz.corpus import Seed
+from fuzz.piped import check_pipes
 
 from rerank.config import read_config
 from rerank.data.class_lists import Predictions, class_lists, read_predictions
@@ -64,6 +65,8 @@ def exercise(target: str, seed: Seed, folder: str, draw: random.Random) -> None:
         warnings.simplefilter("ignore", DataNote)
         kind, _, name = target.partition(":")
         path = os.path.join(folder, "input")
+        if draw.random() < 0.05:
+            check_pipes(target, seed, folder, draw.choice((1, 7, 4_096, 1 << 20)))
         _USES[kind](path, name, _options(seed, folder), draw)
 
 

@@ -2,12 +2,14 @@
 
 A file can be opened again from its beginning. A pipe, a FIFO or standard input cannot: bytes that were read
 to recognise the format would be missing. So an input whose first bytes were looked at stays open until a
-reader takes it, and the reader gets these bytes first.
+reader takes it, and the reader gets these bytes first. The content of small pipes is kept for the time of a
+call, since judgements or names of features may be needed for training and for development lists.
 """
 
 from __future__ import annotations
 
 import functools
+import io
 import os
 import stat
 import sys
@@ -24,6 +26,7 @@ Key = str | tuple[int, int]
 
 STDIN = "<stdin>"
 HEAD = 1 << 16  # bytes that recognise a format
+_KEPT = 1 << 26  # bytes of a pipe that are kept
 
 
 class Input:
@@ -37,33 +40,40 @@ class Input:
 
     def __init__(self, raw: IO[bytes], size: int | None) -> None:
         self.raw, self.size = raw, size
-        self.head = b""  # what was looked at; kept, since others may ask for it after the content was read
-        self._left = 0  # bytes of ``head`` that were looked at and not yet read
+        self.kept = bytearray()  # what was read; the first bytes stay, since others may ask for them later
+        self.whole = False  # whether ``kept`` is the whole content
+        self._at, self._keeps = 0, size is None
         self.process = os.getpid()  # a forked process must not share the place in a file
 
     def peek(self, size: int) -> bytes:
         """Return the first ``size`` bytes, fewer only if the stream is shorter, without reading them."""
-        while len(self.head) < size and not self.raw.closed:
-            block = self.raw.read(size - len(self.head))
+        while len(self.kept) < size and not self.raw.closed:
+            block = self.raw.read(size - len(self.kept))
             if not block:
                 break
-            self.head += block
-            self._left += len(block)
-        return self.head[:size]
+            self.kept += block
+        return bytes(self.kept[:size])
 
     def read(self, size: int) -> bytes:
         """Read up to ``size`` bytes; none at the end."""
-        if not self._left:
-            return self.raw.read(size)
-        start = len(self.head) - self._left
-        found = self.head[start : start + size]
-        self._left -= len(found)
-        return found
+        if self._at < len(self.kept):
+            block = bytes(self.kept[self._at : self._at + size])
+            self._at += len(block)
+            return block
+        block = self.raw.read(size)
+        if self._keeps:
+            self._at += len(block)
+            self.kept += block
+            self.whole = not block and size > 0
+            if len(self.kept) > _KEPT:
+                self._keeps, self._at = False, HEAD
+                del self.kept[HEAD:]
+        return block
 
     def rewound(self) -> IO[bytes]:
         """Return the stream of a regular file, at its beginning; ``read`` goes on from there as well."""
         self.raw.seek(0)
-        self._left = 0
+        self._at = len(self.kept)
         return self.raw
 
     def __enter__(self) -> Input:
@@ -90,7 +100,7 @@ class _Table:
         """Note that an input is read, and whether it can be read only once."""
         self.taken = [*(one for one in self.taken if not one.raw.closed), found]
         if once:
-            self.used[key] = found
+            self.used.setdefault(key, found)
 
     def close(self) -> None:
         for found in (*self.waiting.values(), *self.taken):  # readers that failed may have left some open
@@ -102,7 +112,7 @@ _tables: ContextVar[_Table | None] = ContextVar("inputs", default=None)
 
 @contextmanager
 def inputs_opened_once() -> Iterator[None]:
-    """Open each input once within the block; a pipe that is to be read twice is an error."""
+    """Open each input once within the block; a long pipe that is to be read twice is an error."""
     if _tables.get() is not None:
         yield
         return
@@ -192,12 +202,14 @@ def _taken(path: str, keep: bool) -> Input:
     table = _tables.get()
     key, status = _key(path)
     found = None if table is None else table.waiting.pop(key, None)
-    lost = table is not None and key in table.used
+    used = None if table is None else table.used.get(key)
     if found is not None and found.process != os.getpid():
-        lost, found = found.size is None, None
-    if lost:
-        name = "<stdin>: was read already, and standard input" if path == "-" else f"{path}: is a pipe, which"
-        raise RerankError(f"{name} can be read only once; expected a file")
+        used, found = None if found.size is not None else found, None
+    if used is not None and used.whole:
+        found = Input(io.BytesIO(used.kept), None)
+    elif used is not None:
+        name = STDIN if path == "-" else path
+        raise RerankError(f"{name}: is a pipe of over {_KEPT >> 20} MB and needed twice; expected a file")
     if found is None:
         raw = _stdin() if path == "-" else open(path, "rb")  # noqa: SIM115
         regular = path != "-" and stat.S_ISREG(os.fstat(raw.fileno()).st_mode)

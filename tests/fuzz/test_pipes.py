@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from fuzz.corpus import Seed, corpus
 from fuzz.exercise import put
-from fuzz.piped import check_pipes
+from fuzz.piped import check_pipes, pipe_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rerank.data.lists import CandidateLists
 from rerank.errors import RerankError
+from rerank.files import read_bytes, read_head
 from rerank.formats import FORMATS, load
 from rerank.inputs import inputs_opened_once
 
@@ -81,9 +82,20 @@ def test_a_call_that_fails_forgets_what_it_had_read_of_a_pipe(tmp_path):
         thread.join()
 
 
-def test_standard_input_is_read_once(monkeypatch):
+def test_standard_input_is_kept_for_a_call(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LETOR)))
     with inputs_opened_once():
         assert load("-", format="svmlight").n_items == 2
-        with pytest.raises(RerankError, match=r"^<stdin>: was read already, and standard input can"):
-            load("-", format="svmlight")
+        assert load("-", format="svmlight").n_items == 2
+
+
+def test_a_pipe_is_read_twice_only_if_it_is_short():
+    with pipe_of(bytes(1 << 26), 1 << 20) as path, inputs_opened_once():
+        for _ in range(3):
+            assert bytes(read_bytes(path)) == bytes(1 << 26)
+            assert read_head(path) == bytes(1 << 16)
+    with pipe_of(bytes(1 << 26) + b"x", 1 << 20) as path, inputs_opened_once():
+        assert bytes(read_bytes(path)) == bytes(1 << 26) + b"x"
+        assert read_head(path) == bytes(1 << 16)
+        with pytest.raises(RerankError, match=f"^{path}: is a pipe of over 64 MB and needed twice; expected"):
+            read_bytes(path)

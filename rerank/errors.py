@@ -6,19 +6,32 @@ import re
 
 LONGEST_LINE = 300
 LONGEST_QUOTE = 60
-_LONGEST_TEXT = 10_000
+LONGEST_CELL = 1000
+LONGEST_TEXT = 10_000
+_SPACES = "\n\t\u00a0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _QUOTED = re.compile(r"(?<!\w)(['\"])((?:\\.|(?!\1)[^\\])+)\1(?!\w)")
 _WORD = re.compile(r"\S+")
 
 
-def printable(text: str) -> str:
+def printable(text: str, kept: str = "") -> str:
     """Return ``text`` with an escape, as in Python, for each character that cannot be printed.
 
     These are control characters, also those of terminals and of bidirectional text, and lone surrogates.
+    Those in ``kept`` stay as they are.
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape").decode() for c in text)
+
+
+def visible(text: str) -> str:
+    """Return ``text`` as ``printable`` does, except that line ends, tabs and blanks of any width stay."""
+    return printable(text, _SPACES)
+
+
+def cell_text(text: str) -> str:
+    """Return a text for one cell of a table for people: printable, the middle of a long one left out."""
+    return printable(cut(text, LONGEST_CELL))
 
 
 def one_line(text: str) -> str:
@@ -29,19 +42,19 @@ def one_line(text: str) -> str:
     """
     if len(text) <= LONGEST_QUOTE and text.isprintable():
         return text
-    line = printable(_cut(text, _LONGEST_TEXT))
-    line = _QUOTED.sub(lambda match: match[1] + _cut(match[2], LONGEST_QUOTE) + match[1], line)
+    line = printable(cut(text, LONGEST_TEXT))
+    line = _QUOTED.sub(lambda match: match[1] + cut(match[2], LONGEST_QUOTE) + match[1], line)
     while len(line) > LONGEST_LINE:
         longest = max(_WORD.finditer(line), key=lambda match: len(match[0]))
         room = max(LONGEST_QUOTE, len(longest[0]) - (len(line) - LONGEST_LINE))
         if len(longest[0]) <= room:
-            return _cut(line, LONGEST_LINE)
-        line = line[: longest.start()] + _cut(longest[0], room) + line[longest.end() :]
+            return cut(line, LONGEST_LINE)
+        line = line[: longest.start()] + cut(longest[0], room) + line[longest.end() :]
     return line
 
 
-def _cut(text: str, room: int) -> str:
-    """``text`` in at most ``room`` characters: its two ends with an ellipsis between them."""
+def cut(text: str, room: int) -> str:
+    """Return ``text`` in at most ``room`` characters: its two ends with an ellipsis between them."""
     if len(text) <= room:
         return text
     tail = room // 3

@@ -20,6 +20,7 @@ from rerank.errors import RerankError
 from rerank.inputs import HEAD, STDIN, Input, first_bytes, opened
 from rerank.memory import require
 from rerank.placing import placing
+from rerank.terminal import escaping
 
 Buffer = bytes | bytearray | mmap.mmap
 
@@ -174,6 +175,7 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
     cannot be written or the disk is full.
     """
     if path == "-":  # its errors are not translated: the command line reports them for everything printed
+        sys.stdout.flush()
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
@@ -221,7 +223,11 @@ def _target(path: str) -> Iterator[IO[bytes]]:
         raise os_error(path, IsADirectoryError())
     if mode is not None and not stat.S_ISREG(mode):
         with open(target, "wb") as raw, compressed(raw, path) as file:
-            yield file
+            if raw.isatty():
+                with escaping(io.TextIOWrapper(raw, "utf-8")) as text:
+                    yield text.buffer
+            else:
+                yield file
         return
     if not os.path.isdir(os.path.dirname(target)):
         raise _no_folder(path)

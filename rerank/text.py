@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from rerank.errors import LONGEST_QUOTE, cut
+
 # Its parts give nothing back, so that a text of many digits that is no number takes linear time.
 _NUMBER = re.compile(r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][-+]?[0-9]++)?")
 
@@ -26,8 +28,9 @@ def count(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def some(names: Sequence[str], most: int = 3) -> str:
-    """Return the first names, followed by "..." if there are more."""
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+    """Return the first names, followed by "..." if there are more; of a name at most 60 characters."""
+    shown = [cut(name, LONGEST_QUOTE) for name in names[:most]]
+    return ", ".join([*shown, *["..."] * (len(names) > most)])
 
 
 def auto_or_positive(value: object) -> float | Literal["auto"] | None:

@@ -34,7 +34,7 @@ def main() -> NoReturn:
 def _prepare_streams() -> None:
     """Replace streams that the caller closed: printing fails, messages are dropped.
 
-    Text that standard output cannot encode is escaped.
+    Text that standard output cannot encode is escaped, and on a terminal what that would obey or hide.
     """
     if sys.stdout is None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
@@ -42,3 +42,7 @@ def _prepare_streams() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
+    if sys.stdout.isatty():
+        from rerank.terminal import escaping
+
+        sys.stdout = escaping(sys.stdout)

@@ -21,6 +21,7 @@ from rerank.cli.typed import quick
 from rerank.errors import RerankError
 from rerank.inputs import inputs_opened_once
 from rerank.progress import Tracker, step
+from rerank.spreadsheets import guarding
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,6 +53,17 @@ Quiet = Annotated[
         rich_help_panel=groups.RUNNING,
     ),
 ]
+Guard = Annotated[
+    bool,
+    typer.Option(
+        "--guard-cells",
+        envvar="RERANK_GUARD_CELLS",
+        help="CSV and TSV for spreadsheet programs: an apostrophe before what they would take for a formula.",
+        rich_help_panel=groups.OUTPUTS,
+    ),
+]
+_BY_NAME = inspect.Parameter.KEYWORD_ONLY
+_WRITING = {"as_", "form", "out", "folder"}  # parameters of verbs that may write CSV or TSV
 
 EXIT_NO = 1
 EXIT_USAGE = 2
@@ -149,12 +161,12 @@ def verb(function: F) -> F:
     name = function.__name__.strip("_").replace("_", "-")
 
     @functools.wraps(function)
-    def command(*args: Any, quiet: bool = False, **kwargs: Any) -> Any:
+    def command(*args: Any, quiet: bool = False, guard_cells: bool = False, **kwargs: Any) -> Any:
         if quiet:
             set_quiet(True)
         tracker = Tracker()
         try:
-            with inputs_opened_once(), showing() as tracker, step(name):
+            with inputs_opened_once(), showing() as tracker, step(name), guarding(guard_cells):
                 function(*args, **kwargs)
             sys.stdout.flush()
         except RerankError as error:
@@ -170,8 +182,13 @@ def verb(function: F) -> F:
             raise typer.Exit(EXIT_INTERRUPTED) from None
 
     signature = inspect.signature(function, eval_str=True)
-    option = inspect.Parameter("quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet)
-    parameters = [*signature.parameters.values(), option]
+    shared = {"guard_cells": Guard, "quiet": Quiet}
+    if _WRITING.isdisjoint(signature.parameters):
+        del shared["guard_cells"]
+    parameters = [
+        *signature.parameters.values(),
+        *(inspect.Parameter(name, _BY_NAME, default=False, annotation=kind) for name, kind in shared.items()),
+    ]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {p.name: p.annotation for p in parameters}
     del command.__wrapped__  # the new signature is the one to show

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 
 from rerank._version import __version__
 from rerank.cli.common import EXIT_CRASH, say
+from rerank.errors import visible
 
 _debug: ContextVar[bool] = ContextVar("debug", default=False)
 
@@ -26,7 +27,7 @@ def report(error: BaseException) -> int:
     The traceback is printed after ``rerank --debug``. Otherwise it is written to a file of the folder for
     temporary files, with the versions and the arguments.
     """
-    lines = "".join(traceback.format_exception(error)).encode("utf-8", "backslashreplace").decode()
+    lines = visible("".join(traceback.format_exception(error)))
     problem = f"internal error ({type(error).__name__}: {error})"
     if _debug.get():
         print(lines, end="", file=sys.stderr)

@@ -61,14 +61,18 @@ def write(
         On all tables.
     """
     if form == "text":
+        from rerank.errors import visible
+
         lines = text()
-        sys.stdout.writelines(f"{line}\n" for line in lines or ())
+        sys.stdout.writelines(f"{visible(line)}\n" for line in lines or ())
         return
+    from rerank.files import write_lines
     from rerank.report import forms
     from rerank.report.record import to_json
 
     if form == "json":
-        sys.stdout.write(to_json(record()))
+        content = to_json(record())
     else:
         parts = [data()] if form == "csv" and data is not None else sheets()
-        sys.stdout.write(forms.sheets_text(parts, form, notes))
+        content = forms.sheets_text(parts, form, notes)
+    write_lines("-", [content.removesuffix("\n")])

@@ -46,6 +46,8 @@ def help_(
         from rich.console import Console
         from rich.markdown import Markdown
 
-        Console().print(Markdown(manual[topic]))
+        from rerank.terminal import unescaped
+
+        Console(file=unescaped(sys.stdout)).print(Markdown(manual[topic]))
     else:
         print(manual[topic], end="")

@@ -122,12 +122,10 @@ def report_files(
             write_lines(per_list, record.tsv(PER_LIST, found.per_list()))
         if html is not None:
             write_page(found.results, html, all_pairs=bool(options.get("all_pairs")))
-        if out != "-":
-            write_lines(out, found.text(form, choices=choices).removesuffix("\n").split("\n"))
+        if out != "-" or form != "text":
+            write_lines(out, [found.text(form, choices=choices).removesuffix("\n")])
     if out == "-" and form == "text":
         show(found.parts(choices=choices), sys.stdout)
-    elif out == "-":
-        sys.stdout.write(found.text(form, choices=choices))
     return found
 
 

@@ -15,6 +15,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Floats
 from rerank.data.unjudged import has_negative, has_order, unjudged_items
+from rerank.errors import cut
 from rerank.report.sheet import Sheet, facts_sheet
 from rerank.report.structures import structure_facts
 from rerank.report.table import facts
@@ -95,7 +96,7 @@ def _features(lists: CandidateLists) -> str:
 def feature_names(lists: CandidateLists, most: int) -> str:
     """Return the first names of features in brackets, empty if the set has none."""
     names = lists.feature_names or ()
-    return f" ({some([name[:_LONGEST_NAME] for name in names], most)})" if len(names) else ""
+    return f" ({some([cut(name, _LONGEST_NAME) for name in names[: most + 1]], most)})" if len(names) else ""
 
 
 def _labels(lists: CandidateLists) -> str:
@@ -108,7 +109,7 @@ def _labels(lists: CandidateLists) -> str:
 def _classes(lists: CandidateLists) -> str:
     labels = ClassLabels.of(lists)
     counts = np.bincount(labels.codes, minlength=len(labels.names)).tolist()
-    pairs = [f"{name} × {n}" for name, n in zip(labels.names, counts, strict=True)]
+    pairs = [f"{cut(name, _LONGEST_NAME)} × {n}" for name, n in zip(labels.names, counts, strict=True)]
     text = f"{len(pairs)}: {some(pairs, _MOST_CLASSES)}; {labels.lengths.mean():.3g} per example"
     without = int(np.count_nonzero(labels.lengths == 0))
     return f"{text}; {count(without, 'example')} without one" if without else text

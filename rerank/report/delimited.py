@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
-from io import StringIO
 
 from rerank.report.sheet import Scalar, Sheet
+from rerank.spreadsheets import csv_row
 
 
 def csv_text(keys: Sequence[str], records: Iterable[Mapping[str, Scalar]]) -> str:
     """Return a line of heads and a line for each record; what a record does not have is empty.
 
-    Numbers have their shortest form, NaN is empty.
+    Numbers have their shortest form, NaN is empty. Texts are as they are, unless rerank.spreadsheets guards
+    them.
     """
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(keys)
-    writer.writerows([_text(record.get(key)) for key in keys] for record in records)
-    return out.getvalue()
+    rows = ([_text(record.get(key)) for key in keys] for record in records)
+    return "".join(f"{csv_row(row)}\n" for row in (keys, *rows))
 
 
 def sheet_csv(sheet: Sheet) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from rerank.errors import printable
+from rerank.errors import LONGEST_CELL, cut, printable
 from rerank.report.sheet import Row, Sheet
 
 _STYLE = "text-align: left", "text-align: right"
@@ -53,7 +53,8 @@ def _cells(sheet: Sheet, row: Row, places: Sequence[int]) -> list[str]:
 
 
 def _cell(tag: str, text: str, left: bool, italic: bool = False) -> str:
-    shown = f"<i>{_escaped(text)}</i>" if italic and text else _escaped(text)
+    shown = _escaped(cut(text, LONGEST_CELL))
+    shown = f"<i>{shown}</i>" if italic and text else shown
     return f'<{tag} style="{_STYLE[not left]}">{shown}</{tag}>'
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from rerank.errors import printable
@@ -56,7 +56,7 @@ def _table(sheet: Sheet) -> list[str]:
     for i, row in enumerate(sheet.rows):
         if i and sheet.rows[i - 1].reference and not row.reference:
             rows.append(r"\midrule")
-        rows.append(" & ".join(map(_cell, cells[i])) + r" \\")
+        rows.append(_line(map(_cell, cells[i])))
     caption = escaped(". ".join(filter(None, [sheet.title, *map(_capital, paper_notes(sheet))])))
     kinds = [_kind(head, [row[j].text for row in cells]) for j, head in enumerate(heads)]
     return [
@@ -85,15 +85,21 @@ def _kind(head: Head, texts: Sequence[str]) -> str:
 def _heads(heads: Sequence[Head]) -> list[str]:
     """A line of heads; a line with the titles of groups before it, if groups have several columns."""
     if not any(head.group and head.text for head in heads):
-        return [" & ".join(escaped(head.group or head.text) for head in heads) + r" \\"]
+        return [_line(escaped(head.group or head.text) for head in heads)]
     titles, rules, j = [], [], 0
     for group, members in groupby(heads, key=lambda head: head.group):
         n = len(list(members))
         titles += [rf"\multicolumn{{{n}}}{{c}}{{{escaped(group)}}}"] if group else [""] * n
         rules += [rf"\cmidrule(lr){{{j + 1}-{j + n}}}"] if group else []
         j += n
-    texts = " & ".join(escaped(head.text) for head in heads)
-    return [" & ".join(titles) + r" \\", "".join(rules), texts + r" \\"]
+    texts = [escaped(head.text) for head in heads]
+    return [_line(titles), "".join(rules), _line(texts)]
+
+
+def _line(cells: Iterable[str]) -> str:
+    """A line of a table; at its start [ and * would be arguments of the command that ends the line before."""
+    text = " & ".join(cells)
+    return f"{'{}' * text.lstrip().startswith(('[', '*'))}{text} \\\\"
 
 
 def _cell(cell: Cell) -> str:

@@ -9,7 +9,7 @@ from rerank.errors import printable
 from rerank.report.paper import paper_cells, paper_heads, paper_notes
 from rerank.report.sheet import Sheet
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&!])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&!$])")
 
 
 def escaped(text: str) -> str:

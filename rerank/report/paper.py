@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from rerank.errors import LONGEST_CELL, cut
 from rerank.report.sheet import Row, Sheet
 
 
@@ -49,7 +50,7 @@ def paper_cells(sheet: Sheet, row: Row) -> list[Cell]:
             continue
         star = sheet.starred(row, j, "paper")
         best = not row.reference and text in sheet.best(j)
-        cells.append(Cell(text, star, best, row.reference and j == 0))
+        cells.append(Cell(cut(text, LONGEST_CELL), star, best, row.reference and j == 0))
     return cells
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
-from rerank.errors import ConfigError, DataError
+from rerank.errors import LONGEST_QUOTE, ConfigError, DataError, cut
 from rerank.metrics.relevance import resolve_ties
 from rerank.registry import did_you_mean
 from rerank.report.sheet import Column, Row, Sheet
 from rerank.shown import Shown
+from rerank.spreadsheets import guarded
 
+_ENDS = "\t\n"  # of cells of a table
 Writer = Callable[[CandidateLists, Floats, str], Iterator[str]]
 
 
@@ -86,9 +88,13 @@ def grade_lines(lists: CandidateLists, grades: Floats, tag: str) -> Iterator[str
 
 
 def table_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
-    """Yield ``list \\t item \\t rank \\t score``, each list from its best item down."""
+    """Yield ``list \\t item \\t rank \\t score``, each list from its best item down.
+
+    Raises DataError if an id contains a tab or a line end.
+    """
     for list_id, item, rank, score in _ranked(lists, scores, ranking(lists, scores)):
-        yield f"{list_id}\t{item}\t{rank}\t{score!r}"
+        names = [_cell(list_id, "list id", _ENDS, lists.source), _cell(item, "item id", _ENDS, lists.source)]
+        yield "\t".join([*names, str(rank), repr(score)])
 
 
 def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
@@ -134,12 +140,15 @@ def run_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
 
 
 def best_lines(lists: CandidateLists, scores: Floats, tag: str) -> Iterator[str]:
-    """Yield the best candidate of each list: its text, or its id if there are no texts."""
+    """Yield the best candidate of each list: its text, or its id if there are no texts.
+
+    Raises DataError if there is neither, or a line end in one.
+    """
     column = lists.texts if lists.texts is not None else lists.item_ids
     if column is None:
         raise DataError(f"{lists.source}: candidates have no text and no id; use --as table")
     for item in ranking(lists, scores)[lists.offsets[:-1]]:
-        yield column[int(item)]
+        yield _cell(column[int(item)], "item id" if lists.texts is None else "text", "\n", lists.source)
 
 
 def trec_ranking(lists: CandidateLists, scores: Floats) -> Index:
@@ -173,7 +182,22 @@ def class_table(scores: Floats, outputs: Sequence[str], order: Index) -> Iterato
     """Yield ``example \t class \t rank \t score``, each example from its best class down."""
     for number, (row, places) in enumerate(zip(scores.tolist(), order.tolist(), strict=True), 1):
         for rank, c in enumerate(places, 1):
-            yield f"{number}\t{outputs[c]}\t{rank}\t{row[c]!r}"
+            name = _cell(outputs[c], "class", _ENDS)
+            yield f"{number}\t{name}\t{rank}\t{row[c]!r}"
+
+
+def class_lines(predicted: Iterable[str]) -> Iterator[str]:
+    """Yield predictions, an example per line; raises DataError if a line end is in a class."""
+    return (_cell(text, "class", "\n") for text in predicted)
+
+
+def _cell(text: str, what: str, ends: str, source: str = "") -> str:
+    """A text for a line of output; DataError if it contains what ends a cell or the line."""
+    if any(end in text for end in ends):
+        end = "a tab" if "\t" in text and "\t" in ends else "a line end"
+        found = f"{what} {cut(text, LONGEST_QUOTE)!r} with {end} in it"
+        raise DataError(f"{source}{': ' * bool(source)}{found} would break the line; use --as scores")
+    return guarded(text)
 
 
 WRITERS: dict[str, Writer] = {

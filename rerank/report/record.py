@@ -6,6 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from rerank.errors import visible
+from rerank.spreadsheets import guarded
+
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
@@ -15,10 +18,8 @@ def to_json(record: Any) -> str:
     Raises ValueError if a number is NaN or infinite, which JSON cannot express.
     """
     text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # a file name that is not UTF-8
-        text = json.dumps(record, indent=2, allow_nan=False)
+    if visible(text) != text:  # what JSON need not escape, but a terminal obeys; names that are not UTF-8
+        text = "".join(c if visible(c) == c else json.dumps(c)[1:-1] for c in text)
     return text + "\n"
 
 
@@ -27,17 +28,19 @@ def tsv(heads: Sequence[str], rows: Iterable[Sequence[str | int | float | None]]
 
     Tabs and line ends in texts are escaped, and numbers have their shortest form.
     """
-    yield "\t".join(heads)
+    yield "\t".join(map(_cell, heads))
     for row in rows:
-        cells = (
-            "" if cell is None else cell.translate(_ESCAPES) if isinstance(cell, str) else repr(cell)
-            for cell in row
+        yield "\t".join(
+            "" if cell is None else _cell(cell) if isinstance(cell, str) else repr(cell) for cell in row
         )
-        yield "\t".join(cells)
 
 
 def per_list_tsv(rows: Iterable[tuple[str, str, str, float]]) -> Iterator[str]:
     """Yield lines of a table of per-list values, header first; tabs and line ends in names are escaped."""
     yield "list\tsystem\tmetric\tvalue\n"
     for *names, value in rows:
-        yield "\t".join([*(str(name).translate(_ESCAPES) for name in names), repr(value)]) + "\n"
+        yield "\t".join([*map(_cell, names), repr(value)]) + "\n"
+
+
+def _cell(text: str) -> str:
+    return guarded(text).translate(_ESCAPES)

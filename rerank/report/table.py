@@ -13,7 +13,8 @@ from io import StringIO
 from itertools import zip_longest
 from typing import TYPE_CHECKING, TextIO
 
-from rerank.errors import printable
+from rerank.errors import LONGEST_TEXT, cell_text, cut, printable
+from rerank.terminal import unescaped
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -43,7 +44,7 @@ class Grid:
         rows = [[printable(cell) for cell in row] for row in rows]
         lines = [head.split("\n") for head in heads]
         most = max(map(len, lines), default=1)
-        heads = ["\n".join([""] * (most - len(own)) + [printable(line) for line in own]) for own in lines]
+        heads = ["\n".join([""] * (most - len(own)) + [cell_text(line) for line in own]) for own in lines]
         columns = zip(heads, *rows, strict=True)
         self.columns = [tuple(c if j < left else _padded(c)) for j, c in enumerate(columns)]
         self.headed = any(heads)
@@ -93,7 +94,7 @@ class Beside:
     """Tables side by side, each below its title; see ``beside``."""
 
     def __init__(self, titles: Sequence[str], blocks: Sequence[Grid]) -> None:
-        self.titles = [printable(title) for title in titles]
+        self.titles = [cell_text(title) for title in titles]
         self.blocks = blocks
 
     def __rich__(self) -> Table:
@@ -144,7 +145,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1,
     gap : int
         Blanks between columns.
     """
-    return Grid(heads, rows, left, gap)
+    return Grid(heads, [[cell_text(cell) for cell in row] for row in rows], left, gap)
 
 
 def _padded(cells: Sequence[str]) -> Sequence[str]:
@@ -155,7 +156,7 @@ def _padded(cells: Sequence[str]) -> Sequence[str]:
 
 def block(heads: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 0, dim: int = 0) -> Grid:
     """Return a table with a rule below its heads and below its first ``dim`` rows, which are dim."""
-    return Grid(heads, rows, left, 2, dim)
+    return Grid(heads, [[cell_text(cell) for cell in row] for row in rows], left, 2, dim)
 
 
 def beside(titles: Sequence[str], blocks: Sequence[Grid]) -> Beside:
@@ -167,8 +168,8 @@ def facts(rows: Sequence[Sequence[str]], width: int = WIDTH) -> list[str]:
     """Return rows of cells as lines, columns to the left, the last one wrapped at ``width``."""
     if not rows:
         return []
-    rows = [[printable(cell) for cell in row] for row in rows]
-    made = table([""] * len(rows[0]), rows, left=len(rows[0])).__rich__()
+    rows = [[*map(cell_text, row[:-1]), printable(cut(row[-1], LONGEST_TEXT))] for row in rows]
+    made = Grid([""] * len(rows[0]), rows, len(rows[0]), 2).__rich__()
     last = made.columns[-1]
     last.no_wrap, last.overflow = False, "fold"
     begin = sum(max(cells_of(cell) for cell in column) + 2 for column in list(zip(*rows, strict=True))[:-1])
@@ -177,7 +178,7 @@ def facts(rows: Sequence[Sequence[str]], width: int = WIDTH) -> list[str]:
 
 def pairs(rows: Sequence[tuple[str, str]]) -> list[str]:
     """Return rows of two cells as aligned lines: as ``table`` does, but quick for a million of them."""
-    names = [printable(name) for name, _ in rows]
+    names = [cell_text(name) for name, _ in rows]
     widths = [cells_of(name) for name in names]
     most = max(widths, default=0)
     return [
@@ -204,7 +205,7 @@ def show(parts: Sequence[RenderableType], stream: TextIO) -> None:
     if not styled(stream):
         stream.writelines(f"{line}\n" for part in parts for line in drawn(part))
         return
-    console = _console(stream, _ROOM, styled=True)
+    console = _console(unescaped(stream), _ROOM, styled=True)
     for part in parts:
         console.print(_text(part), soft_wrap=True)
 

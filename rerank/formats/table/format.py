@@ -16,6 +16,7 @@ from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, in_input_order, refuse_equal_ids
 from rerank.formats.table.columns import KNOWN
 from rerank.formats.table.read import read_table
+from rerank.spreadsheets import csv_row
 
 _RESERVED = [name for names in KNOWN.values() for name in names]
 _ROWS = 1024
@@ -101,15 +102,8 @@ def has_classes(lists: CandidateLists) -> bool:
 
 
 def _row(cells: list[str], delimiter: str, path: str) -> bytes:
-    """Return a line; cells are quoted if a separator, quote or line end is in them, or a blank at an end."""
-    marks = (delimiter, '"', "\n", "\r")
-    out = []
-    for cell in cells:
-        if any(mark in cell for mark in marks) or cell != cell.strip():
-            cell = '"' + cell.replace('"', '""') + '"'
-        out.append(cell)
     try:
-        return delimiter.join(out).encode() + b"\n"
+        return csv_row(cells, delimiter).encode() + b"\n"
     except UnicodeEncodeError:
         found = f"list {cells[0]!r} holds other bytes"
         raise DataError(f"{path}: a table must be UTF-8, and {found}; {STORE}") from None

@@ -1,7 +1,7 @@
 """Rows of CSV and TSV, and a guard for people who open them in a spreadsheet program.
 
-Such a program takes a cell that begins with =, +, - or @ for a formula, whoever wrote it. A guarded cell has an
-apostrophe before that. It changes ids, so it has to be asked for.
+Such a program takes a cell that begins with =, +, - or @ for a formula, whoever wrote it. A guarded cell has
+an apostrophe before that. It changes ids, so it has to be asked for.
 """
 
 from __future__ import annotations

@@ -42,6 +42,7 @@ GROUND = {
         "late",
         "_version",
     ),
+    *("spreadsheets", "terminal"),
     *("tasks", "pool", "workers", "cluster", "sending", "progress", "checkpoints"),
 }
 BELOW = {"data", "native", *GROUND}

@@ -93,7 +93,11 @@ def run(
             if idle[name]:
                 raise ConfigError(f"{name}: not used with {asked[0]}, which trains nothing")
         overview = Overview(config, out, task, shard)
-        for line in overview.dry_run() if dry_run else overview.listed() if list_ else overview.progress():
+        from rerank.errors import printable
+
+        people = overview.dry_run if dry_run else overview.progress
+        shown = overview.listed() if list_ else map(printable, people())
+        for line in shown:
             print(line)
         if status and not overview.is_done:
             raise typer.Exit(EXIT_NO)

@@ -200,7 +200,7 @@ def _predict_classes(
     """``predict_file`` of a model of classes."""
     as_ = as_ or "classes"
     writers: dict[str, Callable[[Floats], Iterable[str]]] = {
-        "classes": lambda scores: predictions.class_lines(model.decoded(scores)),
+        "classes": model.decoded,
         "scores": predictions.output_lines,
         "table": lambda scores: predictions.class_table(scores, model.outputs, model.ranked(scores)),
     }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rerank.models.training import CellRecord, ChoiceRecord, Training
+from rerank.report.record import tsv
 from rerank.report.training import number
 from rerank.settings import value_text
 from rerank.text import count
@@ -45,18 +48,19 @@ def _cell(cell: CellRecord) -> str:
     return " ".join(parts)
 
 
-def cell_rows(training: Training) -> list[str]:
-    """Return a row for each cell, separated by tabs: settings, rounds, change of the base score, metric.
+def cell_rows(training: Training) -> Iterator[str]:
+    """Return lines of TSV, a row for each cell: settings, rounds, change of the base score, metric.
 
     The first row has the names of the columns; ``chosen`` is 1 for the cell that became the model.
     """
     choice = training.choice
     assert choice is not None  # the caller has chosen
     keys = list(choice.cells[0].settings)
-    rows = ["\t".join([*keys, "rounds", "base_factor", "base_added", choice.metric, "chosen"])]
-    for i, cell in enumerate(choice.cells, 1):
-        facts = [cell.rounds, cell.factor, cell.added, cell.value]
-        shown = ["" if fact is None else repr(fact) for fact in facts]
-        settings = [value_text(cell.settings[key]) for key in keys]
-        rows.append("\t".join([*settings, *shown, str(int(i == choice.chosen))]))
-    return rows
+    rows = (
+        [
+            *(value_text(cell.settings[key]) for key in keys),
+            *(cell.rounds, cell.factor, cell.added, cell.value, int(i == choice.chosen)),
+        ]
+        for i, cell in enumerate(choice.cells, 1)
+    )
+    return tsv([*keys, "rounds", "base_factor", "base_added", choice.metric, "chosen"], rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -184,11 +184,6 @@ def class_table(scores: Floats, outputs: Sequence[str], order: Index) -> Iterato
         for rank, c in enumerate(places, 1):
             name = _cell(outputs[c], "class", _ENDS)
             yield f"{number}\t{name}\t{rank}\t{row[c]!r}"
-
-
-def class_lines(predicted: Iterable[str]) -> Iterator[str]:
-    """Yield predictions, an example per line; raises DataError if a line end is in a class."""
-    return (_cell(text, "class", "\n") for text in predicted)
 
 
 def _cell(text: str, what: str, ends: str, source: str = "") -> str:

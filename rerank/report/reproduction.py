@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-from rerank.errors import printable
+from rerank.errors import printable, visible
 from rerank.evaluation.printed import Regenerated
 from rerank.report.table import show, table
 from rerank.text import count
@@ -22,7 +22,7 @@ def print_reproduction(rows: Sequence[Regenerated], stream: TextIO) -> None:
     stream.write("\n" * bool(reasons) + "".join(f"{printable(line)}\n" for line in dict.fromkeys(reasons)))
     for row in rows:
         if _is_output(row) and row.verdict == "differs":
-            stream.write(f"\n{row.text}\n" + "".join(f"{line}\n" for line in _difference(row)))
+            stream.write(f"\n{visible(row.text)}\n" + "".join(f"{line}\n" for line in _difference(row)))
     bad = sum(not row.good for row in rows)
     verbs = "differs or is missing" if bad < 2 else "differ or are missing"
     entries = count(len(rows), "entry", "entries")

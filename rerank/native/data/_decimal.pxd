@@ -30,8 +30,8 @@ cdef inline unsigned char* put_whole(unsigned char* out, unsigned long long valu
     return out + (20 - at)
 
 
-cdef inline unsigned char* put_repr(unsigned char* out, double value) noexcept nogil:
-    """Write ``value`` as repr() does, without ".0"."""
+cdef inline unsigned char* put_repr(unsigned char* out, double value) except NULL nogil:
+    """Write ``value`` as repr() does, without ".0"; raises MemoryError."""
     cdef char* text
     cdef size_t length
     with gil:
@@ -44,8 +44,11 @@ cdef inline unsigned char* put_repr(unsigned char* out, double value) noexcept n
         return out + length
 
 
-cdef inline unsigned char* put_number(unsigned char* out, double value) noexcept nogil:
-    """Write a finite ``value`` at ``out``, at most 24 characters; return the place after it."""
+cdef inline unsigned char* put_number(unsigned char* out, double value) except NULL nogil:
+    """Write a finite ``value`` at ``out``, at most 24 characters; return the place after it.
+
+    Raises MemoryError: its callers must be declared ``except NULL`` too.
+    """
     cdef double size = fabs(value)
     cdef double whole
     cdef unsigned long long digits

@@ -12,7 +12,7 @@ cdef class Texts:
     """
 
     def __init__(self, texts, references, const long long[::1] offsets):
-        begins = np.cumsum([0, *(len(column.data) for column in references)])
+        begins = np.cumsum([0, *[len(column.data) for column in references]])
         bounds = [begin + column.offsets for begin, column in zip(begins, references)]
         cdef const unsigned char[::1] text = np.ascontiguousarray(texts.data)
         cdef const long long[::1] text_offsets = np.ascontiguousarray(texts.offsets)

@@ -57,15 +57,17 @@ cdef class Counts:
         free(self.sentences)
 
     cdef int add(self, Key key, Seen seen, int sentences) noexcept nogil:
+        """Add to the count of a feature: 0; or NO_MEMORY, and the counts are as they were."""
         cdef long long before = self.keys.n
-        cdef int i = find_or_add(&self.keys, key)
+        cdef int i
+        if reserve(<void**>&self.seen, &self.seen_room, before + 1, sizeof(Seen)) != 0:
+            return NO_MEMORY
+        if reserve(<void**>&self.sentences, &self.sentence_room, before + 1, sizeof(int)) != 0:
+            return NO_MEMORY
+        i = find_or_add(&self.keys, key)
         if i == NO_MEMORY:
             return NO_MEMORY
         if self.keys.n > before:
-            if reserve(<void**>&self.seen, &self.seen_room, self.keys.n, sizeof(Seen)) != 0:
-                return NO_MEMORY
-            if reserve(<void**>&self.sentences, &self.sentence_room, self.keys.n, sizeof(int)) != 0:
-                return NO_MEMORY
             self.seen[i] = seen
             self.sentences[i] = 0
         self.sentences[i] += sentences

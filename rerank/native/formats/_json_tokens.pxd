@@ -229,7 +229,7 @@ cdef inline Bytes json_number(Bytes p, double* value, Kind* kind) noexcept nogil
         if negative and w:
             value[0] = -value[0]
         return p
-    value[0] = scaled(w, q, longer, start, p)
+    value[0] = scaled(w, q, longer, start)
     if negative:
         value[0] = -value[0]
     return p if fabs(value[0]) <= FLOAT64_END else NULL

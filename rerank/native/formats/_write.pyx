@@ -91,7 +91,7 @@ cdef class Lines:
     cdef Matrix matrix
     cdef tuple held
 
-    cdef unsigned char* put(self, unsigned char* out, Py_ssize_t k) noexcept nogil:
+    cdef unsigned char* put(self, unsigned char* out, Py_ssize_t k) except NULL nogil:
         """Write line k without its newline; return the place after it."""
         return out
 
@@ -114,7 +114,7 @@ cdef inline unsigned char* put_string(unsigned char* out, const Column* column, 
     return out + length
 
 
-cdef inline unsigned char* put_pair(unsigned char* out, long long index, double value) noexcept nogil:
+cdef inline unsigned char* put_pair(unsigned char* out, long long index, double value) except NULL nogil:
     """Write `` index:value``."""
     out[0] = c' '
     out = put_whole(out + 1, index, 1)
@@ -158,7 +158,7 @@ cdef class SvmlightLines(Lines):
         self.ids = of_items.column
         self.classes = of_classes.column
 
-    cdef unsigned char* put(self, unsigned char* out, Py_ssize_t k) noexcept nogil:
+    cdef unsigned char* put(self, unsigned char* out, Py_ssize_t k) except NULL nogil:
         cdef const long long* indices = self.indices
         cdef const unsigned char* start = out
         cdef bint zeros = self.matrix.rows.indptr == NULL
@@ -231,7 +231,7 @@ cdef class MosesLines(Lines):
             self.named += 1
         return out
 
-    cdef unsigned char* put(self, unsigned char* out, Py_ssize_t k) noexcept nogil:
+    cdef unsigned char* put(self, unsigned char* out, Py_ssize_t k) except NULL nogil:
         cdef bint leaves_out = self.matrix.rows.indptr != NULL
         cdef Column names = self.names
         cdef long long i = self.items[k]
@@ -270,7 +270,7 @@ cdef inline unsigned char* put_blank(unsigned char* out) noexcept nogil:
     return out + 1
 
 
-cdef inline unsigned char* put_feature(unsigned char* out, long long number, double value) noexcept nogil:
+cdef inline unsigned char* put_feature(unsigned char* out, long long number, double value) except NULL nogil:
     """Write `` id=value``, or `` id`` if the value is 1."""
     out = put_whole(put_blank(out), number, 1)
     if value == 1.0:
@@ -303,7 +303,7 @@ cdef class BllipLines(Lines):
         self.edges = &edges[0, 0]
         self.ids = &ids[0] if ids.shape[0] else NULL
 
-    cdef unsigned char* put(self, unsigned char* out, Py_ssize_t k) noexcept nogil:
+    cdef unsigned char* put(self, unsigned char* out, Py_ssize_t k) except NULL nogil:
         cdef const long long* edges = self.edges
         cdef const long long* ids = self.ids
         cdef long long first = self.offsets[k]

@@ -6,6 +6,7 @@ The numbers are those of sacrebleu's TER (Snover et al. 2006; its limits and tie
 
 import numpy as np
 
+from libc.stdlib cimport abs
 from libc.string cimport memcpy
 
 from rerank.native.metrics._ter_matrix cimport BEAM, BITS, INSIDE, Pair, cell, distance, fill, segments, shape

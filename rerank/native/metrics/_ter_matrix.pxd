@@ -6,6 +6,8 @@ only where a path may leave it; there, and for references of more than 64 words,
 computed, from and to the same places.
 """
 
+from libc.stdlib cimport abs
+
 from rerank.native.data._tokens cimport word
 
 cdef enum:

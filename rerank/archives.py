@@ -1,4 +1,8 @@
-"""Archives: gzip, bzip2, xz and zstd, recognised by their first bytes, and made if the suffix asks for it."""
+"""Archives: gzip, bzip2, xz and zstd, recognised by their first bytes, and made if the suffix asks for it.
+
+A small archive may hold very much: content that is both large and many times as large as its archive is
+refused. The environment variable RERANK_INFLATED sets how much of any archive is read.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,17 @@ from contextlib import contextmanager
 from typing import IO, Any, NamedTuple, Protocol, cast
 
 from rerank.errors import FormatError, RerankError
+from rerank.memory import size, size_given
+
+VARIABLE = "RERANK_INFLATED"
+FREE = 1 << 26  # bytes of content that any archive may have
+FREE_WITHIN = 1 << 23  # the same of an archive within an archive
+RATIO = 500  # beyond them, how many times its size; ordinary data has up to about 100
 
 _BLOCK = 1 << 12  # a block of zstd may inflate to 32,768 times its size
+_PIECE = (
+    1 << 24
+)  # bytes that are inflated at once if the decoder can stop: bzip2 may inflate a block 10^6 times
 _HEAD_BLOCK = 1 << 8
 
 
@@ -44,6 +57,27 @@ def _zstd_decoder() -> _Decoder:
     return cast(_Decoder, decoder.decompressobj() if hasattr(decoder, "decompressobj") else decoder)
 
 
+def check_inflated(content: int, packed: int, path: str, what: str, free: int = FREE) -> None:
+    """Raise FormatError if content is both large and very many times as large as the data that holds it.
+
+    Parameters
+    ----------
+    content, packed
+        Their sizes in bytes, as far as they are known.
+    path
+        The file's name in errors.
+    what
+        The kind of data: "gzip data".
+    free
+        Bytes of content that are allowed whatever ``packed`` is, unless RERANK_INFLATED allows more.
+    """
+    if content <= free or content <= RATIO * packed or content <= (size_given(VARIABLE) or 0):
+        return
+    found = f"{size(content)} or more in {size(packed)} of {what}"
+    expected = f"at most {size(free)} or {RATIO} times its size"
+    raise FormatError(path, None, found, f"{expected} ({VARIABLE}=10G reads up to 10 GB of content)")
+
+
 class Archive(NamedTuple):
     """A kind of archive.
 
@@ -72,7 +106,17 @@ def archive_of(head: bytes) -> Archive | None:
     return next((archive for archive in _ARCHIVES if head.startswith(archive.magic)), None)
 
 
-def inflated(stream: Any, head: bytes, path: str, archive: Archive) -> Iterator[bytes]:
+def _pieces(decoder: Any, data: bytes, most: int = _PIECE) -> Iterator[bytes]:
+    """Yield what a decoder makes of ``data``, in pieces of ``most`` bytes if it can stop."""
+    if not hasattr(decoder, "needs_input"):  # zlib and zstandard, which expand a block to 128 MB at most
+        yield decoder.decompress(data)
+        return
+    yield decoder.decompress(data, most)
+    while not decoder.eof and not decoder.needs_input:
+        yield decoder.decompress(b"", most)
+
+
+def inflated(stream: Any, head: bytes, path: str, archive: Archive, free: int = FREE) -> Iterator[bytes]:
     """Yield the content of an archive, block by block.
 
     Parameters
@@ -85,26 +129,35 @@ def inflated(stream: Any, head: bytes, path: str, archive: Archive) -> Iterator[
         Its name in errors.
     archive
         Its kind, see ``archive_of``.
+    free
+        Bytes of content that it may have however small it is.
 
     Raises
     ------
     FormatError
-        If it is damaged or cut off.
+        If it is damaged or cut off, or has too much content for its size (see ``check_inflated``).
     """
     name = archive.name
+    packed = len(head)
+    content = 0
     try:
         decoder = archive.decoder()
         data = head
         while data:
-            yield decoder.decompress(data)
+            for piece in _pieces(decoder, data):
+                content += len(piece)
+                check_inflated(content, packed, path, f"{name} data", free)
+                yield piece
             if not decoder.eof:
                 data = stream.read(_BLOCK)
+                packed += len(data)
                 continue
             data = decoder.unused_data.lstrip(b"\0")  # zeros may pad between members
             while not data and (block := stream.read(_BLOCK)):
+                packed += len(block)
                 data = block.lstrip(b"\0")
             decoder = archive.decoder() if data else decoder
-    except RerankError:
+    except (RerankError, MemoryError):
         raise
     except Exception as error:  # each library has its own exceptions
         detail = str(error).replace("\n", " ")
@@ -129,10 +182,10 @@ def beginning(head: bytes, size: int, archive: Archive) -> bytes:
     try:
         decoder = archive.decoder()
         for at in range(0, len(head), _HEAD_BLOCK):
-            out += decoder.decompress(head[at : at + _HEAD_BLOCK])
+            out += next(_pieces(decoder, head[at : at + _HEAD_BLOCK], size))
             if len(out) >= size or decoder.eof:
                 break
-    except RerankError:
+    except (RerankError, MemoryError):
         raise
     except Exception:
         return b""

@@ -15,7 +15,16 @@ from pathlib import Path
 from typing import IO, Any
 
 from rerank import progress
-from rerank.archives import COMPRESSED_SUFFIXES, MAGIC_LENGTH, archive_of, beginning, compressed, inflated
+from rerank.archives import (
+    COMPRESSED_SUFFIXES,
+    FREE,
+    FREE_WITHIN,
+    MAGIC_LENGTH,
+    archive_of,
+    beginning,
+    compressed,
+    inflated,
+)
 from rerank.errors import RerankError
 from rerank.inputs import HEAD, STDIN, Input, first_bytes, opened
 from rerank.memory import require
@@ -80,7 +89,7 @@ def inflated_bytes(content: bytes, path: str) -> Buffer:
     """Return content that was read before, decompressed as ``read_bytes`` does; raise as it does."""
     if archive_of(content[:MAGIC_LENGTH]) is None:
         return content
-    return _gathered(_blocks(io.BytesIO(content), path), path)
+    return _gathered(_blocks(io.BytesIO(content), path, FREE_WITHIN), path)
 
 
 def _read_large(file: IO[bytes], size: int, path: str) -> Buffer:
@@ -139,12 +148,12 @@ def read_blocks(path: str) -> Iterator[bytes]:
         raise os_error(shown(path), error) from None
 
 
-def _blocks(stream: Any, path: str) -> Iterator[bytes]:
+def _blocks(stream: Any, path: str, free: int = FREE) -> Iterator[bytes]:
     """The rest of a binary stream, decompressed; in blocks, because read() may hold it twice."""
     head = stream.read(MAGIC_LENGTH)
     archive = archive_of(head)
     if archive is not None:
-        yield from inflated(stream, head, path, archive)
+        yield from inflated(stream, head, path, archive, free)
         return
     if head:
         yield head

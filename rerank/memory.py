@@ -80,6 +80,23 @@ def size(n_bytes: int) -> str:
     return f"{whole:,}{f'.{tenth}' if tenth else ''} {_UNITS[unit]}"
 
 
+def size_given(variable: str) -> int | None:
+    """Return the size in an environment variable, such as 500M or 2G; None if it is not set.
+
+    Raises
+    ------
+    ConfigError
+        If it is not a size.
+    """
+    text = os.environ.get(variable, "").strip()
+    if not text:
+        return None
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise ConfigError(f"{variable}: found {text[:40]!r}, expected a size such as 500M or 2G")
+    return int(float(found[1]) * 1000 ** " kmgt".index(found[2].lower() or " "))
+
+
 def _machine() -> int:
     """Return the free memory of the machine."""
     found = _field(_PROC / "meminfo", "MemAvailable:")
@@ -135,14 +152,8 @@ def _address_space() -> int:
 
 def _variable() -> int:
     """Return what RERANK_MEMORY leaves beside the memory that the process holds, mapped files apart."""
-    text = os.environ.get(VARIABLE, "").strip()
-    if not text:
-        return _UNKNOWN
-    found = _SIZE.fullmatch(text)
-    if found is None:
-        raise ConfigError(f"{VARIABLE}: found {text[:40]!r}, expected a size such as 500M or 2G")
-    limit = int(float(found[1]) * 1000 ** " kmgt".index(found[2].lower() or " "))
-    return limit - (_pages(1) - _pages(2))
+    limit = size_given(VARIABLE)
+    return _UNKNOWN if limit is None else limit - (_pages(1) - _pages(2))
 
 
 def _pages(field: int) -> int:

@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 
 from rerank import files, memory
-from rerank.errors import FormatError, RerankError
-from rerank.files import atomic_write, check_target, plain_suffix, read_bytes, read_head
+from rerank.errors import ConfigError, FormatError, RerankError
+from rerank.files import atomic_write, check_target, inflated_bytes, plain_suffix, read_bytes, read_head
 from rerank.inputs import inputs_opened_once
 
 CONTENT = b"1 qid:1 1:0.5\n" * 20000
@@ -113,7 +113,39 @@ def test_content_that_would_not_fit_into_memory_is_refused(
         read_bytes(str(path))
 
 
-@pytest.mark.parametrize("name", ["gzip", "xz", "zstd"])  # bzip2 makes 32 MB of a few bytes
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_an_archive_that_inflates_to_very_much_is_refused_unless_the_variable_allows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    path, size = tmp_path / "bomb", 17 << 22
+    path.write_bytes(ARCHIVES[name](b"\n" * (1 << 22)) * 17)
+    how = r"at most 67 MB or 500 times its size \(RERANK_INFLATED=10G reads up to 10 GB of content\)"
+    with pytest.raises(
+        FormatError, match=rf"^{path}: found \d+ MB or more in .* {name} data, expected {how}$"
+    ):
+        read_bytes(str(path))
+    monkeypatch.setenv("RERANK_INFLATED", "72M")
+    assert len(read_bytes(str(path))) == size
+    monkeypatch.setenv("RERANK_INFLATED", "much")
+    with pytest.raises(ConfigError, match="RERANK_INFLATED: found 'much', expected a size such as 500M"):
+        read_bytes(str(path))
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_content_that_is_compressed_two_hundred_times_is_read(tmp_path: Path, name: str) -> None:
+    content = random.Random(1).randbytes(21_000) + bytes((1 << 22) - 21_000)
+    path = tmp_path / "logs"
+    path.write_bytes(ARCHIVES[name](content) * 17)
+    assert 150 < (17 << 22) / path.stat().st_size < 250
+    assert read_bytes(str(path)) == content * 17
+
+
+def test_an_archive_in_an_archive_may_inflate_to_less() -> None:
+    with pytest.raises(FormatError, match=r"^T1: found 8\.4 MB or more in .*, expected at most 8\.4 MB"):
+        inflated_bytes(gzip.compress(bytes(9 << 20)), "T1")
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
 def test_the_head_of_an_archive_is_inflated_no_further_than_needed(tmp_path: Path, name: str) -> None:
     path = tmp_path / "bomb"
     path.write_bytes(ARCHIVES[name](bytes(1 << 25)))

@@ -16,7 +16,7 @@ from rerank.errors import DataError, FormatError
 from rerank.files import shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import check_contiguous, finite, quoted
-from rerank.formats.growing import each_line
+from rerank.formats.growing import filled_lines
 
 _TAGGED = re.compile(rb"([A-Z])-([0-9]{1,18})(?![0-9])")
 _FORMS = {
@@ -120,7 +120,7 @@ def _output(path: str, strict: bool) -> _Output:
     name = shown(path)
     output = _Output()
     number = 0
-    for number, line in enumerate(each_line(path), start=1):
+    for number, line in filled_lines(path):
         match = _TAGGED.match(line)
         if match is None:
             continue

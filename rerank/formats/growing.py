@@ -18,6 +18,7 @@ from rerank.formats.buffers import BOM
 from rerank.formats.common import note_regrouped, quoted
 from rerank.memory import SMALL, require
 
+BLANKS = b" \t\r\n"
 _FIRST = 1 << 16  # bytes of rows at first
 _STEP = 1 << 27  # bytes of rows after which the memory that is left is looked at again
 _PACKED = 1024  # rows that are packed at once
@@ -58,6 +59,17 @@ def each_line(path: str) -> Iterator[bytes]:
         parts = lines.split(b"\n")
         parts.pop()
         yield from parts
+
+
+def filled_lines(path: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the number, from 1, and the content of each line that is not blank; see ``each_line``."""
+    number = 1
+    for lines in whole_lines(path):
+        if lines.strip(BLANKS):  # millions of blank lines cost nothing
+            parts = lines.split(b"\n")
+            parts.pop()
+            yield from (line for line in enumerate(parts, number) if line[1].strip(BLANKS))
+        number += lines.count(b"\n")
 
 
 class Rows:

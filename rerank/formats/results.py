@@ -18,7 +18,7 @@ from rerank.data.matrix import Dense
 from rerank.errors import FormatError
 from rerank.files import shown
 from rerank.formats.common import finite, in_list_order, note, quoted
-from rerank.formats.growing import Grouping, Strings, each_line
+from rerank.formats.growing import Grouping, Strings, filled_lines
 
 ENGINE = "engine"
 
@@ -43,7 +43,7 @@ def read_results(path: str, questions: str, passages: str) -> CandidateLists:
     asked, known = _texts(questions), _texts(passages)
     grouping, texts = Grouping(source, strict=False), Strings()
     items, scores, labels, seen = Strings(), array("d"), array("d"), set()
-    for line, raw in enumerate(each_line(path), 1):
+    for line, raw in filled_lines(path):
         cells = raw.split()
         if not cells:
             continue
@@ -98,7 +98,7 @@ def read_results(path: str, questions: str, passages: str) -> CandidateLists:
 def _texts(path: str) -> dict[bytes, bytes]:
     """Return the text of each id of a file; raises FormatError."""
     out: dict[bytes, bytes] = {}
-    for line, raw in enumerate(each_line(path), 1):
+    for line, raw in filled_lines(path):
         name, tab, text = raw.removesuffix(b"\r").partition(b"\t")
         if not name and not tab:
             continue

@@ -20,7 +20,7 @@ from rerank.errors import ConfigError, DataError, FormatError
 from rerank.files import read_head, shown
 from rerank.formats.base import FORMATS, detect
 from rerank.formats.common import finite, in_list_order, quoted
-from rerank.formats.growing import Grouping, Strings, each_line
+from rerank.formats.growing import Grouping, Strings, filled_lines
 from rerank.reading import Reading
 from rerank.registry import did_you_mean
 
@@ -177,7 +177,7 @@ def _ranked_table(path: str) -> Scored:
     source = shown(path)
     grouping, items, scores = Grouping(source, strict=True), Strings(), array("d")
     last, rank = -1, 0
-    for line, raw in enumerate(each_line(path), 1):
+    for line, raw in filled_lines(path):
         cells = raw.rstrip(b"\r").split(b"\t")
         if len(cells) != 4:
             if not raw.strip():

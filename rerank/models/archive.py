@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from rerank.archives import VARIABLE
 from rerank.data.npy import ArrayForm, read_header
 from rerank.data.types import AnyArray
 from rerank.errors import FormatError, RerankError
-from rerank.memory import require
+from rerank.memory import require, size_given
 from rerank.records import read_json
 
 META = "meta.json"
@@ -111,14 +112,19 @@ class ModelArchive:
         info = self._members.get(META)
         if info is None:
             raise self.fault(None, f"an archive without {META}")
-        if info.file_size > _FREE + _META_RATIO * info.compress_size:
-            raise self.fault(META, f"{info.compress_size} bytes that inflate to {info.file_size}")
+        self._check_size(info, _FREE, _META_RATIO)
         require(_OBJECTS * info.file_size, f"{META} of {self.path}")
         with self._faults(META), self._zip.open(info) as stream:
             text = stream.read(info.file_size)
             if len(text) < info.file_size:
                 raise ValueError("cut off")
             return read_json(text)
+
+    def _check_size(self, info: zipfile.ZipInfo, free: int, ratio: int) -> None:
+        """Raise FormatError if a member inflates to too much for its size."""
+        if info.file_size > max(free + ratio * info.compress_size, size_given(VARIABLE) or 0):
+            found = f"{info.compress_size} bytes that inflate to {info.file_size}"
+            raise self.fault(info.filename, f"{found} ({VARIABLE} allows more)")
 
     def has(self, name: str) -> bool:
         """Return whether there is an array of this name."""
@@ -144,8 +150,8 @@ class ModelArchive:
             if info.file_size != stream.tell() + header.n_bytes:
                 raise self.fault(name, f"{info.file_size} bytes, but its header says {header}")
             free, ratio = (_FREE_PACKED, _PACKED_RATIO) if wanted.packed else (_FREE, _ARRAY_RATIO)
-            if None in wanted.shape and header.n_bytes > free + ratio * info.compress_size:
-                raise self.fault(name, f"{info.compress_size} bytes that inflate to {info.file_size}")
+            if None in wanted.shape:
+                self._check_size(info, free, ratio)
             require(header.n_bytes, f"{name} of {self.path}")
             array = np.empty(header.shape, dtype=header.dtype)
             _fill(stream.read, array)

@@ -197,6 +197,15 @@ def test_damaged_files_are_one_line(tmp_path):
         rerank.load(str(tmp_path / "none.parquet"))
 
 
+def test_a_small_file_of_very_many_rows_is_refused_unless_the_variable_allows_it(tmp_path, monkeypatch):
+    ones = np.ones(3_000_000)
+    path = written(tmp_path, pa.table({"qid": ones.astype(int), "label": ones, "x": ones}))
+    with pytest.raises(FormatError, match=r"found 72 MB or more in .* of Parquet data, expected at most 67"):
+        rerank.load(path)
+    monkeypatch.setenv("RERANK_INFLATED", "100M")
+    assert rerank.load(path).n_items == 3_000_000
+
+
 def test_standard_streams_hold_parquet(tmp_path, monkeypatch):
     lists = read(tmp_path, table())
     out = io.BytesIO()

@@ -23,6 +23,7 @@ from rerank.native.formats._json import repeats_key
 
 _ONE_LINE = "one whole JSON object per line"
 _BLANKS = b" \t\r\n"
+_BLANK_LINES = re.compile(rb"[ \t\r\n]*\n")
 _PIECE = 1 << 20  # bytes that are taken apart together, at least
 _WORTH = 32  # plain lines in a row, as many as make it worth to look for them
 _MOST_SINGLE = 1024
@@ -74,6 +75,10 @@ class _Blocks:
                 at = self._add_plain(self.reader, block, at, stop)
                 if at == stop:
                     continue
+            if (blank := _BLANK_LINES.match(block, at)) is not None:  # millions of them cost nothing
+                self.line += block.count(b"\n", at, blank.end())
+                at = blank.end()
+                continue
             end = block.find(b"\n", at)
             self.line += 1
             self._add_line(block[at:end])

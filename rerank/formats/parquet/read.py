@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rerank import memory
+from rerank.archives import check_inflated
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
@@ -72,6 +73,8 @@ class _Reader:
 
     def __init__(self, pa: Any, opened: Any, options: ReadOptions, source: str) -> None:
         self.pa, self.options, self.source = pa, options, source
+        packed = opened.seek(0, io.SEEK_END)
+        opened.seek(0)
         self.file = pa.parquet.ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER)
         self.schema = self.file.schema_arrow
         self.names: list[str] = self.schema.names
@@ -81,6 +84,7 @@ class _Reader:
         if self.n_rows < 1:
             raise FormatError(source, None, f"{self.n_rows} rows", "a row at least")
         memory.require(8 * self.n_rows, f"{self.n_rows:,} rows of {source}")
+        check_inflated(8 * self.n_rows * len(self.names), packed, source, "Parquet data")
         self.X = empty_dense(self.n_rows, len(self.features), options.dtype, source)
         roles = self.roles
         as_text = [roles.id, roles.text, roles.answer, roles.label if options.classes else None]

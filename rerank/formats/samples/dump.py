@@ -14,7 +14,7 @@ from rerank.files import shown
 from rerank.formats.answers import BOXED, matched, with_answers
 from rerank.formats.base import Format, ReadOptions
 from rerank.formats.common import OF_ANY, note
-from rerank.formats.growing import each_line
+from rerank.formats.growing import filled_lines
 from rerank.formats.jsonl.keys import MisfitError, described, name_of, number_of
 from rerank.formats.jsonl.read import parsed
 from rerank.formats.jsonl.shapes import ListReader
@@ -94,7 +94,7 @@ class Rows(ABC):
 
     def each(self, path: str) -> Iterator[tuple[int, Row]]:
         """Yield the objects of a file with their lines; raises MisfitError with the line in FormatError."""
-        for line, raw in enumerate(each_line(path), start=1):
+        for line, raw in filled_lines(path):
             try:
                 value = parsed(raw, "one whole JSON object per line")
                 if value is None:

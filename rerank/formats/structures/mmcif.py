@@ -66,6 +66,8 @@ def read_mmcif(data: bytes, path: str, left_out: Counter[str] | None = None) -> 
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise FormatError(path, line, f"byte 0x{data[error.start]:02x}", "text in UTF-8") from None
+    except MemoryError:
+        raise
     except Exception as error:  # gemmi raises ValueError, RuntimeError and others
         raise _parse_error(path, str(error)) from None
     blocks = [block for block in document if len(block.find_values(_SITE + "Cartn_x"))]

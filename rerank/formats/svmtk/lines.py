@@ -61,7 +61,7 @@ class Lines:
         self._template = bytearray()  # every line with the label 0 alone
         line = 1
         for block in blocks:
-            line += self._add(Block(block, self.source, line))
+            line += self._add(Block(block, self.source, line)) if block.strip() else block.count(b"\n")
         if self.n == 0:
             found = "an empty file" if line == 1 else "no example"
             raise FormatError(self.source, None, found, EXPECTED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
-from typing import TextIO
+from typing import Any, TextIO
 
 from rerank.errors import visible
 
@@ -42,7 +42,8 @@ class _Escaping(io.BufferedIOBase):
 
 def escaping(stream: TextIO) -> TextIO:
     """Return a stream, as text and in ``buffer`` as bytes, that escapes what it writes to a terminal."""
-    return io.TextIOWrapper(_Escaping(stream), "utf-8", "backslashreplace", line_buffering=True)
+    buffer: Any = _Escaping(stream)
+    return io.TextIOWrapper(buffer, "utf-8", "backslashreplace", line_buffering=True)
 
 
 def unescaped(stream: TextIO) -> TextIO:

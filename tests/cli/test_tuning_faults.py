@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -133,7 +134,7 @@ def test_every_tuner_gives_the_same_bytes_for_any_number_of_jobs(rerank, files, 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
     """What the shell makes of a command line of rerank."""
     environment = {**os.environ, "PYTHONPATH": str(Path(package.__file__).parents[1])}
-    asked = ["sh", "-c", command.replace("rerank ", f"{sys.executable} -m rerank ")]
+    asked = ["sh", "-c", command.replace("rerank ", f"{shlex.quote(sys.executable)} -m rerank ")]
     return subprocess.run(asked, cwd=folder, env=environment, capture_output=True, check=False)
 
 

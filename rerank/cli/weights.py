@@ -83,11 +83,15 @@ def export(
     rerank weights export model --as svmtk-pairs --out svm_model
     """
     from rerank.experiment import export_weights
+    from rerank.models.linear import Linear
     from rerank.models.preference import PreferenceModel
 
     found = export_weights(model, out, to, ini=ini, feature_names=feature_names)
     if isinstance(found, PreferenceModel):
         trees = ", ".join(found.support.tree_names() if found.support else ()) or "none"
         inform(f"note: {out}: the trees of each line, in this order: {trees}")
+    if isinstance(found, Linear) and found.scaling_name != "none":
+        left = f"without the constant {found.unscaled(model).constant:.6g}, which changes no order"
+        inform(f"note: {out}: weights of the raw features, from scaling {found.scaling_name}, {left}")
     if found.keep_margin is not None:
         inform(f"note: {model}: its keep margin {found.keep_margin:.6g} is not a weight, so it is left out")

@@ -8,7 +8,7 @@ predicted set becomes scores: 1 for its classes and 0 for the others, or -1 for 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -172,11 +172,31 @@ def _check_names(truth: _Sets, system: _Sets) -> None:
         raise FormatError(system.source, line, f"class {odd[0]!r}", f"a number, as in {truth.source}")
     code_of = coder(ordered_names(known))
     new = sorted(name for name in given if code_of(name) is None)
+    scores = _scores_among(new, known)
+    if scores and (len(new) == len(given) > 1 or any(float(name) % 1 for name in scores)):
+        line = system.line_of(lambda names: scores[0] in names)
+        expected = f"a predicted class, not a score; the examples have {some(ordered_names(known))}"
+        raise FormatError(system.source, line, f"class {scores[0]!r}, which no example has", expected)
     if new:
         line = system.line_of(lambda names: new[0] in names)
         what = f"{count(len(new), 'predicted class', 'predicted classes')} that no example has: {some(new)}"
         text = f"{system.source}: {what} (line {line}); the examples have {some(ordered_names(known))}"
         warnings.warn(text, DataNote, stacklevel=4)
+
+
+def _scores_among(new: Sequence[str], known: Collection[str]) -> list[str]:
+    """The predicted classes that may be scores: numbers, unless an example has a class with a fraction."""
+
+    def number(name: str) -> float | None:
+        try:
+            return float(name)
+        except ValueError:
+            return None
+
+    if any((number(name) or 0.0) % 1 for name in known):
+        return []
+    found = [name for name in new if number(name) is not None]
+    return sorted(found, key=lambda name: not float(name) % 1)  # fractions first
 
 
 def _check_rankings(system: _Sets, names: Sequence[str]) -> None:

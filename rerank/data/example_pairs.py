@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rerank.data.arrays import real_array
 from rerank.data.columns.forests import BracketError, Forest
 from rerank.data.columns.given_trees import in_brackets, is_labelled
 from rerank.data.columns.schema import TREE
@@ -139,10 +140,7 @@ def _features(features: Any, n: int) -> tuple[Floats | None, list[str] | None]:
         raise DataError(f"features: found the columns {names[0]} and {names[1]}, expected the same")
     arrays = []
     for side, values in zip(SIDES, features, strict=True):
-        try:
-            array = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"features of {side} examples must be numbers: {error}") from None
+        array = real_array(values, f"features of {side} examples").astype(np.float64, copy=False)
         if array.ndim != 2 or len(array) != n:
             raise DataError(
                 f"features of {side} examples have shape {array.shape}, expected ({n}, n_features)"

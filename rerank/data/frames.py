@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
+from rerank.data.arrays import cells, real_array
 from rerank.data.roles import (
     CLASSES,
     ITEM_NAMES,
@@ -72,31 +72,13 @@ def columns_of(frame: Any, source: str) -> dict[str, Any]:
     return {text: frame[name] for text, name in zip(texts, names, strict=True)}
 
 
-def values_of(column: Any) -> AnyArray:
-    """Return a column as an array; missing numbers are NaN."""
-    dtype = getattr(column, "dtype", None)
-    if hasattr(dtype, "na_value") and getattr(dtype, "kind", "") in ("b", "i", "u", "f"):
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)  # pandas' Int64, boolean, ...
-    values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
-    # numpy makes the text "nan" of a missing one
-    return np.array(column, dtype=object) if values.dtype.kind in "US" else values
-
-
-def numbers(values: AnyArray) -> AnyArray | None:
-    """Return the values as floats, NaN for missing ones, or None if they are not numbers."""
-    if values.ndim == 1 and values.dtype.kind in "biuf":
-        return values if values.dtype == np.float32 else values.astype(np.float64)
-    if values.ndim != 1 or values.dtype != object:
+def numbers(column: Any) -> AnyArray | None:
+    """Return a column as floats, NaN for missing ones, or None if it is not one of numbers."""
+    try:
+        values = real_array(column, "column")
+    except DataError:
         return None
-    kinds = (bool, int, float, Decimal, np.number, np.bool_)
-    if not all(isinstance(value, kinds) or is_missing(value) for value in values):
-        return None
-    return np.array([np.nan if is_missing(value) else float(value) for value in values], dtype=np.float64)
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a cell holds None, NaN, NaT or NA."""
-    return value is None or (not isinstance(value, str | bytes) and str(value) in ("nan", "NaT", "<NA>"))
+    return values if values.ndim == 1 else None
 
 
 def arguments_of(
@@ -147,19 +129,16 @@ def arguments_of(
         "source": source,
     }
     if "list_column" in given:
-        found["qid"] = values_of(columns[given["list_column"]])
+        found["qid"] = cells(columns[given["list_column"]])
     if "label_column" in given:
-        found["y"] = _labels(values_of(columns[given["label_column"]]), given["label_column"], source)
+        found["y"] = _labels(columns[given["label_column"]], given["label_column"], source)
     if classes_column is not None:
-        found["classes"] = list(values_of(columns[classes_column]))
+        found["classes"] = cells(columns[classes_column])
     if "id_column" in given:
-        found["item_ids"] = list(_ids(values_of(columns[given["id_column"]]), given["id_column"], source))
-    if "text_column" in given:
-        texts = values_of(columns[given["text_column"]])
-        found["texts"] = ["" if is_missing(text) else str(text) for text in texts]
-    if "answer_column" in given:
-        answers = values_of(columns[given["answer_column"]]).tolist()
-        found["answers"] = ["" if is_missing(answer) else _name(answer) for answer in answers]
+        found["item_ids"] = _ids(columns[given["id_column"]], given["id_column"], source)
+    for role, name in (("text_column", "texts"), ("answer_column", "answers")):
+        if role in given:
+            found[name] = cells(columns[given[role]])
     return found
 
 
@@ -205,13 +184,12 @@ def _features(
     left = []
     note_resembling(source, (name for name in rest if name not in spare), LISTS)
     for name in rest:
-        values = values_of(columns[name])
         if name in spare:
             left.append(f"{name!r} (a name of another role)")
-        elif values.dtype == np.float32 or numbers(values) is not None:
+        elif numbers(columns[name]) is not None:
             yield name
         else:
-            first = next((value for value in values if not is_missing(value)), None)
+            first = next((value for value in cells(columns[name]) if value is not None), None)
             if isinstance(first, str) and spells_number(first) and is_of_number(name):
                 advice = "convert it to numbers, or name the features (features=)"
                 raise DataError(f"{source}: column {name!r} holds texts such as {first!r}; {advice}")
@@ -226,40 +204,36 @@ def _features(
 
 def _feature(column: Any, name: str, source: str) -> AnyArray:
     """A feature as numbers."""
-    found = numbers(values_of(column))
+    found = numbers(column)
     if found is None:
         raise DataError(f"{source}: column {name!r} holds no numbers and cannot be a feature")
     return found
 
 
-def _labels(values: AnyArray, name: str, source: str) -> AnyArray:
+def _labels(column: Any, name: str, source: str) -> AnyArray:
     """Labels as numbers, NaN if they are missing."""
-    found = numbers(values)
+    found = numbers(column)
     if found is None:
-        first = next((value for value in values.tolist() if not isinstance(value, int | float)), None)
+        others = (value for value in cells(column) if not isinstance(value, int | float | None))
+        first = next(others, None)
         advice = "expected numbers (larger is better), or classes (classes_column=)"
         raise DataError(f"{source}: column {name!r} of labels holds {first!r}, {advice}")
     return found
 
 
-def _ids(values: AnyArray, name: str, source: str) -> Iterator[str]:
-    """Yield the ids of items as texts."""
-    for row, value in enumerate(values.tolist(), 1):
-        if is_missing(value):
-            raise DataError(f"{source}: column {name!r}: the id of row {row} is missing")
-        yield _name(value)
-
-
-def _name(value: Any) -> str:
-    """An id or answer as a text; 1.0 is "1", as frames turn whole numbers beside missing ones into it."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+def _ids(column: Any, name: str, source: str) -> list[Any]:
+    """The ids of items, of which none is missing."""
+    found = cells(column)
+    if None in found:
+        raise DataError(f"{source}: column {name!r}: the id of row {found.index(None) + 1} is missing")
+    return found
 
 
 def check_numbers(frame: Any, source: str) -> None:
     """Raise DataError, with the column, if a frame of features has a column of texts."""
     for name, column in columns_of(frame, source).items():
         kind = getattr(getattr(column, "dtype", None), "kind", "")
-        if kind not in ("b", "i", "u", "f") and numbers(values_of(column)) is None:
+        if kind not in ("b", "i", "u", "f") and numbers(column) is None:
             advice = "leave it out of X, or use CandidateLists.from_frame, which takes whole frames"
             raise DataError(f"{source}: column {name!r} holds no numbers; {advice}")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rerank.data.arrays import cells, real_array, without_missing
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.forests import BracketError, Forest
 from rerank.data.columns.given_traces import traces_of
@@ -26,11 +27,11 @@ def frame_names(X: Any) -> list[str] | None:
 
 
 def vector(values: Any, name: str, length: int) -> Floats:
-    """Return values as float64 (length); raise DataError, with the name, if they are not so many numbers."""
-    try:
-        out = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name} must be numbers: {error}") from None
+    """Return values as float64 (length), NaN for missing ones.
+
+    Raises DataError, with the name, if they are not so many numbers.
+    """
+    out = np.ascontiguousarray(real_array(values, name), dtype=np.float64)
     if out.shape != (length,):
         raise DataError(f"{name} has shape {out.shape}, expected ({length},)")
     return out
@@ -38,7 +39,7 @@ def vector(values: Any, name: str, length: int) -> Floats:
 
 def group_offsets(group: Any, n_items: int, source: str) -> Index:
     """Return offsets from the lengths of lists; raise DataError unless they sum to ``n_items``."""
-    lengths = np.asarray(group)
+    lengths = without_missing(group, f"{source}: group")
     if lengths.ndim != 1 or lengths.dtype.kind not in "iu" or lengths.sum() != n_items:
         raise DataError(f"{source}: group must be whole numbers that sum to {n_items}")
     return offsets_of(lengths)
@@ -46,23 +47,38 @@ def group_offsets(group: Any, n_items: int, source: str) -> Index:
 
 def list_ids(qid: Any, n_items: int, source: str) -> Sequence[str | bytes]:
     """Return the id of each item's list as text; raise DataError if one is missing."""
-    given = np.asarray(qid)
-    if given.shape != (n_items,):
-        raise DataError(f"{source}: qid has shape {given.shape}, expected ({n_items},)")
-    ids = [_id_text(value) for value in given.tolist()]
+    ids = cells(qid) if isinstance(qid, Iterable) else []
+    if len(ids) != n_items or any(isinstance(one, list | tuple) for one in ids):
+        shape = np.array(ids, dtype=object).shape
+        raise DataError(f"{source}: qid has shape {shape}, expected ({n_items},)")
     if None in ids:
         raise DataError(f"{source}: the qid of row {ids.index(None) + 1} is missing")
-    return [text for text in ids if text is not None]
+    return [id_text(value) for value in ids]
 
 
-def _id_text(value: Any) -> str | bytes | None:
-    """A list's id as text, None for what arrays and data frames hold where there is no value."""
+def id_text(value: Any) -> str | bytes:
+    """Return an id, a class or an answer as text; 1.0 is "1", as frames hold whole numbers beside NaN."""
     if isinstance(value, str | bytes):
         return value
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    text = str(value)
-    return None if text in ("None", "nan", "NaT", "<NA>") else text
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if float(value).is_integer() else str(float(value))
+    return str(value)
+
+
+def strings(values: Any, name: str, n_items: int, source: str, *, needed: bool = False) -> StringColumn:
+    """Return a column of texts; a missing one is "", or an error if they are ``needed``.
+
+    Raises
+    ------
+    DataError
+        If there are not ``n_items`` entries, or one that is needed is missing.
+    """
+    found = cells(values)
+    if len(found) != n_items:
+        raise DataError(f"{source}: {name} has {len(found)} entries, expected {n_items}")
+    if needed and None in found:
+        raise DataError(f"{source}: {name}: the id of row {found.index(None) + 1} is missing")
+    return StringColumn.from_strings("" if value is None else id_text(value) for value in found)
 
 
 def forests(
@@ -113,7 +129,7 @@ def class_texts(classes: Any, n_items: int, source: str) -> StringColumn:
         If there are not ``n_items`` entries, a class is missing or contains a comma within a collection, or
         ``classes`` is an array of several dimensions, such as an indicator matrix.
     """
-    if len(getattr(classes, "shape", (0,))) != 1 or not isinstance(classes, Collection):
+    if len(getattr(classes, "shape", (0,))) != 1 or not hasattr(classes, "__len__"):
         found = f"shape {classes.shape}" if hasattr(classes, "shape") else type(classes).__name__
         raise DataError(
             f"{source}: classes has {found}, expected one class, or a collection of classes, per row "
@@ -134,9 +150,9 @@ def class_names(entries: Iterable[Any], what: str, source: str) -> list[str]:
     Collections keep their order, sets are sorted.
     """
     texts = []
-    for row, entry in enumerate(entries, 1):
+    for row, entry in enumerate(cells(entries), 1):
         several = isinstance(entry, Collection) and not isinstance(entry, str | bytes)
-        names = [_class_name(one) for one in (entry if several else [entry])]
+        names = [_class_name(one) for one in (cells(entry) if several else [entry])]
         if None in names:
             raise DataError(f"{source}: the {what} of row {row} is missing, expected a name or a number")
         known = [name for name in names if name is not None]
@@ -147,8 +163,8 @@ def class_names(entries: Iterable[Any], what: str, source: str) -> list[str]:
 
 
 def _class_name(value: Any) -> str | None:
-    """A class as text, see ``_id_text``; False and True are the classes 0 and 1."""
-    if isinstance(value, bool | np.bool_):
-        return str(int(value))
-    found = _id_text(value.item() if isinstance(value, np.generic) else value)
+    """A class as text, see ``id_text``, None if it is missing; False and True are the classes 0 and 1."""
+    if value is None or isinstance(value, bool | np.bool_):
+        return None if value is None else str(int(value))
+    found = id_text(value)
     return found.decode("utf-8", "surrogateescape") if isinstance(found, bytes) else found

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data import frames, given, views
+from rerank.data.arrays import real_array, without_missing
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.invariants import check_lists
 from rerank.data.columns.offsets import grouped, offsets_of, places_of, renumbered
@@ -69,7 +70,8 @@ class CandidateLists:
     texts : StringColumn (n_items), optional
         The candidates' strings.
     answers : StringColumn (n_items), optional
-        The final answers of the candidates, for votes: equal strings are one answer, "" = none.
+        The final answers of the candidates, for votes: equal strings, but for blanks at their ends, are one
+        answer, "" = none.
     prompts : StringColumn (n_lists), optional
         What the candidates of a list answer.
     references : tuple of StringColumn (n_lists)
@@ -127,6 +129,9 @@ class CandidateLists:
     has_missing: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
+        for name in ("labels", "base_scores", "first_best", "run_scores"):
+            if isinstance(getattr(self, name), np.ma.MaskedArray):
+                object.__setattr__(self, name, real_array(getattr(self, name), name))
         try:
             check_lists(self)
         except DataError as error:
@@ -221,12 +226,10 @@ class CandidateLists:
             raise DataError("give y or classes, not both")
         if group is None:
             group = [n_items] if classes is None else np.ones(n_items, dtype=np.int64)
-        for name, column in strings.items():
-            if column is not None and len(column) != n_items:
-                raise DataError(f"{source}: {name} has {len(column)} entries, expected {n_items}")
         found = {
-            name: None if column is None else StringColumn.from_strings(column)
+            name: given.strings(column, name, n_items, source, needed=name == "item_ids")
             for name, column in strings.items()
+            if column is not None
         }
         lists = cls(
             given.group_offsets(group, n_items, source),
@@ -238,9 +241,7 @@ class CandidateLists:
             structures=named,
             traces=models,
             source=source,
-            item_ids=found["item_ids"],
-            texts=found["texts"],
-            answers=found["answers"],
+            **found,
         )
         if qid is not None:
             lists = lists.regrouped(given.list_ids(qid, n_items, source))
@@ -487,12 +488,11 @@ class CandidateLists:
         Raises DataError if a name exists already or a shape is wrong.
         """
         names = self.names()
-        for name, values in columns.items():
+        for name in columns:
             if name in names:
                 raise DataError(f"{self.source}: feature {name!r} exists already")
-            if values.shape != (self.n_items,):
-                raise DataError(f"feature {name!r} has shape {values.shape}, expected ({self.n_items},)")
-        features = self.features.with_columns(np.column_stack(list(columns.values())))
+        added = [given.vector(values, f"feature {name!r}", self.n_items) for name, values in columns.items()]
+        features = self.features.with_columns(np.column_stack(added))
         return self.with_features(features, [*names, *columns])
 
     def with_features(self, features: Features, feature_names: Sequence[str] | None) -> CandidateLists:
@@ -565,7 +565,7 @@ class CandidateLists:
         if ``rows`` is None, they are the items in the order chosen. Raises DataError if nothing is chosen, or
         a list that is not there.
         """
-        which = np.asarray(chosen)
+        which = without_missing(chosen, f"{self.source}: the lists of a subset")
         if which.dtype == bool and which.shape == (self.n_lists,):
             which = np.flatnonzero(which)
         if which.size == 0:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rerank.data.arrays import real_array
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.layouts.base import Features, require_dense
 from rerank.data.layouts.dense import Dense
@@ -17,9 +18,10 @@ __all__ = ["Dense", "Features", "Mixed", "Sparse", "as_features", "require_dense
 
 
 def as_features(X: Any) -> Features:
-    """Return features from an array (n_items, n_features), a scipy sparse matrix, or Features.
+    """Return features from an array or a frame (n_items, n_features), a scipy sparse matrix, or Features.
 
-    Duplicate entries of a sparse matrix are summed, as scipy does.
+    Values that are masked, null or NA become NaN, see ``data.arrays.real_array``. Duplicate entries of a
+    sparse matrix are summed, as scipy does.
 
     Raises
     ------
@@ -40,16 +42,10 @@ def as_features(X: Any) -> Features:
             np.ascontiguousarray(csr.data, dtype=np.float64),
             int(csr.shape[1]),
         )
-    values = np.asarray(X)
+    values = real_array(X, "features")
     if values.ndim != 2:
         raise DataError(f"features must be (n_items, n_features), got shape {values.shape}")
-    if values.dtype.kind == "c":
-        raise DataError(f"features must be real numbers, got {values.dtype}")
-    dtype = np.float32 if values.dtype == np.float32 else np.float64
-    try:
-        return Dense(np.ascontiguousarray(values, dtype=dtype))
-    except (TypeError, ValueError) as error:
-        raise DataError(f"features must be numbers: {error}") from None
+    return Dense(np.ascontiguousarray(values))
 
 
 def split_missing(features: Features) -> tuple[Sparse, Sparse]:

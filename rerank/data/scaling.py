@@ -8,7 +8,8 @@
 - rank: the share of training values below x plus half the share equal to x, linear between training
   values, 0 below all and 1 above all. Exact at every training value if a feature has at most 1,001
   distinct ones; else interpolated between at most 1,001 of them, and off by at most 1 / 499.
-- list-rank: the rank in the list (equal values share the mean of theirs), 0 the least, 1 the largest.
+- list-rank: (rank - 1) / (n - 1) in a list of n, which is 0 for the least value and 1 for the largest; equal
+  values share the mean of their ranks. Not the formula of rank, which gives half a share to x itself.
 
 A constant feature (its range is at most 8 roundings of its largest magnitude, or 1e-300) becomes 0, even if
 it takes another value later: its scale is unknown. NaN stays NaN and is ignored by every statistic.
@@ -44,10 +45,10 @@ SCALINGS = {
     "none": "features as they are",
     "minmax": "(x - least) / (largest - least) of the training items",
     "zscore": "(x - mean) / standard deviation of the training items",
-    "rank": "share of the training items below x, ties half",
+    "rank": "(training items below x + half of those equal to x) / training items",
     "list-minmax": "minmax within each list",
     "list-zscore": "zscore within each list",
-    "list-rank": "rank within each list",
+    "list-rank": "(rank in the list - 1) / (items of the list - 1), the mean rank for equal values",
 }
 MAX_KNOTS = 1001
 ROUNDINGS = 8.0

@@ -8,6 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from rerank.data.arrays import without_missing
 from rerank.data.matrix import Dense, Features
 from rerank.data.types import Floats, Index
 from rerank.errors import DataError
@@ -221,7 +222,7 @@ def chosen(lists: Any, key: Any) -> int | Index:
         if not -n <= key < n:
             raise NotThereError(f"{lists.source}: no list {key}, expected {-n} to {n - 1}")
         return int(key) % n
-    which = np.asarray(key)
+    which = without_missing(key, f"{lists.source}: the chosen lists")
     if which.dtype.kind in "UO" and all(isinstance(one, str) for one in which.ravel()):
         return np.array([place_of(lists, str(one)) for one in which.ravel()], dtype=np.int64)
     if which.dtype == bool:

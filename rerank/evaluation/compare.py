@@ -13,10 +13,10 @@ import numpy.typing as npt
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError
 from rerank.evaluation.pairs import Pair, pairs_of, plain
-from rerank.evaluation.resampling import judged_by_any, nothing_judged, of_one_set
+from rerank.evaluation.resampling import judged_by_any, of_one_set
 from rerank.evaluation.significance import SEED
 from rerank.metrics.base import parse_all, prepare_all
-from rerank.metrics.judges import by_item, statistics
+from rerank.metrics.judges import by_item, nothing_judged, statistics
 from rerank.shown import Shown
 
 

@@ -15,12 +15,20 @@ from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.errors import ConfigError
 from rerank.evaluation.list_table import Choices, ListTable
-from rerank.evaluation.resampling import Resampled, judged_by_any, nothing_judged, of_one_set
+from rerank.evaluation.resampling import Resampled, judged_by_any, of_one_set
 from rerank.evaluation.significance import SEED
 from rerank.evaluation.values import Values
 from rerank.evaluation.variance import Variance
 from rerank.metrics.base import Metric, parse_all, prepare_all
-from rerank.metrics.judges import ReportJudge, Scores, by_item, checked_scores, first_stage, statistics
+from rerank.metrics.judges import (
+    ReportJudge,
+    Scores,
+    by_item,
+    checked_scores,
+    first_stage,
+    nothing_judged,
+    statistics,
+)
 from rerank.metrics.selecting import Selection
 from rerank.registry import did_you_mean
 from rerank.shown import Shown
@@ -336,7 +344,7 @@ def values(
     ConfigError
         If a metric or an option is unknown.
     DataError
-        If scores or columns do not fit.
+        If scores or columns do not fit, or no list is judged.
     """
     typed: dict[str, Metric] = parse_all(metrics)
     judges = prepare_all(
@@ -348,6 +356,8 @@ def values(
         missing=missing,
     )
     ranking = checked_scores(scores, lists.n_items, partial=True)
+    if not judged_by_any(judges).any():
+        raise nothing_judged(lists)
     found = statistics(judges, lists.from_input_order(ranking))
     measured = {
         text: corpus_value(judge, per_list)

@@ -11,10 +11,9 @@ import numpy as np
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.evaluation.resampling import nothing_judged
 from rerank.evaluation.significance import SEED, bootstrap_sums, compare, holm, interval
 from rerank.metrics.base import parse, prepare_all
-from rerank.metrics.judges import ReportJudge
+from rerank.metrics.judges import ReportJudge, nothing_judged
 from rerank.shown import Shown
 
 

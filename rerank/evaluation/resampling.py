@@ -15,9 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from rerank.data.judge import corpus_value
-from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
-from rerank.errors import DataError
 from rerank.evaluation.significance import Comparison, bootstrap_sums, compare, interval, randomised_sums
 from rerank.evaluation.variance import Variance, of_values
 from rerank.metrics.judges import ReportJudge
@@ -210,14 +208,6 @@ def judged_by_any(judges: Iterable[ReportJudge]) -> Mask:
     """Return the lists that one of some judges can judge, bool (n_lists)."""
     judged: Mask = np.logical_or.reduce([judge.judged for judge in judges])
     return judged
-
-
-def nothing_judged(lists: CandidateLists) -> DataError:
-    """Return the error for lists of which no metric judges any."""
-    if lists.judged_lists().any():
-        why = "--no-relevant skip or short=skip leaves out every one"
-        return DataError(f"{lists.source}: no judged list counts; {why}")
-    return DataError(f"{lists.source}: no list has a judged item")
 
 
 def list_values(judge: ReportJudge, seeds: Sequence[Floats]) -> Floats:

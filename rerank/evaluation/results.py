@@ -14,10 +14,10 @@ from rerank.data.shared import check_apart
 from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import FIRST_BEST
-from rerank.evaluation.resampling import Statistics, list_values, nothing_judged
+from rerank.evaluation.resampling import Statistics, list_values
 from rerank.evaluation.significance import SEED
 from rerank.metrics.base import parse_all, prepare_all
-from rerank.metrics.judges import ReportJudge, checked_scores, statistics
+from rerank.metrics.judges import ReportJudge, checked_scores, nothing_judged, statistics
 from rerank.registry import did_you_mean
 from rerank.text import count
 

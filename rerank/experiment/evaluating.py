@@ -123,7 +123,8 @@ def evaluate(
     Raises
     ------
     RerankError
-        If a metric is unknown, labels, texts or references are absent, ids do not fit, or a score is NaN.
+        If a metric is unknown, labels, texts or references are absent, no list has a judged item, ids do not
+        fit, or a score is missing.
 
     Examples
     --------

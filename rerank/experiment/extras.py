@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rerank.data.alignment import aligned
+from rerank.data.arrays import real_array
 from rerank.data.bare import stripped
 from rerank.data.folds import Fold
 from rerank.data.lists import CandidateLists
@@ -47,7 +48,7 @@ class Extras:
         """
         weights = self.list_weights
         if weights is not None:
-            weights = checked_list_weights(np.asarray(weights, dtype=np.float64), lists)
+            weights = checked_list_weights(real_array(weights, "list weights").astype(np.float64), lists)
             if not weights.any():
                 raise FitError("list weights: every weight is 0, expected one above 0")
         bare = self.unlabelled

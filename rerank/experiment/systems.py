@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rerank.data.arrays import real_array
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.frames import columns_of, is_frame
@@ -321,10 +322,7 @@ def _by_id(nested: Mapping[Any, Any], name: str, what: str) -> tuple[CandidateLi
     pairs = [(str(document), value) for documents in kept.values() for document, value in documents.items()]
     if not pairs:
         raise DataError(f"{name}: no {what}")
-    try:
-        values = np.array([float(value) for _, value in pairs])
-    except (TypeError, ValueError, OverflowError) as error:
-        raise DataError(f"{name}: {what}s must be numbers: {error}") from None
+    values = real_array([value for _, value in pairs], f"{name}: {what}s").astype(np.float64, copy=False)
     lists = CandidateLists(
         offsets_of([len(documents) for documents in kept.values()]),
         as_features(np.empty((len(pairs), 0))),

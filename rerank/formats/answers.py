@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from rerank.data.answers import plain_answer
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError
@@ -62,7 +63,7 @@ def with_answers(lists: CandidateLists, pattern: str) -> CandidateLists:
     if lists.texts is None:
         raise DataError(f"{lists.source}: answer_pattern looks in texts, and there are none")
     find = finder(pattern)
-    found = [(find(text) or "").strip() for text in lists.texts]
+    found = [plain_answer(find(text) or "") for text in lists.texts]
     if not any(found):
         raise DataError(f"{lists.source}: answer_pattern {pattern!r} matches none of {lists.n_items} texts")
     return replace(lists, answers=StringColumn.from_strings(found))
@@ -71,7 +72,7 @@ def with_answers(lists: CandidateLists, pattern: str) -> CandidateLists:
 def matched(lists: CandidateLists, expected: Sequence[str | None], pattern: str | None) -> CandidateLists:
     """Return lists in which unjudged samples have the label 1 if their answer is the expected one, else 0.
 
-    Texts are equal if they are the same but for blanks at their ends.
+    Texts are compared as ``data.answers.plain_answer`` returns them.
 
     Parameters
     ----------
@@ -85,14 +86,14 @@ def matched(lists: CandidateLists, expected: Sequence[str | None], pattern: str 
         )
     labels = np.full(lists.n_items, np.nan) if lists.labels is None else lists.labels.copy()
     find = finder(pattern) if pattern is not None else lambda text: None
-    wanted = [None if text is None else (find(text) or text).strip() for text in expected]
+    wanted = [None if text is None else plain_answer(find(text) or text) for text in expected]
     index = lists.list_index.tolist()
     open_items = [i for i in np.flatnonzero(np.isnan(labels)).tolist() if wanted[index[i]] is not None]
     if not open_items:
         known = "every sample has a label" if not np.isnan(labels).any() else "no expected answer is known"
         raise DataError(f"{lists.source}: answer_match=exact has nothing to do: {known}")
     for i in open_items:
-        labels[i] = float(lists.answers[i].strip() == wanted[index[i]])
+        labels[i] = float(plain_answer(lists.answers[i]) == wanted[index[i]])
     if not labels[open_items].any():
         first = next((i for i in open_items if lists.answers[i]), open_items[0])
         answer, wish = quoted(lists.answers[first]), quoted(wanted[index[first]] or "")

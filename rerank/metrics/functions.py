@@ -6,7 +6,6 @@ import functools
 import importlib.util
 import inspect
 import keyword
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rerank.data import given
+from rerank.data.arrays import cells
 from rerank.data.class_lists import Predictions, class_lists
 from rerank.data.columns.given_traces import dimensions
 from rerank.data.columns.strings import StringColumn
@@ -23,9 +23,9 @@ from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import FAMILIES, Metric
-from rerank.metrics.judges import statistics
+from rerank.metrics.judges import nothing_judged, statistics
 from rerank.metrics.of_files import OF_FILES
-from rerank.metrics.sequences import lists_of, scores_of
+from rerank.metrics.sequences import lists_of, rows_of_references, scores_of
 from rerank.metrics.structures import StructureMetric
 from rerank.registry import did_you_mean
 from rerank.settings import describe
@@ -120,6 +120,8 @@ def _value(metric: Metric, lists: CandidateLists, scores: Any, **options: Any) -
     """The metric of scores in the order of the caller's rows."""
     judge = metric.prepare(lists, **options)
     items = lists.from_input_order(scores_of(scores, lists))
+    if not judge.judged.any():
+        raise nothing_judged(lists)
     return float(corpus_value(judge, statistics([judge], items)[0]))
 
 
@@ -166,7 +168,7 @@ def _of_texts(metric: Metric, options: _Options) -> float:
             found = f"the text {value!r}" if isinstance(value, str) else type(value).__name__
             raise DataError(f"{name}: found {found}, expected a sequence with an entry for each segment")
     refuse_other_rows(hyps=hyps, refs=refs)
-    rows = [[one] if isinstance(one, str) else one for one in hyps]
+    rows = [[one] if isinstance(one, str) else one for one in cells(hyps)]
     bad = next((one for one in rows if not isinstance(one, list | tuple)), "")
     if not isinstance(bad, str):
         raise DataError(f"hyps: found {bad!r}, expected a text")
@@ -182,7 +184,7 @@ def _of_texts(metric: Metric, options: _Options) -> float:
 
 def _references(refs: Any, n: int, streams: bool | None) -> tuple[StringColumn, ...]:
     """A column for each reference of n segments."""
-    rows = [(row,) if isinstance(row, str) else tuple(row) for row in refs]
+    rows = rows_of_references(refs)
     if streams is None and n > 1 and len(rows) == n and all(len(row) == n for row in rows):
         found = f"{n} sequences of {n} references, which can be streams or segments"
         raise DataError(f"refs: found {found}; give streams=True or streams=False")
@@ -192,8 +194,6 @@ def _references(refs: Any, n: int, streams: bool | None) -> tuple[StringColumn, 
         sizes = sorted({len(row) for row in rows})
         found = f"{len(rows)} entries of {', '.join(map(str, sizes))}"
         raise DataError(f"refs: found {found}, expected one for each of {n} hypotheses, or streams of {n}")
-    if not all(isinstance(one, str) for row in rows for one in row):
-        raise DataError("refs: found something else than texts")
     return tuple(StringColumn.from_strings(row) for row in rows)
 
 
@@ -246,7 +246,9 @@ def _of_structures(metric: Metric, options: _Options) -> float:
     assert isinstance(metric, StructureMetric)
     values = metric.of_models(lists)
     known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else math.nan
+    if not len(known):
+        raise nothing_judged(lists)
+    return float(known.mean())
 
 
 _INPUTS: dict[Callable[[Metric, _Options], float], Callable[..., None]] = {

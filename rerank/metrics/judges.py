@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank._version import __version__
+from rerank.data.arrays import real_array
 from rerank.data.label_judge import mean_from_sums
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
@@ -116,6 +117,14 @@ def statistics(judges: Sequence[ReportJudge], scores: npt.ArrayLike) -> list[Flo
     return out
 
 
+def nothing_judged(lists: CandidateLists) -> DataError:
+    """Return the error for lists of which no metric judges any."""
+    if lists.judged_lists().any():
+        why = "--no-relevant skip or short=skip leaves out every one"
+        return DataError(f"{lists.source}: no judged list counts; {why}")
+    return DataError(f"{lists.source}: no list has a judged item")
+
+
 def signed(*parts: str) -> str:
     """Return a signature: the parts and the package's version."""
     return "|".join([*parts, f"version:{__version__}"])
@@ -164,11 +173,7 @@ def checked_scores(scores: npt.ArrayLike, n_items: int, *, partial: bool = False
 
 
 def _as_floats(scores: npt.ArrayLike) -> Scores:
-    try:
-        values = np.asarray(scores)
-        return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"scores must be numbers: {error}") from None
+    return real_array(scores, "scores")
 
 
 def _without_nan(values: Scores) -> Scores:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rerank.data.arrays import cells
 from rerank.data.columns.strings import StringColumn
 from rerank.data.frames import refuse_other_rows
 from rerank.data.lists import CandidateLists
@@ -46,9 +47,9 @@ def lists_of(
     if _is_nested(data):
         if group is not None or qid is not None:
             raise DataError("group and qid are for flat sequences, found a sequence of sequences")
-        group = [len(items) for items in data]
-        data = list(chain.from_iterable(data))
-    values = list(data)
+        rows = [cells(items) for items in data]
+        group, data = [len(row) for row in rows], list(chain.from_iterable(rows))
+    values = cells(data)
     if len(values) and not isinstance(values[0], str) and isinstance(values[0], bytes | Mapping):
         raise DataError(f"found {_described(values[0])} as the first item, expected a label or a text")
     texts = [value for value in values if isinstance(value, str)]
@@ -76,13 +77,14 @@ def scores_of(scores: Any, lists: CandidateLists, *, partial: bool = False) -> F
         expected = f"expected {lists.n_items} numbers, one for each item"
         raise DataError(f"scores: found {_described(scores)}, {expected}")
     if _is_nested(scores):
-        found, expected = [len(row) for row in scores], lists.lengths.tolist()
+        rows = [cells(row) for row in scores]
+        found, expected = [len(row) for row in rows], lists.lengths.tolist()
         if found != expected:
             bad = next((i for i, (a, b) in enumerate(zip(found, expected, strict=False)) if a != b), None)
             if bad is None:
                 raise DataError(f"found scores of {len(found)} lists, expected {len(expected)}")
             raise DataError(f"list {bad + 1}: found {found[bad]} scores, expected {expected[bad]}")
-        flat = checked_scores(list(chain.from_iterable(scores)), lists.n_items, partial=partial)
+        flat = checked_scores(list(chain.from_iterable(rows)), lists.n_items, partial=partial)
         return lists.input_order(flat.astype(np.float64, copy=False))
     return checked_scores(scores, lists.n_items, partial=partial).astype(np.float64, copy=False)
 
@@ -97,12 +99,23 @@ def _references(refs: Sequence[Any], lists: CandidateLists) -> tuple[StringColum
     """A column of (n_lists) for each reference."""
     if isinstance(refs, str | bytes):
         raise DataError(f"refs: found {_described(refs)}, expected a reference, or several, for each list")
-    rows = [(row,) if isinstance(row, str) else tuple(row) for row in refs]
+    rows = rows_of_references(refs)
     if len(rows) != lists.n_lists:
         raise DataError(f"refs: found references of {len(rows)} lists, expected {lists.n_lists}")
     if len({len(row) for row in rows}) > 1:
         raise DataError("refs: found lists with different numbers of references, expected the same number")
     return tuple(StringColumn.from_strings(column) for column in zip(*rows, strict=True))
+
+
+def rows_of_references(refs: Any) -> list[tuple[str, ...]]:
+    """Return the references of each segment; raise DataError if one is not a text, such as a missing one."""
+    rows = [(row,) if isinstance(row, str) else row for row in cells(refs)]
+    for place, row in enumerate(rows, 1):
+        several = not isinstance(row, bytes) and hasattr(row, "__iter__")
+        bad = next((one for one in cells(row) if not isinstance(one, str)), "") if several else row
+        if not isinstance(bad, str):
+            raise DataError(f"refs: entry {place}: found {_described(bad)}, expected a text or several")
+    return [tuple(cells(row)) for row in rows]
 
 
 def _described(value: Any) -> str:

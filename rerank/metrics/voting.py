@@ -1,6 +1,8 @@
 """Votes of samples over their answers: maj@k, every sample with one vote, and wmaj@k, weighted by the scores.
 
-The answers are ``CandidateLists.answers``: equal strings are one answer, a sample without one does not vote.
+The answers are ``CandidateLists.answers``: equal strings are one answer, and blanks at their ends do not
+count. A sample without an answer does not vote.
+
 An answer counts the mean label of its judged samples, or as a sample without a label if none is judged; so
 does a vote without any answer. Lists without a judged item are left out.
 """
@@ -12,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rerank.data.answers import plain_answer
 from rerank.data.judge import corpus_value
 from rerank.data.label_judge import labels_of
 from rerank.data.lists import CandidateLists
@@ -58,7 +61,8 @@ class Majority(_VoteMetric):
     summary = "label of the answer that most of k samples give; no ranking changes it"
     meaning = (
         "The share of right answers among the most frequent ones of k samples, from 0 to 1: the mean over "
-        "subsets of k of the N samples, then over lists. Samples without an answer do not vote. Equal votes: "
+        "subsets of k of the N samples, then over lists. Blanks at the ends of answers "
+        "do not count; samples without an answer do not vote. Equal votes: "
         "the mean over the tied answers, or with ties=first the one sampled first."
     )
     source = "Wang et al. (2023), self-consistency"
@@ -130,7 +134,7 @@ class Ballots(Samples):
                 "column, --answer-pattern finds them in texts; in Python answer_column= and answers=)"
             )
         texts = lists.answers.take(self.items)
-        self.contents = [text.encode("utf-8", "surrogateescape") for text in texts]
+        self.contents = [plain_answer(text).encode("utf-8", "surrogateescape") for text in texts]
         judged = labels_of(lists)[self.items]
         starts = self.offsets[:-1]
         self.floor: Floats = np.minimum(np.minimum.reduceat(self.labels, starts), 0.0)

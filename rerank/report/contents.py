@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rerank.data.answers import plain_answer
 from rerank.data.classes import ClassLabels
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
@@ -143,8 +144,9 @@ def _texts(lists: CandidateLists) -> str:
 
 
 def _answers(answers: StringColumn, lists: CandidateLists) -> str:
-    given = answers.lengths() > 0
-    distinct = int(np.count_nonzero(given & ~answers.repeated(lists.offsets)))
+    plain = StringColumn.from_strings(map(plain_answer, answers))
+    given = plain.lengths() > 0
+    distinct = int(np.count_nonzero(given & ~plain.repeated(lists.offsets)))
     return f"{int(given.sum())}, {distinct / lists.n_lists:.1f} different ones in a list on average"
 
 

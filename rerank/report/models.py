@@ -12,7 +12,7 @@ from rerank.report.choice import choice_lines
 from rerank.report.fragments import fragment_lines, fragment_records, fragment_sheets
 from rerank.report.runs import spread_lines
 from rerank.report.sheet import Column, Row, Sheet, facts_sheet
-from rerank.report.shown_weights import RAW, ShownWeights, shown_weights
+from rerank.report.shown_weights import ShownWeights, shown_weights
 from rerank.report.table import facts, pairs
 from rerank.report.training import abstain_lines, base_lines, gain_line, margin_line, unjudged_lines
 from rerank.text import count
@@ -80,7 +80,8 @@ def model_record(
     shown = shown or shown_weights(model)
     remarks = model.remarks()
     weights = [
-        {"name": name, "weight": weight, **({"remark": remarks[name]} if name in remarks else {})}
+        {"name": name, "weight": weight, **shown.scale_of(name)}
+        | ({"remark": remarks[name]} if name in remarks else {})
         for name, weight in shown.rows[:top]
     ]
     shares = [{"name": name, "share": share} for name, share in model.step_shares()[:top]]
@@ -89,6 +90,9 @@ def model_record(
         rows = [(name, None if mean != mean else mean, n) for name, mean, n in shown.fills(model)]
         fills = [{"name": name, "mean": mean, "missing": n} for name, mean, n in rows]
         parts["missing"] = {"policy": model.missing_policy, "features": fills}
+    if weights:
+        scaled = shown.constant is None and shown.kind
+        parts["weights_of"] = "scaled features" if scaled else "raw features"
     if shown.constant is not None:
         parts |= {"unscaled": True, "constant": shown.constant}
     more = ({"shares": shares} if shares else {}) | ({} if fragments is None else fragment_records(fragments))
@@ -106,15 +110,15 @@ def model_sheets(
     columns = (Column("feature", ("name",), left=True), Column("share of all steps", ("share",), _percent))
     shares = Sheet(columns, tuple(map(Row, model.step_shares()[:top])))
     weights = shown or shown_weights(model)
-    known = facts_sheet(model_facts(model) + _raw_fact(weights))
+    known = facts_sheet(model_facts(model) + _kind_fact(weights))
     sheets = [known, weight_sheet(model, top, weights), _fill_sheet(weights.fills(model), top), shares]
     sheets += [] if fragments is None else fragment_sheets(fragments)
     return [sheet for sheet in sheets if sheet.rows]
 
 
-def _raw_fact(weights: ShownWeights) -> list[tuple[str, str]]:
-    """The note on weights of raw features."""
-    return [] if weights.constant is None else [("weights", RAW)]
+def _kind_fact(weights: ShownWeights) -> list[tuple[str, str]]:
+    """What the weights are of, if features are scaled."""
+    return [("weights", weights.kind)] if weights.kind and weights.rows else []
 
 
 def _fill_sheet(rows: list[tuple[str, float, int]], top: int | None) -> Sheet:
@@ -131,11 +135,19 @@ def weight_sheet(model: Model, top: int | None = None, weights: ShownWeights | N
     weights = weights or shown_weights(model)
     remarks, shown = model.remarks(), weights.rows[:top]
     columns = [Column("feature", ("name",), left=True), Column("weight", ("weight",), "{:.6g}".format)]
-    rows = [Row(row) for row in shown]
-    if remarks:
-        columns.append(Column("remark", ("remark",), left=True))
-        rows = [Row((name, weight, remarks.get(name, ""))) for name, weight in shown]
+    scales = [weights.scale_of(name) for name, _ in shown]
+    keys = list(max(scales, key=len, default={}))
+    columns += [Column(key.replace("_", " "), (key,), _number) for key in keys]
+    columns += [Column("remark", ("remark",), left=True)] if remarks else []
+    rows = [
+        Row((name, weight, *map(scale.get, keys), *([remarks.get(name, "")] if remarks else [])))
+        for (name, weight), scale in zip(shown, scales, strict=True)
+    ]
     return Sheet(tuple(columns), tuple(rows), notes=tuple(weights.notes(top)))
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
 
 
 def model_facts(model: Model) -> list[tuple[str, str]]:
@@ -178,7 +190,7 @@ def model_lines(
 ) -> list[str]:
     """Return the same as aligned text, the heaviest weights first."""
     weights = shown or shown_weights(model)
-    lines, heaviest = facts(model_facts(model) + _raw_fact(weights)), weights.rows[:top]
+    lines, heaviest = facts(model_facts(model) + _kind_fact(weights)), weights.rows[:top]
     if heaviest:
         remarks = model.remarks()
         rows = [(name, f"{weight: .6g}  {remarks.get(name, '')}") for name, weight in heaviest]

@@ -26,6 +26,7 @@ from rerank.report.pair_counts import PairCounts, pair_sheet
 from rerank.report.predictions import Ranking
 from rerank.report.reports import Report
 from rerank.report.sheet import Column, Row, Sheet, plain
+from rerank.report.shown_weights import shown_weights
 from rerank.report.similarity import Similarity
 from rerank.report.table import facts
 from rerank.report.tables import evaluation_sheet, table_text, value_text
@@ -133,10 +134,11 @@ def _lists_sheets(lists: CandidateLists) -> list[Sheet]:
 
 
 def _model_records(model: Model) -> list[dict[str, Any]]:
-    remarks = model.remarks()
+    remarks, shown = model.remarks(), shown_weights(model)
     return [
-        {"feature": name, "weight": weight} | ({"remark": remarks.get(name, "")} if remarks else {})
-        for name, weight in model.explain()
+        {"feature": name, "weight": weight, **shown.scale_of(name)}
+        | ({"remark": remarks.get(name, "")} if remarks else {})
+        for name, weight in shown.rows
     ]
 
 
@@ -148,8 +150,8 @@ def _model_sheets(model: Model) -> list[Sheet]:
 
 def _columns(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Records as columns."""
-    keys = list(records[0]) if records else []
-    return {key: [record[key] for record in records] for key in keys}
+    keys = dict.fromkeys(key for record in records for key in record)
+    return {key: [record.get(key) for record in records] for key in keys}
 
 
 def _parts(records: Sequence[Any]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rerank.data.arrays import real_array
 from rerank.data.types import Floats, Ints
 from rerank.errors import DataError
 from rerank.native.similarity import _assignment
@@ -91,7 +92,7 @@ def assign_with_duals(
     n, m = shape[-2:]
     given = None
     if start is not None:
-        given = np.array(start, dtype=np.float64)
+        given = np.array(real_array(start, "start"), dtype=np.float64)
         if n != m or given.shape != (*shape[:-2], m):
             raise DataError(
                 f"start: found shape {given.shape} for matrices {shape}, expected a dual of each column of "
@@ -116,10 +117,7 @@ def assign_with_duals(
 
 def _batch_of(costs: npt.ArrayLike, maximize: bool) -> tuple[Floats, tuple[int, ...]]:
     """The checked costs as (b, n, m), and their own shape."""
-    given = np.asarray(costs)
-    if given.dtype.kind not in "buif":
-        raise DataError(f"costs: found values of type {given.dtype}, expected numbers")
-    values = np.ascontiguousarray(given, dtype=np.float64)
+    values = np.ascontiguousarray(real_array(costs, "costs"), dtype=np.float64)
     if values.ndim < 2:
         raise DataError(f"costs: found {values.ndim} dimensions, expected a matrix or a batch of them")
     return values.reshape(math.prod(values.shape[:-2]), *values.shape[-2:]), values.shape

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from rerank.data.frames import numbers, values_of
+from rerank.data.frames import numbers
 from rerank.data.lists import CandidateLists
 from rerank.errors import DataNote, RerankError
 
@@ -150,6 +150,6 @@ def test_rows_with_other_labels_are_refused():
     ],
 )
 def test_numbers_of_columns(column, expected):
-    found = numbers(values_of(column))
+    found = numbers(column)
     assert (found is None) == (expected is None)
     assert expected is None or np.array_equal(found, expected, equal_nan=True)

@@ -93,7 +93,7 @@ def test_flat_sequences_and_settings():
         (lambda: metrics.bleu(HYPS[:2], [REFS[:2]] * 2), "give streams=True or streams=False"),
         (lambda: metrics.bleu([HYPS], REFS), "expected their scores (scores=), too"),
         (lambda: metrics.bleu([None], ["a"]), "hyps: found None, expected a text"),
-        (lambda: metrics.bleu(["a"], [[None]]), "refs: found something else than texts"),
+        (lambda: metrics.bleu(["a"], [[None]]), "refs: entry 1: found NoneType, expected a text"),
         (
             lambda: metrics.bleu(pd.Series(HYPS), pd.Series(REFS)[::-1]),
             "hyps and refs have different",

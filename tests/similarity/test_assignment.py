@@ -162,8 +162,8 @@ def test_nothing_to_assign(shape):
         ([[1.0, 1e301]], False, r"found 1e\+301 in magnitude"),
         ([[np.inf, -1e301]], False, r"found 1e\+301 in magnitude"),
         ([1.0, 2.0], False, "found 1 dimensions, expected a matrix or a batch of them"),
-        ([["a", "b"]], False, "expected numbers"),
-        ([[1j]], False, "found values of type complex128, expected numbers"),
+        ([["a", "b"]], False, "expected real numbers"),
+        ([[1j]], False, "found complex128, expected real numbers"),
     ],
 )
 def test_refused(costs, maximize, message):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rerank.data.arrays import is_missing, real_array, without_missing
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.traces import FIRST_NUMBER, LAST_NUMBER, Keys, Traces, keys_of
 from rerank.data.types import Floats, Index
@@ -49,14 +50,14 @@ def traces_of(entries: Any) -> Traces:
 
 def _structure(entry: Any) -> tuple[Keys, Floats]:
     """Keys and positions of a structure, without missing residues."""
-    if entry is None:
+    if is_missing(entry):
         return np.empty(0, dtype=np.uint64), np.empty((0, 3))
     numbers = None
     if isinstance(entry, tuple) and len(entry) == 2 and dimensions(entry[1]) == 2:
         numbers, entry = entry
     try:
-        xyz = np.asarray(entry, dtype=np.float64)
-    except (TypeError, ValueError):
+        xyz = real_array(entry, "positions").astype(np.float64, copy=False)
+    except DataError:
         raise DataError("found no numbers, expected positions (n, 3) of alpha carbons") from None
     if xyz.size == 0 and xyz.ndim <= 2:
         xyz = xyz.reshape(0, 3)
@@ -82,7 +83,7 @@ def dimensions(entry: Any) -> int:
 
 def _numbers(numbers: Sequence[int], n: int) -> Index:
     """Residue numbers, checked."""
-    found = np.asarray(numbers)
+    found = without_missing(numbers, "residue numbers")
     if found.shape != (n,) or found.dtype.kind not in "iu":
         raise DataError(f"expected {n} whole residue numbers, one for each position")
     if n and not (found.min() >= FIRST_NUMBER and found.max() <= LAST_NUMBER and (np.diff(found) > 0).all()):

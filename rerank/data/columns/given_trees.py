@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from rerank.data.arrays import is_missing
 from rerank.data.columns.forests import Forest
 from rerank.errors import DataError
 
@@ -46,7 +47,7 @@ def forest_of(trees: Iterable[Any] | Forest) -> Forest:
     if isinstance(trees, str | bytes) or is_labelled(trees):
         raise DataError(f"trees: found one {type(trees).__name__}, expected a sequence of trees")
     try:
-        several = iter(trees)
+        several = iter(trees.to_pylist() if hasattr(trees, "to_pylist") else trees)
     except TypeError:
         raise DataError(f"trees: found {type(trees).__name__}, expected a sequence of trees") from None
     return Forest.from_strings(in_brackets(tree, f"tree {k}") for k, tree in enumerate(several, 1))
@@ -59,7 +60,7 @@ def is_labelled(value: Any) -> bool:
 
 def in_brackets(tree: Any, where: str) -> str | bytes:
     """Return one tree in brackets; ``where`` names it in errors."""
-    if tree is None:
+    if is_missing(tree):
         return ""
     if isinstance(tree, str | bytes):
         return tree

@@ -58,6 +58,8 @@ class Column:
         if self.kind not in ARRAYS:
             return
         dtypes, ndim = ARRAYS[self.kind]
+        if isinstance(values, np.ma.MaskedArray):
+            raise DataError(f"{name} is a masked array, expected a plain one")
         if values.dtype not in dtypes or values.ndim != ndim or not values.flags.c_contiguous:
             dimensions = f"{ndim} dimension{'s' * (ndim > 1)}"
             types = " or ".join(map(str, dtypes))

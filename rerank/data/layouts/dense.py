@@ -45,6 +45,8 @@ class Dense(Features):
         return self.values.dtype
 
     def check(self, nan_allowed: bool) -> bool:
+        if isinstance(self.values, np.ma.MaskedArray):
+            raise DataError("dense features are a masked array, expected NaN for missing values")
         if self.values.ndim != 2 or not self.values.flags.c_contiguous:
             raise DataError("dense features must be a C-contiguous (n_items, n_features) array")
         if self.values.dtype not in (np.float64, np.float32):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from rerank.data.answers import plain_answer
 from rerank.errors import DataError
 from rerank.formats.base import FORMATS, ReadOptions
 from rerank.formats.common import note, quoted
@@ -86,7 +87,7 @@ class _Rows(Rows):
         if len(found) != n:
             self.reduced += 1
             return []
-        return [None if text == _INVALID else text for text in found]
+        return [None if plain_answer(text) == _INVALID else text for text in found]
 
     def _label(self, row: Row) -> float | None:
         names = row.get("metrics")

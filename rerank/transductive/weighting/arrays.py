@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank import memory
-from rerank.data.types import AnyArray, Floats
+from rerank.data.arrays import real_array
+from rerank.data.types import Floats
 from rerank.errors import ConfigError, DataError
 from rerank.transductive.weighting.kliep import (
     CENTRES,
@@ -168,7 +169,7 @@ def _squared_distances(x: Floats, y: Floats) -> Floats:
 
 
 def _vectors(values: npt.ArrayLike, name: str) -> Floats:
-    found: AnyArray = np.asarray(values, dtype=np.float64)
+    found = real_array(values, f"KLIEP: {name} samples").astype(np.float64, copy=False)
     if found.ndim != 2 or len(found) == 0 or found.shape[1] == 0:
         raise DataError(f"KLIEP: found {name} samples of shape {found.shape}, expected (n, d)")
     if not np.isfinite(found).all():
@@ -177,7 +178,7 @@ def _vectors(values: npt.ArrayLike, name: str) -> Floats:
 
 
 def _table(values: npt.ArrayLike, name: str) -> Floats:
-    found: AnyArray = np.asarray(values, dtype=np.float64)
+    found = real_array(values, f"KLIEP: {name} distances").astype(np.float64, copy=False)
     if found.ndim != 2 or 0 in found.shape:
         raise DataError(f"KLIEP: found {name} distances of shape {found.shape}, expected (n, n_centres)")
     if not (np.isfinite(found) & (found >= 0)).all():

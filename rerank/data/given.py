@@ -22,7 +22,7 @@ from rerank.errors import DataError
 
 def frame_names(X: Any) -> list[str] | None:
     """Return the names of a data frame's columns, None if there are none or they are not strings."""
-    columns = list(getattr(X, "columns", ()))
+    columns = list(getattr(X, "column_names", ()) or getattr(X, "columns", ()))  # of Arrow, of others
     return columns if columns and all(isinstance(name, str) for name in columns) else None
 
 

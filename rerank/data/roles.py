@@ -33,17 +33,19 @@ _SUGGESTS = {
 _MOST = 8
 _EXAMINED = 1000  # names; among more, which were generated, only other cases of known ones are found
 
-# Numbers as people and spreadsheets write them, which no reader takes for numbers: 0,5 1.000 −1 ٣ 5% 0x1p3.
+# Numbers as people, programs and spreadsheets write them, and damaged ones, which no reader takes for any:
+# 0,5 1.000 −1 ٣ 5% 0x1p3 0b1 0o7 1e +-1.
 _SPELT = re.compile(
-    r"(?=.*\d)[-+\u2212]?(0[xX][0-9a-fA-F.]+([pP][-+]?\d+)?"
-    r"|(\d{1,3}([,.'_ \u00a0\u202f]\d{3})+|\d+(_\d+)*)?([.,]\d*)?([eE][-+]?\d+)?%?)"
+    r"(?=.*\d)[-+\u2212]*(0[xX][0-9a-fA-F.]+([pP][-+]?\d+)?|0[bBoO]\d+"
+    r"|(\d{1,3}([,.'_ \u00a0\u202f]\d{3})+|\d+(_\d+)*)?([.,]\d*)?([eE][-+]*\d*)?%?)"
 )
+_INVISIBLE = re.compile(r"[\x00-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
 _OF_NO_FEATURE = re.compile(r"(.*[^a-z])?(id|ids|key|no|number|seed|version|date|year|time|hash|index)", re.I)
 
 
 def spells_number(text: str) -> bool:
-    """Return whether a text is a number to its author: with a decimal comma, in groups, in quotes."""
-    return len(text) < 64 and _SPELT.fullmatch(text.strip()) is not None
+    """Return whether a text is a number to its author: in groups, with a decimal comma or invisible bytes."""
+    return len(text) < 64 and _SPELT.fullmatch(_INVISIBLE.sub("", text).strip()) is not None
 
 
 def is_of_number(name: str) -> bool:

@@ -66,7 +66,8 @@ def test_casp_z_of_odd_lists():
     for low in (0.1, 0.7, 1 / 3):
         assert casp_z([low + 0.3] * 4 + [low], 0, deviation="population") == pytest.approx(0.5)
     assert casp_z([1.0, NAN, 3.0], 1) == pytest.approx(-1.0 / math.sqrt(2))  # as the lowest judged one
-    assert math.isnan(casp_z([NAN, NAN], 0))
+    with pytest.raises(DataError, match="no list has a judged item"):
+        casp_z([NAN, NAN], 0)
 
 
 def test_casp_z_of_a_list_of_which_nothing_was_returned_is_the_floor():

@@ -16,6 +16,7 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
+from rerank.data.roles import is_of_number, spells_number
 from rerank.data.types import AnyArray, Floats
 from rerank.errors import ConfigError, FormatError, RerankError
 from rerank.files import os_error, read_bytes, shown
@@ -29,6 +30,7 @@ from rerank.text import count
 MAGIC = b"PAR1"
 _ROWS = 1 << 14  # of a batch: its columns stay in the caches while rows are made of them
 _BUFFER = 1 << 18  # bytes that are read ahead of each column
+_LOOKED_AT = 100  # first rows whose texts may spell numbers
 
 Array = Any  # of pyarrow, which has no types
 
@@ -83,6 +85,7 @@ class _Reader:
         self.n_rows = int(self.file.metadata.num_rows)
         if self.n_rows < 1:
             raise FormatError(source, None, f"{self.n_rows} rows", "a row at least")
+        self._check_texts()
         memory.require(8 * self.n_rows, f"{self.n_rows:,} rows of {source}")
         check_inflated(8 * self.n_rows * len(self.names), packed, source, "Parquet data")
         self.X = empty_dense(self.n_rows, len(self.features), options.dtype, source)
@@ -103,6 +106,24 @@ class _Reader:
                 raise FormatError(self.source, None, found, "one number in a row: a column for each element")
             return False
         return self._is_number(kind)
+
+    def _check_texts(self) -> None:
+        """Raise FormatError if the first text of a column without a role spells a number."""
+        types = self.pa.types
+        names = [
+            self.names[j]
+            for j in self.roles.features
+            if is_of_number(self.names[j])
+            and (types.is_string(self._value_type(j)) or types.is_large_string(self._value_type(j)))
+        ]
+        batches = self.file.iter_batches(_LOOKED_AT, columns=names, use_threads=False) if names else ()
+        batch = next(iter(batches), None)
+        for name in names if batch is not None else ():
+            texts = batch.column(batch.schema.get_field_index(name)).to_pylist()
+            first = next((text for text in texts if text is not None), "")
+            if spells_number(first):
+                found = f"texts such as {quoted(first)} in column {quoted(name)}"
+                raise FormatError(self.source, None, found, "numbers")
 
     def _value_type(self, j: int) -> Any:
         """The type of a column's values, also of one whose values are numbered."""

@@ -108,7 +108,8 @@ class Numbers:
             return None
         found, expected = not_a_number(token, f"column {quoted(self.name)} with")
         fault = line, found, "a finite number or an empty cell"
-        if self.is_numeric or expected == "a finite number" or spells_number(token.decode()):
+        damaged = not token.strip(b"\0 ")
+        if damaged or self.is_numeric or expected == "a finite number" or spells_number(token.decode()):
             return fault
         self.text = fault
         return None

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.data import frames
+from rerank.data.arrays import real_array
+from rerank.data.given import vector
 from rerank.data.lists import CandidateLists
 from rerank.data.roles import note_features
 from rerank.data.types import Floats
@@ -218,7 +220,7 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         """The rows as lists; raises the errors of scikit-learn if they are not of the form of ``fit``."""
         X = validate_data(
             self,
-            X,
+            _unmasked(X, "X"),
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan" if missing else True,
@@ -265,12 +267,23 @@ def _learner(name: Any) -> type[Learner] | None:
 
 def _labels(y: Any, n_rows: int) -> npt.NDArray[np.float64]:
     """Labels (n_rows) as numbers, NaN = unjudged; raises ValueError if they are not."""
+    y = _unmasked(y, "y")
     y = np.asarray(check_array(y, ensure_2d=False, dtype="numeric", ensure_all_finite="allow-nan"))
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.shape != (n_rows,):
         raise DataError(f"y has shape {y.shape}, expected ({n_rows},)")
-    return y.astype(np.float64)
+    return vector(y, "y", n_rows)
+
+
+def _unmasked(values: Any, what: str) -> Any:
+    """What scikit-learn does not know: masked values become NaN, dates and durations are refused."""
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if isinstance(values, np.ma.MaskedArray) or kind in ("m", "M"):
+        return real_array(values, what)
+    if hasattr(values, "columns"):
+        frames.check_numbers(values, what)
+    return values
 
 
 def _of_lists(sample_weight: Any, lists: CandidateLists) -> Floats:
@@ -281,9 +294,7 @@ def _of_lists(sample_weight: Any, lists: CandidateLists) -> Floats:
     DataError
         If rows of a list have different weights.
     """
-    values = np.asarray(sample_weight, dtype=np.float64)
-    if values.shape != (lists.n_items,):
-        raise DataError(f"sample_weight has shape {values.shape}, expected ({lists.n_items},)")
+    values = vector(sample_weight, "sample_weight", lists.n_items)
     items = lists.from_input_order(values)
     weights = items[lists.offsets[:-1]]
     other = np.flatnonzero(items != np.repeat(weights, lists.lengths))

@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import sklearn
 from scipy.sparse import csr_array
@@ -31,6 +32,7 @@ X = RNG.normal(size=(len(QID), 4))
 Y = (X[:, 0] - X[:, 1] + RNG.normal(scale=0.5, size=len(QID)) > 0.5).astype(float)
 X, Y, QID = X[ORDER], Y[ORDER], QID[ORDER]
 FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+DATED = pl.DataFrame(X).with_columns(day=pl.lit("2020-01-02").str.to_date())
 WEIGHTS = np.array([1.0 + int(name[1:]) % 3 for name in QID])
 
 _ONE_WEIGHT = "weights are those of lists, and rows without group and qid are one list"
@@ -141,6 +143,13 @@ def test_a_search_that_loses_the_lists_is_an_error():
         ),
         (lambda: Reranker(ronds=3).fit(X, Y, qid=QID), "unknown setting 'ronds'; did you mean 'rounds'?"),
         (lambda: Reranker().set_params(ronds=3), "unknown setting 'ronds'; did you mean 'rounds'?"),
+        (
+            lambda: Reranker().fit(X, Y.astype("datetime64[s]"), qid=QID),
+            "y must be numbers: found",
+        ),
+        (lambda: Reranker().fit(X, pl.Series(Y).cast(pl.Datetime), qid=QID), "y must be numbers"),
+        (lambda: Reranker().fit(X.astype("datetime64[s]"), Y, qid=QID), "X must be numbers"),
+        (lambda: Reranker().fit(DATED, Y, qid=QID), "X: column 'day' holds no numbers"),
         (lambda: Reranker().fit(X, Y, qid=QID[:-1]), "qid has shape (71,), expected (72,)"),
         (lambda: Reranker().fit(X, Y, group=[6, 6]), "group must be whole numbers that sum to 72"),
         (
@@ -188,3 +197,11 @@ def test_rows_without_lists_and_columns_that_leak_are_reported():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Reranker("lambdamart", rounds=1).fit(np.where(X > 2, np.nan, X), np.where(Y > 9, np.nan, Y), qid=QID)
+
+
+def test_masked_values_are_missing_ones():
+    X_gone, y_gone = np.where(X > 2, np.nan, X), np.where(X[:, 0] > 1, np.nan, Y)
+    masked = np.ma.masked_array(X, X > 2), np.ma.masked_array(Y, X[:, 0] > 1)
+    given = (X_gone, y_gone), masked
+    fits = [Reranker("lambdamart", rounds=1).fit(*one, qid=QID) for one in given]
+    assert len({fit.model_.training.data.fingerprint for fit in fits}) == 1

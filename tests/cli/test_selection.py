@@ -112,7 +112,20 @@ def test_show_filters_features_and_prints_raw_weights(rerank, work):
     assert "of other features\nconstant " in text
     found = json.loads(rerank("show", "m", "--features", "bigram_overlap", "--unscaled", "--as", "json").out)
     assert [row["name"] for row in found["weights"]] == ["bigram_overlap"]
-    assert found["unscaled"] is True
+    assert (found["unscaled"], found["weights_of"]) == (True, "raw features")
+    scaled = json.loads(rerank("show", "m", "--features", "bigram_overlap", "--as", "json").out)
+    row = scaled["weights"][0]
+    assert scaled["weights_of"] == "scaled features"
+    assert row["raw_weight"] == row["weight"] / row["divisor"] == found["weights"][0]["weight"]
+    assert (
+        row["shift"]
+        == load_model("m").scaling.values["shift"][load_model("m").feature_names.index(row["name"])]
+    )
+    assert "weights   of the scaled features, (x - shift) / divisor; --unscaled" in rerank("show", "m").out
+    assert rerank("show", "m", "--as", "csv").out.startswith("name,weight,shift,divisor,raw_weight\n")
+    exported = rerank("weights", "export", "m", "--as", "tsv", "--out", "-")
+    assert f"bigram_overlap\t{row['raw_weight']!r}" in exported.out
+    assert "weights of the raw features, from scaling zscore, without the constant" in exported.err
     assert (
         found["weights"][0]["weight"]
         == load_model("m").unscaled().weights[load_model("m").feature_names.index("bigram_overlap")]

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
+import rerank
 from rerank.data.class_lists import Predictions, class_lists, read_predictions
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, DataNote, FormatError
+from rerank.errors import DataError, DataNote, FormatError, RerankError
 from rerank.evaluation.evaluate import values
 
 
@@ -34,6 +35,32 @@ def test_rankings_become_falling_scores():
 def test_examples_are_in_the_order_of_the_rows():
     lists, _ = expanded(examples("a", "b", "c", qid=[1, 2, 1]), "a", "b", "c")
     assert lists.labels.reshape(3, 3).tolist() == np.eye(3).tolist()
+
+
+@pytest.mark.parametrize("metric", ["zero-one", "Hamming", "Hamming(per=class)", "error-set", "difference"])
+@pytest.mark.parametrize("scores", [[0.5, 1.0, 0.25, 1.0], [3, 5, 7, 9], ["7", "8.5", "8", "7"]])
+def test_scores_are_no_predictions_of_classes(metric, scores, tmp_path):
+    """They became classes that no example has: a zero-one loss of 1 with a note alone."""
+    path = tmp_path / "lists.letor"
+    path.write_text("1 qid:1 1:5\n0 qid:1 1:2\n0 qid:2 1:5\n1 qid:2 1:2\n")
+    for call in (
+        lambda: rerank.evaluate(str(path), scores, [metric]),
+        lambda: rerank.evaluate(str(path), {"a": scores, "b": scores[::-1]}, [metric]),
+        lambda: rerank.compare(examples("a", "b", "a", "b"), {"a": list("abab"), "b": scores}, ["zero-one"]),
+        lambda: rerank.metrics.hamming([1, 0, 0, 1], scores),
+    ):
+        with pytest.raises(
+            RerankError, match="which no example has, expected a predicted class, not a score"
+        ):
+            call()
+    labelled = CandidateLists.from_arrays([[1.0]] * 4, [1, 0, 0, 1])
+    with pytest.raises(RerankError, match="no classes to measure against"):
+        rerank.evaluate(labelled, [0.5, 1.0, 0.25, 1.0], [metric])
+
+
+def test_classes_with_fractions_may_be_predicted():
+    with pytest.warns(DataNote, match="1 predicted class that no example has"):
+        assert rerank.metrics.difference([0.5, 1.5], [0.5, 2.5]) == 0.5
 
 
 def test_unknown_classes_are_reported_with_their_line():

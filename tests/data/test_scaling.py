@@ -333,3 +333,15 @@ def test_differences_within_a_list_are_those_of_the_dense_layout(name):
         da = a.to_dense()[start:stop] - a.to_dense()[start]
         db = b.to_dense()[start:stop] - b.to_dense()[start]
         np.testing.assert_allclose(da, db, atol=1e-12)
+
+
+def test_both_kinds_of_ranks_are_as_they_are_described():
+    lists = CandidateLists.from_arrays([[1.0], [2.0], [2.0], [5.0]], group=[4])
+    found = {
+        name: fit_scaling(name, lists).apply(lists).features.to_dense()[:, 0]
+        for name in ("rank", "list-rank")
+    }
+    assert found["rank"].tolist() == [0.5 / 4, 2 / 4, 2 / 4, 3.5 / 4]  # (below + half of equal) / n
+    assert found["list-rank"].tolist() == [0.0, 1.5 / 3, 1.5 / 3, 1.0]  # (rank - 1) / (n - 1)
+    assert "half of those equal" in SCALINGS["rank"]
+    assert "(rank in the list - 1) / (items of the list - 1)" in SCALINGS["list-rank"]

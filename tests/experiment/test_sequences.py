@@ -166,3 +166,20 @@ def test_series_are_taken_by_position():
     assert rerank.evaluate(LISTS, Series(FLAT_SCORES), METRICS) == rerank.evaluate(
         LISTS, FLAT_SCORES, METRICS
     )
+
+
+def test_lists_without_a_judgement_are_an_error_as_on_the_command_line():
+    none = [[NAN, NAN], [NAN]]
+    scores = [[1.0, 2.0], [3.0]]
+    lists = rerank.CandidateLists.from_arrays([[1.0]] * 3, [NAN] * 3, group=[2, 1])
+    for call in (
+        lambda: rerank.evaluate(none, scores, "AP"),
+        lambda: rerank.evaluate(none, {"a": scores, "b": scores}, ["AP", "label@1"]),
+        lambda: rerank.evaluate(lists, [1.0, 2.0, 3.0], ["label@1", "Kendall"]),
+        lambda: rerank.compare(none, {"a": scores, "b": scores}, "AP"),
+        lambda: rerank.metrics.ndcg(none, scores),
+        lambda: rerank.metrics.kendall(none, scores),
+        lambda: rerank.metrics.rmsd([None], [np.eye(3)]),
+    ):
+        with pytest.raises(DataError, match="no list has a judged item"):
+            call()

@@ -179,7 +179,7 @@ def test_samples_of_a_language_model_a_line_each(tmp_path: Path) -> None:
     assert fault(tmp_path, {"prompt": 3, "completion": "x"}).endswith("and a text, label, score or feature")
 
 
-@pytest.mark.parametrize("text", ["0.5", "0,5", "-3", "1_000", "\u22121", "1e-3", "50%"])
+@pytest.mark.parametrize("text", ["0.5", "0,5", "-3", "1_000", "\u22121", "1e-3", "50%", "0b1", "1e", "+-1"])
 def test_a_number_in_quotes_is_an_error(tmp_path: Path, text: str) -> None:
     assert f"the string {text!r} at lm, expected a number" in fault(
         tmp_path, {"list": 1, "text": "a", "lm": text}, {"list": 1, "text": "b", "lm": text}

@@ -71,6 +71,15 @@ def test_what_is_no_number_is_left_out_and_lists_of_numbers_are_refused(tmp_path
         read(tmp_path, table(e=[[1.0, 2.0], [3.0], []]))
 
 
+@pytest.mark.parametrize("text", ["1.5", "2\0", "0x10", "1_000", "\uff11"])
+def test_texts_that_spell_numbers_are_refused(tmp_path, text):
+    for texts in ([None, text, "x"], pa.array([None, text, "x"]).dictionary_encode()):
+        with pytest.raises(FormatError, match=r"found texts such as .* in column 'lm', expected numbers"):
+            read(tmp_path, table(lm=texts))
+    with pytest.warns(DataNote, match="'seed'"):
+        read(tmp_path, table(seed=[text] * 3))
+
+
 def test_nulls_and_nan_are_missing_values(tmp_path):
     content = table(x=[0.5, None, 2.5], y=[np.nan, 1.0, 2.0], label=[2.0, None, 0.0], list=["a", "a", "a"])
     with pytest.raises(FormatError) as caught:

@@ -101,7 +101,46 @@ def test_names_that_resemble_known_ones_are_reported(tmp_path: Path) -> None:
         read(tmp_path, "x,qid \n1,2\n")
 
 
-@pytest.mark.parametrize("cell", ["0,5", "1_000", "1.000,5", "\u22121", "\u0661", "50%", "0x1p3", "1 000"])
+OTHER = ["0,5", "1_000", "1.000,5", "\u22121", "\u0661", "50%", "0x1p3", "1 000"]
+DAMAGED = [
+    "2\0",
+    "\x002",
+    "2\x005",
+    "\0",
+    "0x10",
+    "0b1",
+    "0o7",
+    "1e",
+    "1e+",
+    "+-1",
+    "++1",
+    "\uff11",
+    "inf ",
+    "\x1b1",
+]
+
+
+@pytest.mark.parametrize("mark", [",", "\t"])
+@pytest.mark.parametrize("cell", DAMAGED)
+def test_a_damaged_number_is_an_error_also_in_the_first_row(tmp_path: Path, cell: str, mark: str) -> None:
+    path = tmp_path / {",": "set.csv", "\t": "set.tsv"}[mark]
+    for above, line in (("", 2), ("1,1,3,2\n", 3)):
+        path.write_text(f"qid,label,x,y\n{above}1,1,{cell},2\n1,0,3,3\n".replace(",", mark), encoding="utf-8")
+        with pytest.raises(
+            FormatError, match=r"found column 'x' with .*, expected a finite number"
+        ) as caught:
+            load(path, list_column="qid", label_column="label")
+        assert caught.value.line == line
+
+
+def test_names_with_a_zero_byte_are_no_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="found no column named qid"):
+        read(tmp_path, "qid\0,x\n1,2\n")
+    with pytest.warns(DataNote, match=r"'label\\x00' \(label\?\)"):
+        read(tmp_path, "list,label\0\n1,2\n", list_column="list")
+
+
+@pytest.mark.parametrize("cell", OTHER)
 def test_numbers_of_other_notations_are_errors(tmp_path: Path, cell: str) -> None:
     path = tmp_path / "set.tsv"
     path.write_text(f"qid\tlabel\tx\ty\n1\t1\t\t2\n1\t0\t{cell}\t3\n", encoding="utf-8")

@@ -14,6 +14,7 @@ from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.errors import DataError, DataNote
 from rerank.metrics.base import parse
+from rerank.report.contents import describe
 
 NAN = float("nan")
 
@@ -49,6 +50,17 @@ def test_the_most_frequent_answer_wins_and_ties_are_as_stated() -> None:
     lists = lists_of(["aRR", "RRa"])
     assert value(lists, np.zeros(6), "maj(draw=first)@2") == 0.75
     assert value(lists, np.zeros(6), "maj@2") == pytest.approx((1 + 0.5 + 0.5) / 3)
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\n", "\u00a0", "\u3000", "\u2003"])
+def test_blanks_at_the_ends_of_answers_do_not_count(blank: str) -> None:
+    texts = ["b", "a", f"a{blank}", f"{blank}a", blank]
+    lists = replace(lists_of(["bRRRb"]), answers=StringColumn.from_strings(texts))
+    for metric in ("maj", "wmaj", "maj@4", "wmaj(weight=exp)@4"):
+        plain = replace(lists, answers=StringColumn.from_strings([text.strip() for text in texts]))
+        assert value(lists, np.ones(5), metric) == value(plain, np.ones(5), metric)
+    assert value(lists, np.ones(5), "maj") == 1.0
+    assert ("answers", "4, 2.0 different ones in a list on average") in describe(lists).facts
 
 
 def test_weights_are_scores_their_exponents_or_ranks() -> None:

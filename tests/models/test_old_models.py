@@ -38,7 +38,9 @@ def members(path):
 @pytest.mark.parametrize("name", NAMES)
 def test_an_old_model_is_shown_as_before(name):
     model = load_model(str(FOLDER / f"{name}.model"))
-    assert "\n".join(model_lines(model, 3)).split() == shown_before(name)
+    new = "of the scaled features"  # which 0.1.0 did not print
+    lines = [line for line in model_lines(model, 3) if new not in line]
+    assert "\n".join(lines).split() == shown_before(name)
     to_json(model_record(model))
 
 

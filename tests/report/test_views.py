@@ -40,7 +40,7 @@ RESULTS = {
 COLUMNS = {
     "values": ["metric", "value", "signature"],
     "evaluation": ["system", "metric", "value", "low", "high"],
-    "model": ["feature", "weight"],
+    "model": ["feature", "weight", "shift", "divisor", "raw_weight"],
     "contents": ["fact", "text"],
     "weights": ["feature", "weight", "deviation", "standardised", "share"],
     "permutation": ["feature", "columns", "loss", "sd", "low", "high"],

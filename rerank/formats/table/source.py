@@ -77,10 +77,6 @@ class Source:
         cells, end = row
         self._check_utf8(self._rest()[:end])
         self.header = [cell.decode() for cell in cells]
-        damaged = next((j for j, cell in enumerate(self.header, 1) if "\0" in cell), None)
-        if damaged is not None:
-            found = f"a zero byte in the name of column {damaged}"
-            raise FormatError(self.name, 1, found, "a header of column names")
         self.at = end
         self._unchecked = self._rest()
 

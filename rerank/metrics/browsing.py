@@ -167,6 +167,7 @@ class ReciprocalRankJudge(RankingJudge):
     def _values(self, placed: _placement.Placement) -> Floats:
         lists = self.stage.lists
         out = np.empty(lists.n_lists)
-        left = np.empty(int(lists.lengths.max()) + 1)
-        _ranking.expected_reciprocal_rank(placed, self._stops, self.cutoff, left, out)
+        longest = int(lists.lengths.max())
+        work, index = np.empty((3, longest + 1)), np.empty((2, longest + 1), dtype=np.int64)
+        _ranking.expected_reciprocal_rank(placed, self._stops, self.cutoff, work, index, out)
         return out

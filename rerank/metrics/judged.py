@@ -126,10 +126,8 @@ class InferredApJudge(_PoolJudge):
     """Inferred AP."""
 
     def _values(self, placed: _placement.Placement) -> Floats:
-        lists = self.stage.lists
-        out = np.empty(lists.n_lists)
-        chance = np.empty(int(lists.lengths.max()) + 1)
-        _judged.inferred_ap(placed, self._kinds, self._n_relevant, self.cutoff, chance, out)
+        out = np.empty(self.stage.lists.n_lists)
+        _judged.inferred_ap(placed, self._kinds, self._n_relevant, self.cutoff, out)
         return out
 
 

@@ -46,6 +46,30 @@ def test_large_groups_of_ties_are_the_mean_of_a_sample_of_orders():
     assert abs(judge.random() - orders.mean()) < 4 * orders.std() / np.sqrt(len(orders))
 
 
+@pytest.mark.parametrize("grades", [[1], [1, 2, 3, 4], range(1, 21), None])
+@pytest.mark.parametrize("most", [4, 20])
+def test_large_groups_of_ties_equal_the_slow_twin(grades, most):
+    rng = np.random.default_rng(most)
+    for size, share in ((1200, 1.0), (1100, 0.999), (900, 0.5), (8000, 0.01)):
+        m = int(size * share)
+        labels = most * (1 - rng.random(m)) if grades is None else np.minimum(rng.choice(grades, m), most)
+        for above, depth in ((0, size), (3, size), (0, size * 2 // 3)):
+            list_ = one_list(np.concatenate([np.zeros(above), labels, np.zeros(size - m)]))
+            (judge,) = prepare_all(list_, [f"ERR(max={most})@{above + depth}"])
+            found = judge.per_list(np.repeat([1.0, 0.0], [above, size]) * np.arange(above + size, 0, -1))
+            stops = np.exp2(labels - most) - 2.0**-most
+            wanted = slow.tied_reciprocal_rank(stops, size, above, depth)
+            assert found[0, 0] == pytest.approx(wanted, rel=1e-12)
+
+
+def test_tied_items_at_which_hardly_any_user_stops_count_little():
+    labels = np.repeat([0.0, 1.0, 2000.0, 0.0], [10_000, 3_000, 1, 7_000])  # 2 ** -1999 is 0
+    (judge,) = prepare_all(one_list(labels), ["ERR"])
+    assert judge.random() == pytest.approx(np.mean(1 / np.arange(1, 20_002)), rel=1e-12)
+    (judge,) = prepare_all(one_list(np.repeat([1.0, 0.0], [3_000, 9_000])), ["ERR(max=2000)"])
+    assert judge.random() == 0.0
+
+
 def test_worked_numbers():
     lists, scores = one_list([2.0, 0.0, 1.0]), np.array([3.0, 2.0, 1.0])
     found = values(lists, scores, ["ERR", "ERR(max=4)", "RBP", "RBP(graded=1)", "RBP.residual"])

@@ -63,6 +63,27 @@ def test_long_lists_equal_the_slow_twin_and_large_groups_of_ties_a_sample_of_ord
         assert abs(judge.random() - mean) < 4 * one, judge.name
 
 
+@pytest.mark.parametrize("seen", [(0, 0, 0), (1, 0, 0), (0, 7, 2), (2, 400, 0), (300, 0, 50)])
+def test_large_groups_of_ties_equal_the_slow_twin(seen):
+    before = [1.0] * seen[0] + [0.0] * seen[1] + [-1.0] * seen[2] + [NAN]
+    for size, *group in (
+        (900, 1, 0, 0),
+        (900, 900, 0, 0),
+        (700, 2, 698, 0),
+        (1500, 10, 300, 700),
+        (1500, 700, 10, 0),
+        (50, 3, 0, 47),
+    ):
+        here = [1.0] * group[0] + [0.0] * group[1] + [-1.0] * group[2]
+        labels = before + here + [NAN] * (size - sum(group))
+        scores = np.repeat([1.0, 0.0], [len(before), size]) * np.arange(len(labels), 0, -1)
+        (judge,) = prepare_all(one_list(labels), ["infAP"])
+        found = judge.per_list(scores)[0, 0] * (seen[0] + group[0])
+        wanted = slow.inferred_ap(before, 1.0, before) * seen[0]
+        wanted += group[0] * slow.tied_inferred(len(before), size, seen, group)
+        assert found == pytest.approx(wanted, rel=1e-12)
+
+
 def test_worked_numbers():
     # Places 1 and 4 are relevant, 2 is not, 3 is sampled out, 5 unjudged; one relevant item was missed.
     labels, missed = [1.0, 0.0, -1.0, 1.0, NAN], [0.0, 1.0]

@@ -5,6 +5,8 @@ of the pool that was not judged. ``longest`` is the length of the longest list: 
 were not returned. With ties each measure is its expectation over the orders of tied items.
 """
 
+from libc.math cimport sqrt
+
 from rerank.native.metrics._placement cimport Placement, Places
 
 cdef enum:
@@ -98,46 +100,95 @@ cdef inline double _inferred(long long place, const Seen* seen) noexcept nogil:
     ) * ((<double>seen.relevant + EPSILON) / (<double>judged + 2 * EPSILON))
 
 
+# What is drawn before an item of a tie group: M others, J of them judged, and ``rise``, which is d below.
+cdef struct Drawn:
+    double others
+    double judged
+    double rise
+
+
+# Means over x, the judged ones among t that are drawn: of 1 / (x + d), 1 / (x + d + 1), x / (x + d) and
+# x / (x + d + 1).
+cdef struct Means:
+    double h
+    double k
+    double e
+    double g
+
+
+cdef inline void _next_means(const Drawn* p, double t, Means* m) noexcept nogil:
+    """Go from the first terms of t draws and the second ones of t - 1 to those of t + 1 and t."""
+    cdef double d = p.rise
+    cdef double more = p.others - p.judged - t - d
+    m.k = (d * m.h + t * m.k) / (d + 1 + t)
+    m.g = ((d + 1) * m.e + t * m.g) / (d + 1 + t)
+    if t < p.others:
+        m.h = ((d + 1 + p.judged) * m.k + more * m.h) / (p.others - t)
+        m.e = (p.judged / (d + 1) + d * (d + 1 + p.judged) / (d + 1) * m.g + more * m.e) / (p.others - t)
+
+
+cdef inline void _previous_means(const Drawn* p, double t, Means* m) noexcept nogil:
+    """Go from the first terms of t draws and the second ones of t to those of t - 1."""
+    cdef double d = p.rise
+    cdef double fewer = p.judged + d - 1 + t - p.others
+    m.k = ((d + 1 + t) * m.k - d * m.h) / t
+    m.g = ((d + 1 + t) * m.g - (d + 1) * m.e) / t
+    m.h = ((d + 1 + p.judged) * m.k - (p.others - t + 1) * m.h) / fewer
+    m.e = (p.judged / (d + 1) + d * (d + 1 + p.judged) / (d + 1) * m.g - (p.others - t + 1) * m.e) / fewer
+
+
 cdef double _inferred_in_group(
-    long long above, long long size, const Seen* seen, const Seen* group, double* chance
+    long long above, long long size, const Seen* seen, const Seen* group
 ) noexcept nogil:
     """The precision inferred at a relevant item of a tie group, expected over the group's orders.
 
-    The item follows t others of the group, t = 0 ... size - 1. Of the others drawn, chance[x] is the
-    probability that x were judged; given x, their relevant ones and those sampled out of the rest have
-    independent means. WORK chance (others that are judged + 1).
+    The item follows t others of the group, t = 0 ... size - 1, of which x are judged, by the hypergeometric
+    distribution; given x, their relevant ones and those sampled out of the rest have independent means. What
+    is inferred is then linear in x except for 1 / (x + d), whose means over x for rising t follow from one
+    another (contiguous relations of 3F2). They are found from t = 0 up, and beyond the t where errors would
+    grow from the largest t down, each in the direction in which errors die out.
     """
-    cdef long long judged = group.relevant - 1 + group.not_relevant
-    cdef long long rest = size - 1 - judged
-    cdef double share = <double>(group.relevant - 1) / <double>judged if judged > 0 else 0.0
-    cdef double out_share = <double>group.sampled_out / <double>rest if rest > 0 else 0.0
-    cdef double relevant
-    cdef double n
-    cdef double pooled
-    cdef double part
+    cdef Drawn p
+    cdef Means m
+    cdef double others = <double>(size - 1)
+    cdef double judged = <double>(group.relevant - 1 + group.not_relevant)
+    cdef double share = <double>(group.relevant - 1) / judged if judged > 0 else 0.0
+    cdef double out_share = <double>group.sampled_out / (others - judged) if others > judged else 0.0
+    cdef double d = <double>(seen.relevant + seen.not_relevant) + 2 * EPSILON
+    cdef double relevant = <double>seen.relevant + EPSILON
+    cdef double middle = 2 * others - judged - 2 * d - 1
     cdef double total = 0.0
+    cdef long long turn
     cdef long long t
-    cdef long long x
-    cdef double left
-    for x in range(judged + 1):
-        chance[x] = 0.0
-    chance[0] = 1.0
-    for t in range(size):
-        part = 0.0
-        for x in range(max(0, t - rest), min(t, judged) + 1):
-            relevant = <double>seen.relevant + <double>x * share
-            n = <double>(seen.relevant + seen.not_relevant + x)
-            pooled = n + <double>seen.sampled_out + <double>(t - x) * out_share
-            part += chance[x] * pooled * (relevant + EPSILON) / (n + 2 * EPSILON)
-        total += (1.0 + part) / <double>(above + t + 1)
-        left = <double>(size - 1 - t)
-        if left > 0:
-            for x in range(min(t + 1, judged), -1, -1):
-                part = chance[x] * <double>max(rest - (t - x), 0) if x <= t else 0.0
-                if x > 0:
-                    part += chance[x - 1] * <double>(judged - (x - 1))
-                chance[x] = part / left
+    middle = (middle + sqrt(middle * middle + 8 * others * (d + 1))) / 4
+    turn = min(<long long>middle, size - 1)
+    p.others = others
+    p.judged = judged
+    p.rise = d
+    m.h = 1 / d
+    m.k = m.e = m.g = 0.0
+    for t in range(turn + 1):
+        total += _at_draw(above, t, &p, &m, seen, relevant, share, out_share)
+        _next_means(&p, <double>t, &m)
+    m.h = 1 / (judged + d)
+    m.k = 1 / (judged + d + 1)
+    m.e = judged / (judged + d)
+    m.g = judged / (judged + d + 1)
+    for t in range(size - 1, turn, -1):
+        total += _at_draw(above, t, &p, &m, seen, relevant, share, out_share)
+        _previous_means(&p, <double>t, &m)
     return total / <double>size
+
+
+cdef inline double _at_draw(
+    long long above, long long t, const Drawn* p, const Means* m, const Seen* seen, double relevant,
+    double share, double out_share
+) noexcept nogil:
+    """The precision inferred at an item that follows t others of its group."""
+    cdef double x = <double>t * p.judged / p.others if p.others > 0 else 0.0
+    cdef double pooled = <double>seen.sampled_out + out_share * (<double>t + p.rise) - 2 * EPSILON
+    cdef double part = (1 - out_share) * (relevant + share * x) + pooled * (relevant * m.h + share * m.e)
+    return (1.0 + part) / <double>(above + t + 1)
 
 
 def inferred_ap(
@@ -145,12 +196,11 @@ def inferred_ap(
     const unsigned char[::1] kinds,
     const long long[::1] n_relevant,
     long long longest,
-    double[::1] chance,
     double[::1] out,
 ):
     """OUT out[i]: inferred AP of list i as in trec_eval (Yilmaz & Aslam 2006), 0 if none is relevant.
 
-    IN n_relevant (n_lists), relevant items, retrieved or not; WORK chance (longest list + 1).
+    IN n_relevant (n_lists), relevant items, retrieved or not.
     """
     cdef const Places* p = &placement.places
     cdef const unsigned char* kind = &kinds[0] if kinds.shape[0] else NULL
@@ -175,7 +225,7 @@ def inferred_ap(
                     if size == 1:
                         part = _inferred(above, &seen)
                     else:
-                        part = _inferred_in_group(above, size, &seen, &group, &chance[0])
+                        part = _inferred_in_group(above, size, &seen, &group)
                     total += <double>group.relevant * part
                 seen.relevant += group.relevant
                 seen.not_relevant += group.not_relevant

@@ -6,6 +6,7 @@ over the orders of the tied items (McSherry & Najork 2008), in closed form.
 
 from rerank.native.metrics._measures cimport average_precision_of, hits_of, reciprocal_rank_of, success_of
 from rerank.native.metrics._placement cimport Placement, Places
+from rerank.native.metrics._stops cimport SMALL, in_large_group
 
 
 # The value of one list, whose relevant items are begin..end-1.
@@ -149,20 +150,28 @@ cdef inline double _stops_in_group(
 
 
 def expected_reciprocal_rank(
-    Placement placement, const double[::1] stops, long long cutoff, double[::1] left, double[::1] out
+    Placement placement,
+    const double[::1] stops,
+    long long cutoff,
+    double[:, ::1] work,
+    long long[:, ::1] index,
+    double[::1] out,
 ):
     """OUT out[i]: expected 1 / place of the item of list i that satisfies a user, 0 beyond the cutoff.
 
     The user reads down and is satisfied by an item with probability ``stops``. Expected over the orders of
     tied items.
 
-    IN stops (n_rel) from 0 to 1; WORK left (longest list + 1).
+    IN stops (n_rel) from 0 to 1; WORK work (3, longest list + 1), index (2, longest list + 1).
     """
     cdef const Places* p = &placement.places
     cdef Py_ssize_t i
     cdef long long j
     cdef long long stop
     cdef long long a
+    cdef long long k
+    cdef long long depth
+    cdef long long steps = 0
     cdef double reads
     cdef double total
     with nogil:
@@ -178,9 +187,18 @@ def expected_reciprocal_rank(
                 else:
                     while stop < p.offsets[i + 1] and p.above[stop] == a:
                         stop += 1
-                    total += reads * _stops_in_group(
-                        &stops[0], p.order, j, stop, a, p.tied[j], min(p.tied[j], cutoff - a), &left[0]
-                    )
+                    depth = min(p.tied[j], cutoff - a)
+                    if (stop - j) * depth <= SMALL:
+                        total += reads * _stops_in_group(
+                            &stops[0], p.order, j, stop, a, p.tied[j], depth, &work[0, 0]
+                        )
+                    else:
+                        for k in range(j, stop):
+                            work[0, k - j] = stops[p.order[k]]
+                        total += reads * in_large_group(
+                            &work[0, 0], stop - j, a, p.tied[j], depth, &work[1, 0], &work[2, 0],
+                            &index[0, 0], &index[1, 0], &steps
+                        )
                 while j < stop:
                     reads *= 1.0 - stops[p.order[j]]
                     j += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from reference.metrics.ranking import over_lists
 
 
@@ -15,6 +16,19 @@ def expected_reciprocal_rank(labels, most):
         total += reads * stops / place
         reads *= 1.0 - stops
     return total
+
+
+def tied_reciprocal_rank(stops, size, above, depth):
+    """Expected over the orders of ``size`` tied items below ``above`` others, in quadratic time.
+
+    ``stops``: of the items at which a user may stop. stopped[t]: the chance to stop among the first t, from
+    that of one item less, which is among the first t of n items with probability t / n.
+    """
+    stopped = np.zeros(size + 1)
+    for n, stop in enumerate(stops, start=size - len(stops) + 1):
+        t = np.arange(1, n + 1)
+        stopped[1 : n + 1] = (stopped[1 : n + 1] * (n - t) + (stop + (1 - stop) * stopped[:n]) * t) / n
+    return float((np.diff(stopped)[:depth] / (above + np.arange(1, depth + 1))).sum())
 
 
 def rank_biased_precision(gains, p):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from reference.metrics.ranking import over_lists
 
 EPSILON = 0.00001
@@ -33,6 +34,26 @@ def inferred_ap(labels, rel, known):
             precision = (len(seen) / j) * (good + EPSILON) / (judged + 2 * EPSILON) if j else 0.0
             total += 1.0 / (j + 1) + j / (j + 1) * precision
     return total / relevant if relevant else 0.0
+
+
+def tied_inferred(above, size, seen, group):
+    """Precision inferred at a relevant item of ``size`` tied ones, expected over orders, in quadratic time.
+
+    ``seen`` and ``group``: relevant, not relevant and sampled-out items above the group and in it. chance[x]
+    is the probability that x of the t items before this one are judged.
+    """
+    judged, rest = group[0] - 1 + group[1], size - group[0] - group[1]
+    x, chance, total = np.arange(judged + 1), np.eye(1, judged + 1)[0], 0.0
+    for t in range(size):
+        drawn = seen[0] + seen[1] + x
+        good = seen[0] + x * (group[0] - 1) / max(judged, 1)
+        pooled = drawn + seen[2] + np.maximum(t - x, 0) * group[2] / max(rest, 1)
+        part = (chance * pooled * (good + EPSILON) / (drawn + 2 * EPSILON)).sum()
+        total += (1 + part) / (above + t + 1)
+        more = chance * (judged - x) / max(size - 1 - t, 1)
+        chance = chance * np.clip(rest - (t - x), 0, None) / max(size - 1 - t, 1)
+        chance[1:] += more[:-1]
+    return total / size
 
 
 def judged_rate(labels, cutoff):

@@ -7,7 +7,6 @@ without replacement: everything that was sampled is used, so that it varies less
 from __future__ import annotations
 
 import itertools
-import math
 import zlib
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
@@ -209,8 +208,13 @@ class Subsets:
         return order[table]
 
     def is_drawn(self, n: int, k: int) -> bool:
-        """Return whether the subsets are some of all."""
-        return math.comb(n, k) > self.most
+        """Return whether the subsets are some of all: whether C(n, k) is above ``most``."""
+        found = 1
+        for i in range(min(k, n - k)):
+            found = found * (n - i) // (i + 1)
+            if found > self.most:  # the whole number may have a million digits
+                return True
+        return False
 
     def _table(self, n: int, k: int) -> Index:
         if not self.is_drawn(n, k):

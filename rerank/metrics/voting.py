@@ -10,11 +10,13 @@ does a vote without any answer. Lists without a judged item are left out.
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from rerank.data.answers import plain_answer
+from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import corpus_value
 from rerank.data.label_judge import labels_of
 from rerank.data.lists import CandidateLists
@@ -26,6 +28,7 @@ from rerank.settings import setting
 
 RANDOM_RANKINGS = 5
 _SEED = 12345
+_DENSE = 1 << 20  # up to so many subsets x answers, votes are counted in a table
 _SAME = 1e-12  # sums of weights that differ by less, relative to the largest, are tied
 
 
@@ -120,8 +123,10 @@ class Ballots(Samples):
     ----------
     codes : int64 (n)
         The answer of each sample, numbered within its list by first appearance; -1 = none.
-    answers : list of float64
-        The label of each answer, an array for each list.
+    bounds : int64 (n_lists + 1)
+        The answers of list i are ``bounds[i]:bounds[i + 1]``.
+    answers : float64 (n_answers)
+        The label of each answer of each list.
     floor : float64 (n_lists)
         What a vote without an answer counts.
     """
@@ -139,40 +144,49 @@ class Ballots(Samples):
         starts = self.offsets[:-1]
         self.floor: Floats = np.minimum(np.minimum.reduceat(self.labels, starts), 0.0)
         self.codes: Index = np.empty(len(self.items), dtype=np.int64)
-        self.answers: list[Floats] = []
-        doubtful: list[str] = []
+        counts = np.zeros(len(starts), dtype=np.int64)
         for i, (start, stop) in enumerate(zip(starts.tolist(), self.offsets[1:].tolist(), strict=True)):
             known: dict[bytes, int] = {}
-            codes = [known.setdefault(text, len(known)) if text else -1 for text in self.contents[start:stop]]
-            self.codes[start:stop] = codes
-            self.answers.append(self._labels(codes, judged[start:stop], len(known), self.floor[i]))
-            doubtful += self._contradictions(i, list(known), codes, judged[start:stop])
-        if doubtful:
+            self.codes[start:stop] = [
+                known.setdefault(text, len(known)) if text else -1 for text in self.contents[start:stop]
+            ]
+            counts[i] = len(known)
+        self.bounds: Index = offsets_of(counts)
+        self.answers: Floats = self._labels(judged)
+        self._note_contradictions(judged)
+
+    def answers_of(self, i: int) -> Floats:
+        """Return the labels of list i's answers."""
+        return self.answers[self.bounds[i] : self.bounds[i + 1]]
+
+    @cached_property
+    def cells(self) -> Index:
+        """The number of each sample's answer among those of all lists, -1 = none: int64 (n)."""
+        return np.where(self.codes < 0, -1, self.codes + self.bounds[:-1][self.list_index])
+
+    def _labels(self, labels: Floats) -> Floats:
+        """The mean label of the judged samples of each answer, the floor of its list if none is judged."""
+        some = (self.cells >= 0) & ~np.isnan(labels)
+        n = int(self.bounds[-1])
+        counts = np.bincount(self.cells[some], minlength=n)
+        sums = np.bincount(self.cells[some], weights=labels[some], minlength=n)
+        return np.where(counts > 0, sums / np.maximum(counts, 1), np.repeat(self.floor, np.diff(self.bounds)))
+
+    def _note_contradictions(self, labels: Floats) -> None:
+        """Warn of answers whose judged samples have different labels."""
+        some = np.flatnonzero((self.cells >= 0) & ~np.isnan(labels))
+        _, first, which = np.unique(self.cells[some], return_index=True, return_inverse=True)
+        odd = some[labels[some] != labels[some][first][which]]
+        if len(odd):
+            item = int(odd[0])
+            name = self.lists.list_id(int(self.list_index[item]))
+            text = self.contents[item].decode("utf-8", "replace")
             warnings.warn(
-                f"{lists.source}: {len(doubtful)} answers have samples with different labels, the first in "
-                f"{doubtful[0]}; the mean of the labels counts",
+                f"{self.lists.source}: {len(np.unique(self.cells[odd]))} answers have samples with different "
+                f"labels, the first in list {name!r}, answer {text[:40]!r}; the mean of the labels counts",
                 DataNote,
-                stacklevel=2,
+                stacklevel=3,
             )
-
-    @staticmethod
-    def _labels(codes: list[int], labels: Floats, n: int, floor: float) -> Floats:
-        """The mean label of the judged samples of each answer, ``floor`` if none is judged: (n)."""
-        which = np.array(codes)
-        some = (which >= 0) & ~np.isnan(labels)
-        counts = np.bincount(which[some], minlength=n)
-        sums = np.bincount(which[some], weights=labels[some], minlength=n)
-        return np.where(counts > 0, sums / np.maximum(counts, 1), floor)
-
-    def _contradictions(self, i: int, known: list[bytes], codes: list[int], labels: Floats) -> list[str]:
-        """The places of answers whose judged samples have different labels."""
-        found: dict[int, float] = {}
-        odd = []
-        for code, label in zip(codes, labels.tolist(), strict=True):
-            if code >= 0 and label == label and found.setdefault(code, label) != label:
-                odd.append(code)
-        shown = (known[code].decode("utf-8", "replace") for code in dict.fromkeys(odd))
-        return [f"list {self.lists.list_id(i)!r}, answer {text[:40]!r}" for text in shown]
 
 
 class VoteJudge(SampleJudge):
@@ -205,16 +219,16 @@ class VoteJudge(SampleJudge):
 
         With ``exp`` the weights are exponents.
         """
-        stage, values = self.stage, self.stage.floor.copy()
-        bounds = zip(stage.offsets[:-1].tolist(), self.sizes.tolist(), stage.lengths.tolist(), strict=True)
-        for i, (start, k, n) in enumerate(bounds):
-            if not self.judged[i] or not len(stage.answers[i]):
-                continue
+        stage = self.stage
+        values = self._of_all(weights, exp, best)
+        drawn = self.judged & (self.sizes < stage.lengths) & (np.diff(stage.bounds) > 0)
+        for i in np.flatnonzero(drawn).tolist():
+            start, k, n = int(stage.offsets[i]), int(self.sizes[i]), int(stage.lengths[i])
             part = slice(start, start + n)
             subsets = self._subsets.of(n, k, b"\0".join(stage.contents[part]))
             codes = stage.codes[part][subsets]
             if best:
-                values[i] = np.r_[stage.answers[i], stage.floor[i]][codes].max(axis=1).mean()
+                values[i] = np.r_[stage.answers_of(i), stage.floor[i]][codes].max(axis=1).mean()
                 continue
             own = None if weights is None else weights[part][subsets]
             if exp and own is not None:
@@ -222,11 +236,49 @@ class VoteJudge(SampleJudge):
             values[i] = self._vote(codes, own, subsets, i).mean()
         return self.counted(values)
 
+    def _of_all(self, weights: Floats | None, exp: bool, best: bool) -> Floats:
+        """Value of each list if all of its samples vote (n_lists)."""
+        stage = self.stage
+        values = stage.floor.copy()
+        votes_at = np.flatnonzero(stage.codes >= 0)
+        if not len(votes_at):
+            return values
+        cells, held = stage.cells[votes_at], np.flatnonzero(np.diff(stage.bounds))
+        first_answer, first_vote = stage.bounds[held], np.searchsorted(votes_at, stage.offsets[held])
+        if best:
+            most = np.maximum.reduceat(stage.answers[cells], first_vote)
+            silent = np.diff(np.r_[first_vote, len(votes_at)]) < stage.lengths[held]
+            values[held] = np.where(silent, np.maximum(most, stage.floor[held]), most)
+            return values
+        votes = np.bincount(cells).astype(np.float64)
+        if weights is not None:
+            own = weights[votes_at]
+            if exp:
+                largest = np.maximum.reduceat(own, first_vote)
+                with np.errstate(over="ignore"):  # a difference may be beyond all numbers
+                    own = np.exp(own - np.repeat(largest, np.diff(np.r_[first_vote, len(own)])))
+            votes = np.bincount(cells, weights=own)
+        n_answers = np.diff(stage.bounds)[held]
+        most = np.maximum.reduceat(votes, first_answer)
+        won = votes >= np.repeat(most - _SAME * np.abs(most), n_answers)
+        if self.first:  # answers are numbered by first appearance
+            last = len(won) - 1
+            values[held] = stage.answers[
+                np.minimum.reduceat(np.where(won, np.arange(last + 1), last), first_answer)
+            ]
+        else:
+            sums = np.add.reduceat(np.where(won, stage.answers, 0.0), first_answer)
+            values[held] = sums / np.add.reduceat(won, first_answer, dtype=np.int64)
+        return values
+
     def _vote(self, codes: Index, weights: Floats | None, places: Index, i: int) -> Floats:
         """Value of the winning answers of each subset; codes and weights are (n_subsets, k)."""
-        labels = self.stage.answers[i]
+        labels = self.stage.answers_of(i)
+        n_subsets, k = codes.shape
         m = len(labels)
-        n_subsets = len(codes)
+        if m > k and n_subsets * m > _DENSE:
+            codes, labels = _renumbered(codes, labels)
+            m = k
         # Samples without an answer go to one more column, which is dropped.
         cells = (np.where(codes < 0, m, codes) + np.arange(n_subsets)[:, None] * (m + 1)).ravel()
         counts = np.bincount(cells, minlength=n_subsets * (m + 1)).reshape(n_subsets, m + 1)[:, :m]
@@ -241,9 +293,11 @@ class VoteJudge(SampleJudge):
             firsts = np.full(n_subsets * (m + 1), np.iinfo(np.int64).max)
             np.minimum.at(firsts, cells, places.ravel())
             firsts = np.where(won, firsts.reshape(n_subsets, m + 1)[:, :m], np.iinfo(np.int64).max)
-            values = labels[firsts.argmin(axis=1)]
+            best = firsts.argmin(axis=1)
+            values = labels[best] if labels.ndim == 1 else labels[np.arange(n_subsets), best]
         else:
-            values = (won @ labels) / np.maximum(won.sum(axis=1), 1)
+            sums = won @ labels if labels.ndim == 1 else (won * labels).sum(axis=1)
+            values = sums / np.maximum(won.sum(axis=1), 1)
         return np.where(cast, values, self.stage.floor[i])
 
 
@@ -308,6 +362,20 @@ class WeightedJudge(VoteJudge):
             return scores
         largest = np.maximum.reduceat(scores, starts)[index]  # a factor of a list changes no vote
         return np.divide(scores, largest, out=np.zeros_like(scores), where=largest > 0)
+
+
+def _renumbered(codes: Index, labels: Floats) -> tuple[Index, Floats]:
+    """Return codes (n_subsets, k) of answers numbered within each subset, and their labels of that shape."""
+    known = np.where(codes < 0, len(labels), codes)
+    order = np.argsort(known, axis=1, kind="stable")
+    rising = np.take_along_axis(known, order, axis=1)
+    new = np.zeros(codes.shape, dtype=np.int64)
+    new[:, 1:] = rising[:, 1:] != rising[:, :-1]
+    local = np.empty_like(new)
+    np.put_along_axis(local, order, np.cumsum(new, axis=1), axis=1)
+    own = np.zeros(codes.shape)
+    np.put_along_axis(own, local, np.r_[labels, 0.0][known], axis=1)
+    return np.where(codes < 0, -1, local), own
 
 
 def _exponents(scores: Floats, codes: Index) -> Floats:

@@ -16,6 +16,7 @@ import pydantic
 from rerank.errors import ConfigError, DataNote, FormatError
 from rerank.files import os_error, shown
 from rerank.inputs import first_bytes, inputs_opened_once, is_file, is_pipe
+from rerank.once import WITH_SETTINGS, Once, drop_spellings, option_of
 from rerank.reading import BASE, DataSection, paths_of
 from rerank.settings import Settings, setting
 from rerank.text import auto_or_positive, number
@@ -141,15 +142,13 @@ _OF_OTHER_VERBS = {
 }
 # Keys of the section select that --set accepts without it; its keep is a setting of learners too.
 _OF_SELECT = ("metric", "keep_margin", "tune_base", "choose", "folds")
-# Settings of learners that have settings of their own: base=NAME or base.KEY=VALUE.
-_WITH_SETTINGS = ("base",)
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 def read_config(
     path: str | None, overrides: Sequence[str] = (), base: Mapping[str, Any] | None = None
 ) -> TrainConfig:
-    """Return the settings of a YAML file, then ``base``, then ``key=value`` overrides.
+    """Return the settings of a YAML file with ``base`` and ``key=value`` overrides put over them.
 
     Relative paths in the file are relative to the file; ``${NAME}`` takes an environment variable.
     A key without a dot that is not a section is a setting of the learner, except ``metric``,
@@ -166,15 +165,16 @@ def read_config(
     Raises
     ------
     ConfigError, FormatError
-        With the file and the key; also for a key that only other verbs use.
+        With the file and the key; also for a key that only other verbs use, and for one that ``base`` and
+        ``overrides`` give twice, in whatever spelling.
     """
     values = {} if path is None else read_values(path)
     if "learners" in values:
         raise ConfigError(f"{path}: learners: a comparison of several learners is for 'rerank run'")
     _drop_settings_of_another(values, (base or {}).get("learner.name"), path)
+    once = Once()
     for key, value in (base or {}).items():
-        _put(values, _parts(key), value, "option")
-    given: dict[tuple[str, ...], str] = {}
+        _put(values, _parts(key), value, option_of(TrainConfig, key), once)
     for text in sorted(overrides, key=_depth):  # base=NAME before base.rounds=N
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
@@ -182,12 +182,10 @@ def read_config(
                 f"--set {text}: found no KEY=VALUE, expected for example tau=0.5 or learner.tau=0.5"
             )
         parts = _parts(key.strip())
-        if parts[0] not in TrainConfig.model_fields and (len(parts) == 1 or parts[0] in _WITH_SETTINGS):
+        if parts[0] not in TrainConfig.model_fields and (len(parts) == 1 or parts[0] in WITH_SETTINGS):
             parts = ["select" if parts[0] in _OF_SELECT else "learner", *parts]
         _open_section(values, parts)
-        if given.setdefault(tuple(parts), text) != text:
-            raise ConfigError(f"--set {text}: the key is given twice, also by --set {given[tuple(parts)]}")
-        _put(values, parts, _parse_value(value, text), f"--set {text}")
+        _put(values, parts, _parse_value(value, text), f"--set {text}", once)
     learner = values.setdefault("learner", {})
     if isinstance(learner, dict):
         if not isinstance(learner.setdefault("name", DEFAULT_LEARNER), str):
@@ -212,28 +210,35 @@ def _depth(override: str) -> int:
 def _open_section(values: dict[str, Any], parts: Sequence[str]) -> None:
     """Make ``learner: {base: NAME}`` a section with that name if a setting in it is to be put."""
     learner = values.get("learner")
-    if parts[0] == "learner" and len(parts) == 3 and parts[1] in _WITH_SETTINGS and isinstance(learner, dict):
+    if parts[0] == "learner" and len(parts) == 3 and parts[1] in WITH_SETTINGS and isinstance(learner, dict):
         found = learner.get(parts[1])
         if isinstance(found, str):
             learner[parts[1]] = {"name": found}
 
 
-def settings_of(texts: Sequence[str]) -> dict[str, Any]:
-    """Return settings by name from texts ``KEY=VALUE``, values as in YAML.
+def settings_of(texts: Sequence[str], options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return settings by name from options and from texts ``KEY=VALUE``, values as in YAML.
+
+    Parameters
+    ----------
+    texts : what ``--set`` gives.
+    options : values of options by the name of the setting; None = the option is not given.
 
     Raises
     ------
     ConfigError
         If a text has another form or a key is given twice.
     """
-    given: dict[str, Any] = {}
+    given = {name: value for name, value in (options or {}).items() if value is not None}
+    ways = {name: f"given by --{name}" for name in given}
     for text in texts:
         key, equals, value = text.partition("=")
         if not key.strip() or not equals:
             raise ConfigError(f"--set {text}: found no KEY=VALUE, expected for example ridge=0.1")
-        if key.strip() in given:
-            raise ConfigError(f"--set {text}: the key is given twice")
-        given[key.strip()] = _parse_value(value, text)
+        name = key.strip()
+        if name in given:
+            raise ConfigError(f"--set {text}: the key is given twice, also {ways[name]}")
+        given[name], ways[name] = _parse_value(value, text), f"by --set {text}"
     return given
 
 
@@ -246,12 +251,12 @@ def grid_of(texts: Sequence[str]) -> dict[str, list[Any]]:
         If a text has another form or a key is given twice.
     """
     grid: dict[str, list[Any]] = {}
+    once = Once()
     for text in texts:
         key, equals, values = text.partition("=")
         if not key.strip() or not equals or not all(part.strip() for part in values.split(",")):
             raise ConfigError(f"--grid {text}: expected KEY=V1,V2,... for example tau=0.1,1")
-        if key.strip() in grid:
-            raise ConfigError(f"--grid {text}: the key is given twice")
+        once.give(["grid", key.strip()], None, f"--grid {text}")
         grid[key.strip()] = [_parse_value(part, text, "--grid") for part in values.split(",")]
     return grid
 
@@ -307,8 +312,11 @@ def learner_settings(config: TrainConfig, known: Mapping[str, Any]) -> dict[str,
         if "keep" not in known:
             raise ConfigError(f"select.keep: learner {config.learner.get('name')!r} has no rounds to keep")
         own["keep"] = keep
-    if config.seed is not None and "seed" in known:
-        own.setdefault("seed", config.seed)
+    if config.seed is not None:
+        if "seed" not in known:
+            raise ConfigError(f"seed: not used by learner {config.learner.get('name')}, which draws nothing")
+        if own.setdefault("seed", config.seed) != config.seed:
+            raise ConfigError(f"seed is {config.seed!r} but learner.seed is {own['seed']!r}: give one")
     if config.data.init == BASE and "init" in known and own.setdefault("init", BASE) != BASE:
         raise ConfigError(f"data.init is base but learner.init is {own['init']!r}: give one")
     return own
@@ -409,7 +417,9 @@ def expanded(text: str, path: str) -> str:
     return _VARIABLE.sub(variable, text)
 
 
-def _put(values: dict[str, Any], parts: Sequence[str], value: Any, where: str) -> None:
+def _put(values: dict[str, Any], parts: Sequence[str], value: Any, where: str, once: Once) -> None:
+    once.give(parts, value, where)
+    drop_spellings(values, parts, value)
     for part in parts[:-1]:
         values = values.setdefault(part, {})
         if not isinstance(values, dict):

@@ -183,6 +183,11 @@ def usage_of(field: pydantic.fields.FieldInfo) -> Usage:
     return Usage(**extra) if isinstance(extra, dict) else Usage()
 
 
+def flags_of(name: str, field: pydantic.fields.FieldInfo) -> tuple[str, ...]:
+    """Return the command line's spellings of a setting."""
+    return usage_of(field).flags or (f"--{name.replace('_', '-')}",)
+
+
 def describe(owner: type[Settings]) -> list[tuple[str, str, str, str]]:
     """Return (name, type or choices, default, help) of each setting, in the order of declaration."""
     rows = []

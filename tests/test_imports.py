@@ -33,6 +33,7 @@ GROUND = {
     *(
         "archives",
         "memory",
+        "once",
         "patterns",
         "placing",
         "renaming",

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from rerank.cli.completing import completion_of
 from rerank.reading import Reading
-from rerank.settings import Settings, usage_of
+from rerank.settings import Settings, flags_of, usage_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -93,7 +93,7 @@ def _annotation(name: str, field: FieldInfo, group: str) -> Any:
     """The type and flags of an option; None = not typed. Values are checked where they are used."""
     kinds = _alternatives(field.annotation)
     usage = usage_of(field)
-    flags = usage.flags or (f"--{name.replace('_', '-')}",)
+    flags = flags_of(name, field)
     text = f"{(field.description or '').removesuffix('.')}."
     text = text[0].upper() + text[1:]
     if bool in kinds:

@@ -98,14 +98,9 @@ def similarity(
     rerank similarity parses.jsonl --kernel ptk --set decay=0.3 --out alike
     """
     from rerank.config import settings_of
-    from rerank.errors import ConfigError
     from rerank.experiment import similarity_files
 
-    settings = settings_of(set_ or [])
-    if components is not None:
-        if "components" in settings:
-            raise ConfigError("--set components: also given by --components")
-        settings["components"] = components
+    settings = settings_of(set_ or [], {"components": components})
     found = similarity_files(
         data,
         kernel,

@@ -80,18 +80,13 @@ def weigh_lists(
     rerank train --data train.txt --list-weights weights.tsv --learner mert --metric label@1 --out model
     """
     from rerank.config import settings_of
-    from rerank.errors import ConfigError
     from rerank.experiment import weigh_lists_files
     from rerank.report.list_weights import weighing_facts
     from rerank.report.sheet import facts_sheet
     from rerank.report.table import facts
 
-    settings = settings_of(set_ or [])
     own = {"kernel": kernel, "components": components, "basis": basis, "centres": centres}
-    for name, value in own.items():
-        if value is not None and name in settings:
-            raise ConfigError(f"--set {name}: also given by --{name}")
-    settings |= {name: value for name, value in own.items() if value is not None}
+    settings = settings_of(set_ or [], own)
     found = weigh_lists_files(
         train, test, out, settings=settings, scaling=scaling, seed=seed, jobs=jobs, reading=reading
     )

@@ -19,7 +19,9 @@ from rerank.experiment.fitting import Margin, fit_prepared, note_choice_on_dev
 from rerank.experiment.preparing import Setup, check_scaling, of_all_columns, prepare, scaling_for
 from rerank.experiment.unjudged import check_unjudged, label_of_unjudged
 from rerank.learners.base import Learner
+from rerank.learners.nesting import WithBase
 from rerank.metrics.base import parse
+from rerank.metrics.selecting import SelectingMetric
 from rerank.models.base import Model
 
 if TYPE_CHECKING:
@@ -108,6 +110,19 @@ class Plan:
         if folds is not None and "folds" not in (self.tune_base, self.choose):
             raise ConfigError(f"folds={folds} has no effect without tune_base=folds or choose=folds")
         return BaseTuning(self.tune_base, FOLDS if folds is None else folds)
+
+
+def check_metric_used(
+    plan: Plan, learner: Learner, lists: CandidateLists, dev: CandidateLists | None
+) -> None:
+    """Raise ConfigError for a metric that training would neither use nor report."""
+    if plan.metric is None or dev is not None or learner.uses_metric or plan.several:
+        return
+    metric = parse(plan.metric) if isinstance(plan.metric, str) else plan.metric
+    has_gains = lists.first_best is not None and not isinstance(learner, WithBase)
+    if not (has_gains and isinstance(metric, SelectingMetric)):
+        text = f"metric {metric.name}: not used by learner {learner.name}"
+        raise ConfigError(f"{text}; rerank eval --metric {metric.name} reports it")
 
 
 def refuse_with_classes(learner: Learner, given: Sequence[str]) -> None:

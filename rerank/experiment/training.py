@@ -28,7 +28,7 @@ from rerank.experiment.extras import NO_EXTRAS, Extras
 from rerank.experiment.fitting import Margin
 from rerank.experiment.notes import note_ndcg, note_shared
 from rerank.experiment.outputs import all_or_none, check_outputs, timing_of
-from rerank.experiment.plans import Fitted, Plan, fit_by, refuse_with_classes
+from rerank.experiment.plans import Fitted, Plan, check_metric_used, fit_by, refuse_with_classes
 from rerank.experiment.seeds import Runs
 from rerank.experiment.sources import Data, check_inputs, is_path, read_lists
 from rerank.files import check_target, write_lines
@@ -201,6 +201,7 @@ def train(
     extras = Extras(unlabelled, list_weights)
     if checkpoint is not None:
         check_target(checkpoint)
+    check_metric_used(plan, made, lists, dev)
     with checkpointed(checkpoint, Training(plan, made, lists, dev, extras)):
         model = fit_by(plan, made, lists, dev, extras, owned=owned).model
     finished(checkpoint)
@@ -234,6 +235,7 @@ def train_from(config: TrainConfig, checkpoint: str | None = None) -> TrainResul
         inputs = inputs_of_training(config)
         if config.select.metric is not None:
             note_ndcg(inputs.lists, [config.select.metric])
+        check_metric_used(inputs.plan, inputs.learner, inputs.lists, inputs.dev)
         loaded = time.perf_counter()
         parts = Training(inputs.plan, inputs.learner, inputs.lists, inputs.dev, inputs.extras)
         with checkpointed(checkpoint, parts):

@@ -64,6 +64,8 @@ class Learner(Settings):
         It optimises a metric.
     needs_selecting
         That must be a metric of single candidates, such as BLEU or label@1. Implies ``needs_judge``.
+    watches
+        It reports the metric of its model on the training lists, or of the rounds.
     in_rounds
         It has the settings ``rounds`` and ``keep``, and leaves a learning curve.
     observable
@@ -96,6 +98,7 @@ class Learner(Settings):
     needs_labels: ClassVar[bool] = True
     needs_judge: ClassVar[bool] = False
     needs_selecting: ClassVar[bool] = False
+    watches: ClassVar[bool] = True
     in_rounds: ClassVar[bool] = False
     observable: ClassVar[bool] = True
     resumable: ClassVar[bool] = False
@@ -172,6 +175,11 @@ class Learner(Settings):
     def wants_judge(self) -> bool:
         """Whether these settings optimise a metric, also for a learner inside of it."""
         return self.needs_judge
+
+    @property
+    def uses_metric(self) -> bool:
+        """Whether these settings use or report a metric without development lists."""
+        return self.watches or self.wants_judge
 
     @property
     def takes_base_scale(self) -> bool:

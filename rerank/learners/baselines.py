@@ -23,6 +23,7 @@ class RandomRanker(Learner):
     summary = "random scores, the least that any result must beat"
     needs_features = False
     needs_labels = False
+    watches = False
     scale_invariant = True
     accepts_nan = True
 

@@ -17,6 +17,7 @@ class Fusion(Learner):
     """Base of what fuses the scores of systems, a feature of each; a missing one was not retrieved by it."""
 
     needs_labels: ClassVar[bool] = False
+    watches: ClassVar[bool] = False
     accepts_nan: ClassVar[bool] = True
 
 

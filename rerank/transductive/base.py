@@ -32,6 +32,7 @@ class Transductive(WithBase):
     Duh: Learning to rank with partially-labeled data. PhD thesis, University of Washington, 2009, chapter 4.
     """
 
+    watches: ClassVar[bool] = False
     default_scaling: ClassVar[str] = "list-minmax"
     accepts_nan: ClassVar[bool] = True
 

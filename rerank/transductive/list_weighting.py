@@ -73,6 +73,10 @@ class ListImportanceWeighting(ListWeighting, WithBase):
         return self.base_learner.wants_judge
 
     @property
+    def uses_metric(self) -> bool:
+        return self.base_learner.uses_metric
+
+    @property
     def takes_base_scale(self) -> bool:
         return self.base_learner.takes_base_scale
 

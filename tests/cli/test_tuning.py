@@ -53,7 +53,12 @@ def test_the_metric_is_named_in_three_ways(rerank, nbest):
     rerank(*TRAIN, "--set", "metric=BLEU", "--out", "b")
     rerank("train", "mert.yaml", "--out", "c")
     assert (nbest / "a").read_bytes() == (nbest / "b").read_bytes() == (nbest / "c").read_bytes()
-    result = rerank("train", "mert.yaml", "--metric", "WER", "--out", "c", code=2)
+    rerank(*TRAIN, "--metric", "WER", "--out", "a")
+    rerank("train", "mert.yaml", "--metric", "WER", "--out", "b")  # the option takes the place of the file's
+    assert (nbest / "a").read_bytes() == (nbest / "b").read_bytes()
+    with (nbest / "mert.yaml").open("a") as file:
+        file.write("select: {metric: WER}\n")
+    result = rerank("train", "mert.yaml", "--out", "c", code=2)
     assert result.err == "rerank: select.metric is 'WER' but learner.metric is 'BLEU': give one\n"
 
 
@@ -97,7 +102,10 @@ def test_weights_of_the_first_stage_are_named(rerank, nbest, learner):
     assert (nbest / "a").read_bytes() == (nbest / "b").read_bytes() == (nbest / "c").read_bytes()
     assert load_model("a").training.rounds.init == "base"
     result = rerank(*given, "--init", "base", "--set", "init=zero", "--out", "x", code=2)
-    assert result.err == "rerank: data.init is base but learner.init is 'zero': give one\n"
+    assert result.err == "rerank: --set init=zero: the key is given twice, also by --init (data.init)\n"
+    rerank("train", "run.yaml", *given[1:], "--set", "init=zero", "--out", "a")
+    rerank(*given, "--set", "init=zero", "--out", "b")
+    assert (nbest / "a").read_bytes() == (nbest / "b").read_bytes()
     assert "no such file" in rerank(*given, "--init", "./base", "--out", "x", code=2).err
 
 

@@ -52,6 +52,10 @@ class Propagate(PropagationSettings):
     default_scaling: ClassVar[str] = "zscore"
     accepts_unlabelled: ClassVar[bool] = True
 
+    @property
+    def uses_metric(self) -> bool:
+        return self.base_learner.needs_judge or getattr(self.base_learner, "keep", "last") == "train"
+
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
         labelled = stripped(lists, labels=True)
         of_all = self._of_all(labelled, inputs)

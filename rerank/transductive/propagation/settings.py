@@ -20,6 +20,7 @@ _OF_GRAPH = ("kernel", *_OF_KERNELS, "neighbours", "graph", "drop_below", "form"
 class PropagationSettings(WithBase):
     """What ``propagate`` is given; a setting that the others make useless is refused."""
 
+    watches: ClassVar[bool] = False
     accepts_nan: ClassVar[bool] = False
 
     base: Base = setting(

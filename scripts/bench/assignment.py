@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from common import arguments, cpu_seconds
+from common import arguments, cpu_seconds, installed
 from scipy.optimize import linear_sum_assignment
 
 from rerank.data.types import Floats, Ints
@@ -41,10 +41,10 @@ def scipy_loop(batch: Floats) -> Ints:
 
 def lapx_batch() -> Callable[[Floats], Ints] | None:
     """Return lapx's batch as a function of matrices, None if lapx is not installed."""
-    try:
-        from lap import lapjvr_batch
-    except ImportError:
+    if not installed("lap"):
         return None
+    from lap import lapjvr_batch
+
     return lambda batch: np.array(lapjvr_batch(batch, n_threads=1)[2])
 
 

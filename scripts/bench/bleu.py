@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from common import arguments, cpu_seconds, draw_words, read_moses
+from common import arguments, cpu_seconds, draw_words, need, read_moses
 
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
@@ -119,6 +119,7 @@ def compare(data: Data, times: int) -> None:
 
 def main() -> None:
     args = arguments(__doc__, "fewer lists, one run of the slow ones", folders=True).parse_args()
+    need("sacrebleu")
     times = 1 if args.quick else 3
     print("BLEU statistics, hypotheses per CPU second (times sacrebleu)")
     for folder in args.folders:

@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 from bleu import Data
-from common import arguments, cpu_seconds
+from common import arguments, cpu_seconds, need
 
 import rerank
 from rerank.metrics.base import parse
@@ -114,6 +114,7 @@ def main() -> None:
     parser.add_argument("--step", type=int, default=10, help="sacrebleu on every STEP-th list (default 10)")
     parser.add_argument("--moses", metavar="PATH", help="Moses' extractor")
     args = parser.parse_args()
+    need("sacrebleu")
     times, scale = (1, 1) if args.quick else (3, 6)
     moses = str(Path(args.moses).resolve()) if args.moses else None
     print("Hypotheses per CPU second" + ("" if moses else "; Moses' extractor is missing"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import importlib.util
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -11,6 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+# Packages whose names differ from those of their modules.
+PACKAGES = {
+    "Bio": "biopython",
+    "dlib": "dlib-bin",
+    "ir_measures": "ir-measures",
+    "lap": "lapx",
+    "pytrec_eval": "pytrec-eval-terrier",
+    "sklearn": "scikit-learn",
+}
 
 
 def arguments(doc: str, quick: str | None = None, folders: bool = False) -> argparse.ArgumentParser:
@@ -21,6 +32,28 @@ def arguments(doc: str, quick: str | None = None, folders: bool = False) -> argp
     if quick:
         parser.add_argument("--quick", action="store_true", help=quick)
     return parser
+
+
+def absent(module: str) -> str | None:
+    """Return a line that says how to install a module that is absent, None if it is installed."""
+    if importlib.util.find_spec(module) is not None:
+        return None
+    return f"{module} is not installed: pip install {PACKAGES.get(module, module)}"
+
+
+def installed(module: str) -> bool:
+    """Return whether a peer can be measured; otherwise print a line."""
+    line = absent(module)
+    if line is not None:
+        print(f"left out: {line}", flush=True)
+    return line is None
+
+
+def need(*modules: str) -> None:
+    """End with one line if a peer without which there is nothing to compare is not installed."""
+    for line in map(absent, modules):
+        if line is not None:
+            raise SystemExit(line)
 
 
 def cpu_seconds(run: Callable[[], Any], times: int = 1, least: float = 0.0) -> float:

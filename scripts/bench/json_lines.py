@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import importlib.util
 import json
 import operator
 import resource
@@ -31,6 +30,7 @@ from typing import Any
 
 import common
 import numpy as np
+from common import absent, installed
 
 SHAPES = ("lists", "items", "samples")
 PEERS = ("json", "orjson", "polars")
@@ -203,7 +203,7 @@ def compare(folder: Path, shape: str, n_features: int, args: argparse.Namespace)
     path = folder / f"{shape}.jsonl"
     make_file(path, shape, n_features, args.mb * 1e6)
     size = path.stat().st_size / 1e6
-    peers = [peer for peer in PEERS if importlib.util.find_spec(peer) is not None]
+    peers = [peer for peer in PEERS if absent(peer) is None]
     found = {reader: in_process(reader, shape, path, args.repeat) for reader in ("rerank", *peers)}
     path.unlink()
     for reader, result in found.items():
@@ -243,8 +243,7 @@ def main() -> None:
     if args.quick:
         args.mb, args.features, args.repeat = 1.0, [2], 1
     for peer in PEERS:
-        if importlib.util.find_spec(peer) is None:
-            print(f"{peer}: not installed, left out")
+        installed(peer)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for shape in SHAPES:

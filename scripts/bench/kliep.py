@@ -17,7 +17,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from common import arguments, cpu_seconds
+from common import arguments, cpu_seconds, need
 
 from rerank import load
 from rerank.data.pairs import PairRelation, make_pairs
@@ -124,6 +124,7 @@ def main() -> None:
     """Print the rows of each folder."""
     parser = arguments(__doc__ or "", quick="1 list", folders=True)
     given = parser.parse_args()
+    need("densratio")
     folders: list[Path] = given.folders
     for folder in folders:
         sets = [load(str(folder / f"{name}.txt.gz")) for name in ("train", "test")]

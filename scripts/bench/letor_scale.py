@@ -15,7 +15,6 @@ arrays: LambdaMART of two trees, and ridge regression of z-scores.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import math
 import os
@@ -26,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import arguments
+from common import arguments, installed
 
 N_FEATURES, IN_LIST, BLOCK = 136, 100, 10_000
 # Learners, and settings that make them short: a step of each kind shows what a fit holds.
@@ -125,9 +124,7 @@ def peer(name: str, folder: str) -> None:
 def grown(args: argparse.Namespace, folder: Path) -> None:
     """Print CPU seconds and peaks of every learner on stores of every size."""
     peaks: dict[str, list[float]] = {}
-    peers = [name for name in args.peers if importlib.util.find_spec(name) is not None]
-    for name in set(args.peers) - set(peers):
-        print(f"{name}: not installed, left out")
+    peers = [name for name in args.peers if installed(name)]
     print(f"{'rows':>10} {'learner':18} {'CPU s':>8} {'peak GB':>8}   of the features' size")
     for n_rows in args.rows:
         store = folder / f"{n_rows}.{args.dtype}.store"

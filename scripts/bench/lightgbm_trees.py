@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from typing import Any
 
-import lightgbm
 import numpy as np
-from common import arguments, cpu_seconds
+from common import arguments, cpu_seconds, need
 from scipy.sparse import csr_array, csr_matrix
 
 from rerank.data.lists import CandidateLists
@@ -24,8 +24,10 @@ from rerank.models.trees import TreeModel
 TREES = 200
 
 
-def grown(X: Floats, y: Floats, leaves: int) -> lightgbm.Booster:
+def grown(X: Floats, y: Floats, leaves: int) -> Any:
     """Trees of lists of 100 items."""
+    import lightgbm
+
     settings = {"objective": "lambdarank", "num_leaves": leaves, "num_threads": 1, "verbosity": -1}
     data = lightgbm.Dataset(X, y, group=[100] * (len(X) // 100))
     return lightgbm.train(settings, data, TREES)
@@ -57,6 +59,7 @@ def compare(name: str, n: int, columns: int, leaves: int) -> None:
 
 def main() -> None:
     asked = arguments(__doc__ or "", "score 10,000 items").parse_args()
+    need("lightgbm")
     n = 10_000 if asked.quick else 100_000
     warnings.simplefilter("ignore")  # LightGBM's, about names of columns
     for leaves, columns in ((31, 46), (255, 136)):

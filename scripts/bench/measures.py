@@ -12,13 +12,12 @@ RelevanceEvaluator and evaluating with it.
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from common import arguments, cpu_seconds
+from common import absent, arguments, cpu_seconds, need
 
 import rerank
 from rerank.data.lists import CandidateLists
@@ -85,7 +84,7 @@ def peers(data: Data) -> dict[str, Callable[[], Any]]:
 
     trec = pytrec_eval.RelevanceEvaluator(data.qrels, {"map", "ndcg_cut.10"})
     others: dict[str, Callable[[], Any]] = {}
-    if importlib.util.find_spec("ir_measures") is not None:
+    if absent("ir_measures") is None:
         import ir_measures
 
         provider = ir_measures.evaluator([ir_measures.AP, ir_measures.nDCG @ 10], data.qrels)
@@ -155,6 +154,7 @@ def bootstrap(times: int) -> None:
 
 def main() -> None:
     quick = arguments(__doc__, "a tenth of the lists, two runs of each").parse_args().quick
+    need("pytrec_eval")
     compare((10, 100, 1000), 20_000 if quick else 200_000, 2 if quick else 4)
     tiny(2 if quick else 5)
     bootstrap(2 if quick else 5)

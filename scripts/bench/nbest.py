@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from common import arguments, cpu_seconds
+from common import arguments, cpu_seconds, need
 
 import rerank
 from rerank.metrics.bleu import BleuStatistics
@@ -67,6 +67,7 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--lists", type=int, default=1000)
     n_lists = parser.parse_args().lists
+    need("sacrebleu")
     with tempfile.TemporaryDirectory() as folder:
         nbest, refs = write_lists(Path(folder), n_lists)
         mine = n_lists * N_BEST / cpu_seconds(lambda: ours(nbest, refs), 3)

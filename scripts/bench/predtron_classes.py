@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from common import cpu_seconds
+from common import cpu_seconds, need
 from scipy.sparse import csr_array, csr_matrix
 
 from rerank.data.lists import CandidateLists
@@ -116,6 +116,7 @@ def multilabel(name: str, n: int, p: int, m: int, **settings: Any) -> None:
 
 
 def main() -> None:
+    need("sklearn")
     print(f"{'examples per CPU second':52} {'predtron':>13} {'scikit-learn':>13} {'numpy loop':>13}")
     multiclass("binary, 64 features", 20_000, 64, 2)
     multiclass("10 classes, 64 features", 20_000, 64, 10)

@@ -20,7 +20,7 @@ import sys
 from functools import partial
 
 import numpy as np
-from common import arguments, cpu_seconds
+from common import arguments, cpu_seconds, installed
 from scipy.sparse import csr_array
 
 from rerank.data.lists import CandidateLists
@@ -74,7 +74,7 @@ def measure(n: int, kernel: Kernel, k: int) -> None:
         f"{n:>7,} {cells} {peak():8.0f} {graph.nnz // 2:>8,} {np.count_nonzero(found.reached):>8,}",
         flush=True,
     )
-    if n <= MOST_FOR_PEERS:
+    if n <= MOST_FOR_PEERS and installed("sklearn"):
         dense_neighbours(lists, kernel, k, graph)
         dense_propagation(graph, labelled, rankers, found.values)
 

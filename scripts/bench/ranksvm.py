@@ -14,7 +14,6 @@ that are all different. Everything computes on one thread and in this process.
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import os
 import time
@@ -24,7 +23,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from common import arguments
+from common import arguments, installed
 
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
@@ -148,14 +147,6 @@ def beside_peers(lists: CandidateLists) -> None:
             seconds = f"{alone:7.4f} CPU s, with data {whole:7.4f}"
             above = values[name] / least - 1.0
             print(f"  {loss}  {name:<24} {seconds}, objective {values[name]:.6f} +{above:.1e}")
-
-
-def installed(module: str) -> bool:
-    """Whether a peer can be measured."""
-    found = importlib.util.find_spec(module) is not None
-    if not found:
-        print(f"  {module} is not installed")
-    return found
 
 
 def walk(loss: PairLoss, name: str, warm: bool) -> Floats:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import importlib.util
 import json
 import os
 import resource
@@ -32,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import installed
 
 N_FEATURES = 136
 # Threads, options and whether the file is compressed.
@@ -132,8 +132,7 @@ def main() -> None:
         print(f"{size:.1f} MB, {args.rows} x {N_FEATURES}; arrays {args.rows * N_FEATURES * 8 / 1e6:.1f} MB")
         results = {}
         for reader in (*READERS, *PEERS):
-            if reader in PEERS and importlib.util.find_spec(reader) is None:
-                print(f"{reader}: not installed, left out")
+            if reader in PEERS and not installed(reader):
                 continue
             command = [sys.executable, __file__, "--repeat", str(args.repeat), "--child", reader, str(path)]
             done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)

@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from common import arguments, draw_words
+from common import arguments, draw_words, installed
 
 import rerank
 
@@ -117,8 +117,7 @@ def main() -> None:
     parser.add_argument("--threads", action="store_true", help="let BLAS start threads")
     given = parser.parse_args()
     for peer in PEERS:
-        if importlib.util.find_spec(peer) is None:
-            print(f"{peer} is not installed")
+        installed(peer)
     package = Path(rerank.__file__).parent
     compileall.compile_dir(package, quiet=2)
     single = {} if given.threads else {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}

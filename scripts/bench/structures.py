@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import cpu_seconds
+from common import cpu_seconds, installed
 
 from rerank.formats.structures.read import read_file
 from rerank.formats.structures.sources import read_structures
@@ -42,11 +41,11 @@ def atoms(n: int, rng: np.random.Generator) -> str:
 def peers() -> dict[str, Callable[[str], Any]]:
     """The readers of a file that are installed."""
     found: dict[str, Callable[[str], Any]] = {}
-    if importlib.util.find_spec("gemmi") is not None:
+    if installed("gemmi"):
         import gemmi
 
         found["gemmi"] = gemmi.read_pdb
-    if importlib.util.find_spec("Bio") is not None:
+    if installed("Bio"):
         parser = importlib.import_module("Bio.PDB").PDBParser(QUIET=True)
         found["biopython"] = lambda path: parser.get_structure("x", path)
     return found

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import importlib.util
 import json
 import os
 import resource
@@ -29,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import arguments, draw_words
+from common import arguments, draw_words, installed
 from reader import resident
 
 READERS = ("rerank", "pandas", "pandas-pyarrow", "polars")
@@ -199,10 +198,7 @@ def main() -> None:
     if unknown:
         parser.error(f"unknown shape {unknown[0]!r}, expected one of {', '.join(SHAPES)}")
     needed = {reader: MODULES.get(reader, reader) for reader in READERS}
-    readers = [reader for reader in READERS if importlib.util.find_spec(needed[reader])]
-    for reader in READERS:
-        if reader not in readers:
-            print(f"{reader}: {needed[reader]} is not installed, left out")
+    readers = [reader for reader in READERS if installed(needed[reader])]
     sizes = [1.0, 10.0, 100.0] if args.growth else [1.0 if args.quick else args.mb]
     shapes = args.shapes or (["texts", "narrow"] if args.growth else list(SHAPES))
     for shape in shapes:

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from common import arguments, cpu_seconds
+from common import arguments, cpu_seconds, need
 
 from rerank import load
 from rerank.data.lists import CandidateLists
@@ -123,6 +123,7 @@ def main() -> None:
     """Print the tables of each folder."""
     parser = arguments(__doc__ or "", quick="4 test lists", folders=True)
     given = parser.parse_args()
+    need("sklearn")
     sets = [
         (str(folder), load(str(folder / "train.txt.gz")), load(str(folder / "test.txt.gz")))
         for folder in given.folders

@@ -15,7 +15,6 @@ which splits columns without looking at what they hold.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -26,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import arguments, cpu_seconds
+from common import arguments, cpu_seconds, installed, need
 
 import rerank
 from rerank.metrics.base import prepare_all
@@ -163,7 +162,7 @@ def readers(run: str, qrels: str) -> dict[str, Callable[[], Any]]:
         "rerank": lambda: rerank.load(run, qrels=qrels),
         "pytrec_eval": by_pytrec_eval,
     }
-    if importlib.util.find_spec("polars") is not None:
+    if installed("polars"):
         import polars
 
         def by_polars() -> Any:
@@ -175,8 +174,7 @@ def readers(run: str, qrels: str) -> dict[str, Callable[[], Any]]:
 
 def main() -> None:
     quick = arguments(__doc__, "runs of 10,000 and 100,000 lines, each twice").parse_args().quick
-    if importlib.util.find_spec("pytrec_eval") is None:
-        raise SystemExit("pytrec_eval is not installed: pip install pytrec_eval")
+    need("pytrec_eval")
     warnings.simplefilter("ignore")  # notes
     sizes = (10_000, 100_000) if quick else (10_000, 58_000, 100_000, 1_000_000)
     with tempfile.TemporaryDirectory() as folder:

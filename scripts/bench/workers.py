@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from common import arguments
+from common import arguments, installed
 
 from rerank import parallel
 from rerank.config import read_config
@@ -49,11 +49,11 @@ def overhead(name: str, n: int, tries: int, cluster: str | None) -> None:
 @contextmanager
 def local_cluster() -> Iterator[str | None]:
     """Yield the address of a cluster of this machine, None without distributed."""
-    try:
-        from distributed import LocalCluster
-    except ImportError:
+    if not installed("distributed"):
         yield None
         return
+    from distributed import LocalCluster
+
     with LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0") as made:
         yield made.scheduler_address
 

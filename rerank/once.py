@@ -9,7 +9,7 @@ from rerank.errors import ConfigError
 from rerank.settings import Settings, flags_of
 
 # Keys that mean the same.
-_SPELLINGS = {
+_SPELLINGS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("learner", "metric"): ("select", "metric"),
     ("learner", "keep"): ("select", "keep"),
     ("learner", "seed"): ("seed",),
@@ -39,7 +39,7 @@ class Once:
         for other, earlier in self._ways.items():
             n = min(len(key), len(other))
             if key[:n] == other[:n]:
-                name = ".".join(max(key, other, key=len))
+                name = ".".join(key if len(key) >= len(other) else other)
                 raise ConfigError(f"{way}: the key is given twice, also by {earlier} ({name})")
         self._ways[key] = way
 

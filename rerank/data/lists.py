@@ -226,7 +226,7 @@ class CandidateLists:
             raise DataError("give y or classes, not both")
         if group is None:
             group = [n_items] if classes is None else np.ones(n_items, dtype=np.int64)
-        found = {
+        found: dict[str, Any] = {
             name: given.strings(column, name, n_items, source, needed=name == "item_ids")
             for name, column in strings.items()
             if column is not None

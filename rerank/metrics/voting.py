@@ -250,14 +250,14 @@ class VoteJudge(SampleJudge):
             silent = np.diff(np.r_[first_vote, len(votes_at)]) < stage.lengths[held]
             values[held] = np.where(silent, np.maximum(most, stage.floor[held]), most)
             return values
-        votes = np.bincount(cells).astype(np.float64)
+        votes: Floats = np.bincount(cells).astype(np.float64)
         if weights is not None:
             own = weights[votes_at]
             if exp:
                 largest = np.maximum.reduceat(own, first_vote)
                 with np.errstate(over="ignore"):  # a difference may be beyond all numbers
                     own = np.exp(own - np.repeat(largest, np.diff(np.r_[first_vote, len(own)])))
-            votes = np.bincount(cells, weights=own)
+            votes = np.bincount(cells, weights=own).astype(np.float64, copy=False)
         n_answers = np.diff(stage.bounds)[held]
         most = np.maximum.reduceat(votes, first_answer)
         won = votes >= np.repeat(most - _SAME * np.abs(most), n_answers)

@@ -118,7 +118,9 @@ class _Reader:
         ]
         batches = self.file.iter_batches(_LOOKED_AT, columns=names, use_threads=False) if names else ()
         batch = next(iter(batches), None)
-        for name in names if batch is not None else ():
+        if batch is None:
+            return
+        for name in names:
             texts = batch.column(batch.schema.get_field_index(name)).to_pylist()
             first = next((text for text in texts if text is not None), "")
             if spells_number(first):

@@ -53,7 +53,9 @@ def real_array(values: Any, what: str) -> AnyArray:
     if isinstance(values, np.ma.MaskedArray):
         gone = np.ma.getmaskarray(values)
         if values.dtype == object:
-            found = _real(np.where(gone, np.array(None), values.data), what)
+            objects = values.data.copy()
+            objects[gone] = None
+            found = _of_objects(objects, what)
         else:
             found = _real(values.data, what)
             found = np.where(gone, found.dtype.type(np.nan), found) if gone.any() else found

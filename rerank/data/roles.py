@@ -56,7 +56,7 @@ def is_of_number(name: str) -> bool:
 def resembled(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that ``name`` is in another spelling, such as ``Label`` or ``lable``."""
     names = list(known)
-    plain = name.strip().lower().replace(" ", "_").replace("-", "_")
+    plain = _INVISIBLE.sub("", name).strip().lower().replace(" ", "_").replace("-", "_")
     if plain in names:
         return plain
     if len(plain) > 3 and (turned := next((n for n in names if sorted(n) == sorted(plain)), None)):

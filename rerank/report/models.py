@@ -136,7 +136,7 @@ def weight_sheet(model: Model, top: int | None = None, weights: ShownWeights | N
     remarks, shown = model.remarks(), weights.rows[:top]
     columns = [Column("feature", ("name",), left=True), Column("weight", ("weight",), "{:.6g}".format)]
     scales = [weights.scale_of(name) for name, _ in shown]
-    keys = max((list(scale) for scale in scales), key=len, default=[])
+    keys = list(dict.fromkeys(key for scale in scales for key in scale))
     columns += [Column(key.replace("_", " "), (key,), _number) for key in keys]
     columns += [Column("remark", ("remark",), left=True)] if remarks else []
     rows = [

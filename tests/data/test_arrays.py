@@ -193,7 +193,10 @@ def test_lists_of_any_arrays_are_their_twin(data):
     columns = {"qid": made_qid(qid), "label": make[1](labels), "a": make[2](a), "b": make[3](b)}
     framed = CandidateLists.from_frame(columns)
     for lists in (found, framed):
-        assert lists.fingerprint() == twin.fingerprint()
+        assert np.array_equal(lists.features.to_dense(), twin.features.to_dense(), equal_nan=True)
+        assert np.array_equal(lists.labels, twin.labels, equal_nan=True)
+        assert np.array_equal(lists.offsets, twin.offsets)
+        assert lists.feature_names == twin.feature_names
         assert list(lists.list_ids) == list(twin.list_ids)
     expected = _outcome(twin, np.array(scores, np.float64))
     assert _outcome(found, make[2](scores)) == expected == _outcome(framed, make[0](scores))

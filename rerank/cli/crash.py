@@ -9,9 +9,10 @@ import traceback
 from contextvars import ContextVar
 
 from rerank._version import __version__
-from rerank.cli.common import EXIT_CRASH, say
+from rerank.cli.common import EXIT_CRASH, EXIT_USAGE, say
 from rerank.errors import visible
 
+_KERNELS = "rerank.native"
 _debug: ContextVar[bool] = ContextVar("debug", default=False)
 
 
@@ -22,11 +23,15 @@ def set_debug(value: bool) -> bool:
 
 
 def report(error: BaseException) -> int:
-    """Report an error that nothing expected; return the exit code.
+    """Report an error that nothing expected, or kernels that are not built; return the exit code.
 
     The traceback is printed after ``rerank --debug``. Otherwise it is written to a file of the folder for
     temporary files, with the versions and the arguments.
     """
+    if isinstance(error, ImportError) and (error.name or "").startswith(_KERNELS):
+        stale = "a kernel cannot be imported, build them again (make build): " * (error.name != _KERNELS)
+        say(f"{stale}{error}")
+        return EXIT_USAGE
     lines = visible("".join(traceback.format_exception(error)))
     problem = f"internal error ({type(error).__name__}: {error})"
     if _debug.get():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -165,3 +166,49 @@ def test_a_path_in_a_message_can_be_printed(rerank, work, name):
     assert err.count("\n") == 1
     assert err[:-1].isprintable()
     assert len(err) < 320
+
+
+@pytest.fixture
+def unbuilt(tmp_path):
+    """A folder with the package as a clone has it, without kernels."""
+    source = Path(package.__file__).parent
+    shutil.copytree(
+        source, tmp_path / "rerank", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
+    )
+    return tmp_path
+
+
+def python(folder, *arguments):
+    """Run Python on the package in a folder."""
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_without_kernels_one_line_tells_how_to_build_them(unbuilt):
+    name = Path(sys.executable).name
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    line = (
+        f"the kernels of rerank are not built for Python {version}: run "
+        f"'make build', or {name} -m pip install -e {unbuilt}"
+    )
+    for verb in ("list learners", "train --data x --out m", "eval x y", "validate x", "show m", "run c.yaml"):
+        (unbuilt / "c.yaml").write_text("data: {train: x}\nlearners: {ridge: }\n")
+        done = python(unbuilt, "-m", "rerank", *verb.split())
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", f"rerank: {line}\n"), verb
+    for words in ("--version", "--help", "help", "help formats", "train --help", "list --help"):
+        done = python(unbuilt, "-m", "rerank", *words.split())
+        assert (done.returncode, done.stderr) == (0, ""), words
+    for code in ("import rerank; rerank.train", "from rerank import load", "import rerank.native.data"):
+        done = python(unbuilt, "-c", code)
+        assert (done.returncode, done.stderr.splitlines()[-1]) == (1, f"ImportError: {line}"), code
+
+
+def test_a_kernel_that_is_missing_is_no_internal_error(unbuilt):
+    native = Path(package.__file__).parent / "native"
+    shared = next(native.glob("_cyutility*"))
+    shutil.copy(shared, unbuilt / "rerank" / "native")
+    done = python(unbuilt, "-m", "rerank", "list", "learners")
+    assert done.returncode == 2
+    assert done.stderr.startswith("rerank: a kernel cannot be imported, build them again (make build): ")
+    assert done.stderr.count("\n") == 1

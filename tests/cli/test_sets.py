@@ -113,7 +113,8 @@ def test_a_format_that_is_only_read_is_not_offered_for_writing(rerank, work):
 @pytest.fixture
 def scored(rerank, work):
     for learner in ("perceptron", "best-feature", "random"):
-        rerank("train", "--data", "train.letor", "-l", learner, "-m", "RR", "--out", "model")
+        metric = () if learner == "random" else ("-m", "RR")
+        rerank("train", "--data", "train.letor", "-l", learner, *metric, "--out", "model")
         rerank("predict", "model", "test.letor", "--out", learner)
     return work
 

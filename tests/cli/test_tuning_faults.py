@@ -16,6 +16,7 @@ from rerank import load_model
 DATA = ("train", "--data", "dev.nbest", "-f", "moses", "--refs", "dev.ref")
 MERT = (*DATA, "-m", "BLEU", "-l", "mert", "-s", "restarts=2")
 PRO = (*DATA, "-m", "BLEU", "-l", "pro", "--label", "sBLEU")
+PERCEPTRON = (*DATA, "-m", "BLEU", "-l", "perceptron", "--label", "sBLEU")
 M = ("--out", "m")
 WRONG = [
     ((*MERT, *M, "--jobs", "-1"), "jobs: found -1, expected 0 or more"),
@@ -31,8 +32,11 @@ WRONG = [
     ((*MERT, *M, "-s", "l2=nan"), "l2: found 'nan', expected a finite number"),
     ((*MERT, *M, "-s", "directions=up"), "directions: found 'up', expected 'coordinate', 'random' or 'both'"),
     ((*MERT, *M, "-s", "scaling="), "scaling: found none, expected 'auto', 'none', 'minmax'"),
-    ((*MERT, *M, "-s", "learner=pro"), "learner: found 'pro', expected keys and values"),
-    ((*MERT, *M, "-s", "data.refs=true"), "refs: found true, expected a list"),
+    ((*DATA, *M, "-s", "learner=pro"), "learner: found 'pro', expected keys and values"),
+    (
+        (*DATA[:-2], "-m", "BLEU", "-l", "mert", *M, "-s", "data.refs=true"),
+        "refs: found true, expected a list",
+    ),
     ((*MERT, *M, "-s", "keep_margin=-1"), "select.keep_margin: found -1, expected auto"),
     (
         (*MERT, *M, "--dev", "equal.nbest"),
@@ -41,20 +45,20 @@ WRONG = [
     ((*MERT, *M, "--init", "archive"), "archive: found something else, or a damaged file, expected a model"),
     ((*MERT, *M, "--init", "voted"), "voted: found a model of kind voted, expected a linear one"),
     (
-        (*PRO, *M, "-s", "learner.name=perceptron", "--init", "huge"),
+        (*PERCEPTRON, *M, "--init", "huge"),
         "huge: the weight of 'tm_0' is too large for its scaled feature",
     ),
     (
-        (*PRO, *M, "-s", "learner.name=perceptron", "--scaling", "none", "--init", "huge"),
+        (*PERCEPTRON, *M, "--scaling", "none", "--init", "huge"),
         "dev.nbest: scores under the initial weights overflow",
     ),
     ((*PRO, *M, "--init", "huge"), "dev.nbest: the loss overflows; are the initial weights too large?"),
     (
-        (*PRO, *M, "-s", "data.label=WER", "-s", "data.train=equal.nbest"),
+        ("train", "--data", "equal.nbest", *PRO[3:-1], "WER", *M),
         "equal.nbest: no list has two different labels",
     ),
     (
-        (*PRO, *M, "-s", "data.train=tiny.nbest"),
+        ("train", "--data", "tiny.nbest", *PRO[3:], *M),
         "tiny.nbest: the features do not differ in any pair (or by less",
     ),
     ((*MERT, "--out", ""), "no model file to write"),
@@ -89,7 +93,7 @@ def files(nbest, rerank):
     }.items():
         (nbest / name).write_text(text)
     (nbest / "folder").mkdir()
-    rerank(*PRO, "-s", "learner.name=perceptron", "-s", "average=voted", "--out", "voted")
+    rerank(*PERCEPTRON, "-s", "average=voted", "--out", "voted")
     rerank(*MERT, "--keep-margin", "0.5", "--out", "kept")
     return nbest
 
@@ -140,13 +144,13 @@ def shell(command: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
 
 def test_models_are_written_and_read_as_archives_and_through_pipes(rerank, files):
     expected = rerank("predict", "voted", "dev.nbest", "-f", "moses").out
-    rerank(*PRO, "-s", "learner.name=perceptron", "-s", "average=voted", "--out", "voted.gz")
+    rerank(*PERCEPTRON, "-s", "average=voted", "--out", "voted.gz")
     assert (files / "voted.gz").read_bytes()[:2] == b"\x1f\x8b"
     assert rerank("predict", "voted.gz", "dev.nbest", "-f", "moses").out == expected
-    done = shell(f"rerank {' '.join(PRO)} -s learner.name=perceptron -s average=voted --out - > piped", files)
+    done = shell(f"rerank {' '.join(PERCEPTRON)} -s average=voted --out - > piped", files)
     assert (files / "piped").read_bytes() == (files / "voted").read_bytes(), done.stderr
-    given = " ".join(PRO).replace("--data dev.nbest", "--data -")
-    done = shell(f"rerank {given} -s learner.name=perceptron -s average=voted -o - <dev.nbest >both", files)
+    given = " ".join(PERCEPTRON).replace("--data dev.nbest", "--data -")
+    done = shell(f"rerank {given} -s average=voted -o - <dev.nbest >both", files)
     assert load_model("both").explain() == load_model("voted").explain(), done.stderr
     done = shell("rerank predict - dev.nbest -f moses < voted", files)
     assert done.stdout.decode() == expected

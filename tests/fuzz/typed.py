@@ -17,9 +17,8 @@ Place = tuple[Any, ...]
 def places(value: Any, above: Place = ()) -> Iterator[Place]:
     """Yield the path of every value within a value of JSON, and of itself."""
     yield above
-    for key in (
-        list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    ):
+    keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    for key in keys:
         yield from places(value[key], (*above, key))
 
 
@@ -52,10 +51,9 @@ def documents(data: bytes) -> list[tuple[bytes, Any, bytes]]:
     except (ValueError, RecursionError):
         values = []
     if values and data.lstrip().startswith(b"{"):
-        ends = [
-            (b"\n".join([*lines[:i], b""]), b"\n".join([b"", *lines[i + 1 :]])) for i in range(len(lines))
-        ]
-        return [(*ends[i][:1], value, ends[i][1]) for i, value in enumerate(values) if value is not None]
+        starts = [b"\n".join([*lines[:i], b""]) for i in range(len(lines))]
+        ends = [b"\n".join([b"", *lines[i + 1 :]]) for i in range(len(lines))]
+        return [(starts[i], value, ends[i]) for i, value in enumerate(values) if value is not None]
     try:
         value = yaml.safe_load(data) if b"data:" in data else None
     except (yaml.YAMLError, ValueError):
@@ -64,7 +62,7 @@ def documents(data: bytes) -> list[tuple[bytes, Any, bytes]]:
 
 
 def edits(data: bytes) -> Iterator[bytes]:
-    """Yield a text with each of its values replaced by one of every type, left out, and under another name."""
+    """Yield a text with each value replaced by one of every type, left out, or under another name."""
     for before, value, after in documents(data):
         for place in places(value):
             for new in VALUES:

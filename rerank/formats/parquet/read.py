@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice, product
 from typing import Any
 
 import numpy as np
 
 from rerank import memory
+from rerank.archives import check_inflated
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
@@ -24,6 +24,7 @@ from rerank.formats.base import ReadOptions
 from rerank.formats.common import NULLS, check_float32, empty_dense, in_list_order, note, quoted
 from rerank.formats.growing import Grouping, Strings
 from rerank.formats.table.columns import roles_of
+from rerank.inputs import first_bytes, is_pipe, opened
 from rerank.text import count
 
 MAGIC = b"PAR1"
@@ -49,11 +50,9 @@ def read_parquet(path: str, options: ReadOptions) -> CandidateLists:
     """Return the lists of a file; raises FormatError at a fault, ConfigError if a column is absent."""
     pa, source = arrow(), shown(path)
     with _faults(source, pa):
-        if path != "-":
-            with open(path, "rb") as opened:
-                if opened.read(len(MAGIC)) == MAGIC:  # neither compressed nor a pipe
-                    opened.seek(0)
-                    return _Reader(pa, opened, options, source).lists()
+        if not is_pipe(path) and first_bytes(path, len(MAGIC)) == MAGIC:  # not compressed either
+            with opened(path) as file:
+                return _Reader(pa, file.rewound(), options, source).lists()
         return _Reader(pa, io.BytesIO(read_bytes(path)), options, source).lists()
 
 
@@ -76,6 +75,8 @@ class _Reader:
 
     def __init__(self, pa: Any, opened: Any, options: ReadOptions, source: str) -> None:
         self.pa, self.options, self.source = pa, options, source
+        packed = opened.seek(0, io.SEEK_END)
+        opened.seek(0)
         self.file = pa.parquet.ParquetFile(opened, pre_buffer=False, buffer_size=_BUFFER)
         self.schema = self.file.schema_arrow
         self.names: list[str] = self.schema.names
@@ -86,6 +87,7 @@ class _Reader:
             raise FormatError(source, None, f"{self.n_rows} rows", "a row at least")
         self._check_texts()
         memory.require(8 * self.n_rows, f"{self.n_rows:,} rows of {source}")
+        check_inflated(8 * self.n_rows * len(self.names), packed, source, "Parquet data")
         self.X = empty_dense(self.n_rows, len(self.features), options.dtype, source)
         roles = self.roles
         as_text = [roles.id, roles.text, roles.answer, roles.label if options.classes else None]
@@ -115,7 +117,10 @@ class _Reader:
             and (types.is_string(self._value_type(j)) or types.is_large_string(self._value_type(j)))
         ]
         batches = self.file.iter_batches(_LOOKED_AT, columns=names, use_threads=False) if names else ()
-        for batch, name in product(islice(batches, 1), names):
+        batch = next(iter(batches), None)
+        if batch is None:
+            return
+        for name in names:
             texts = batch.column(batch.schema.get_field_index(name)).to_pylist()
             first = next((text for text in texts if text is not None), "")
             if spells_number(first):

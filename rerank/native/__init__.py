@@ -1,7 +1,7 @@
 """Cython kernels. They check nothing, allocate little and import nothing from rerank."""
 
 try:
-    from rerank.native import _cyutility as _cyutility  # what all of them need
+    from rerank.native import _cyutility as _cyutility  # type: ignore[attr-defined]  # all need it
 except ImportError:
     import sys
     from pathlib import Path

@@ -155,7 +155,13 @@ SAMPLES: dict[str, list[Seed]] = {
                 b'"filtered_resps": ["4"], "filter": "y", "metrics": ["exact_match"], "exact_match": 1.0}\n'
             },
             {"filter": "x", "answer_match": "exact"},
-        )
+        ),
+        Seed(
+            {
+                "": b'{"doc_id": "a", "doc": {}, "target": 4, "arguments": [["q", {}]], "resps": [["c"]], '
+                b'"filtered_resps": [["4"]], "metrics": ["exact_match", "f1"], "exact_match": 1.0, "f1": 0}\n'
+            }
+        ),
     ],
     "openai-batch": [
         Seed(

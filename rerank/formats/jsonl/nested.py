@@ -41,6 +41,9 @@ class Nested:
                 numbers = numbers_of(values, query)
             except MisfitError:  # again, with the document in the error
                 numbers = array("d", [number_of(value, f"{query}.{name}") for name, value in found.items()])
+            if bool in map(type, values):
+                name = next(name for name, value in found.items() if type(value) is bool)
+                raise MisfitError(f"{query}.{name}", described(found[name]), "a number")
             yield query, list(found), numbers
 
 

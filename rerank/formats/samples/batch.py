@@ -72,13 +72,19 @@ def _failure(row: Row) -> str | None:
     """Why a request failed, None if it did not; raises MisfitError."""
     error, response = row.get("error"), row.get("response")
     if error is not None:
+        if not isinstance(error, dict | str):
+            raise MisfitError(
+                "error", described(error), "an object, a text, or null for a request that succeeded"
+            )
         text = error.get("code") or error.get("message") if isinstance(error, dict) else error
-        return str(text)[:80]
+        return text[:80] if isinstance(text, str) and text else "an error without a message"
     if response is None:
         return "no response"
     if not isinstance(response, dict):
         raise MisfitError("response", described(response), "an object, or null for a request that failed")
     status = response.get("status_code", 200)
+    if type(status) is not int:
+        raise MisfitError("response.status_code", described(status), "a whole number")
     return None if status == 200 else f"status {status}"
 
 
@@ -94,7 +100,7 @@ def _numbered(choice: Any, i: int) -> tuple[float, int, Row]:
     else:
         text = text_of(choice.get("text"), f"{where}.text")
     place = choice.get("index", i)
-    if not isinstance(place, int):
+    if type(place) is not int:
         raise MisfitError(f"{where}.index", described(place), "a whole number")
     candidate: Row = {"text": text}
     if choice.get("logprobs") is not None:

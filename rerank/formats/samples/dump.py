@@ -15,7 +15,7 @@ from rerank.formats.answers import BOXED, matched, with_answers
 from rerank.formats.base import Format, ReadOptions
 from rerank.formats.common import OF_ANY, note
 from rerank.formats.growing import filled_lines
-from rerank.formats.jsonl.keys import MisfitError, described, name_of, number_of
+from rerank.formats.jsonl.keys import MisfitError, answer_of, described, number_of
 from rerank.formats.jsonl.read import parsed
 from rerank.formats.jsonl.shapes import ListReader
 
@@ -157,10 +157,10 @@ def text_of(value: Any, where: str) -> str:
 
 
 def expected_of(row: Row, key: str) -> str | None:
-    """Return the expected answer under a key, a whole number as a text; None without an answer."""
+    """Return the expected answer under a key, a number as JSON has it; None without one, as for arrays."""
     value = row.get(key)
-    if type(value) is int:
-        return name_of(value, key)
+    if type(value) in (int, float):
+        return answer_of(value, key).decode()
     return value if isinstance(value, str) else None
 
 

@@ -9,7 +9,7 @@ from rerank.errors import DataError
 from rerank.formats.base import FORMATS, ReadOptions
 from rerank.formats.common import note, quoted
 from rerank.formats.jsonl.keys import MisfitError, described, name_of, number_of
-from rerank.formats.samples.dump import Dump, Row, Rows, keys_of, needed
+from rerank.formats.samples.dump import Dump, Row, Rows, expected_of, keys_of, needed
 
 _KNOWN = {
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
@@ -69,7 +69,7 @@ class _Rows(Rows):
                 raise MisfitError(f"resps[0][{i}]", described(text), expected)
         answers = self._answers(filtered[0], len(texts))
         label = self._label(row) if len(texts) == 1 else None
-        self.expected = str(row["target"]) if row.get("target") is not None else None
+        self.expected = expected_of(row, "target")
         if "doc_id" not in row:
             raise MisfitError("", "no key 'doc_id'", "the number of the document")
         candidates: list[Row] = [{"text": text} for text in texts]
@@ -82,8 +82,10 @@ class _Rows(Rows):
     def _answers(self, filtered: Any, n: int) -> list[str | None]:
         """The answer of each response, nothing if the filter keeps fewer than there are."""
         found = filtered if isinstance(filtered, list) else [filtered]
-        if not all(isinstance(text, str) for text in found):
-            raise MisfitError("filtered_resps[0]", described(found[0]), "filtered texts")
+        for i, text in enumerate(found):
+            if not isinstance(text, str):
+                where = f"filtered_resps[0][{i}]" if found is filtered else "filtered_resps[0]"
+                raise MisfitError(where, described(text), "a filtered text")
         if len(found) != n:
             self.reduced += 1
             return []
@@ -95,7 +97,7 @@ class _Rows(Rows):
             names = [
                 key for key, value in row.items() if key not in _KNOWN and isinstance(value, int | float)
             ]
-        names = [name for name in names if isinstance(row.get(name), int | float)]
+        names = [name for name in names if isinstance(name, str) and isinstance(row.get(name), int | float)]
         wanted = self.options.label_column
         if wanted is None:
             if not names:
@@ -126,12 +128,9 @@ class _Rows(Rows):
 def _prompt(row: Row) -> str | None:
     """The prompt of a row in the shapes of both versions, None if it is no text."""
     given = row.get("arguments")
-    first = given.get("gen_args_0") if isinstance(given, dict) else given[0] if given else None
-    text = (
-        first.get("arg_0")
-        if isinstance(first, dict)
-        else first[0]
-        if isinstance(first, list) and first
-        else None
-    )
-    return text if isinstance(text, str) else None
+    for key, place in (("gen_args_0", 0), ("arg_0", 0)):
+        if isinstance(given, list):
+            given = given[place] if given else None
+        else:
+            given = given.get(key) if isinstance(given, dict) else None
+    return given if isinstance(given, str) else None

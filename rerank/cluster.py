@@ -8,6 +8,7 @@ scheduler for those that are left.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import queue
@@ -15,8 +16,8 @@ import re
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack, chdir, contextmanager, suppress
 from typing import Any
 
@@ -32,6 +33,7 @@ VARIABLE = "RERANK_SCRATCH"
 
 _ADDRESS = re.compile(r"(tcp|tls)://([\w.-]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
 _PATIENCE = 10.0  # seconds to wait for a scheduler to answer, and for a worker if there is none
+_NUMBERS = ("numpy", "scipy")  # of these the last digits of results depend
 _LOOK = 1.0  # seconds between two questions for the workers
 
 
@@ -94,7 +96,11 @@ class Cluster:
             raise RerankError(f"{self.address}: the scheduler is gone ({error})") from None
 
     def _check(self, workers: list[str]) -> None:
-        """Raise RerankError if a worker has another version of rerank, or does not see the scratch folder."""
+        """Raise RerankError if a worker has other versions, or does not see the scratch folder."""
+        found = self._ask(self._client.get_versions, packages=list(_NUMBERS))["workers"]
+        for worker in workers:
+            if worker in found:  # it has not ended meanwhile
+                _check_versions(f"{worker}: the worker", found[worker]["packages"], _NUMBERS)
         found = self._ask(
             self._client.run, _facts, (self._here, self._folder), workers=workers, on_error="return"
         )
@@ -145,9 +151,14 @@ def connected(address: str) -> Iterator[Cluster]:
     above = os.path.realpath(os.environ.get(VARIABLE) or os.curdir)
     with ExitStack() as stack:
         stack.enter_context(_quiet())
+        with ThreadPoolExecutor(1) as thread:  # a notebook has an event loop of its own
+            found = thread.submit(asyncio.run, _asked(address)).result()
+        _check_versions(f"{address}: the scheduler", found)
         try:
-            client = Client(address, timeout=_PATIENCE, set_as_default=False)
-        except (OSError, TimeoutError, ValueError) as error:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Mismatched versions")  # they are in our own notes
+                client = Client(address, timeout=_PATIENCE, set_as_default=False)
+        except (OSError, TimeoutError, ValueError, TypeError, ImportError) as error:
             raise RerankError(f"{address}: the scheduler does not answer ({error})") from None
         stack.callback(client.close, timeout=_LOOK)
         try:
@@ -155,6 +166,44 @@ def connected(address: str) -> Iterator[Cluster]:
         except OSError as error:
             raise os_error(above, error) from None
         yield Cluster(address, client, folder)
+
+
+async def _asked(address: str) -> dict[str, str]:
+    """The versions of a scheduler, which a client of another release may not understand otherwise."""
+    from distributed.core import rpc
+
+    try:
+        async with rpc(address, timeout=_PATIENCE) as scheduler:
+            found: dict[str, Any] = await asyncio.wait_for(scheduler.versions(), _PATIENCE)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise RerankError(f"{address}: the scheduler does not answer ({error})") from None
+    versions: dict[str, str] = found["packages"]
+    return versions
+
+
+def versions_here() -> dict[str, str]:
+    """Return the versions of this process that are compared with those of schedulers and workers."""
+    from distributed.versions import get_package_info
+
+    found: dict[str, str] = get_package_info(["distributed", *_NUMBERS])
+    return found
+
+
+def _check_versions(who: str, found: Mapping[str, str], noted: Sequence[str] = ()) -> None:
+    """Raise RerankError if a scheduler or worker has versions that cannot work with those here.
+
+    Others that differ are reported in a DataNote: those of ``noted`` and of distributed.
+    """
+    here = versions_here()
+    for name, parts in (("python", 2), ("distributed", 1)):
+        theirs, ours = (".".join(str(one.get(name)).split(".")[:3]) for one in (found, here))
+        if theirs.split(".")[:parts] != ours.split(".")[:parts]:
+            label = name.replace("python", "Python")
+            raise RerankError(f"{who} has {label} {theirs}, expected {ours} as here")
+    for name in ("distributed", *noted):
+        if found.get(name) != here[name]:
+            text = f"{who} has {name} {found.get(name)}, here is {here[name]}"
+            warnings.warn(f"{text}{'; last digits may differ' * (name in _NUMBERS)}", DataNote, stacklevel=4)
 
 
 @contextmanager

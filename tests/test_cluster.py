@@ -362,3 +362,69 @@ def test_a_note_reports_threads_that_stay_idle():
         address = made.scheduler_address
         with pytest.warns(DataNote, match="2 threads of workers stay idle"), parallel.using(None, address):
             assert Counter(parallel.each(power, [(1, 1)] * 3, anywhere=True)) == {1: 3}
+
+
+pytest.importorskip("distributed", reason="the extra rerank[dask] is not installed")
+HERE = rerank.cluster.versions_here()
+YEAR = int(HERE["distributed"].partition(".")[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs", "ours"),
+    [
+        ("python", "3.5.2.final.0", ".".join(map(str, sys.version_info[:3]))),
+        ("distributed", f"{YEAR - 2}.1.0", HERE["distributed"]),
+        ("distributed", None, HERE["distributed"]),
+    ],
+)
+@pytest.mark.parametrize("of", ["scheduler", "workers"])
+def test_versions_that_cannot_work_together_are_refused(cluster, monkeypatch, name, theirs, ours, of):
+    found = {**HERE, name: theirs}
+    label, shown = name.replace("python", "Python"), str(theirs).removesuffix(".final.0")
+    who = r"tcp://127.0.0.1:\d+: the " + of.removesuffix("s")
+    if of == "scheduler":
+        put_versions(monkeypatch, found)
+    else:
+        from distributed import Client
+
+        monkeypatch.setattr(Client, "get_versions", lambda *_, **__: {"workers": AnyWorker(found)})
+    with pytest.raises(RerankError, match=f"^{who} has {label} {shown}, expected {ours} as here$"):  # noqa: SIM117
+        with parallel.using(None, cluster):
+            pass
+
+
+def test_other_versions_are_noted_in_one_line(cluster, monkeypatch):
+    other = f"{YEAR}.0.1"
+    put_versions(monkeypatch, {**HERE, "distributed": other})
+    with pytest.warns(DataNote) as caught, parallel.using(None, cluster):
+        assert parallel.each(power, [(2, 2)], anywhere=True) == [4]
+    (note,) = caught
+    text = f"{cluster}: the scheduler has distributed {other}, here is {HERE['distributed']}"
+    assert str(note.message) == text
+    monkeypatch.undo()
+
+
+def test_other_numbers_packages_of_workers_are_noted():
+    with pytest.warns(DataNote, match=r"^w has numpy 1.0, here is .*; last digits may differ$"):
+        rerank.cluster._check_versions("w", {**HERE, "numpy": "1.0"}, ("numpy", "scipy"))
+
+
+class AnyWorker(dict):
+    """The same versions for every worker."""
+
+    def __init__(self, versions):
+        super().__init__()
+        self.versions = versions
+
+    def __contains__(self, address):
+        return True
+
+    def __getitem__(self, address):
+        return {"packages": self.versions}
+
+
+def put_versions(monkeypatch, versions):
+    async def asked(address):
+        return versions
+
+    monkeypatch.setattr(rerank.cluster, "_asked", asked)

@@ -38,10 +38,13 @@ class Predictions:
         For messages.
     texts : sequence of str
         Sets or rankings of classes, or ``REJECT``.
+    numbers : bool
+        Whether they were given as an array of numbers with fractions, as scores are.
     """
 
     source: str
     texts: Sequence[str]
+    numbers: bool = False
 
 
 def read_predictions(path: str, lists: CandidateLists) -> Predictions:
@@ -123,8 +126,8 @@ def class_lists(
     rows = lists.input_order(np.arange(lists.n_items, dtype=np.int64))
     truth = _Sets.of(lists.source, list(lists.classes.take(rows)), refused=False)
     found = {name: _Sets.of(one.source, one.texts, refused=not ranked) for name, one in systems.items()}
-    for one in found.values():
-        _check_names(truth, one)
+    for name, one in found.items():
+        _check_names(truth, one, systems[name].numbers)
     names = ordered_names(truth.names().union(known, *(one.names() for one in found.values())))
     if not names:
         raise DataError(f"{lists.source}: no example has a class")
@@ -162,8 +165,12 @@ def _values(of: _Sets, names: Sequence[str], value: Callable[[list[int]], Floats
     return out[of.index]
 
 
-def _check_names(truth: _Sets, system: _Sets) -> None:
-    """Raise an error, or warn, if predicted classes are not those of the examples."""
+def _check_names(truth: _Sets, system: _Sets, numbers: bool) -> None:
+    """Raise an error, or warn, if predicted classes are not those of the examples.
+
+    Numbers are scores, not classes, if none is a class of the examples, or if they were given as ``numbers``
+    and no class has a fraction.
+    """
     known, given = truth.names(), system.names()
     numeric = bool(known) and all(map(plain_number, known))
     odd = sorted(name for name in given if numeric and plain_number(name) is None)
@@ -173,7 +180,7 @@ def _check_names(truth: _Sets, system: _Sets) -> None:
     code_of = coder(ordered_names(known))
     new = sorted(name for name in given if code_of(name) is None)
     scores = _scores_among(new, known)
-    if scores and (len(new) == len(given) > 1 or any(float(name) % 1 for name in scores)):
+    if scores and (numbers or len(new) == len(given) > 1):
         line = system.line_of(lambda names: scores[0] in names)
         expected = f"a predicted class, not a score; the examples have {some(ordered_names(known))}"
         raise FormatError(system.source, line, f"class {scores[0]!r}, which no example has", expected)
@@ -185,7 +192,7 @@ def _check_names(truth: _Sets, system: _Sets) -> None:
 
 
 def _scores_among(new: Sequence[str], known: Collection[str]) -> list[str]:
-    """The predicted classes that may be scores: numbers, unless an example has a class with a fraction."""
+    """The predicted classes that may be scores: numbers, if no example has a class with a fraction."""
 
     def number(name: str) -> float | None:
         try:

@@ -6,6 +6,9 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rerank.data.arrays import cells
 from rerank.data.columns.class_sets import HOW_READ
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
@@ -71,7 +74,8 @@ def predictions_of(values: Any, name: str, lists: CandidateLists) -> Predictions
         raise DataError(f"{name}: found {type(values).__name__}, expected a prediction for each example")
     if len(values) != lists.n_items:
         raise DataError(f"{name}: {len(values)} predictions, expected {lists.n_items}")
-    return Predictions(name, given.class_names(values, "prediction", name))
+    numbers = any(isinstance(one, float | np.floating) and one % 1 for one in cells(values))
+    return Predictions(name, given.class_names(values, "prediction", name), numbers)
 
 
 def note_predictions(

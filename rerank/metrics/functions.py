@@ -6,6 +6,7 @@ import functools
 import importlib.util
 import inspect
 import keyword
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -246,9 +247,7 @@ def _of_structures(metric: Metric, options: _Options) -> float:
     assert isinstance(metric, StructureMetric)
     values = metric.of_models(lists)
     known = values[~np.isnan(values)]
-    if not len(known):
-        raise nothing_judged(lists)
-    return float(known.mean())
+    return float(known.mean()) if len(known) else math.nan
 
 
 _INPUTS: dict[Callable[[Metric, _Options], float], Callable[..., None]] = {

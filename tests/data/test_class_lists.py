@@ -38,7 +38,7 @@ def test_examples_are_in_the_order_of_the_rows():
 
 
 @pytest.mark.parametrize("metric", ["zero-one", "Hamming", "Hamming(per=class)", "error-set", "difference"])
-@pytest.mark.parametrize("scores", [[0.5, 1.0, 0.25, 1.0], [3, 5, 7, 9], ["7", "8.5", "8", "7"]])
+@pytest.mark.parametrize("scores", [np.array([0.5, 1.0, 0.25, 1.0]), [3, 5, 7, 9], ["7", "8.5", "8", "7"]])
 def test_scores_are_no_predictions_of_classes(metric, scores, tmp_path):
     """They became classes that no example has: a zero-one loss of 1 with a note alone."""
     path = tmp_path / "lists.letor"
@@ -47,7 +47,7 @@ def test_scores_are_no_predictions_of_classes(metric, scores, tmp_path):
         lambda: rerank.evaluate(str(path), scores, [metric]),
         lambda: rerank.evaluate(str(path), {"a": scores, "b": scores[::-1]}, [metric]),
         lambda: rerank.compare(examples("a", "b", "a", "b"), {"a": list("abab"), "b": scores}, ["zero-one"]),
-        lambda: rerank.metrics.hamming([1, 0, 0, 1], scores),
+        lambda: rerank.metrics.hamming([1, 0, 0, 1], [2, 3, 2.5, 7]),
     ):
         with pytest.raises(
             RerankError, match="which no example has, expected a predicted class, not a score"

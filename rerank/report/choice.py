@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from rerank.models.training import CellRecord, ChoiceRecord, Training
 from rerank.report.record import tsv
 from rerank.report.training import number
@@ -48,7 +46,7 @@ def _cell(cell: CellRecord) -> str:
     return " ".join(parts)
 
 
-def cell_rows(training: Training) -> Iterator[str]:
+def cell_rows(training: Training) -> list[str]:
     """Return lines of TSV, a row for each cell: settings, rounds, change of the base score, metric.
 
     The first row has the names of the columns; ``chosen`` is 1 for the cell that became the model.
@@ -63,4 +61,4 @@ def cell_rows(training: Training) -> Iterator[str]:
         ]
         for i, cell in enumerate(choice.cells, 1)
     )
-    return tsv([*keys, "rounds", "base_factor", "base_added", choice.metric, "chosen"], rows)
+    return list(tsv([*keys, "rounds", "base_factor", "base_added", choice.metric, "chosen"], rows))

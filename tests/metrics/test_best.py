@@ -115,6 +115,8 @@ def test_success_looks_at_a_ranking_and_pass_at_none() -> None:
 
 def test_subsets_are_all_or_balanced_and_depend_on_the_list_alone() -> None:
     assert Subsets(6).of(4, 2, b"x").tolist() == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+    assert [Subsets(6).is_drawn(n, 2) for n in (1, 2, 4, 5)] == [False, False, False, True]
+    assert Subsets(200).is_drawn(10**9, 5 * 10**8)  # C(n, k) itself would take hours
     table = Subsets(40).of(9, 4, b"x")
     assert table.shape == (40, 4)
     assert all(len(set(row)) == 4 for row in table.tolist())

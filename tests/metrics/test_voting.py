@@ -13,6 +13,7 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.errors import DataError, DataNote
+from rerank.metrics import voting
 from rerank.metrics.base import parse
 from rerank.report.contents import describe
 
@@ -61,6 +62,19 @@ def test_blanks_at_the_ends_of_answers_do_not_count(blank: str) -> None:
         assert value(lists, np.ones(5), metric) == value(plain, np.ones(5), metric)
     assert value(lists, np.ones(5), "maj") == 1.0
     assert ("answers", "4, 2.0 different ones in a list on average") in describe(lists).facts
+
+
+@pytest.mark.parametrize("metric", ["maj@4", "maj(ties=first)@4", "wmaj@4", "wmaj(weight=exp, ties=first)@4"])
+def test_votes_among_many_answers_equal_those_counted_in_a_table(
+    metric: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(1)
+    answers = "".join(map(chr, rng.integers(0x4E00, 0x4E80, 300))).replace(chr(0x4E03), "_")
+    lists, scores = lists_of([answers], right=chr(0x4E05)), np.round(rng.random(300), 1)
+    scored = replace(lists, labels=np.array([float(ord(letter) % 5) for letter in answers]))
+    table = value(scored, scores, metric)
+    monkeypatch.setattr(voting, "_DENSE", 0)
+    assert value(scored, scores, metric) == pytest.approx(table, rel=1e-14)
 
 
 def test_weights_are_scores_their_exponents_or_ranks() -> None:

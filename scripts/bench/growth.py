@@ -5,7 +5,8 @@
 Each subject runs in a process of its own, with a limit on its CPU seconds, on sets of growing sizes: one
 list whose scores are all equal (tied), all different, or half of them rounded to two digits (rounded); and
 lists of one item each (lists). Metrics are those of the registry: judges are prepared, and scores,
-first-best, random and oracle are judged. A size is left out if the one before predicts more seconds than the limit.
+first-best, random and oracle are judged. A size is left out if the one before predicts more seconds than
+the limit.
 
 A row has the CPU seconds for each size, the exponent of the growth from the smallest size that takes a tenth
 of a second, and the longest time in which Ctrl-C would not have been answered: a timer sends signals all the
@@ -167,9 +168,8 @@ def write_files(shape: str, n: int) -> None:
         "data.qrels": (f"q{q} 0 d{j} {y - 1}\n" for (q, j), (y, _, _) in zip(ids, rows, strict=True)),
         "weights.tsv": iter(["1\t1\n", "2\t0.5\n"]),
         "data.yaml": iter(
-            [
-                "data: {train: small.letor, test: data.letor}\nmetrics: AP\nselect: {metric: AP}\nlearners: {best-feature: }\n"
-            ]
+            ["data: {train: small.letor, test: data.letor}\nmetrics: AP\nselect: {metric: AP}\n"]
+            + ["learners: {best-feature: }\n"]
         ),
         "small.letor": iter(["1 qid:1 1:2 2:1\n", "0 qid:1 1:1 2:3\n", "1 qid:2 1:2 2:1\n"]),
     }
@@ -182,7 +182,7 @@ def verb_work(name: str, shape: str, n: int) -> WORK:
     write_files(shape, n)
     run("weights import weights.tsv --out model")
     if name == "report":
-        run("run data.yaml --out data.experiment --samples 100")
+        run("run data.yaml --out data.experiment")
     return lambda: run(VERBS[name])
 
 

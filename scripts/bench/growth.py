@@ -168,8 +168,10 @@ def write_files(shape: str, n: int) -> None:
         "data.qrels": (f"q{q} 0 d{j} {y - 1}\n" for (q, j), (y, _, _) in zip(ids, rows, strict=True)),
         "weights.tsv": iter(["1\t1\n", "2\t0.5\n"]),
         "data.yaml": iter(
-            ["data: {train: small.letor, test: data.letor}\nmetrics: AP\nselect: {metric: AP}\n"]
-            + ["learners: {best-feature: }\n"]
+            [
+                "data: {train: small.letor, test: data.letor}\nmetrics: AP\n",
+                "select: {metric: AP}\nlearners: {best-feature: }\n",
+            ]
         ),
         "small.letor": iter(["1 qid:1 1:2 2:1\n", "0 qid:1 1:1 2:3\n", "1 qid:2 1:2 2:1\n"]),
     }

@@ -261,13 +261,12 @@ def _rounded(differences: npt.ArrayLike) -> Floats:
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Return p-values after Holm's step-down correction; None stays None and counts as no test."""
-    tested = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
-    out: list[float | None] = [None] * len(p_values)
-    largest = 0.0
-    for done, (p, i) in enumerate(tested):
-        largest = max(largest, min(1.0, p * (len(tested) - done)))
-        out[i] = largest
-    return out
+    values = np.array([p for p in p_values if p is not None], dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    tests_left = np.arange(len(values), 0, -1)
+    values[order] = np.maximum.accumulate(np.minimum(1.0, values[order] * tests_left))
+    corrected = iter(values.tolist())
+    return [None if p is None else next(corrected) for p in p_values]
 
 
 def wins_ties_losses(a: Floats, b: Floats, better: int) -> tuple[int, int, int]:

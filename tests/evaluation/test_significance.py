@@ -172,6 +172,16 @@ def test_holm_steps_down() -> None:
     assert holm([0.02, None, 0.015]) == [pytest.approx(0.03), None, pytest.approx(0.03)]
     assert holm([0.9, 0.8]) == [1.0, 1.0]
     assert holm([]) == []
+    assert holm([None]) == [None]
+
+
+def test_holm_equals_its_definition() -> None:
+    rng = np.random.default_rng(0)
+    for n in range(1, 30):
+        p_values = np.round(rng.random(n), 1).tolist()
+        places = np.argsort(p_values, kind="stable").tolist()
+        steps = [min(1.0, p_values[i] * (n - done)) for done, i in enumerate(places)]
+        assert holm(p_values) == [max(steps[: places.index(i) + 1]) for i in range(n)]
 
 
 def test_settings_out_of_range_are_refused() -> None:

@@ -8,9 +8,9 @@ import random
 import re
 import struct
 import zipfile
+from typing import Any
 
 from fuzz.corpus import Files, Seed
-from fuzz.typed import VALUES, documents, edited, places
 
 NUMBERS = [b"0", b"-1", b"1e999", b"-1e308", b"1e-320", b"nan", b"inf", b"-0", b"2147483647", b"2147483648"]
 NUMBERS += [
@@ -74,6 +74,27 @@ PIECES += [
 ]
 WHOLE = [0, 1, -1, 2, 7, 255, 2**31 - 1, 2**31, -(2**31), 2**32, 2**40, 2**62, 2**63 - 1, -(2**63), -2]
 REALS = [0.0, -0.0, 1.0, -1.0, 1e308, -1e308, 5e-324, float("inf"), float("-inf"), float("nan"), 0.1]
+VALUES: list[Any] = [
+    None,
+    True,
+    False,
+    -1,
+    0,
+    1,
+    2**31,
+    2**63,
+    10**400,
+    1.5,
+    1e308,
+    "",
+    "x",
+    "inf",
+    "\ud800",
+    [],
+    {},
+    [7],
+    {"a": 1},
+]
 _TOKEN = re.compile(rb"[-+]?[0-9][-+.0-9eE]*|[A-Za-z_]+")
 
 
@@ -103,8 +124,6 @@ def mutated(draw: random.Random, seeds: list[Seed]) -> Seed:
 
 def _bytes(draw: random.Random, data: bytes, other: bytes) -> bytes:
     """The text with one edit."""
-    if data.lstrip()[:1] in (b"{", b"[", b"d") and draw.random() < 0.4:
-        return _json(draw, data)
     at = draw.randrange(len(data) + 1)
     stop = min(len(data), at + draw.choice((0, 1, 1, 2, 5, 20)))
     kind = draw.randrange(12)
@@ -178,22 +197,30 @@ def _array(draw: random.Random, data: bytes) -> bytes:
 
 
 def _json(draw: random.Random, data: bytes) -> bytes:
-    """JSON, JSON Lines or YAML with another value somewhere."""
-    found = documents(data)
-    if not found:
+    """JSON with another value somewhere."""
+    try:
+        value = json.loads(data)
+    except ValueError:
         return data
-    before, value, after = draw.choice(found)
-    there = list(places(value))[:2000]
-    place = draw.choice(there)
-    old = value
-    for key in place:
-        old = old[key]
-    if isinstance(old, int) and draw.random() < 0.5:
-        value = edited(value, place, old + draw.choice((-1, 1)))
+    places = list(_places(value))[:2000]
+    if not places:
+        return data
+    holder, key = draw.choice(places)
+    if draw.random() < 0.2 and isinstance(holder, dict):
+        del holder[key]
+    elif isinstance(holder[key], int) and draw.random() < 0.5:
+        holder[key] += draw.choice((-1, 1))
     else:
-        kind = draw.choice(("replace", "replace", "replace", "replace", "delete", "rename"))
-        value = edited(value, place, draw.choice(VALUES), kind)
-    return before + json.dumps(value, indent=1 if not before and not after else None).encode() + after
+        holder[key] = draw.choice(VALUES)
+    return json.dumps(value, indent=1).encode()
+
+
+def _places(value: Any) -> Any:
+    for key in (
+        list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    ):
+        yield value, key
+        yield from _places(value[key])
 
 
 def _archive(draw: random.Random, data: bytes) -> bytes:

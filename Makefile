@@ -69,15 +69,17 @@ types: $(VENV)/.dev ## Run mypy
 unit: build ## Run the test suite alone, on all cores
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
-fuzz: build ## Read mutated files, then try the property tests on new cases, MINUTES=5 together
+fuzz: build ## Read mutated files and values of every type, then try the property tests on new cases, MINUTES=5 together
+	@$(BIN)/python tests/fuzz/typed.py
 	@$(BIN)/python tests/fuzz/files.py --minutes $(MINUTES) --share 0.5
 	@$(BIN)/python tests/fuzz/explore.py --minutes $(MINUTES) --share 0.5
 
 kills: build ## Kill and interrupt every verb that writes, then at random moments for MINUTES=5
 	@$(BIN)/python tests/fuzz/kills.py --minutes $(MINUTES)
 
-sanitize: $(VENV)/.dev ## Run the kernels' tests with sanitizers and with index checks
+sanitize: build ## Run the kernels' tests with sanitizers and index checks, and with allocations that fail
 	@$(BIN)/python tests/fuzz/sanitize.py
+	@$(BIN)/python tests/fuzz/failing.py
 
 bench: $(VENV)/.bench build ## Run the benchmarks, each with its peers in one run
 	@for bench in $(filter-out %/common.py,$(wildcard scripts/bench/*.py)); do echo; $(BIN)/python $$bench || exit 1; done

@@ -113,6 +113,12 @@ def test_lm_eval_takes_the_rows_of_one_filter(tmp_path: Path) -> None:
     assert rows_of(load(write(tmp_path / "old.jsonl", older), label_column="acc"))[0][3] == 0.0
 
 
+@pytest.mark.parametrize("arguments", [7, True, None, "q", [], [7], [[]], {}, {"gen_args_0": 7}, [[7]]])
+def test_lm_eval_needs_no_prompt(tmp_path: Path, arguments: object) -> None:
+    lists = load(write(tmp_path / "a.jsonl", lm_eval(0, ["is 4"], ["4"], arguments=arguments)))
+    assert list(lists.answers) == ["4"]
+
+
 def test_lm_eval_labels_repeats_only_by_their_answers(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", lm_eval(0, ["is 4", "is 5"], [["4", "5"]]))
     with pytest.warns(DataNote, match="no sample is judged; --answer-match exact compares"):
@@ -212,6 +218,17 @@ def test_qwen_math_is_read_as_judged(tmp_path: Path) -> None:
         (QWEN | {"score": ["yes", "no"]}, r"found the string 'yes' at score\[0\], expected true or false"),
         (lm_eval(0, ["a"], ["4"], resps=[[["-1", "True"]]]), "expected a generated text .a task of log-lik"),
         (lm_eval(0, ["a"], ["4"], resps=[["a"], ["b"]]), "found 2 requests at resps"),
+        (lm_eval(0, ["a"], ["4"], metrics=7), "found the number 7 at metrics, expected the names of metrics"),
+        (lm_eval(0, ["a"], ["4"], metrics=[["f1"]]), r"found an array of 1 at metrics\[0\], expected a text"),
+        (
+            lm_eval(0, ["a"], ["4"], exact_match=["4"]),
+            "found an array of 1 at exact_match, expected a number",
+        ),
+        (
+            lm_eval(0, ["a", "b"], [["4", 5]]),
+            r"found the number 5 at filtered_resps\[0\]\[1\], expected a filt",
+        ),
+        (batch("p", ["a"]) | {"error": True}, "found true at error, expected an object, a text, or null"),
         (
             lm_eval(0, ["a"], ["4"], metrics=["f1", "acc"], f1=1, acc=0),
             "found f1, acc at metrics, expected one",

@@ -39,6 +39,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from fuzz.corpus import Seed, corpus  # noqa: E402
 from fuzz.exercise import exercise, put  # noqa: E402
 from fuzz.mutate import mutated  # noqa: E402
+from fuzz.typed import drawn  # noqa: E402
 
 from rerank.errors import RerankError  # noqa: E402
 
@@ -59,7 +60,8 @@ def input_of(seeds: dict[str, list[Seed]], run: int, index: int) -> tuple[str, S
     """Return the target and content of input number ``index``, and what draws how it is used."""
     draw = random.Random(f"{run} {index}")
     target = draw.choice(sorted(seeds))
-    return target, mutated(draw, seeds[target]), draw
+    typed = drawn(draw, target, draw.choice(seeds[target])) if draw.random() < 0.25 else None
+    return target, typed or mutated(draw, seeds[target]), draw
 
 
 def fault_of(target: str, seed: Seed, draw: random.Random) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import random
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from fuzz import files
 from fuzz.corpus import Seed, corpus
 from fuzz.mutate import mutated
+from fuzz.typed import all_of
 
 from rerank.formats import FORMATS
 from rerank.formats.base import recognising
@@ -51,6 +53,16 @@ def test_formats_are_imported_by_signs_that_their_files_have():
                 assert recognising(head, kinds) == found, head
                 seen.update(found)
     assert seen == {name for name, kind in kinds.items() if kind.signs}
+
+
+@pytest.mark.parametrize(
+    "target", [name for name in SEEDS if name.startswith(("format:", "text:", "config:"))]
+)
+def test_values_of_every_type_are_read_or_refused_in_one_line(target):
+    """A sample of what tests/fuzz/typed.py tries."""
+    inputs = itertools.islice(all_of(target, SEEDS[target], 1), 0, 20_000, 40 if "store" in target else 5)
+    for k, (what, seed) in enumerate(inputs):
+        assert not files.fault_of(target, seed, random.Random(k)), what
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])

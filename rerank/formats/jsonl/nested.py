@@ -31,8 +31,11 @@ class Nested:
     numbers: dict[str, dict[str, Any]]
     model: str
 
-    def each(self) -> Iterator[tuple[str, list[str], array[float]]]:
-        """Yield each query with its documents and their numbers; raises MisfitError if one is no number."""
+    def each(self, truths: bool = True) -> Iterator[tuple[str, list[str], array[float]]]:
+        """Yield each query with its documents and their numbers; raises MisfitError if one is no number.
+
+        truths : whether true and false are numbers, 1 and 0, as labels are.
+        """
         for query, found in self.numbers.items():
             if type(found) is not dict:
                 raise MisfitError(query, described(found), EXPECTED)
@@ -41,7 +44,7 @@ class Nested:
                 numbers = numbers_of(values, query)
             except MisfitError:  # again, with the document in the error
                 numbers = array("d", [number_of(value, f"{query}.{name}") for name, value in found.items()])
-            if bool in map(type, values):
+            if not truths and bool in map(type, values):
                 name = next(name for name, value in found.items() if type(value) is bool)
                 raise MisfitError(f"{query}.{name}", described(found[name]), "a number")
             yield query, list(found), numbers

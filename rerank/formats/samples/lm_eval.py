@@ -9,7 +9,7 @@ from rerank.errors import DataError
 from rerank.formats.base import FORMATS, ReadOptions
 from rerank.formats.common import note, quoted
 from rerank.formats.jsonl.keys import MisfitError, described, name_of, number_of
-from rerank.formats.samples.dump import Dump, Row, Rows, expected_of, keys_of, needed
+from rerank.formats.samples.dump import Dump, Row, Rows, expected_of, keys_of, needed, text_of
 
 _KNOWN = {
     *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics"),
@@ -92,22 +92,26 @@ class _Rows(Rows):
         return [None if plain_answer(text) == _INVALID else text for text in found]
 
     def _label(self, row: Row) -> float | None:
-        names = row.get("metrics")
-        if not isinstance(names, list):  # of older versions
-            names = [
-                key for key, value in row.items() if key not in _KNOWN and isinstance(value, int | float)
-            ]
-        names = [name for name in names if isinstance(name, str) and isinstance(row.get(name), int | float)]
+        if "metrics" in row:
+            names = needed(row, "metrics", list, "the names of metrics")
+            for i, name in enumerate(names):
+                text_of(name, f"metrics[{i}]")
+        else:  # of older versions
+            names = [key for key in row if key not in _KNOWN]
+        exact = "exact_match" in names and "exact_match" in row
+        names = [name for name in names if isinstance(row.get(name), int | float)]
         wanted = self.options.label_column
         if wanted is None:
-            if not names:
+            if not names and not exact:
                 return None
-            wanted = "exact_match" if "exact_match" in names else names[0]
-            if len(names) > 1 and wanted != "exact_match":
+            wanted = "exact_match" if exact else names[0]
+            if len(names) > 1 and not exact:
                 raise MisfitError("metrics", ", ".join(names), "one of them named by --label-column")
         if wanted not in row:
             expected = f"one of {', '.join(names)}" if names else "a metric"
             raise MisfitError("", f"no metric {quoted(wanted)}", expected)
+        if row[wanted] is None and self.options.label_column is None:
+            return None
         return number_of(row[wanted], wanted, nullable=False)
 
     def finish(self) -> None:

@@ -50,7 +50,7 @@ class JSONRun(RunFormat):
         queries, documents, scores, lengths = [], Strings(), array("d"), array("q")
         empty = 0
         try:
-            for query, found, numbers in nested.each():
+            for query, found, numbers in nested.each(truths=False):
                 if not found:
                     empty += 1
                     continue

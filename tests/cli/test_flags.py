@@ -96,6 +96,7 @@ VALUES = {
     "--left-out": ".",
     "--to": "store",
     "--tag": "me",
+    "--task": "1",
     "--shard": "1/2",
     "--baseline": "a.scores",
     "--init": "model",

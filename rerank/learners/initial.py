@@ -89,9 +89,9 @@ def base_weights(lists: CandidateLists) -> Floats | str:
 
     With more than 200 features one of them must be the base score, see data.base_scores.base_column; it
     alone gets a weight. Fewer weights are the smallest solution of least squares within lists, accepted if
-    the residual's root mean square is at most a thousandth of that of the scores. Sums do not use BLAS, and
-    LAPACK uses one thread for so few features, so that the weights have the same bits on any number of
-    threads.
+    the residual's root mean square is at most a thousandth of that of the scores. Sums do not use BLAS. The
+    last bits depend on the number of threads only where LAPACK uses several for so few features, as some
+    builds do on some processors; the command line sets one.
 
     Returns
     -------

@@ -121,7 +121,7 @@ def test_a_list_has_the_same_nearest_nodes_in_any_company():
 def test_equally_near_nodes_come_in_their_order():
     lists = made(4, n_lists=3)
     nodes = lists.subset([1, 0, 1, 2, 1, 1])
-    places, values = nearest_in(nodes, lists.subset([1]), kernel("angles-subspace"), 3)
+    places, values = nearest_in(nodes, lists.subset([1]), kernel("list"), 3)
     assert places.tolist() == [[0, 2, 4]]
     assert (values[0] == values[0, 0]).all()
 

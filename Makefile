@@ -55,7 +55,7 @@ test: build lint types unit ## Build, lint, check types and run the whole test s
 build: $(VENV)/.dev ## Build the kernels in place
 	@$(BIN)/python -W ignore -c 'from setuptools import setup; setup()' --quiet build_ext --inplace
 
-index: build ## Note where learners, metrics, formats, models and kernels are (rerank/registered.py)
+index: build ## Note where learners, metrics, formats, models and kernels are (rerank/core/index.py)
 	@$(BIN)/python scripts/make_index.py
 
 lint: $(VENV)/.dev ## Run ruff and cython-lint

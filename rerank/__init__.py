@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 from rerank._version import __version__
 
 if TYPE_CHECKING:
+    from rerank.core.errors import ConfigError, DataError, DataNote, FitError, FormatError, RerankError
     from rerank.data.example_pairs import preference_pairs
     from rerank.data.lists import CandidateLists
-    from rerank.errors import ConfigError, DataError, DataNote, FitError, FormatError, RerankError
     from rerank.experiment import (
         append,
         compare,
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CandidateLists": "rerank.data.lists",
-    "ConfigError": "rerank.errors",
-    "DataError": "rerank.errors",
-    "DataNote": "rerank.errors",
-    "FitError": "rerank.errors",
-    "FormatError": "rerank.errors",
+    "ConfigError": "rerank.core.errors",
+    "DataError": "rerank.core.errors",
+    "DataNote": "rerank.core.errors",
+    "FitError": "rerank.core.errors",
+    "FormatError": "rerank.core.errors",
     "Model": "rerank.models.base",
-    "RerankError": "rerank.errors",
+    "RerankError": "rerank.core.errors",
     "TreeKernel": "rerank.similarity.items.transformer",
     "append": "rerank.experiment",
     "compare": "rerank.experiment",

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import rerank
-from rerank import CandidateLists, parallel
-from rerank.files import write_lines
+from rerank import CandidateLists
+from rerank.core.files.streams import write_lines
+from rerank.core.workers import parallel
 
 EPSILONS = (0.0001, 0.00025, 0.0005, 0.00075, 0.001, 0.0025, 0.005, 0.0075)  # the paper's
 WEIGHTINGS = {"weighted": "score", "unweighted": "one"}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write rerank/registered.py: where the entries of each registry are, so that one can be imported alone.
+"""Write rerank/core/index.py: where the entries of each registry are, so that one can be imported alone.
 
 With --check nothing is written: the exit code is 1 if the file is out of date.
 """
@@ -12,16 +12,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rerank import registered
+from rerank.core import index as registered
 
 registered.INDEX.clear()  # what it says may be out of date
 
+from rerank.core.registry import Registry  # noqa: E402
 from rerank.formats.base import FORMATS  # noqa: E402
 from rerank.formats.weights import WEIGHTS  # noqa: E402
 from rerank.learners.base import LEARNERS  # noqa: E402
 from rerank.metrics.base import FAMILIES  # noqa: E402
 from rerank.models.base import MODELS  # noqa: E402
-from rerank.registry import Registry  # noqa: E402
 from rerank.similarity.base import KERNELS  # noqa: E402
 from rerank.similarity.items.base import ITEM_KERNELS  # noqa: E402
 
@@ -29,7 +29,7 @@ REGISTRIES: tuple[Registry[Any], ...] = (FORMATS, WEIGHTS, LEARNERS, FAMILIES, M
 PATH = Path(registered.__file__)
 HEAD = '''"""Where the entries of the registries are; made by ``make index``, and not edited by hand.
 
-Kind of registry -> name -> module, other names, facts (see ``rerank.registry``).
+Kind of registry -> name -> module, other names, facts (see ``rerank.core.registry``).
 """
 
 from __future__ import annotations

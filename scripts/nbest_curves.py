@@ -32,13 +32,13 @@ from text_lists.watching import Curve, LogLoss, Recorded
 
 import rerank
 from rerank import CandidateLists, RerankError
+from rerank.core.files.streams import write_lines
+from rerank.data.first_best import first_largest
 from rerank.data.labels import Quantiser, quantised
-from rerank.data.leads import first_largest
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.data.scaling import fit_scaling
 from rerank.evaluation.significance import bootstrap_sums
 from rerank.experiment.derive import with_quantised
-from rerank.files import write_lines
 from rerank.learners.perceptron.perceptron import Perceptron
 from rerank.metrics.base import parse
 from rerank.metrics.judges import ReportJudge

@@ -32,14 +32,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from rerank import CandidateLists, RerankError
+from rerank.core.figures import Curve, line_chart
+from rerank.core.files.streams import write_lines
+from rerank.core.files.yaml import read_yaml
+from rerank.core.settings import Settings, setting
 from rerank.data.judge import value_of
 from rerank.data.types import Floats
-from rerank.files import write_lines
 from rerank.learners.predtron.predtron import Predtron
 from rerank.metrics.base import parse
-from rerank.report.figures import Curve, line_chart
-from rerank.settings import Settings, setting
-from rerank.yamltext import read_yaml
 
 Ties = Literal["score", "index"]
 X_LABELS = {"n": "training lists (n)", "m": "documents of a list (m)", "p": "features (p)"}

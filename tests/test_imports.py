@@ -17,35 +17,7 @@ import rerank
 
 PACKAGE = Path(rerank.__file__).parent
 
-GROUND = {
-    *(
-        "errors",
-        "registry",
-        "settings",
-        "reading",
-        "config",
-        "parallel",
-        "files",
-        "inputs",
-        "text",
-        "records",
-    ),
-    *(
-        "archives",
-        "memory",
-        "once",
-        "patterns",
-        "placing",
-        "renaming",
-        "yamltext",
-        "shown",
-        "registered",
-        "late",
-        "_version",
-    ),
-    *("spreadsheets", "terminal"),
-    *("tasks", "pool", "workers", "cluster", "sending", "progress", "checkpoints"),
-}
+GROUND = {"core", "_version"}
 BELOW = {"data", "native", *GROUND}
 MIDDLE = {"formats", "features", "evaluation", "metrics", *BELOW}
 ROOT = ""  # rerank itself: what `import rerank` offers
@@ -68,8 +40,10 @@ MAY_IMPORT = {
     "report": {"transductive", "learners", "models", "similarity", *MIDDLE},
     "experiment": {"report", "transductive", "learners", "models", "similarity", *MIDDLE},
 }
-MAY_IMPORT[ROOT] = {"experiment", *MAY_IMPORT["experiment"]}
-MAY_IMPORT["sklearn"] = {"experiment", *MAY_IMPORT["experiment"]}
+MAY_IMPORT["training"] = {"experiment", *MAY_IMPORT["experiment"]}
+MAY_IMPORT["experiments"] = {"training", *MAY_IMPORT["training"]}
+MAY_IMPORT[ROOT] = {"experiments", *MAY_IMPORT["experiments"]}
+MAY_IMPORT["sklearn"] = MAY_IMPORT[ROOT]
 MAY_IMPORT["cli"] = {ROOT, "docs", *MAY_IMPORT[ROOT]}
 MAY_IMPORT["__main__"] = {"cli", *MAY_IMPORT["cli"]}
 
@@ -209,7 +183,7 @@ def test_learners_see_no_metric_and_no_format(room):
         ("learners/a.py", "import rerank", ["learners/a.py imports rerank itself"]),
         ("learners/a.py", "from . import b\nfrom .b import c\nfrom rerank.models import x", []),
         ("data/a.py", "if TYPE_CHECKING:\n    from rerank.models import M", ["data/a.py imports models"]),
-        ("data/a.py", "import numpy, rerank.native._m\nfrom rerank.errors import E", []),
+        ("data/a.py", "import numpy, rerank.native._m\nfrom rerank.core.errors import E", []),
         ("errors.py", "from rerank.data import lists", ["errors.py imports data"]),
         ("formats/a.py", "from rerank.metrics import m", ["formats/a.py imports metrics"]),
         ("metrics/a.py", "from rerank.learners import l", ["metrics/a.py imports learners"]),
@@ -218,11 +192,11 @@ def test_learners_see_no_metric_and_no_format(room):
         ("__init__.py", "from rerank.experiment import load\nfrom rerank._version import v", []),
         ("cli/a.py", "from rerank import __version__\nfrom rerank.experiment import e", []),
         ("native/_a.pyx", "from rerank.data.lists import L", ["native/_a.pyx imports data"]),
-        ("native/_a.pyx", "    cimport numpy, rerank.errors", ["native/_a.pyx imports errors"]),
+        ("native/_a.pyx", "    cimport numpy, rerank.core.errors", ["native/_a.pyx imports errors"]),
         ("native/_a.pxd", "from ..errors import E", ["native/_a.pxd imports errors"]),
         ("native/_a.pyx", "# from rerank.data\nfrom ._b cimport c\nfrom libc.math cimport sqrt", []),
         ("native/_a.pyx", "from rerank.native._b cimport c", []),
-        ("native/_a.pyi", "from rerank.errors import E", ["native/_a.pyi imports errors"]),
+        ("native/_a.pyi", "from rerank.core.errors import E", ["native/_a.pyi imports errors"]),
         ("attic/a.py", "", ["attic/a.py: the room 'attic' is not in the table of tests/test_imports.py"]),
         ("attic.py", "", ["attic.py: the room 'attic' is not in the table of tests/test_imports.py"]),
     ],

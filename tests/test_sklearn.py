@@ -22,7 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rerank
 import rerank.sklearn
-from rerank.errors import DataNote
+from rerank.core.errors import DataNote
 from rerank.sklearn import Reranker
 
 RNG = np.random.default_rng(0)

@@ -86,7 +86,7 @@ def test_a_run_imports_what_it_needs(folder: Path, arguments: str, formats: set[
 def test_predict_imports_what_it_needs(folder: Path) -> None:
     imported(folder, "train", "--data", "a.letor", "--out", "model")
     modules = imported(folder, "predict", "model", "a.letor", "--out", "out")
-    assert (FOREIGN | {"rich", "msgspec", "rerank.parallel"}) & modules == set()
+    assert (FOREIGN | {"rich", "msgspec", "rerank.core.workers.parallel"}) & modules == set()
     assert entries(modules, "formats") - SVMLIGHT == set()
     assert entries(modules, "learners") == set()
     assert entries(modules, "metrics") <= {"of_files", "judges", "relevance"}

@@ -9,7 +9,7 @@ import typer
 from rerank.cli.common import verb
 from rerank.cli.convert import To
 from rerank.cli.options import reads
-from rerank.reading import Reading
+from rerank.data.reading import Reading
 
 
 @verb
@@ -34,7 +34,7 @@ def append(
     \b
     rerank append dev.letor lm=dev.lm length=dev.len --out dev2.letor
     """
-    from rerank.errors import ConfigError
+    from rerank.core.errors import ConfigError
     from rerank.experiment import append_file
 
     named: dict[str, str] = {}

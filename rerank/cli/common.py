@@ -18,10 +18,10 @@ from rerank.cli.messages import inform as inform
 from rerank.cli.messages import interruption, set_quiet, showing
 from rerank.cli.messages import say as say
 from rerank.cli.typed import quick
-from rerank.errors import RerankError
-from rerank.inputs import inputs_opened_once
-from rerank.progress import Tracker, step
-from rerank.spreadsheets import guarding
+from rerank.core.errors import RerankError
+from rerank.core.files.inputs import inputs_opened_once
+from rerank.core.progress import Tracker, step
+from rerank.core.tables.spreadsheets import guarding
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -144,7 +144,7 @@ def output_error(error: OSError) -> int:
     Buffered output is discarded: a second error at exit would be noise. An error that names a file or has no
     number is not about standard output and is raised again.
     """
-    from rerank.files import STDOUT, os_error
+    from rerank.core.files.streams import STDOUT, os_error
 
     if error.errno is None or error.filename is not None:
         raise error

@@ -8,9 +8,9 @@ import typer
 
 from rerank.cli.common import verb
 from rerank.cli.evaluate import Html, Metrics, MissingLists, NoRelevant, Samples, Seed, Ties
-from rerank.cli.forms import As, write
 from rerank.cli.options import reads
-from rerank.reading import Reading
+from rerank.cli.output_format import As, write
+from rerank.data.reading import Reading
 
 
 @verb

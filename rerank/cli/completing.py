@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from rerank.registered import INDEX
+from rerank.core.index import INDEX
 
 _PACKAGE = Path(__file__).parent.parent
 _SCALINGS = re.compile(r"^SCALINGS = {(.*?)^}", re.MULTILINE | re.DOTALL)

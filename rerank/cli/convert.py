@@ -9,7 +9,7 @@ import typer
 from rerank.cli import completing
 from rerank.cli.common import inform, verb
 from rerank.cli.options import reads
-from rerank.reading import Reading
+from rerank.data.reading import Reading
 
 To = Annotated[
     str | None,

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 
 from rerank._version import __version__
 from rerank.cli.common import EXIT_CRASH, EXIT_USAGE, say
-from rerank.errors import visible
+from rerank.core.errors import visible
 
 _KERNELS = "rerank.native"
 _debug: ContextVar[bool] = ContextVar("debug", default=False)

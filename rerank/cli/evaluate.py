@@ -9,9 +9,9 @@ import typer
 
 from rerank.cli import completing, groups
 from rerank.cli.common import verb
-from rerank.cli.forms import As, write
 from rerank.cli.options import reads
-from rerank.reading import Reading
+from rerank.cli.output_format import As, write
+from rerank.data.reading import Reading
 
 Metrics = Annotated[
     list[str] | None,
@@ -161,8 +161,8 @@ def evaluate(
         one = tables.evaluation_sheet
         write(as_, lambda: tables.print_table(result), result.as_json, lambda: [one(result)], notes=notes)
         return
+    from rerank.core.tables.text import sheet_lines
     from rerank.report.list_table import list_sheet
-    from rerank.report.text import sheet_lines
 
     table = result.by_list()
     sheet = replace(list_sheet(table), signatures=())  # the evaluation has them

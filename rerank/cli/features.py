@@ -10,8 +10,8 @@ from rerank.cli import completing
 from rerank.cli.common import ClusterAddress, Commands, Jobs, inform, verb
 from rerank.cli.convert import To
 from rerank.cli.options import configures, reads
+from rerank.data.reading import Reading
 from rerank.features.qa.settings import QASettings
-from rerank.reading import Reading
 
 app = Commands("Features computed from the candidates themselves.")
 
@@ -56,8 +56,8 @@ def consensus(
     rerank features consensus dev.nbest --by ngram1 --by WER --out dev.store
     rerank features consensus models --by GDT-TS --out models.store --jobs 0
     """
+    from rerank.core.text import count
     from rerank.experiment import consensus_file
-    from rerank.text import count
 
     made = consensus_file(data, by, out, to, statistic=statistic, jobs=jobs, cluster=cluster, reading=reading)
     items = count(made.lists.n_items, "item")
@@ -125,9 +125,9 @@ def parse(
     \b
     rerank features parse train.nbest --apply dev.nbest --apply test.nbest --out parses
     """
+    from rerank.core.text import count
     from rerank.experiment import parse_files
     from rerank.report import tree_features
-    from rerank.text import count
 
     typed = {"types": types, "closed_class": closed_class, "left_out": left_out}
     words = {name: tuple(text.split()) for name, text in typed.items() if text is not None}

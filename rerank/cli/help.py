@@ -31,8 +31,8 @@ def help_(
     \b
     rerank help tutorial
     """
-    from rerank.errors import ConfigError
-    from rerank.registry import did_you_mean
+    from rerank.core.errors import ConfigError
+    from rerank.core.registry import did_you_mean
 
     manual = pages()
     if topic is None:
@@ -46,7 +46,7 @@ def help_(
         from rich.console import Console
         from rich.markdown import Markdown
 
-        from rerank.terminal import unescaped
+        from rerank.core.tables.terminal import unescaped
 
         Console(file=unescaped(sys.stdout)).print(Markdown(manual[topic]))
     else:

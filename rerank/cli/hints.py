@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rerank.inputs import is_pipe
+from rerank.core.files.inputs import is_pipe
 
 # Options of trec_eval, RankLib, svm_rank, sacrebleu, LightGBM and others, and what to give in their place:
 # the first of the options (--x) or arguments (X) that the verb has, or an advice of several words.
@@ -191,7 +191,7 @@ def _is_data(path: object) -> bool:
 
 def _is_numbers(path: object) -> bool:
     """Whether the lines of a file are single numbers."""
-    from rerank.text import number
+    from rerank.core.text import number
 
     lines = _head(path).decode("utf-8", "replace").split("\n")[:-1]
     return bool(lines) and all(number(line.strip()) is not None for line in lines)

@@ -10,14 +10,14 @@ import typer
 from rerank.cli import completing, groups
 from rerank.cli.common import ClusterAddress, Commands, Jobs, verb
 from rerank.cli.evaluate import NoRelevant, Samples, Seed, Ties
-from rerank.cli.forms import As, write
 from rerank.cli.options import configures, reads
+from rerank.cli.output_format import As, write
 from rerank.cli.train import Config, LearnerName, Set
-from rerank.config import TrainConfig
-from rerank.reading import Reading
+from rerank.data.reading import Reading
+from rerank.training.config import TrainConfig
 
 if TYPE_CHECKING:
-    from rerank.report.sheet import Sheet
+    from rerank.core.tables.sheet import Sheet
 
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by 'rerank train'.")]
 Groups = Annotated[
@@ -124,7 +124,7 @@ def permute(
     rerank importance permute model test.txt --metric AP
     rerank importance permute model test.store --metric PARSEVAL --group 'Rule*' --group 'Heads*'
     """
-    from rerank.errors import ConfigError
+    from rerank.core.errors import ConfigError
     from rerank.experiment import permutation_importance
     from rerank.experiment.outputs import check_outputs
     from rerank.experiment.sources import inputs_of
@@ -187,10 +187,10 @@ def ablate(
     \b
     rerank importance ablate --data train.txt --dev vali.txt --test test.txt --metric AP --keep best
     """
-    from rerank.config import read_config
     from rerank.experiment import ablation_files
     from rerank.experiment.outputs import check_outputs
     from rerank.report import importance
+    from rerank.training.config import read_config
 
     settings = read_config(
         config, set_ or [], given if learner is None else {**given, "learner.name": learner}
@@ -212,13 +212,13 @@ def ablate(
 
 
 def _print(form: str, sheet: Sheet, record: Callable[[], Any]) -> None:
-    from rerank.report.text import sheet_lines
+    from rerank.core.tables.text import sheet_lines
 
     write(form, lambda: sheet_lines(sheet), record, lambda: [sheet])
 
 
 def _write(rows: Iterator[str], out: str | None) -> None:
-    from rerank.files import write_lines
+    from rerank.core.files.streams import write_lines
 
     if out is not None:
         write_lines(out, rows)

@@ -10,7 +10,7 @@ from rerank.cli import completing, groups
 from rerank.cli.common import Jobs, inform, verb
 from rerank.cli.convert import To
 from rerank.cli.options import reads
-from rerank.reading import Reading
+from rerank.data.reading import Reading
 
 
 @verb

@@ -8,7 +8,7 @@ import typer
 
 from rerank.cli import completing
 from rerank.cli.common import verb
-from rerank.cli.forms import As, write
+from rerank.cli.output_format import As, write
 
 KINDS = ("learners", "metrics", "formats", "scalings", "kernels")
 
@@ -39,8 +39,8 @@ def list_(
     rerank list learners perceptron
     rerank list metrics nDCG
     """
-    from rerank.errors import ConfigError
-    from rerank.registry import did_you_mean
+    from rerank.core.errors import ConfigError
+    from rerank.core.registry import did_you_mean
     from rerank.report import listings
 
     if kind not in KINDS:

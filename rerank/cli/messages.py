@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from rerank import progress
-from rerank.errors import DataNote, one_line
+from rerank.core import progress
+from rerank.core.errors import DataNote, one_line
 
 if TYPE_CHECKING:
     from rerank.report.progress import Screen

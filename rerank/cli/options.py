@@ -13,8 +13,8 @@ import typer
 from pydantic.fields import FieldInfo
 
 from rerank.cli.completing import completion_of
-from rerank.reading import Reading
-from rerank.settings import Settings, flags_of, usage_of
+from rerank.core.settings import Settings, flags_of, usage_of
+from rerank.data.reading import Reading
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import verb
-from rerank.cli.forms import As, write
 from rerank.cli.options import reads
-from rerank.reading import Reading
+from rerank.cli.output_format import As, write
+from rerank.data.reading import Reading
 
 
 @verb
@@ -43,9 +43,9 @@ def pairs(
     \b
     rerank pairs train.txt -r pairs=ordinal -r 'pairs=all label_gap=1' --quantise top=30%
     """
+    from rerank.core.tables.text import sheet_lines
     from rerank.experiment import count_pairs
     from rerank.report import pair_counts
-    from rerank.report.text import sheet_lines
 
     schemes = count_pairs(data, relation or [], quantise or [], reading=reading)
     sheet = pair_counts.pair_sheet(schemes)

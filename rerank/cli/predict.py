@@ -9,7 +9,7 @@ import typer
 from rerank.cli import completing, groups
 from rerank.cli.common import ClusterAddress, Jobs, inform, verb
 from rerank.cli.options import reads
-from rerank.reading import Reading
+from rerank.data.reading import Reading
 
 
 @verb
@@ -98,8 +98,8 @@ def predict(
     \b
     rerank predict model test.txt > scores.txt
     """
+    from rerank.core.text import count
     from rerank.experiment import predict_file
-    from rerank.text import count
 
     found = predict_file(
         model,

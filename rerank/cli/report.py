@@ -88,7 +88,7 @@ def report(
     \b
     rerank report runs/ohsumed --html page.html
     """
-    from rerank.experiment.reporting import report_files
+    from rerank.experiments.reporting import report_files
 
     report_files(
         folders,

@@ -68,11 +68,11 @@ def run(
     \b
     rerank run configs/ohsumed.yaml --out runs/ohsumed --jobs 2
     """
-    from rerank.config import yaml_values
-    from rerank.errors import ConfigError
+    from rerank.core.errors import ConfigError
     from rerank.experiment import Overview
     from rerank.experiment import run as run_experiment
     from rerank.experiment.reproducing import is_reproduction
+    from rerank.training.config import yaml_values
 
     if is_reproduction(yaml_values(config)):
         others = {"--models": models, "--shard": shard, "--cluster": cluster}
@@ -93,7 +93,7 @@ def run(
             if idle[name]:
                 raise ConfigError(f"{name}: not used with {asked[0]}, which trains nothing")
         overview = Overview(config, out, task, shard)
-        from rerank.errors import printable
+        from rerank.core.errors import printable
 
         people = overview.dry_run if dry_run else overview.progress
         shown = overview.listed() if list_ else map(printable, people())
@@ -117,7 +117,7 @@ def _regenerate(config: str, out: str | None, jobs: int | None, task: int | None
     import sys
     from pathlib import Path
 
-    from rerank.errors import ConfigError
+    from rerank.core.errors import ConfigError
     from rerank.experiment.reproducing import read_reproduction, reproduce
     from rerank.report.reproduction import print_reproduction
 

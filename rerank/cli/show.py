@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import verb
-from rerank.cli.forms import As, write
+from rerank.cli.output_format import As, write
 
 
 @verb
@@ -54,13 +54,13 @@ def show(
     rerank show model --unscaled --features 'prm*,-length'
     rerank show model --fragments 50 --min-nodes 4
     """
-    from rerank.errors import ConfigError
+    from rerank.core.errors import ConfigError
+    from rerank.data.reading import checked_patterns
     from rerank.models.base import load_model
     from rerank.models.fragments import has_fragments, model_fragments
     from rerank.models.fragments.of_model import DEFAULT
-    from rerank.reading import checked_patterns
     from rerank.report import models
-    from rerank.report.shown_weights import shown_weights
+    from rerank.report.weight_table import shown_weights
 
     if fragments == 0 and min_nodes is not None:
         raise ConfigError("--min-nodes: found --fragments 0, which shows none")

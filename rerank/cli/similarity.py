@@ -8,9 +8,9 @@ import typer
 
 from rerank.cli import completing, groups
 from rerank.cli.common import ClusterAddress, Jobs, verb
-from rerank.cli.forms import As, write
 from rerank.cli.options import reads
-from rerank.reading import Reading
+from rerank.cli.output_format import As, write
+from rerank.data.reading import Reading
 
 
 @verb
@@ -97,8 +97,8 @@ def similarity(
     rerank similarity train.txt test.txt --kernel list --components 5 --out alike --figure map.svg
     rerank similarity parses.jsonl --kernel ptk --set decay=0.3 --out alike
     """
-    from rerank.config import settings_of
     from rerank.experiment import similarity_files
+    from rerank.training.config import settings_of
 
     settings = settings_of(set_ or [], {"components": components})
     found = similarity_files(

@@ -8,7 +8,7 @@ import typer
 
 from rerank.cli.common import inform, verb
 from rerank.cli.options import reads
-from rerank.reading import Reading
+from rerank.data.reading import Reading
 
 
 @verb

@@ -9,7 +9,7 @@ import typer
 from rerank.cli import completing, groups
 from rerank.cli.common import inform, verb
 from rerank.cli.options import configures
-from rerank.config import TrainConfig
+from rerank.training.config import TrainConfig
 
 Config = Annotated[
     str | None,
@@ -90,9 +90,9 @@ def train(
     \b
     rerank train --data train.txt --dev vali.txt --metric AP --keep best --out model
     """
-    from rerank.config import grid_of, read_config
-    from rerank.errors import ConfigError
+    from rerank.core.errors import ConfigError
     from rerank.experiment import train_files
+    from rerank.training.config import grid_of, read_config
 
     base = given if learner is None else {**given, "learner.name": learner}
     base |= {f"grid.{key}": values for key, values in grid_of(grid or []).items()}

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from rerank.cli.common import EXIT_NO, verb
-from rerank.cli.forms import As, write
 from rerank.cli.options import reads
-from rerank.reading import Reading
+from rerank.cli.output_format import As, write
+from rerank.data.reading import Reading
 
 
 @verb
@@ -25,7 +25,7 @@ def validate(
     \b
     rerank validate train.txt
     """
-    from rerank.errors import FormatError
+    from rerank.core.errors import FormatError
     from rerank.experiment import validate_file
     from rerank.report.contents import Contents
 

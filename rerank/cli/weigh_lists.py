@@ -8,9 +8,9 @@ import typer
 
 from rerank.cli import completing
 from rerank.cli.common import Jobs, verb
-from rerank.cli.forms import As, write
 from rerank.cli.options import reads
-from rerank.reading import Reading
+from rerank.cli.output_format import As, write
+from rerank.data.reading import Reading
 
 
 @verb
@@ -79,11 +79,11 @@ def weigh_lists(
     rerank weigh-lists train.txt test.txt --kernel list --out weights.tsv
     rerank train --data train.txt --list-weights weights.tsv --learner mert --metric label@1 --out model
     """
-    from rerank.config import settings_of
+    from rerank.core.tables.sheet import facts_sheet
+    from rerank.core.tables.table import facts
     from rerank.experiment import weigh_lists_files
     from rerank.report.list_weights import weighing_facts
-    from rerank.report.sheet import facts_sheet
-    from rerank.report.table import facts
+    from rerank.training.config import settings_of
 
     own = {"kernel": kernel, "components": components, "basis": basis, "centres": centres}
     settings = settings_of(set_ or [], own)

@@ -48,9 +48,9 @@ def import_(
     rerank weights import moses.ini --out model
     rerank weights import svm_model --tree-names question,passage --out model
     """
+    from rerank.core.text import count
     from rerank.experiment import import_weights
     from rerank.models.linear import LinearModel
-    from rerank.text import count
 
     names = [name.strip() for name in tree_names.split(",")] if tree_names else []
     model = import_weights(weights, out, format, feature_names=feature_names, tree_names=names)

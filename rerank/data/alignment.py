@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rerank.core.errors import DataError, DataNote
+from rerank.core.text import count, some
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.names import Columns, Match, match
 from rerank.data.types import Index, Mask
-from rerank.errors import DataError, DataNote
-from rerank.text import count, some
 
 
 def aligned(

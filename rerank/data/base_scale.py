@@ -7,12 +7,12 @@ from typing import Literal
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.text import auto_or_positive
 from rerank.data.base_scores import base_column, base_scores_of
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
 from rerank.native.data._matrix import Difference
 from rerank.native.data._spread import Spread, squares_within
-from rerank.text import auto_or_positive
 
 BaseScale = float | Literal["auto"]
 

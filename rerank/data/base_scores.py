@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.core.errors import DataError
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
 from rerank.data.types import Floats, Index
-from rerank.errors import DataError
 
 # Residuals relative to the root mean square of a column's deviations from its means of lists. Scores that
 # were printed with few digits still pass.

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.errors import DataError, DataNote
+from rerank.data.array_inputs import frame_names
 from rerank.data.arrays import real_array
 from rerank.data.columns.forests import BracketError, Forest
-from rerank.data.columns.given_trees import in_brackets, is_labelled
 from rerank.data.columns.schema import TREE
-from rerank.data.given import frame_names
+from rerank.data.columns.tree_inputs import in_brackets, is_labelled
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import DataError, DataNote
 
 SIDES = ("better", "worse")
 
@@ -32,7 +32,7 @@ def preference_pairs(
     better, worse : sequence (n_pairs)
         An example is a tree, or a mapping of names to trees, such as ``{"question": ..., "passage": ...}``;
         all of them have the same names. A tree is a string in brackets, a tree of NLTK or a nested list, see
-        ``rerank.data.columns.given_trees.forest_of``; "" and None are missing trees.
+        ``rerank.data.columns.tree_inputs.forest_of``; "" and None are missing trees.
     features : pair of arrays or data frames (n_pairs, n_features), optional
         Those of the better and of the worse examples.
     feature_names : sequence of str, optional

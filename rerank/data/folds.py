@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.text import number
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Index
-from rerank.errors import ConfigError, DataError
-from rerank.text import number
 
 Key = Sequence[Hashable] | npt.NDArray[np.generic]
 

@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError, DataNote
+from rerank.core.registry import did_you_mean
+from rerank.core.text import some
 from rerank.data.arrays import cells, real_array
-from rerank.data.roles import (
+from rerank.data.column_roles import (
     CLASSES,
     ITEM_NAMES,
     LISTS,
@@ -20,9 +23,6 @@ from rerank.data.roles import (
     spells_number,
 )
 from rerank.data.types import AnyArray
-from rerank.errors import ConfigError, DataError, DataNote
-from rerank.registry import did_you_mean
-from rerank.text import some
 
 # Names by which a column is found if its role is not given: the first that the frame has.
 _KNOWN = {

@@ -1,6 +1,6 @@
 """The interface of metrics for the rest of the package.
 
-Learners import no metric: what they optimise or watch reaches them as a Judge. A Judge gives per-list
+Learners import no metric: what they optimise or watch reaches them as a PreparedMetric, which gives per-list
 statistics whose column sums determine the corpus value: the bootstrap resamples them, a learning curve
 sums them, dev selection compares them.
 """
@@ -37,7 +37,7 @@ class SumForm:
 
 
 @runtime_checkable
-class Judge(Protocol):
+class PreparedMetric(Protocol):
     """A metric prepared for one set of lists.
 
     Attributes
@@ -72,7 +72,7 @@ class Judge(Protocol):
 
 
 @runtime_checkable
-class SelectingJudge(Judge, Protocol):
+class SelectingJudge(PreparedMetric, Protocol):
     """A judge of one chosen item per list (BLEU, WER, a mean label): its statistics are per item."""
 
     @property
@@ -95,17 +95,17 @@ class Metric(Protocol):
     @property
     def name(self) -> str: ...
 
-    def prepare(self, lists: CandidateLists) -> Judge:
+    def prepare(self, lists: CandidateLists) -> PreparedMetric:
         """Make one pass over labels, texts or trees; raise DataError if a needed column is absent."""
         ...
 
 
-def corpus_value(judge: Judge, per_list: Counts) -> float:
+def corpus_value(judge: PreparedMetric, per_list: Counts) -> float:
     """Return the metric over all lists, from their statistics (n_lists, k)."""
     return float(judge.score_from_sums(per_list.sum(axis=0)))
 
 
-def value_of(judge: Judge, scores: Floats, list_weights: Floats | None = None) -> float:
+def value_of(judge: PreparedMetric, scores: Floats, list_weights: Floats | None = None) -> float:
     """Return the metric of scores as ``per_list`` takes them, with its rows times list weights if given."""
     per_list = judge.per_list(scores)
     if list_weights is not None:

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from rerank._version import __version__
+from rerank.core.errors import DataError
+from rerank.data.first_best import first_largest
 from rerank.data.judge import SumForm
-from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Counts, Floats, Index, Mask
-from rerank.errors import DataError
 
 _MOST = 1e140
 

@@ -12,13 +12,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.registry import did_you_mean
+from rerank.core.text import number
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
-from rerank.errors import ConfigError, DataError
-from rerank.registry import did_you_mean
-from rerank.text import number
 
 _SAMPLE = 256
 

@@ -10,8 +10,13 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data import frames, given, views
+from rerank.core.errors import DataError
+from rerank.core.registry import did_you_mean
+from rerank.core.tables.display import Text, html_of, summary_of
+from rerank.data import array_inputs as given
+from rerank.data import frames, views
 from rerank.data.arrays import real_array, without_missing
+from rerank.data.column_roles import note_features
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.invariants import check_lists
 from rerank.data.columns.offsets import grouped, offsets_of, places_of, renumbered
@@ -23,12 +28,8 @@ from rerank.data.layouts.base import NotFiniteError
 from rerank.data.mapped import row_blocks
 from rerank.data.matrix import Dense, Features, as_features
 from rerank.data.names import Columns, match, numbered
-from rerank.data.roles import note_features
 from rerank.data.types import AnyArray, Counts, Floats, Index, Mask
 from rerank.data.views import CandidateList
-from rerank.errors import DataError
-from rerank.registry import did_you_mean
-from rerank.shown import Text, html_of, summary_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
 from rerank.data.types import Index, Mask
 
 _NAME_BYTES = 66  # of a short name in a list of names

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.core.errors import DataError
+from rerank.core.text import some
 from rerank.data.columns.traces import (
     CHAIN_LENGTH,
     Keys,
@@ -18,8 +20,6 @@ from rerank.data.columns.traces import (
     without_chain,
 )
 from rerank.data.types import Mask
-from rerank.errors import DataError
-from rerank.text import some
 
 EXPECTED = "ranges such as 12-90, A:12-90,A:110-150 or A (a whole chain)"
 _RESIDUE = r"(-?[0-9]{1,8})([A-Za-z]?)"

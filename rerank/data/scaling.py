@@ -29,16 +29,16 @@ from typing import Any
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.registry import did_you_mean
 from rerank.data.columns.offsets import are_bounds
 from rerank.data.lists import CandidateLists
 from rerank.data.mapped import row_blocks
 from rerank.data.matrix import Dense, Features, Mixed, Sparse, require_dense
 from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats, Mask
-from rerank.errors import ConfigError, DataError
 from rerank.native.data import _scaling
-from rerank.registry import did_you_mean
 
 AUTO = "auto"  # the learner's default
 SCALINGS = {

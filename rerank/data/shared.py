@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rerank.core.errors import DataError
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError
 
 Place = tuple[int, int]
 

@@ -2,7 +2,7 @@
 
 ``meta.json`` records the version of the format, the sizes, and the dtype and shape of every array. String
 columns are two arrays each, ``NAME.bytes`` and ``NAME.offsets``. The same lists give the same bytes.
-A store is written next to its destination and moved there whole, see rerank/placing.py.
+A store is written next to its destination and moved there whole, see rerank/core/files/atomic_output.py.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from rerank.core.errors import DataNote, FormatError, RerankError
+from rerank.core.files.atomic_output import Part, placing, recover
+from rerank.core.files.filesystem import sync
 from rerank.data.columns.schema import Column, declared
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.store_reader import FORMAT, META, VERSION, StrPath, entries, is_store, read_meta, read_store
 from rerank.data.types import AnyArray
-from rerank.errors import DataNote, FormatError, RerankError
-from rerank.placing import Part, placing, recover
-from rerank.renaming import sync
 
 __all__ = [
     "arrays_of",

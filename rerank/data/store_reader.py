@@ -10,6 +10,8 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
+from rerank.core.errors import DataError, FormatError
+from rerank.core.memory import require
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.offsets import fresh_array
 from rerank.data.columns.ragged import Ragged
@@ -22,8 +24,6 @@ from rerank.data.mapped import release
 from rerank.data.matrix import Dense, Features, Mixed, Sparse
 from rerank.data.npy import Header, read_header
 from rerank.data.types import AnyArray
-from rerank.errors import DataError, FormatError
-from rerank.memory import require
 
 FORMAT = "rerank-store"
 VERSION = 1

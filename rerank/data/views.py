@@ -8,12 +8,12 @@ from typing import Any, overload
 
 import numpy as np
 
+from rerank.core.errors import DataError
+from rerank.core.registry import did_you_mean
+from rerank.core.tables.display import html_of
 from rerank.data.arrays import without_missing
 from rerank.data.matrix import Dense, Features
 from rerank.data.types import Floats, Index
-from rerank.errors import DataError
-from rerank.registry import did_you_mean
-from rerank.shown import html_of
 
 _SHOWN = 6  # features of a candidate's repr
 _LONGEST = 40  # characters of a text there

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.errors import ConfigError
+from rerank.core.tables.display import Display
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError
+from rerank.evaluation.bootstrap import judged_by_any, of_one_set
 from rerank.evaluation.pairs import Pair, pairs_of, plain
-from rerank.evaluation.resampling import judged_by_any, of_one_set
 from rerank.evaluation.significance import SEED
 from rerank.metrics.base import parse_all, prepare_all
 from rerank.metrics.judges import by_item, nothing_judged, statistics
-from rerank.shown import Shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparisons(Shown):
+class Comparisons(Display):
     """All pairs, by metric; ``unjudged`` lists do not count."""
 
     n_lists: int

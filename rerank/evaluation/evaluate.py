@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.errors import ConfigError
+from rerank.core.registry import did_you_mean
+from rerank.core.tables.display import Display
+from rerank.data.first_best import differ
 from rerank.data.judge import corpus_value
-from rerank.data.leads import differ
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import ConfigError
-from rerank.evaluation.list_table import Choices, ListTable
-from rerank.evaluation.resampling import Resampled, judged_by_any, of_one_set
+from rerank.evaluation.bootstrap import BootstrapTable, judged_by_any, of_one_set
+from rerank.evaluation.list_table import ListTable, TopChoices
+from rerank.evaluation.metric_values import Values
 from rerank.evaluation.significance import SEED
-from rerank.evaluation.values import Values
 from rerank.evaluation.variance import Variance
 from rerank.metrics.base import Metric, parse_all, prepare_all
 from rerank.metrics.judges import (
@@ -30,8 +32,6 @@ from rerank.metrics.judges import (
     statistics,
 )
 from rerank.metrics.selecting import Selection
-from rerank.registry import did_you_mean
-from rerank.shown import Shown
 
 FIRST_BEST = "first_best"
 
@@ -95,7 +95,7 @@ class MetricResult:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Shown):
+class Evaluation(Display):
     """The result of ``evaluate``.
 
     Attributes
@@ -117,7 +117,7 @@ class Evaluation(Shown):
         Per-list values by (system or "first_best", canonical metric name); NaN if a list does not count.
     replicas : mapping of str to Variance, optional
         By canonical metric name, if the systems but the baseline are runs of one system.
-    choices : Choices, optional
+    choices : TopChoices, optional
         Of the lists one by one, for ``by_list``.
     """
 
@@ -133,7 +133,7 @@ class Evaluation(Shown):
     list_ids: Sequence[str]
     list_values: Mapping[tuple[str, str], Floats]
     replicas: Mapping[str, Variance] | None = None
-    choices: Choices | None = None
+    choices: TopChoices | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the evaluation as plain values for JSON; None replaces absent values and NaN."""
@@ -313,7 +313,7 @@ def evaluate(
         replicas={judge.name: table.variance(runs, m, level) for m, judge in enumerate(judges)}
         if replicas
         else None,
-        choices=Choices.of(lists, ranked if first is None else {FIRST_BEST: first, **ranked}),
+        choices=TopChoices.of(lists, ranked if first is None else {FIRST_BEST: first, **ranked}),
     )
 
 
@@ -367,7 +367,7 @@ def values(
 
 
 def _result(
-    table: Resampled, name: str, m: int, info: MetricInfo, against: str | None, level: float
+    table: BootstrapTable, name: str, m: int, info: MetricInfo, against: str | None, level: float
 ) -> MetricResult:
     value = table.value(name, m)
     tests = {} if against is None or against == name else asdict(table.compare(name, against, m))

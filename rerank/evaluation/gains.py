@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rerank.data.judge import Judge, corpus_value
+from rerank.core.records import Record
+from rerank.data.judge import PreparedMetric, corpus_value
 from rerank.data.types import Floats
 from rerank.evaluation.significance import SEED, bootstrap_sums, interval
-from rerank.records import Record
 
 Use = Literal["fit", "choice", "none"]
 
@@ -52,7 +52,7 @@ class Gain(Record):
     seed: int = SEED
 
 
-def gain(part: str, use: Use, over: str, judge: Judge, before: Floats, after: Floats) -> Gain | None:
+def gain(part: str, use: Use, over: str, judge: PreparedMetric, before: Floats, after: Floats) -> Gain | None:
     """Return the gain of one ranking over another from their statistics (n_lists, k).
 
     It is None if one of them has no value. Both are resampled by the same draws of the judged lists.
@@ -87,7 +87,7 @@ def gain(part: str, use: Use, over: str, judge: Judge, before: Floats, after: Fl
     )
 
 
-def judged_lists(judge: Judge, n_lists: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def judged_lists(judge: PreparedMetric, n_lists: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Return the lists that a judge can judge, bool (n_lists): all if it declares none."""
     judged: np.ndarray[Any, np.dtype[np.bool_]] = getattr(judge, "judged", np.ones(n_lists, dtype=bool))
     return judged

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.tables.display import Display
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.evaluation.significance import SEED, bootstrap_sums, compare, holm, interval
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import ReportJudge, nothing_judged
-from rerank.shown import Shown
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,12 @@ class Basis:
         }
 
 
-class Weights(Shown, list[Weight]):
+class Weights(Display, list[Weight]):
     """The weights of a linear model, one for each feature in its order."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Permutation(Shown):
+class Permutation(Display):
     """Permutation importance of features, in the order of the model's columns or of the groups."""
 
     basis: Basis
@@ -170,7 +170,7 @@ class Ablated:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ablation(Shown):
+class Ablation(Display):
     """Every feature or group left out once, in the order of the columns or of the groups.
 
     ``on`` is what the models are compared on: "test", or "dev", on which they may have been chosen too.

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from rerank.data.leads import first_largest
+from rerank.core.tables.display import Display
+from rerank.data.first_best import first_largest
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.metrics.judges import Scores, ranked_last
-from rerank.shown import Shown
 
 
 @dataclass(frozen=True, eq=False)
-class Choices:
+class TopChoices:
     """What an evaluation keeps of its lists.
 
     Attributes
@@ -35,7 +35,7 @@ class Choices:
     chosen: Mapping[str, Sequence[str]]
 
     @classmethod
-    def of(cls, lists: CandidateLists, rankings: Mapping[str, Scores]) -> Choices:
+    def of(cls, lists: CandidateLists, rankings: Mapping[str, Scores]) -> TopChoices:
         """Return those of scores by system, float (n_items) in the order of the items, NaN = not returned."""
         starts = lists.offsets[:-1]
         best = None if lists.labels is None else np.fmax.reduceat(lists.labels, starts)
@@ -50,13 +50,13 @@ def _chosen(lists: CandidateLists, scores: Scores) -> list[str]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ListTable(Shown):
+class ListTable(Display):
     """A row for each list, with the values of each system.
 
     Attributes
     ----------
     list_ids : sequence of str
-    choices : Choices
+    choices : TopChoices
     digits : mapping of str to int
         Decimals to show, by metric in the order of the report.
     values : mapping of (str, str) to float64 (n_lists)
@@ -67,7 +67,7 @@ class ListTable(Shown):
     """
 
     list_ids: Sequence[str]
-    choices: Choices
+    choices: TopChoices
     digits: Mapping[str, int]
     values: Mapping[tuple[str, str], Floats]
     corpus: Mapping[tuple[str, str], float | None]

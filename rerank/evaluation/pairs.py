@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from rerank.data.types import Floats
+from rerank.evaluation.bootstrap import BootstrapTable
 from rerank.evaluation.power import (
     detectable_by_mcnemar,
     detectable_difference,
     mcnemar_p,
     unit_of_outcomes,
 )
-from rerank.evaluation.resampling import Resampled
 from rerank.evaluation.significance import holm, interval, paired_t_p, randomisation_p
 
 
@@ -74,12 +74,12 @@ def plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def pairs_of(table: Resampled, names: Iterable[tuple[str, str]], m: int, level: float) -> list[Pair]:
+def pairs_of(table: BootstrapTable, names: Iterable[tuple[str, str]], m: int, level: float) -> list[Pair]:
     """Return the tests of some pairs of rankings by one metric, with Holm's correction for these pairs.
 
     Parameters
     ----------
-    table : Resampled
+    table : BootstrapTable
     names : iterable of (str, str)
         The rankings a and b of each pair.
     m : int
@@ -92,7 +92,7 @@ def pairs_of(table: Resampled, names: Iterable[tuple[str, str]], m: int, level: 
     return [replace(pair, holm=p) for pair, p in zip(found, corrected, strict=True)]
 
 
-def _pair(table: Resampled, a: str, b: str, m: int, level: float) -> Pair:
+def _pair(table: BootstrapTable, a: str, b: str, m: int, level: float) -> Pair:
     value_a, value_b = table.value(a, m), table.value(b, m)
     list_a, list_b = table.list_values(a, m), table.list_values(b, m)
     tests = table.compare(a, b, m)

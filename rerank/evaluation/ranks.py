@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.text import count
 from rerank.data.types import Floats
-from rerank.errors import ConfigError, DataError
-from rerank.text import count
 
 LEAST_SYSTEMS = 3
 LEAST_SETS = 2

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.registry import did_you_mean
+from rerank.core.text import count
 from rerank.data.lists import CandidateLists
 from rerank.data.shared import check_apart
 from rerank.data.types import Floats
-from rerank.errors import ConfigError, DataError
+from rerank.evaluation.bootstrap import Statistics, list_values
 from rerank.evaluation.evaluate import FIRST_BEST
-from rerank.evaluation.resampling import Statistics, list_values
 from rerank.evaluation.significance import SEED
 from rerank.metrics.base import parse_all, prepare_all
 from rerank.metrics.judges import ReportJudge, checked_scores, nothing_judged, statistics
-from rerank.registry import did_you_mean
-from rerank.text import count
 
 
 @dataclass(frozen=True, eq=False)

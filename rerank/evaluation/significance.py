@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rerank import memory, progress
+from rerank.core import memory, progress
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.text import count
 from rerank.data.types import Floats, Ints
-from rerank.errors import ConfigError, DataError
 from rerank.native.evaluation import _resample
-from rerank.text import count
 
 # Per-list values closer than this are a tie: they differ by rounding, not by ranking.
 TOLERANCE = 1e-9

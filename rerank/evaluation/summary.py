@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.text import count, some
 from rerank.data.shared import shared_ids
+from rerank.evaluation.bootstrap import BootstrapTable, judged_by_any
 from rerank.evaluation.evaluate import FIRST_BEST, MetricInfo, gap_of
 from rerank.evaluation.pairs import Pair, pairs_of, plain
-from rerank.evaluation.resampling import Resampled, judged_by_any
 from rerank.evaluation.results import Results
-from rerank.text import count, some
 
 REFERENCES = (FIRST_BEST, "random", "oracle")
 
@@ -190,14 +190,14 @@ def summarise(results: Results, *, all_pairs: bool = False) -> Summary:
     judges = [[part.judges[metric] for part in results.parts] for metric in results.metrics]
     judged = [judged_by_any(part.judges.values()) for part in results.parts]
 
-    def table_of(share: int) -> Resampled:
+    def table_of(share: int) -> BootstrapTable:
         names = [name for name, shares in results.systems.items() if share in shares]
         if results.has_first_best:
             names.append(FIRST_BEST)
         rows = {
             name: [results.statistics(name, metric, share) for metric in results.metrics] for name in names
         }
-        return Resampled(judges, rows, judged, results.samples, results.seed)
+        return BootstrapTable(judges, rows, judged, results.samples, results.seed)
 
     tables = {share: table_of(share) for share in sorted({*results.shares, share})}
     baseline = None if all_pairs else results.baseline
@@ -229,7 +229,7 @@ def summarise(results: Results, *, all_pairs: bool = False) -> Summary:
 
 
 def _metric_summary(
-    results: Results, tables: Mapping[int, Resampled], m: int, pairs: tuple[Pair, ...]
+    results: Results, tables: Mapping[int, BootstrapTable], m: int, pairs: tuple[Pair, ...]
 ) -> MetricSummary:
     """All rows by metric m."""
     table = tables[results.share]
@@ -272,7 +272,7 @@ def _metric_summary(
 
 
 def _row_summary(
-    results: Results, table: Resampled, name: str, share: int, m: int, info: MetricInfo
+    results: Results, table: BootstrapTable, name: str, share: int, m: int, info: MetricInfo
 ) -> RowSummary:
     by_seed = table.by_seed(name, m)
     value = table.value(name, m)

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rerank.data.judge import Judge, corpus_value
+from rerank.core.records import Number, Record
+from rerank.data.judge import PreparedMetric, corpus_value
 from rerank.data.types import Floats
 from rerank.evaluation.gains import LEVEL, SAMPLES, judged_lists
 from rerank.evaluation.significance import SEED, bootstrap_sums, interval
-from rerank.records import Number, Record
 
 
 class Variance(Record):
@@ -57,7 +57,11 @@ class Variance(Record):
 
 
 def variance(
-    judge: Judge, runs: Sequence[Floats], samples: int = SAMPLES, level: float = LEVEL, seed: int = SEED
+    judge: PreparedMetric,
+    runs: Sequence[Floats],
+    samples: int = SAMPLES,
+    level: float = LEVEL,
+    seed: int = SEED,
 ) -> Variance:
     """Return the variance of two or more runs from their statistics.
 

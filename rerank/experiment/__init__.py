@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rerank.late import import_late
+from rerank.core.lazy_imports import attach
 
 if TYPE_CHECKING:
-    from rerank.experiment.ablation import ablation, ablation_files
     from rerank.experiment.calls import append, predict, split, validate
     from rerank.experiment.converting import (
         append_file,
@@ -32,18 +31,19 @@ if TYPE_CHECKING:
     )
     from rerank.experiment.features import consensus_file, parse_files
     from rerank.experiment.importance import permutation_importance, standardised_weights
-    from rerank.experiment.list_weights import weigh_lists, weigh_lists_files
-    from rerank.experiment.plans import Plan
     from rerank.experiment.predicting import count_pairs, predict_file, validate_file
     from rerank.experiment.questions import qa_file
-    from rerank.experiment.reporting import report
-    from rerank.experiment.running.config import ExperimentConfig, read_experiment
-    from rerank.experiment.running.folder import RunFolder, read_run
-    from rerank.experiment.running.overview import Overview
-    from rerank.experiment.running.results import results_of
-    from rerank.experiment.running.run import RunSummary, run
-    from rerank.experiment.similarity import similarity, similarity_files
-    from rerank.experiment.training import (
+    from rerank.experiments.config import ExperimentConfig, read_experiment
+    from rerank.experiments.folder import RunFolder, read_run
+    from rerank.experiments.list_weights import weigh_lists, weigh_lists_files
+    from rerank.experiments.overview import Overview
+    from rerank.experiments.reporting import report
+    from rerank.experiments.results import results_of
+    from rerank.experiments.run import RunSummary, run
+    from rerank.experiments.similarity import similarity, similarity_files
+    from rerank.training.ablation import ablation, ablation_files
+    from rerank.training.options import Plan
+    from rerank.training.train import (
         TrainResult,
         fit,
         learner_of,
@@ -104,7 +104,7 @@ __all__ = [
     "weigh_lists_files",
 ]
 
-import_late(
+attach(
     __name__,
     {
         "ablation": "ablation ablation_files",

@@ -6,17 +6,17 @@ import os
 from collections.abc import Mapping
 from typing import Any, overload
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.registry import did_you_mean
 from rerank.data import frames
+from rerank.data.array_inputs import vector
 from rerank.data.folds import folds_of, parts_of
-from rerank.data.given import vector
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
 from rerank.experiment.notes import note_strangers, note_trained_on
 from rerank.experiment.predicting import check_cheating, predictor, validate_file
 from rerank.experiment.sources import Data, as_lists, is_path, lists_for
 from rerank.models.base import Model, load_model
 from rerank.models.classes import ClassesModel
-from rerank.registry import did_you_mean
 from rerank.report import predictions
 from rerank.report.contents import Contents
 from rerank.report.predictions import Ranking

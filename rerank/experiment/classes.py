@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError, DataNote
+from rerank.core.text import count
 from rerank.data.arrays import cells
 from rerank.data.columns.class_sets import HOW_READ
 from rerank.data.lists import CandidateLists
+from rerank.data.reading import Reading
 from rerank.data.types import Floats
-from rerank.errors import ConfigError, DataError, DataNote
-from rerank.reading import Reading
-from rerank.text import count
 
 if TYPE_CHECKING:
     from rerank.data.class_lists import Predictions
@@ -67,7 +67,7 @@ def judged(
 
 def predictions_of(values: Any, name: str, lists: CandidateLists) -> Predictions:
     """Return predictions given as one text, number or collection per row; DataError if they do not fit."""
-    from rerank.data import given
+    from rerank.data import array_inputs as given
     from rerank.data.class_lists import Predictions
 
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):

@@ -11,28 +11,28 @@ from typing import Any
 
 import numpy as np
 
-from rerank import parallel
+from rerank.core.errors import ConfigError, DataNote
+from rerank.core.files.atomic_output import make_folder
+from rerank.core.files.inputs import opening_once
+from rerank.core.files.streams import write_lines
+from rerank.core.text import count
+from rerank.core.workers import parallel
 from rerank.data.folds import fold_names, folds_of, parts_of, shares_of
 from rerank.data.lists import CandidateLists
+from rerank.data.reading import Reading
 from rerank.data.scores import read_scores
-from rerank.errors import ConfigError, DataNote
 from rerank.experiment.derive import item_judges, item_rows, with_label
 from rerank.experiment.outputs import Written, all_or_none, check_outputs, checked_format, written
 from rerank.experiment.sources import Data, as_lists, inputs_of, read_lists
 from rerank.experiment.svmtk import export_svmtk, import_svmtk
-from rerank.files import write_lines
 from rerank.formats import base
 from rerank.formats.svmtk.model import is_model
 from rerank.formats.weights import WeightOptions, read_weights, write_weights
-from rerank.inputs import opening_once
 from rerank.metrics.base import parse
 from rerank.metrics.structures import StructureMetric
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.weights import load_linear, weights_of
-from rerank.placing import make_folder
-from rerank.reading import Reading
-from rerank.text import count
 
 SVMTK, SVMTK_PAIRS = "svmtk", "svmtk-pairs"
 STANDARD = "-"  # standard output

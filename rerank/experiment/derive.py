@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.tables import record
 from rerank.data.columns.traces import SUPERPOSITIONS
+from rerank.data.first_best import first_largest
 from rerank.data.labels import Quantiser, quantised
-from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
 from rerank.experiment.sources import as_lists
 from rerank.features.consensus import consensus, structure_metric
 from rerank.features.model_pairs import ModelPairs
 from rerank.metrics.base import Preparation, parse
 from rerank.metrics.selecting import SelectingJudge, SelectingMetric
 from rerank.models.base import load_model
-from rerank.report import record
 
 
 def label(

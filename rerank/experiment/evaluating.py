@@ -6,13 +6,17 @@ import os
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rerank.core.errors import ConfigError
+from rerank.core.files.inputs import opening_once
+from rerank.core.files.streams import write_lines
 from rerank.data.columns.traces import SUPERPOSITIONS
 from rerank.data.frames import refuse_other_rows
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError
+from rerank.data.reading import Reading
 from rerank.evaluation import evaluate as evaluation
 from rerank.evaluation.evaluate import Evaluation
 from rerank.evaluation.significance import SEED
+from rerank.experiment.align_systems import FIRST_BEST, Systems
 from rerank.experiment.classes import (
     DEFAULT,
     has_classes,
@@ -21,7 +25,6 @@ from rerank.experiment.classes import (
     predictions_of,
     reading_for,
 )
-from rerank.experiment.gathering import FIRST_BEST, Systems
 from rerank.experiment.notes import note_evaluation, note_ndcg, note_systems
 from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.sources import Data, as_lists, inputs_of, is_path
@@ -34,9 +37,6 @@ from rerank.experiment.systems import (
     is_nested_mapping,
     systems_in,
 )
-from rerank.files import write_lines
-from rerank.inputs import opening_once
-from rerank.reading import Reading
 
 if TYPE_CHECKING:
     from rerank.evaluation.compare import Comparisons
@@ -360,7 +360,7 @@ def evaluate_files(
         note_evaluation(lists, systems, found)
     with all_or_none():
         if per_list is not None:
-            from rerank.report import record
+            from rerank.core.tables import record
 
             write_lines(per_list, (line.rstrip("\n") for line in record.per_list_tsv(found.per_list())))
         if html is not None:

@@ -11,21 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from rerank import parallel
-from rerank.archives import COMPRESSED_SUFFIXES
+from rerank.core.errors import ConfigError
+from rerank.core.files.archives import COMPRESSED_SUFFIXES
+from rerank.core.files.atomic_output import make_folder
+from rerank.core.files.streams import write_lines
+from rerank.core.tables import record
+from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.errors import ConfigError
+from rerank.data.reading import Reading
 from rerank.experiment.derive import labelled, with_consensus
 from rerank.experiment.outputs import Written, all_or_none, check_outputs, checked_format, written
 from rerank.experiment.sources import Data, check_inputs, read_lists
 from rerank.features.heads import default_heads, read_heads
 from rerank.features.parse import ParseFeatures, ParseSettings, choose
-from rerank.files import write_lines
 from rerank.formats import load
-from rerank.placing import make_folder
-from rerank.reading import Reading
-from rerank.report import record, tree_features
+from rerank.report import tree_features
 
 
 def consensus_file(
@@ -49,7 +50,7 @@ def consensus_file(
     to : name of the format to write; None = by the suffix of ``out``.
     statistic : "mean" or "median" over the other candidates.
     jobs, cluster : threads that superpose structures, or the workers of a cluster; see
-        ``rerank.parallel.using``.
+        ``core.workers.parallel.using``.
     reading : how the file is read.
     """
     target = checked_format(out, to, data, reading)
@@ -100,7 +101,7 @@ def parse_files(
     heads : file with a head table; None = Collins'.
     keep_trees : whether the stores keep trees and texts.
     alone : whether features that were read, such as the log probability, are removed.
-    jobs, cluster : threads, or the workers of a cluster; see ``rerank.parallel.using``.
+    jobs, cluster : threads, or the workers of a cluster; see ``core.workers.parallel.using``.
     reading : how the files are read.
 
     Raises

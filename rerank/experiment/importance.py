@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from rerank import memory, parallel, progress
+from rerank.core import memory, progress
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.workers import parallel
 from rerank.data.base_scores import base_scores_of
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.names import Columns
 from rerank.data.permuted import permuted, random_order
+from rerank.data.reading import Reading
 from rerank.data.selection import columns_matching
-from rerank.data.spread import deviations_within
 from rerank.data.types import Floats, Index, Mask
-from rerank.errors import ConfigError, DataError
+from rerank.data.within_list_std import deviations_within
 from rerank.evaluation.importance import (
     Basis,
     Drop,
@@ -33,7 +35,6 @@ from rerank.experiment.sources import Data, lists_for
 from rerank.models.base import Model, load_model
 from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel, ThresholdModel
-from rerank.reading import Reading
 from rerank.transductive.adapting import CHEATING, AdaptingModel
 
 LINEAR = (LinearModel, ThresholdModel)
@@ -109,7 +110,7 @@ def permutation_importance(
     repeats : permutations of each list.
     permutation_seed : of the permutations.
     ties, no_relevant : as for ``rerank.evaluate``.
-    jobs, cluster : workers, which change no result; see ``rerank.parallel.using``.
+    jobs, cluster : workers, which change no result; see ``core.workers.parallel.using``.
     reading : how the file is read.
     resampling : ``samples``, ``level`` and ``seed`` of the bootstrap over lists.
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.errors import RerankError
 from rerank.data.lists import CandidateLists
-from rerank.errors import RerankError
-from rerank.evaluation.values import Values
+from rerank.evaluation.metric_values import Values
 from rerank.metrics.base import Metric, parse_all, prepare_all
 from rerank.metrics.gains import Ndcg
 from rerank.metrics.ranking import RankingMetric

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rerank.core.errors import DataNote
+from rerank.core.text import count
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import overlap, shared_lists, sketch, strangers
 from rerank.data.types import Floats, Index
-from rerank.errors import DataNote
-from rerank.text import count
 
 if TYPE_CHECKING:
     from rerank.evaluation.evaluate import Evaluation

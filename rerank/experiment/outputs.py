@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from rerank.core.errors import ConfigError
+from rerank.core.files.atomic_output import together
+from rerank.core.files.streams import check_target, os_error
+from rerank.core.text import count
 from rerank.data.lists import CandidateLists
+from rerank.data.reading import Reading
 from rerank.data.store import check_place
-from rerank.errors import ConfigError
 from rerank.experiment.sources import Data, inputs_of
-from rerank.files import check_target, os_error
 from rerank.formats.base import FORMATS, format_for, save
-from rerank.placing import together
-from rerank.reading import Reading
-from rerank.text import count
 
 
 @dataclass(frozen=True, eq=False)

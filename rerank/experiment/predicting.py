@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
-from rerank import progress
-from rerank.data.leads import margin_of, switched
+from rerank.core import progress
+from rerank.core.errors import ConfigError
+from rerank.core.files.streams import write_lines
+from rerank.core.registry import did_you_mean
+from rerank.data.first_best import margin_of, switched
 from rerank.data.lists import CandidateLists
+from rerank.data.reading import Reading
 from rerank.data.types import Floats
-from rerank.errors import ConfigError
 from rerank.experiment.notes import note_strangers, note_trained_on
 from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.sources import Data, inputs_of, lists_for, read_judged
-from rerank.files import write_lines
 from rerank.formats import format_of
 from rerank.models.base import Model, load_model
 from rerank.models.classes import ClassesModel
-from rerank.reading import Reading
-from rerank.registry import did_you_mean
 from rerank.report import predictions
 from rerank.transductive.adapting import CHEATING, AdaptingModel
 
@@ -82,7 +82,7 @@ def predict_file(
     cache : folder in which a transductive model stores the rankers of lists, and finds those of earlier ones.
     cache_nearest, cache_by : rank new lists by the rankers of so many stored lists, which are compared by
         "list-kernel" (None) or "histogram"; see ``TransductiveModel.open_cache``.
-    jobs, cluster : workers of a transductive model; see ``rerank.parallel.using``.
+    jobs, cluster : workers of a transductive model; see ``core.workers.parallel.using``.
     reading : how the file is read; ``strict`` refuses features that the model does not know.
 
     Raises
@@ -134,7 +134,7 @@ def predict_file(
     note_strangers(scorer, lists)
     adaptation = None
     if isinstance(scorer, AdaptingModel):
-        from rerank.parallel import using
+        from rerank.core.workers.parallel import using
 
         by: By = "histogram" if cache_by == "histogram" else "list-kernel"
         rankers = None if cache is None else scorer.open_cache(cache, cache_nearest, by)

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rerank.errors import ConfigError
+from rerank.core.errors import ConfigError
+from rerank.data.reading import Reading
 from rerank.experiment.outputs import Written, checked_format, written
 from rerank.experiment.sources import Data, check_inputs, read_lists
 from rerank.features.qa.apply import QALists, qa_features
 from rerank.features.qa.settings import QASettings
 from rerank.formats.results import read_results
-from rerank.reading import Reading
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.files.streams import os_error
+from rerank.core.text import count, some
 from rerank.data.frames import is_frame
 from rerank.data.lists import CandidateLists
+from rerank.data.reading import Reading, read_as
 from rerank.data.selection import selected
 from rerank.data.store import restore
-from rerank.errors import ConfigError, DataError
-from rerank.files import os_error
 from rerank.formats import load
 from rerank.formats.base import load_for
-from rerank.reading import Reading, read_as
-from rerank.text import count, some
 
 if TYPE_CHECKING:
     from rerank.models.base import Model

@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.files.streams import shown
+from rerank.core.text import count
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.schema import TREE
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Floats
-from rerank.errors import ConfigError, DataError
 from rerank.experiment.svmtk_kernels import kernel_text, parameters_of
-from rerank.files import shown
 from rerank.formats.svmtk.model import SvmtkModel, read_model, write_model
 from rerank.learners.preference.items import equal_items
 from rerank.models.base import load_model
 from rerank.models.preference import PreferenceModel, tree_names
 from rerank.similarity.items import ItemKernel
-from rerank.text import count
 
 _ROUNDING = 1e-9  # of a sum, as a share of the sum of magnitudes
 

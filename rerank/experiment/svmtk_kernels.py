@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from rerank.core.errors import ConfigError
 from rerank.data.columns.schema import TREE
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError
 from rerank.formats.svmtk.model import SvmtkModel
 from rerank.similarity.items import ItemKernel
 from rerank.similarity.items.parsing import Leaf, Product, Sum

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.files.inputs import is_file
+from rerank.core.files.streams import read_head, shown
+from rerank.core.registry import did_you_mean
 from rerank.data.arrays import real_array
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.frames import columns_of, is_frame
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
+from rerank.data.reading import FITTED, Reading
 from rerank.data.scores import read_scores
 from rerank.data.types import Floats
-from rerank.errors import ConfigError, DataError
-from rerank.experiment.gathering import FIRST_BEST, MISSING_SCORES, Gathering, read_judgements
+from rerank.experiment.align_systems import FIRST_BEST, MISSING_SCORES, SystemPool, read_judgements
 from rerank.experiment.sources import Data, is_path, read_judged, read_lists
-from rerank.files import read_head, shown
 from rerank.formats.base import FORMATS, Format, detect, format_of_folder, load_for
-from rerank.inputs import is_file
 from rerank.metrics.judges import untied
-from rerank.reading import FITTED, Reading
-from rerank.registry import did_you_mean
 
 if TYPE_CHECKING:
     from rerank.formats.scored import Scored
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 BASE = "base"  # the first stage's scores as a system; FIRST_BEST is its order
 
 
-def gathered(data: Data, reading: Reading) -> Gathering:
+def gathered(data: Data, reading: Reading) -> SystemPool:
     """Return what DATA holds: judgements alone, a run and its judgements (``qrels``), or other lists.
 
     ``reading.missing`` is for the scores of systems: other features may lack values.
@@ -50,17 +50,17 @@ def gathered(data: Data, reading: Reading) -> Gathering:
     missing = reading.missing
     check_missing(missing)
     if not is_path(data):
-        return Gathering(read_judged(data, reading), None, missing=missing)
+        return SystemPool(read_judged(data, reading), None, missing=missing)
     path = os.fspath(data)
     if reading.format is None and holds_judgements(path):
         unused = [*reading.changed(), *(key for key in ("first_best", "features") if getattr(reading, key))]
         if unused:
             flag = unused[0].replace("_", "-")
             raise ConfigError(f"--{flag} is not used: {shown(path)} holds judgements (qrels)")
-        return Gathering(None, read_judgements(path))
+        return SystemPool(None, read_judgements(path))
     if reading.qrels is not None and is_run(path, reading):
         run = _with_all_scores(path, reading.model_copy(update={"qrels": None}))
-        return Gathering(run, read_judgements(reading.qrels), missing=missing)
+        return SystemPool(run, read_judgements(reading.qrels), missing=missing)
     lists = _with_all_scores(path, reading)
     if lists.labels is None and is_run(path, reading):
         hint = (
@@ -69,7 +69,7 @@ def gathered(data: Data, reading: Reading) -> Gathering:
             else ", also this file if it holds judgements"
         )
         raise DataError(f"{lists.source}: a run has no judgements; give them by --qrels FILE{hint}")
-    return Gathering(lists, None, missing=missing)
+    return SystemPool(lists, None, missing=missing)
 
 
 def check_missing(missing: str | None) -> None:
@@ -109,14 +109,14 @@ def is_run(path: str, reading: Reading) -> bool:
     return FORMATS.get(name).of_runs
 
 
-def add_files(gathering: Gathering, data: Data, paths: Sequence[str], reading: Reading) -> None:
+def add_files(gathering: SystemPool, data: Data, paths: Sequence[str], reading: Reading) -> None:
     """Add systems to those of ``gathering``, each by its path, as DATA:FEATURE or as TABLE:FEATURE.
 
     A file is a score file, or scores by ids, by its content. Those of TABLE:FEATURE are by ids.
 
     Parameters
     ----------
-    gathering : Gathering
+    gathering : SystemPool
     data : as typed; only a path has the systems DATA:FEATURE, with ":FEATURE" for short.
     paths : the systems as typed, which are their names.
     reading : how DATA is read.
@@ -154,7 +154,7 @@ def add_files(gathering: Gathering, data: Data, paths: Sequence[str], reading: R
             gathering.own[path] = base.from_input_order(read_scores(path, base))
 
 
-def add_data(gathering: Gathering, data: Data, reading: Reading, names: Sequence[str]) -> None:
+def add_data(gathering: SystemPool, data: Data, reading: Reading, names: Sequence[str]) -> None:
     """Add the run that DATA is as the first system, under its path, unless it is named already."""
     base = gathering.base
     if base is None or isinstance(data, CandidateLists) or reading.merge or os.fspath(data) in names:
@@ -172,7 +172,7 @@ def _feature(data: Data, path: str) -> str | None:
     return found or None
 
 
-def _of_data(gathering: Gathering, name: str, data: str) -> Floats:
+def _of_data(gathering: SystemPool, name: str, data: str) -> Floats:
     """A feature of DATA, or its first stage's order or scores, by item."""
     base = gathering.base
     if base is None:
@@ -224,8 +224,8 @@ def is_nested_mapping(data: Any) -> bool:
 
 
 def gathered_values(
-    data: Any, systems: Mapping[str, Any], read: Gathering | None = None, missing: str | None = None
-) -> Gathering:
+    data: Any, systems: Mapping[str, Any], read: SystemPool | None = None, missing: str | None = None
+) -> SystemPool:
     """Return judgements and systems as Python users hold them.
 
     Parameters
@@ -248,9 +248,9 @@ def gathered_values(
     if read is not None:
         gathering = read
     elif isinstance(data, Mapping):
-        gathering = Gathering(None, _judgements(data), missing=missing)
+        gathering = SystemPool(None, _judgements(data), missing=missing)
     else:
-        gathering = Gathering(data, None, missing=missing)
+        gathering = SystemPool(data, None, missing=missing)
     for name, scores in systems.items():
         if isinstance(scores, Mapping):
             gathering.by_id[name] = _scored(scores, name)
@@ -271,7 +271,7 @@ def gathered_values(
     return gathering
 
 
-def _add_named(gathering: Gathering, name: str, text: str) -> None:
+def _add_named(gathering: SystemPool, name: str, text: str) -> None:
     """Add the system ``name``, which is a feature of the lists or a file."""
     base = gathering.base
     if base is not None and text in base.names():
@@ -280,7 +280,7 @@ def _add_named(gathering: Gathering, name: str, text: str) -> None:
     if not os.path.exists(text) and not is_file(text.rpartition(":")[0]):
         hint = did_you_mean(text, [] if base is None else base.names())
         raise DataError(f"{name}: found {text!r}, which is neither a file nor a feature; {hint}")
-    read = Gathering(base, gathering.qrels)
+    read = SystemPool(base, gathering.qrels)
     add_files(read, base if base is not None else text, [text], Reading())
     if text in read.own:
         gathering.own[name] = read.own[text]

@@ -16,18 +16,18 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from rerank import memory, progress
+from rerank.core import memory, progress
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.registry import did_you_mean
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Floats, Index
-from rerank.errors import ConfigError, DataError
 from rerank.features.model_pairs import ModelPairs
 from rerank.metrics.base import parse
 from rerank.metrics.bleu import ORDERS, BleuStatistics
 from rerank.metrics.selecting import SelectingMetric
 from rerank.metrics.structures import StructureMetric
-from rerank.registry import did_you_mean
 
 STATISTICS = ("mean", "median")
 

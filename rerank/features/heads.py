@@ -14,9 +14,9 @@ from importlib import resources
 
 import numpy as np
 
+from rerank.core.errors import FormatError
+from rerank.core.files.streams import read_bytes, shown
 from rerank.data.types import AnyArray, Bytes, Ints
-from rerank.errors import FormatError
-from rerank.files import read_bytes, shown
 
 LEFT, RIGHT = "left", "right"
 OTHER = "*"

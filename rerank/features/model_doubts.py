@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from rerank.core.errors import DataNote
+from rerank.core.text import count
 from rerank.data.columns.traces import Traces, residue_name, without_chain
 from rerank.data.lists import CandidateLists
 from rerank.data.matching import is_uniform, only_chains
 from rerank.data.sequences import BLOSUM62
 from rerank.data.types import Floats, Index
-from rerank.errors import DataNote
 from rerank.metrics.residue_pairs import MATCHED
-from rerank.text import count
 
 _KNOWN = BLOSUM62.diagonal() > 0  # bytes that are letters of the twenty amino acids
 _FEW = 0.5  # share of the residues of the shorter of two models

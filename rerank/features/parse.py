@@ -34,22 +34,22 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, field_validator
 
-from rerank import parallel
+from rerank.core.errors import DataError
+from rerank.core.memory import available, size
+from rerank.core.registry import did_you_mean
+from rerank.core.settings import Settings
+from rerank.core.text import count
+from rerank.core.workers import parallel
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Mixed, Sparse
 from rerank.data.types import Index, Ints
-from rerank.errors import DataError
 from rerank.features.heads import HeadTable, bare_label, default_heads
-from rerank.memory import available, size
 from rerank.native.features._treefeatures import Trees, hash_strings
 from rerank.native.features._treefeatures_names import spell
 from rerank.native.features._treefeatures_sets import Columns, Counts
-from rerank.registry import did_you_mean
-from rerank.settings import Settings
-from rerank.text import count
 
 Words = npt.NDArray[np.uint64]
 

@@ -11,19 +11,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rerank import progress
+from rerank.core import progress
+from rerank.core.errors import ConfigError, DataNote, FormatError
+from rerank.core.files.inputs import opening_once
+from rerank.core.files.streams import plain_suffix, read_head, shown
+from rerank.core.registry import Registry
 from rerank.data.lists import CandidateLists
 from rerank.data.missing import check_complete, with_zeros
+from rerank.data.reading import FITTED, Missing, Reading
+from rerank.data.reading import ReadOptions as ReadOptions  # formats import it from here
 from rerank.data.selection import selected
 from rerank.data.store import restore
 from rerank.data.store_reader import META
-from rerank.errors import ConfigError, DataNote, FormatError
-from rerank.files import plain_suffix, read_head, shown
 from rerank.formats.oddities import note_oddities
-from rerank.inputs import opening_once
-from rerank.reading import FITTED, Missing, Reading
-from rerank.reading import ReadOptions as ReadOptions  # formats import it from here
-from rerank.registry import Registry
 
 # What a set may have that a file could lose; run_scores belong to first_best.
 _OTHERS = ("offsets", "run_scores", "source", "selection", "has_missing")
@@ -275,7 +275,7 @@ def load(
     format : name of the format; None = by suffix or content. A format found by content is reported in a
         DataNote.
     options : how to read; None = the defaults.
-    changes : fields of ``rerank.reading.Reading`` by name, such as ``refs="dev.ref"`` or
+    changes : fields of ``rerank.data.reading.Reading`` by name, such as ``refs="dev.ref"`` or
         ``first_best="input"``.
 
     Returns

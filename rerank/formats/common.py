@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.errors import DataError, DataNote, FormatError
+from rerank.core.text import count
 from rerank.data.columns.offsets import fresh_array, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features, require_dense
+from rerank.data.reading import ReadOptions
 from rerank.data.types import Bytes, Floats, Index
-from rerank.errors import DataError, DataNote, FormatError
 from rerank.native.data._number import parse
-from rerank.reading import ReadOptions
-from rerank.text import count
 
 STORE = "format store holds it"
 # What accepts a missing value that is written as such: where 0 is what is left out, not zero.

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from rerank.core.errors import DataError, FormatError
+from rerank.core.files.streams import shown
 from rerank.data.columns.offsets import grouped
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.errors import DataError, FormatError
-from rerank.files import shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import check_contiguous, finite, quoted
 from rerank.formats.growing import filled_lines

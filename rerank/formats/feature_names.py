@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
+from rerank.core.errors import DataError, FormatError
+from rerank.core.files.streams import read_bytes, shown
 from rerank.data.types import Index
-from rerank.errors import DataError, FormatError
-from rerank.files import read_bytes, shown
 from rerank.formats.common import quoted
 
 _LARGEST_INDEX = 2**31 - 1

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError, FormatError
+from rerank.core.files.streams import atomic_write, shown
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.errors import ConfigError, DataError, FormatError
-from rerank.files import atomic_write, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.buffers import BOM
 from rerank.formats.common import STORE, quoted

@@ -9,14 +9,14 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from rerank import files
+from rerank.core.errors import FormatError, RerankError
+from rerank.core.files import streams as files
+from rerank.core.memory import SMALL, require
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.types import AnyArray, Bytes, Index
-from rerank.errors import FormatError, RerankError
 from rerank.formats.buffers import BOM
 from rerank.formats.common import note_regrouped, quoted
-from rerank.memory import SMALL, require
 
 BLANKS = b" \t\r\n"
 _FIRST = 1 << 16  # bytes of rows at first

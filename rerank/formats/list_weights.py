@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from rerank.core.errors import DataError, FormatError
+from rerank.core.files.streams import read_bytes, shown
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import DataError, FormatError
-from rerank.files import read_bytes, shown
 from rerank.formats.buffers import BOM
 from rerank.formats.common import finite, quoted
 

@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 
+from rerank.core.text import count, some
 from rerank.data.columns.class_sets import plain_number
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.formats.common import contains, note, quoted
-from rerank.text import count, some
 
 _SAMPLE = 100  # lists whose texts are compared with references
 _LOOKED_AT = 1 << 20  # bytes of texts in which upper case is looked for

@@ -12,11 +12,11 @@ from array import array
 
 import numpy as np
 
+from rerank.core.errors import FormatError
+from rerank.core.files.streams import shown
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.errors import FormatError
-from rerank.files import shown
 from rerank.formats.common import finite, in_list_order, note, quoted
 from rerank.formats.growing import Grouping, Strings, filled_lines
 

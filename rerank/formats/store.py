@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from rerank.core.errors import ConfigError
+from rerank.core.files.streams import os_error
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.store import read_store, write_store
 from rerank.data.width import columns_to_keep, narrowed
-from rerank.errors import ConfigError
-from rerank.files import os_error
 from rerank.formats.base import COLUMNS, FORMATS, Format, ReadOptions
 from rerank.formats.common import OF_IDS
 

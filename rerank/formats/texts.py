@@ -13,14 +13,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataNote, FormatError
+from rerank.core.files.streams import read_bytes, shown
+from rerank.core.text import count
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Bytes, Index
-from rerank.errors import ConfigError, DataNote, FormatError
-from rerank.files import read_bytes, shown
 from rerank.formats.buffers import content_start
-from rerank.text import count
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
 

@@ -10,14 +10,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError, FormatError
+from rerank.core.files.inputs import opening_once
+from rerank.core.files.streams import read_bytes, read_head, shown, write_lines
+from rerank.core.registry import Registry
+from rerank.core.text import count
 from rerank.data.types import Floats
-from rerank.errors import ConfigError, DataError, FormatError
-from rerank.files import read_bytes, read_head, shown, write_lines
 from rerank.formats.buffers import BOM
 from rerank.formats.common import finite, quoted
-from rerank.inputs import opening_once
-from rerank.registry import Registry
-from rerank.text import count
 
 
 @dataclass(frozen=True)

@@ -10,20 +10,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from rerank import memory
-from rerank.data.bare import stripped
+from rerank.core import memory
+from rerank.core.errors import FitError
+from rerank.core.registry import Registry
+from rerank.core.settings import Settings
 from rerank.data.columns.class_sets import HOW_READ
-from rerank.data.judge import Judge, SelectingJudge
+from rerank.data.features_only import without_labels
+from rerank.data.judge import PreparedMetric, SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.missing import FILLS, first_missing
 from rerank.data.types import Floats
-from rerank.errors import FitError
 from rerank.models.base import Model
-from rerank.registry import Registry
-from rerank.settings import Settings
 
-Watched = tuple[CandidateLists, Judge]
+Watched = tuple[CandidateLists, PreparedMetric]
 # Lists, and what gets the state of a learner after each round and its scores of them (n_items).
 Observer = tuple[CandidateLists, Callable[[Any, Floats], None]]
 
@@ -34,7 +34,7 @@ _COLUMN_BYTES = 120  # of a feature's name and its weight in the vectors of a le
 class FitInputs:
     """The inputs of a learner besides its training lists; see ``Learner.fit``."""
 
-    judge: Judge | None = None
+    judge: PreparedMetric | None = None
     dev: Watched | None = None
     list_weights: Floats | None = None
     pair_weights: Floats | None = None
@@ -71,7 +71,7 @@ class Learner(Settings):
     observable
         With ``in_rounds``: it calls the observer after each round, so that their number can be chosen by it.
     resumable
-        It keeps states in a checkpoint (rerank.checkpoints) and goes on from them to the same model.
+        It keeps states in a checkpoint (rerank.core.checkpoints) and goes on from them to the same model.
     default_scaling
         The scaling of dense features if none is chosen, a name of data.scaling.SCALINGS.
     scale_invariant
@@ -116,7 +116,7 @@ class Learner(Settings):
         self,
         lists: CandidateLists,
         *,
-        judge: Judge | None = None,
+        judge: PreparedMetric | None = None,
         dev: Watched | None = None,
         list_weights: Floats | None = None,
         pair_weights: Floats | None = None,
@@ -154,7 +154,7 @@ class Learner(Settings):
         memory.require(
             _COLUMN_BYTES * n, f"the names and weights of {n:,} features", "fewer features need less"
         )
-        bare = None if unlabelled is None else stripped(unlabelled, labels=False)
+        bare = None if unlabelled is None else without_labels(unlabelled, labels=False)
         inputs = FitInputs(judge, dev, list_weights, pair_weights, initial, observer, bare)
         self._check(lists, inputs)
         model = self._fit(lists, inputs)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank.core.errors import FitError
+from rerank.core.settings import setting
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
-from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.random_scores import RandomModel
 from rerank.models.training import FitRecord
-from rerank.settings import setting
 
 
 @LEARNERS.register("random")

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from rerank.core.settings import setting
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.models.base import Model
 from rerank.models.fusion import CombMnz, CombSum, ReciprocalRank
-from rerank.settings import setting
 
 
 class Fusion(Learner):

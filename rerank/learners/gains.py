@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 
+from rerank.core.errors import DataNote, FitError
 from rerank.data.types import Floats
-from rerank.errors import DataNote, FitError
 
 _LARGEST = 31.0  # LightGBM's own limit: a label above it counts a billion times as much as one of 1
 

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.errors import FitError
 from rerank.data.base_scores import base_column
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import FitError
 from rerank.learners.base import FitInputs
 
 Init = Literal["auto", "given", "base", "even", "zero"]

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import model_validator
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import DataNote, FitError
+from rerank.core.settings import setting
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Floats
-from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.gains import exponential_gains
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds
 from rerank.models.base import Model
+from rerank.models.lightgbm_parser import read_trees
 from rerank.models.training import DataRecord
-from rerank.models.tree_text import read_trees
 from rerank.models.trees import PackedTrees, TreeModel
-from rerank.settings import setting
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from rerank.settings import setting
+from rerank.core.settings import setting
 
 PairChoice = Literal["all", "neighbours"]
 

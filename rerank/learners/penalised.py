@@ -9,19 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import field_validator
 
+from rerank.core.errors import DataNote, FitError
+from rerank.core.settings import setting
+from rerank.core.text import count
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import DataNote, FitError
 from rerank.learners.base import FitInputs, Learner
 from rerank.learners.loglinear.minimise import Loss, Minimum, Objective, Penalty, minimise
-from rerank.learners.paths import Strength, check_strength, path, require_dev, watched
+from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, MinimumRecord
-from rerank.settings import setting
-from rerank.text import count
 
 # A million to 0.001, two for each factor of ten: losses of single items grow with their number.
 STRENGTHS = tuple(10.0 ** (k / 2) for k in range(12, -7, -1))

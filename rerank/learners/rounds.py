@@ -8,8 +8,8 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from rerank import checkpoints, progress
-from rerank.data.judge import Judge, value_of
+from rerank.core import checkpoints, progress
+from rerank.data.judge import PreparedMetric, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
 from rerank.learners.base import FitInputs
@@ -24,7 +24,7 @@ class Resumable(Protocol):
     """What changes in the rounds of a learner."""
 
     def state(self) -> checkpoints.State:
-        """Return all that the next rounds depend on, which they do not change; see rerank.checkpoints."""
+        """Return all that the next rounds depend on, which they do not change; see core.checkpoints."""
         ...
 
     def restore(self, state: checkpoints.State) -> None:
@@ -149,7 +149,7 @@ class Rounds:
                 self._best, self._best_value, self._best_round = state, value, len(self.curve) + 1
         self.curve.append(row)
 
-    def _chooser(self) -> tuple[Judge, str] | None:
+    def _chooser(self) -> tuple[PreparedMetric, str] | None:
         """The judge that chooses a round, and its column of the curve."""
         if self.keep == "train":
             return None if self.judge is None else (self.judge, "train")

@@ -19,7 +19,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from rerank.metrics.of_files import OF_FILES
+from rerank.metrics.reserved_names import OF_FILES
 
 
 class _Package(ModuleType):

@@ -21,14 +21,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
-from rerank import progress
+from rerank.core import progress
+from rerank.core.errors import ConfigError
+from rerank.core.registry import Registry, did_you_mean
+from rerank.core.settings import Settings
+from rerank.core.text import number
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError
 from rerank.metrics.judges import ReportJudge
-from rerank.metrics.sets import SETS, expanded, set_called
-from rerank.registry import Registry, did_you_mean
-from rerank.settings import Settings
-from rerank.text import number
+from rerank.metrics.presets import SETS, expanded, set_called
 
 T = TypeVar("T")
 M = TypeVar("M", bound="type[Metric]")

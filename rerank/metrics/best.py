@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.settings import setting
 from rerank.data.judge import corpus_value
 from rerank.data.types import Floats, Index
 from rerank.metrics.base import Preparation, register, value_text
 from rerank.metrics.draws import SampleJudge, SampleMetric, Samples, chances_of_lists
-from rerank.settings import setting
 
 
 @register("best", "best-of")

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.registry import did_you_mean
+from rerank.core.settings import setting
 from rerank.data.columns.strings import StringColumn
+from rerank.data.first_best import first_largest
 from rerank.data.judge import SumForm
-from rerank.data.leads import first_largest
-from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.judges import signed
 from rerank.metrics.selecting import (
@@ -31,8 +33,6 @@ from rerank.metrics.selecting import (
 from rerank.metrics.tokenizers import Tokenizer, lc_setting, prepared, tok_setting
 from rerank.native.data._texts import Texts
 from rerank.native.metrics import _bleu, _bleu_climb
-from rerank.registry import did_you_mean
-from rerank.settings import setting
 
 if TYPE_CHECKING:
     from rerank.data.types import Counts, Floats, Index

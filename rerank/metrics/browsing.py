@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.settings import setting
 from rerank.data.types import Floats, Mask
-from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import register, value_text
 from rerank.metrics.gains import GainJudge, GainMetric
 from rerank.metrics.ranking import RankingJudge, RankingMetric, any_cutoff
 from rerank.metrics.relevance import Relevance
 from rerank.native.metrics import _placement, _ranking
-from rerank.settings import setting
 
 
 def _max() -> Any:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from rerank.core.errors import DataError
+from rerank.core.settings import setting
 from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import SumForm
-from rerank.errors import DataError
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.edit import numbers
 from rerank.metrics.judges import signed
@@ -28,7 +29,6 @@ from rerank.metrics.selecting import (
 )
 from rerank.metrics.tokenizers import lc_setting, prepared
 from rerank.native.metrics import _chrf
-from rerank.settings import setting
 
 if TYPE_CHECKING:
     from rerank.data.types import Floats, Index, Ints

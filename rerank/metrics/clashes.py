@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank.core.errors import DataError
+from rerank.core.text import count
 from rerank.data.columns.traces import Traces, chain_codes, numbers
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
-from rerank.errors import DataError
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.judges import signed
 from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection
 from rerank.native.metrics import _clashes
-from rerank.text import count
 
 LIMIT = 3.6  # Å; packed residues are 3.8 apart and more
 # Å; CA atoms of neighbours are 3.8 apart over a trans peptide bond, 2.9 over a cis bond

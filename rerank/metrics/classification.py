@@ -12,14 +12,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.errors import DataError
+from rerank.core.settings import setting
 from rerank.data.classes import class_values
 from rerank.data.label_judge import labels_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
-from rerank.errors import DataError
 from rerank.metrics.base import Metric, Preparation, register, value_text
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores, signed
-from rerank.settings import setting
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,12 +16,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.errors import DataError
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import value_of
 from rerank.data.label_judge import labels_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
-from rerank.errors import DataError
 from rerank.metrics.base import Metric, Preparation, register
 from rerank.metrics.judges import (
     ReportJudge,

@@ -13,14 +13,14 @@ from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.settings import setting
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.label_judge import filled_labels
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Mask
-from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import Metric, Preparation
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores, signed
-from rerank.settings import setting
 
 Short = Literal["error", "all", "skip"]
 Draw = Literal["subsets", "first"]

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rerank.data.columns.strings import StringColumn
+from rerank.data.first_best import first_largest
 from rerank.data.judge import SumForm
-from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.judges import signed

@@ -14,22 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from rerank.data import given
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.registry import did_you_mean
+from rerank.core.settings import describe
+from rerank.data import array_inputs as given
 from rerank.data.arrays import cells
 from rerank.data.class_lists import Predictions, class_lists
-from rerank.data.columns.given_traces import dimensions
 from rerank.data.columns.strings import StringColumn
+from rerank.data.columns.structure_inputs import dimensions
 from rerank.data.frames import refuse_other_rows
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import FAMILIES, Metric
 from rerank.metrics.judges import nothing_judged, statistics
-from rerank.metrics.of_files import OF_FILES
+from rerank.metrics.reserved_names import OF_FILES
 from rerank.metrics.sequences import lists_of, rows_of_references, scores_of
 from rerank.metrics.structures import StructureMetric
-from rerank.registry import did_you_mean
-from rerank.settings import describe
 
 _Options = dict[str, Any]
 

@@ -10,13 +10,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from rerank.core.errors import DataError
+from rerank.core.settings import setting
 from rerank.data.types import Floats, Mask
-from rerank.errors import DataError
 from rerank.metrics.base import register
 from rerank.metrics.ranking import RankingJudge, RankingMetric, any_cutoff
 from rerank.metrics.relevance import Relevance
 from rerank.native.metrics import _placement, _ranking
-from rerank.settings import setting
 
 
 class GainMetric(RankingMetric):

@@ -11,12 +11,12 @@ from functools import cached_property
 
 import numpy as np
 
+from rerank.core.settings import setting
 from rerank.data.types import Bytes, Floats, Index, Mask
 from rerank.metrics.base import register, value_text
 from rerank.metrics.ranking import RankingJudge, RankingMetric, any_cutoff
 from rerank.metrics.relevance import Relevance
 from rerank.native.metrics import _judged, _placement, _ranking
-from rerank.settings import setting
 
 
 class _OfPool(RankingMetric):

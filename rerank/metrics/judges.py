@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank._version import __version__
+from rerank.core.errors import DataError
 from rerank.data.arrays import real_array
 from rerank.data.label_judge import mean_from_sums
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
-from rerank.errors import DataError
 
 Scores: TypeAlias = Floats | npt.NDArray[np.float32]
 

@@ -14,14 +14,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from rerank.core.errors import ConfigError
+from rerank.core.settings import setting
 from rerank.data.label_judge import filled_labels, labels_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
-from rerank.errors import ConfigError
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.judges import signed
 from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection
-from rerank.settings import setting
 
 # A label that is exactly two deviations below is kept whichever way its z-score is rounded.
 _OUTLIER = -2.0 - 1e-9

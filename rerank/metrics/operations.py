@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from rerank.core.errors import DataError
 from rerank.data.columns.strings import StringColumn
-from rerank.errors import DataError
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.edit import (
     CharacterErrorRate,

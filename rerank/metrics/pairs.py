@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.settings import setting
 from rerank.data.concordance import Concordance
 from rerank.data.judge import value_of
 from rerank.data.label_judge import labels_of
@@ -26,7 +27,6 @@ from rerank.metrics.judges import (
     signed,
     untied,
 )
-from rerank.settings import setting
 
 
 class Pairs(Stage):

@@ -38,11 +38,12 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.errors import DataError
+from rerank.core.settings import setting
 from rerank.data.columns.forests import TRACE, Forest
 from rerank.data.judge import SumForm
 from rerank.data.lists import CandidateLists
 from rerank.data.types import AnyArray, Counts, Floats, Index, Ints, Mask
-from rerank.errors import DataError
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.judges import signed
 from rerank.metrics.selecting import (
@@ -55,7 +56,6 @@ from rerank.metrics.selecting import (
     saved_counts,
 )
 from rerank.native.metrics import _parseval
-from rerank.settings import setting
 
 Kinds = npt.NDArray[np.int8]
 

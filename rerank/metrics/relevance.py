@@ -10,16 +10,16 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.registry import did_you_mean
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.ragged import Ragged
 from rerank.data.label_judge import labels_of
 from rerank.data.lists import CandidateLists
 from rerank.data.order import rises
 from rerank.data.types import Floats, Index, Mask
-from rerank.errors import ConfigError, DataError
 from rerank.metrics.judges import Stage, checked_scores, first_stage, ranked_last
 from rerank.native.metrics import _placement, _ties
-from rerank.registry import did_you_mean
 
 TIES = ("trec", "expected", "input")
 

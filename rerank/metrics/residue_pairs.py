@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank import parallel
+from rerank.core.workers import parallel
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.traces import Traces
 from rerank.data.types import Floats, Index
@@ -125,7 +125,7 @@ def among(models: Traces, first: Index, second: Index) -> ResiduePairs:
 
 
 def superposed(pairs: ResiduePairs, search: bool, step: str) -> Floats:
-    """Return what is known of each pair (n_pairs, WIDTH), computed by the workers of ``rerank.parallel``.
+    """Return what is known of each pair (n_pairs, WIDTH), computed by the workers of ``core.workers.parallel``.
 
     Parameters
     ----------

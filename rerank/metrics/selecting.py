@@ -20,13 +20,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.errors import DataError
 from rerank.data.columns.strings import StringColumn
+from rerank.data.first_best import first_largest
 from rerank.data.judge import SumForm, corpus_value
 from rerank.data.label_judge import mean_from_sums, mean_statistics
-from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
 from rerank.data.types import AnyArray, Counts, Floats, Index, Mask
-from rerank.errors import DataError
 from rerank.metrics.base import Measure, Metric, Preparation
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores, ranked_last
 

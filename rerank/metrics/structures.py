@@ -22,17 +22,17 @@ from typing import ClassVar
 
 import numpy as np
 
+from rerank.core.errors import DataError, DataNote
+from rerank.core.text import count, some
 from rerank.data.columns.traces import SUPERPOSITIONS
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
-from rerank.errors import DataError, DataNote
 from rerank.metrics.base import Preparation, parse, register
 from rerank.metrics.clashes import clash_note
 from rerank.metrics.judges import signed
 from rerank.metrics.residue_pairs import COUNTS, LENGTH, MATCHED, RMSD, TM, WIDTH, superposed, with_natives
 from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection, saved_counts
 from rerank.metrics.superposition import CUTOFFS
-from rerank.text import count, some
 
 _FEW = 0.5  # share of the native's residues below which a note counts models
 _LEAST = 3  # residues of an RMSD: any two structures of fewer fit each other too well

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rerank.core.errors import ConfigError
+from rerank.core.settings import setting
 from rerank.data.columns.strings import StringColumn
-from rerank.errors import ConfigError
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.edit import RateJudge, counted, numbers
 from rerank.metrics.judges import signed
@@ -29,7 +30,6 @@ from rerank.metrics.selecting import (
 )
 from rerank.metrics.tokenizers import prepared, sacrebleu_module
 from rerank.native.metrics import _ter
-from rerank.settings import setting
 
 if TYPE_CHECKING:
     from rerank.data.types import Counts, Index

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rerank.core.errors import ConfigError
+from rerank.core.settings import setting
 from rerank.data.columns.strings import StringColumn
-from rerank.errors import ConfigError
-from rerank.settings import setting
 
 # Those of sacrebleu that need no file from elsewhere (the mecab ones: sacrebleu's extras ja and ko).
 Tokenizer = Literal["none", "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab"]

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from rerank.archives import VARIABLE
+from rerank.core.errors import FormatError, RerankError
+from rerank.core.files.archives import VARIABLE
+from rerank.core.memory import require, size_given
+from rerank.core.records import read_json
 from rerank.data.npy import ArrayForm, read_header
 from rerank.data.types import AnyArray
-from rerank.errors import FormatError, RerankError
-from rerank.memory import require, size_given
-from rerank.records import read_json
 
 META = "meta.json"
 EXPECTED = "a model file written by rerank"

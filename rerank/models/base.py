@@ -17,28 +17,28 @@ from typing import Annotated, Any, ClassVar, Self, cast
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from rerank import progress
 from rerank._version import __version__
+from rerank.core import progress
+from rerank.core.errors import ConfigError, DataError, FormatError
+from rerank.core.files.streams import atomic_write, read_bytes, shown
+from rerank.core.records import Record
+from rerank.core.registry import Registry
+from rerank.core.tables.display import Display
+from rerank.core.text import count
 from rerank.data import missing
 from rerank.data.alignment import aligned
 from rerank.data.base_scores import base_scores_of
+from rerank.data.first_best import with_margin
 from rerank.data.frames import is_frame
 from rerank.data.layouts.sparse import MAX_FEATURES
-from rerank.data.leads import with_margin
 from rerank.data.lists import CandidateLists
 from rerank.data.missing import FILLS_IN_TRAINING, Imputation
 from rerank.data.npy import ArrayForm
+from rerank.data.reading import Missing
 from rerank.data.scaling import Scaling, array_forms
 from rerank.data.types import AnyArray, Floats
-from rerank.errors import ConfigError, DataError, FormatError
-from rerank.files import atomic_write, read_bytes, shown
 from rerank.models.archive import ModelArchive, archive_of
 from rerank.models.training import Training
-from rerank.reading import Missing
-from rerank.records import Record
-from rerank.registry import Registry
-from rerank.shown import Shown
-from rerank.text import count
 
 FORMAT_VERSION = 1
 _WITH_BASE = 2  # the version of files with a base weight: a release that would ignore it refuses the file
@@ -50,7 +50,7 @@ Arrays = dict[str, AnyArray]
 MODELS: Registry[type[Model]]
 
 
-class Model(Shown, ABC):
+class Model(Display, ABC):
     """A scorer of candidates: larger scores are better.
 
     Attributes

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from rerank.checkpoints import State
+from rerank.core.checkpoints import State
+from rerank.core.errors import FormatError
+from rerank.core.files.streams import atomic_write, read_bytes, shown
 from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray
-from rerank.errors import FormatError
-from rerank.files import atomic_write, read_bytes, shown
 from rerank.models.archive import ModelArchive, archive_of
 
 _FORMAT = "rerank checkpoint 1"

@@ -10,15 +10,15 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import DataError
+from rerank.core.records import Record, read_json
 from rerank.data.classes import coder
 from rerank.data.columns.class_sets import REJECT, class_set
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats, Index, Mask
-from rerank.errors import DataError
 from rerank.models.base import MODELS, Arrays, Model, multiplied
-from rerank.records import Record, read_json
 
 Decode = Literal["binary", "multiclass", "ordinal", "multilabel", "multilabel-ranking"]
 _ONE_CLASS = ("multiclass", "ordinal")

@@ -7,7 +7,9 @@ from typing import Self
 
 import numpy as np
 
-from rerank import memory, parallel
+from rerank.core import memory
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.workers import parallel
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.schema import TREE
 from rerank.data.columns.strings import StringColumn
@@ -16,7 +18,6 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Bytes, Floats, Index
-from rerank.errors import ConfigError, DataError
 from rerank.models.base import MODELS, Arrays, Model, heaviest_first
 from rerank.models.dual import add_columns, support_names
 from rerank.similarity.items import ItemKernel, Items
@@ -214,7 +215,7 @@ def expansion(support: Items, items: Items, coefficients: Floats) -> Floats:
 def kernel_rows(items: Items, which: Index, others: Items) -> Floats:
     """Return the kernel of the items ``which`` with all of ``others``, float64 (len(which), others.n).
 
-    Threads share the rows, see ``rerank.parallel``.
+    Threads share the rows, see ``core.workers.parallel``.
     """
     n, m = len(which), others.n
     memory.require(8 * n * m, f"a kernel of {n:,} x {m:,} items")

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataNote
+from rerank.core.files.inputs import opening_once
+from rerank.core.files.streams import read_head, shown
+from rerank.core.text import count, some
 from rerank.data.lists import CandidateLists
 from rerank.data.names import Columns, match
 from rerank.data.scaling import Scaling
 from rerank.data.types import Floats
-from rerank.errors import ConfigError, DataNote
-from rerank.files import read_head, shown
 from rerank.formats.weights import WeightOptions, read_weights
-from rerank.inputs import opening_once
 from rerank.models.base import load_model
 from rerank.models.linear import LinearModel
-from rerank.text import count, some
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rerank.report.record import tsv
-from rerank.text import count
+from rerank.core.tables.record import tsv
+from rerank.core.text import count
 from rerank.transductive.adaptation import Adaptation, ListRow
 
 _HEADS = ("list", "items", "adapted", "reason", "tau")

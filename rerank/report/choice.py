@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from rerank.core.settings import value_text
+from rerank.core.tables.record import tsv
+from rerank.core.text import count
 from rerank.models.training import CellRecord, ChoiceRecord, Training
-from rerank.report.record import tsv
 from rerank.report.training import number
-from rerank.settings import value_text
-from rerank.text import count
 
 _MOST = 12
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rerank.core.tables.record import tsv
+from rerank.core.text import count
 from rerank.data.types import Index
-from rerank.report.record import tsv
 from rerank.report.similarity import Similarity
 from rerank.similarity.base import Kernel, Prepared
 from rerank.similarity.items.expression import ItemKernel
-from rerank.text import count
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,11 +8,13 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
+from rerank.core.tables.sheet import RECORD, Column, Group, Row, Sheet
+from rerank.core.tables.table import WIDTH, drawn, room, show
+from rerank.core.tables.text import sheet_tables
+from rerank.core.text import count
 from rerank.evaluation.compare import Comparisons
 from rerank.evaluation.pairs import Pair
 from rerank.evaluation.power import POWER
-from rerank.report.sheet import RECORD, Column, Group, Row, Sheet
-from rerank.report.table import WIDTH, drawn, room, show
 from rerank.report.tables import (
     SIGNIFICANT,
     lists_of,
@@ -22,8 +24,6 @@ from rerank.report.tables import (
     signed_text,
     value_text,
 )
-from rerank.report.text import sheet_tables
-from rerank.text import count
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -7,6 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.errors import cut
+from rerank.core.tables.display import Display
+from rerank.core.tables.sheet import Sheet, facts_sheet
+from rerank.core.tables.table import facts
+from rerank.core.text import count, some
 from rerank.data.answers import plain_answer
 from rerank.data.classes import ClassLabels
 from rerank.data.columns.forests import Forest
@@ -16,12 +21,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Floats
 from rerank.data.unjudged import has_negative, has_order, unjudged_items
-from rerank.errors import cut
-from rerank.report.sheet import Sheet, facts_sheet
 from rerank.report.structures import structure_facts
-from rerank.report.table import facts
-from rerank.shown import Shown
-from rerank.text import count, some
 
 _MOST_NAMES = 6
 _MOST_CLASSES = 10
@@ -30,7 +30,7 @@ _BLOCK = 1 << 20  # values compared at a time
 
 
 @dataclass(repr=False)
-class Contents(Shown):
+class Contents(Display):
     """Facts as (name, text), oddities worth knowing, and faults that break other tools."""
 
     facts: list[tuple[str, str]]

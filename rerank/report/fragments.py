@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rerank.errors import printable
+from rerank.core.errors import printable
+from rerank.core.tables.sheet import Column, Row, Sheet
 from rerank.models.fragments import HeavyFragments, ModelFragments
-from rerank.report.sheet import Column, Row, Sheet
 
 COUNTS = "for, against: support trees with a coefficient above and below 0 that contain the fragment"
 _HEADS = ("weight", "for", "against")

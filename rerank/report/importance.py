@@ -7,9 +7,10 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from rerank.core.tables.record import tsv
+from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.text import count
 from rerank.evaluation.importance import Ablated, Ablation, Basis, Permutation, Resampling, Weight
-from rerank.report.record import tsv
-from rerank.report.sheet import Column, Row, Sheet
 from rerank.report.tables import (
     SIGNIFICANT,
     lists_text,
@@ -18,7 +19,6 @@ from rerank.report.tables import (
     signed_text,
     value_text,
 )
-from rerank.text import count
 
 MOST = 50  # rows of a table unless more are asked for
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from rerank.core.tables.sheet import Column, Group, Row, Sheet
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.evaluation.list_table import ListTable
-from rerank.report.sheet import Column, Group, Row, Sheet
 from rerank.report.tables import value_text
 
 CHOSEN = "chosen: the item with the largest score, the first on ties"

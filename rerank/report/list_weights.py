@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.tables.display import Display
+from rerank.core.text import count
 from rerank.data.types import Floats
-from rerank.shown import Shown
-from rerank.text import count
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ListWeights(Shown):
+class ListWeights(Display):
     """A weight for each training list, and how it was found.
 
     Attributes

@@ -6,15 +6,15 @@ import textwrap
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from rerank.core.settings import Settings, describe
+from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.tables.table import facts
 from rerank.data.scaling import AUTO, SCALINGS
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES, family_of
+from rerank.metrics.presets import SETS, set_called
 from rerank.metrics.selecting import SelectingMetric
-from rerank.metrics.sets import SETS, set_called
-from rerank.report.sheet import Column, Row, Sheet
-from rerank.report.table import facts
-from rerank.settings import Settings, describe
 from rerank.similarity.base import KERNELS
 from rerank.similarity.items.base import ITEM_KERNELS, PlainKernel
 from rerank.similarity.named import kernel_class

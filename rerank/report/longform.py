@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rerank.core.tables.sheet import Scalar
 from rerank.evaluation.pairs import Pair
 from rerank.evaluation.summary import MetricSummary, RowSummary, Summary
-from rerank.report.sheet import Scalar
 
 VALUE = ("set", "metric", "row", "share", "fold", "seed", "value", "low", "high", "sd_seeds")
 TEST = ("against", "difference", "difference_low", "difference_high", "p", "holm", "wilcoxon", "mcnemar")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from rerank.core.tables.sheet import Column, Row, Sheet, facts_sheet
+from rerank.core.tables.table import facts, pairs
+from rerank.core.text import count
 from rerank.evaluation.pairs import plain
 from rerank.models.base import Model, plain_margin
 from rerank.models.fragments import ModelFragments
@@ -11,11 +14,8 @@ from rerank.models.training import LATER, RestartsRecord
 from rerank.report.choice import choice_lines
 from rerank.report.fragments import fragment_lines, fragment_records, fragment_sheets
 from rerank.report.runs import spread_lines
-from rerank.report.sheet import Column, Row, Sheet, facts_sheet
-from rerank.report.shown_weights import ShownWeights, shown_weights
-from rerank.report.table import facts, pairs
 from rerank.report.training import abstain_lines, base_lines, gain_line, margin_line, unjudged_lines
-from rerank.text import count
+from rerank.report.weight_table import ShownWeights, shown_weights
 
 
 def _parts(model: Model) -> dict[str, Any]:

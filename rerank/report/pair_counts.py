@@ -9,16 +9,16 @@ from typing import Any, get_args
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.registry import did_you_mean
+from rerank.core.tables.display import Display
+from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.text import number
 from rerank.data.labels import Quantiser
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, RelationName, make_pairs
 from rerank.data.types import Floats
-from rerank.errors import ConfigError, DataError
-from rerank.registry import did_you_mean
-from rerank.report.sheet import Column, Row, Sheet
 from rerank.report.tables import value_text
-from rerank.shown import Shown
-from rerank.text import number
 
 FEW_LABELS = 10  # at most so many values are grades; more are real numbers
 
@@ -133,7 +133,7 @@ class Scheme:
         }
 
 
-class PairCounts(Shown, list[Scheme]):
+class PairCounts(Display, list[Scheme]):
     """The pairs of several schemes; its data frame has their ``row()``."""
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.errors import LONGEST_QUOTE, ConfigError, DataError, cut
+from rerank.core.registry import did_you_mean
+from rerank.core.tables.display import Display
+from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.tables.spreadsheets import guarded
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
-from rerank.errors import LONGEST_QUOTE, ConfigError, DataError, cut
 from rerank.metrics.relevance import resolve_ties
-from rerank.registry import did_you_mean
-from rerank.report.sheet import Column, Row, Sheet
-from rerank.shown import Shown
-from rerank.spreadsheets import guarded
 
 _ENDS = "\t\n"  # of cells of a table
 Writer = Callable[[CandidateLists, Floats, str], Iterator[str]]
@@ -25,7 +25,7 @@ def ranking(lists: CandidateLists, scores: Floats) -> Index:
     return np.lexsort((-scores, lists.list_index)).astype(np.int64)
 
 
-class Ranking(Shown):
+class Ranking(Display):
     """Lists from their best items down.
 
     Parameters

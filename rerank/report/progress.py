@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any
 
-from rerank.errors import one_line
-from rerank.progress import Step, Tracker
+from rerank.core.errors import one_line
+from rerank.core.progress import Step, Tracker
 
 _FIRST = 0.2  # seconds after which the first line appears
 _NEXT = 0.5  # seconds of a later step without a bar, before its line takes the place of another

@@ -6,15 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rerank.errors import ConfigError
+from rerank.core.errors import ConfigError
+from rerank.core.tables import delimited, record
+from rerank.core.tables import output_format as forms
+from rerank.core.tables.display import Display
+from rerank.core.tables.sheet import Sheet
+from rerank.core.tables.table import drawn
 from rerank.evaluation.ranks import Ranks
 from rerank.evaluation.results import Results
 from rerank.evaluation.rows import Cost, choices_of
 from rerank.evaluation.summary import Summary
-from rerank.report import delimited, forms, longform, record, rows, summaries
-from rerank.report.sheet import Sheet
-from rerank.report.table import drawn
-from rerank.shown import Shown
+from rerank.report import longform, rows, summaries
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,7 +25,7 @@ PER_LIST = ("set", "fold", "list", "system", "metric", "value")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Report(Shown):
+class Report(Display):
     """The numbers of experiments; ``print`` shows them as ``rerank report`` does.
 
     Attributes

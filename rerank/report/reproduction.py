@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-from rerank.errors import printable, visible
+from rerank.core.errors import printable, visible
+from rerank.core.tables.table import show, table
+from rerank.core.text import count
 from rerank.evaluation.printed import Regenerated
-from rerank.report.table import show, table
-from rerank.text import count
 
 _LONGEST = 70  # of a command
 
@@ -30,7 +30,7 @@ def print_reproduction(rows: Sequence[Regenerated], stream: TextIO) -> None:
 
 
 def as_json(rows: Sequence[Regenerated]) -> dict[str, Any]:
-    """Return plain values, for ``rerank.report.record.to_json``."""
+    """Return plain values, for ``rerank.core.tables.record.to_json``."""
     return {"good": all(row.good for row in rows), "numbers": [row.as_json() for row in rows]}
 
 

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rerank.core.settings import value_text as value_of
+from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.tables.table import WIDTH, table
+from rerank.core.tables.text import sheet_tables
+from rerank.core.text import some
 from rerank.evaluation.ranks import Ranks
 from rerank.evaluation.rows import Choice, Cost
 from rerank.evaluation.summary import Summary
-from rerank.report.sheet import Column, Row, Sheet
 from rerank.report.summaries import spelled
-from rerank.report.table import WIDTH, table
 from rerank.report.tables import p_text, value_text
-from rerank.report.text import sheet_tables
 from rerank.report.training import number
-from rerank.settings import value_text as value_of
-from rerank.text import some
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from rerank.core.tables.table import drawn, table
+from rerank.core.text import count
 from rerank.evaluation.variance import Variance
-from rerank.report.table import drawn, table
-from rerank.text import count
 
 if TYPE_CHECKING:
     from rerank.models.training import RestartsRecord

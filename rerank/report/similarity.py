@@ -11,17 +11,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rerank.core import figures
+from rerank.core.tables.display import Display
+from rerank.core.tables.record import tsv
+from rerank.core.tables.sheet import Column, Row, Sheet, facts_sheet
+from rerank.core.tables.table import facts
+from rerank.core.tables.text import sheet_lines
+from rerank.core.text import count
 from rerank.data.types import Floats, Index
-from rerank.report import figures
-from rerank.report.record import tsv
-from rerank.report.sheet import Column, Row, Sheet, facts_sheet
-from rerank.report.table import facts
 from rerank.report.tables import value_text
-from rerank.report.text import sheet_lines
-from rerank.shown import Shown
 from rerank.similarity.neighbours import nearest
 from rerank.similarity.spectra import Spectrum
-from rerank.text import count
 
 MOST_FOR_SPECTRUM = 4000  # rows; the time of all eigenvalues grows with the cube
 _ALIKE = 5  # pairs of the summary
@@ -29,7 +29,7 @@ _DIGITS = 6  # of coordinates, whose last bits differ between machines
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Similarity(Shown, ABC):
+class Similarity(Display, ABC):
     """Every list, or every item, of some files compared with every other.
 
     Attributes

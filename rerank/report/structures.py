@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank.core.text import count
 from rerank.data.columns.traces import Traces, chain_codes
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.text import count
 
 
 def structure_facts(lists: CandidateLists) -> list[tuple[str, str]]:

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from rerank.core.tables.sheet import Column, Group, Row, Sheet
+from rerank.core.tables.table import WIDTH, Beside, Grid, beside, block
+from rerank.core.tables.text import sheet_tables
+from rerank.core.text import count
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.evaluation.pairs import Pair
 from rerank.evaluation.summary import REFERENCES, MetricSummary, RowSummary, Summary
 from rerank.report.comparisons import detectable_note, pair_sheet
-from rerank.report.sheet import Column, Group, Row, Sheet
-from rerank.report.table import WIDTH, Beside, Grid, beside, block
 from rerank.report.tables import (
     SIGNIFICANT,
     gap_text,
@@ -23,8 +25,6 @@ from rerank.report.tables import (
     signed_text,
     value_text,
 )
-from rerank.report.text import sheet_tables
-from rerank.text import count
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
+from rerank.core.tables.sheet import DETAIL, USUAL, Column, Group, Row, Sheet, plain
+from rerank.core.tables.table import WIDTH, drawn, room, show
+from rerank.core.tables.text import sheet_tables
+from rerank.core.text import count
 from rerank.evaluation.evaluate import FIRST_BEST, Evaluation, MetricInfo, MetricResult
 from rerank.evaluation.pairs import Pair
 from rerank.evaluation.significance import holm
 from rerank.report.runs import variance_lines
-from rerank.report.sheet import DETAIL, USUAL, Column, Group, Row, Sheet, plain
-from rerank.report.table import WIDTH, drawn, room, show
-from rerank.report.text import sheet_tables
-from rerank.text import count
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from rerank.core.text import count
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.gains import Gain
 from rerank.models.base import Model
@@ -16,7 +17,6 @@ from rerank.models.training import (
     SeedsRecord,
     Training,
 )
-from rerank.text import count
 from rerank.transductive.adapting import CHEATING, AdaptingModel
 
 CHEATS = f"{CHEATING}: the model uses the labels of the lists that it ranks; it is a control"

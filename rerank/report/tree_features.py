@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from rerank.core.tables.table import drawn, table
 from rerank.features.parse import TYPES, ParseFeatures, ParseSettings
-from rerank.report.table import drawn, table
 
 SECOND = "+"  # of types: those of the second pass
 

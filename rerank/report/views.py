@@ -7,17 +7,21 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
+from rerank.core.tables.html import html_text
+from rerank.core.tables.sheet import Column, Row, Sheet, plain
+from rerank.core.tables.table import facts
+from rerank.core.tables.text import sheet_lines
+from rerank.core.text import count
 from rerank.data.frames import frame_of
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.compare import Comparisons
 from rerank.evaluation.evaluate import Evaluation
 from rerank.evaluation.importance import Ablation, Permutation, Weights
 from rerank.evaluation.list_table import ListTable
-from rerank.evaluation.values import Values
+from rerank.evaluation.metric_values import Values
 from rerank.models.base import Model
 from rerank.report.comparisons import comparison_sheet, comparison_text
 from rerank.report.contents import Contents, describe
-from rerank.report.html import html_text
 from rerank.report.importance import ablation_sheet, permutation_sheet, weight_sheet
 from rerank.report.list_table import list_sheet
 from rerank.report.list_weights import ListWeights, weighing_facts
@@ -25,13 +29,9 @@ from rerank.report.models import model_lines
 from rerank.report.pair_counts import PairCounts, pair_sheet
 from rerank.report.predictions import Ranking
 from rerank.report.reports import Report
-from rerank.report.sheet import Column, Row, Sheet, plain
-from rerank.report.shown_weights import shown_weights
 from rerank.report.similarity import Similarity
-from rerank.report.table import facts
 from rerank.report.tables import evaluation_sheet, table_text, value_text
-from rerank.report.text import sheet_lines
-from rerank.text import count
+from rerank.report.weight_table import shown_weights
 
 _MOST_ITEMS = 10  # of lists in a notebook
 _MOST_FEATURES = 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rerank.late import import_late
+from rerank.core.lazy_imports import attach
 
 if TYPE_CHECKING:
     from rerank.similarity.assignment import assign
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ItemKernel", "assign", "gram", "item_gram", "nearest", "plane", "repaired", "spectrum"]
 
-import_late(
+attach(
     __name__,
     {
         "assignment": "assign",

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rerank.core.errors import DataNote
+from rerank.core.registry import Registry
+from rerank.core.settings import Settings
+from rerank.core.text import count
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Mask
-from rerank.errors import DataNote
-from rerank.registry import Registry
-from rerank.settings import Settings
-from rerank.text import count
 
 
 class Prepared(ABC):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
-from rerank.errors import ConfigError, DataError
 from rerank.native.similarity import _nearest
 from rerank.similarity.base import Kernel, Prepared, note_tied
 from rerank.similarity.matrices import filled, in_blocks
@@ -49,7 +49,7 @@ def neighbour_graph(
 
     Two lists are joined if one is among the nearest lists of the other, and their similarity is above 0, or
     above 1e-280 to be exact. Of equally similar lists the first ones are the nearest. The work is shared by
-    the threads of ``rerank.parallel``, and the graph is the same for any number.
+    the threads of ``core.workers.parallel``, and the graph is the same for any number.
 
     Parameters
     ----------

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from rerank import memory, parallel, progress
+from rerank.core import memory, progress
+from rerank.core.errors import DataError, DataNote
+from rerank.core.text import count
+from rerank.core.workers import parallel
 from rerank.data.alignment import aligned
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import DataError, DataNote
 from rerank.similarity.base import KERNELS, Prepared
-from rerank.text import count
 
 _PAIRS = 1 << 18  # of a block of rows
 _TILE = 256  # rows of a tile: its columns, too, lie in few pages
@@ -42,7 +43,8 @@ def gram(
     kernel : str
         ``list``, ``angles``, ``angles-subspace``, ``bhattacharyya``; see ``rerank list kernels``.
     jobs : int, optional
-        Threads, 0 = one per core, None = as ``rerank.parallel.using`` says. The result is the same for any.
+        Threads, 0 = one per core, None = as ``core.workers.parallel.using`` says. The result is
+        the same for any.
     out : float64 (n_lists, n_other), optional
         The array to fill, such as one of ``numpy.lib.format.open_memmap`` for more lists than memory holds.
     **settings

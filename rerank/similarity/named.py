@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from rerank.errors import ConfigError
-from rerank.registry import did_you_mean
+from rerank.core.errors import ConfigError
+from rerank.core.registry import did_you_mean
 from rerank.similarity.base import KERNELS, Kernel
 from rerank.similarity.items.base import ITEM_KERNELS, PlainKernel
 from rerank.similarity.items.expression import ItemKernel

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank.core.errors import DataError
 from rerank.data.types import Floats, Index
-from rerank.errors import DataError
 from rerank.native.similarity import _nearest
 
 

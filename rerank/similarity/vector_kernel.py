@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
 from rerank.data.matrix import Features
 from rerank.data.types import Floats
 

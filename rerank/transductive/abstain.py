@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.data.judge import Judge, corpus_value
+from rerank.core.errors import FitError
+from rerank.data.judge import PreparedMetric, corpus_value
 from rerank.data.types import Floats, Mask
-from rerank.errors import FitError
 from rerank.models.training import AbstainRecord
 from rerank.transductive.adaptation import Adaptation
 
@@ -18,7 +18,7 @@ _EQUAL = 1e-12  # values that differ by no more than this share are equal: the r
 _GAIN = 1e-9  # of a list
 
 
-def tuned_threshold(found: Adaptation, judge: Judge) -> float:
+def tuned_threshold(found: Adaptation, judge: PreparedMetric) -> float:
     """Return the threshold with the best metric on lists that are all adapted; every choice is judged.
 
     It is midway between two neighbouring taus, NEVER or ALWAYS. On ties the one that keeps more unadapted
@@ -54,7 +54,7 @@ def tuned_threshold(found: Adaptation, judge: Judge) -> float:
     return ALWAYS if chosen == len(last) else _between(levels[last[chosen - 1]], levels[last[chosen]])
 
 
-def abstained(found: Adaptation, judge: Judge, threshold: float, *, tuned: bool) -> AbstainRecord:
+def abstained(found: Adaptation, judge: PreparedMetric, threshold: float, *, tuned: bool) -> AbstainRecord:
     """Return what a threshold does on lists that are all adapted.
 
     Parameters

@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Literal, Self
 
 import pydantic
 
-from rerank.data.bare import stripped
+from rerank.core.errors import FitError
+from rerank.core.settings import setting, value_text
+from rerank.data.features_only import without_labels
 from rerank.data.lists import CandidateLists
-from rerank.errors import FitError
 from rerank.learners.base import FitInputs, Learner, Watched
-from rerank.learners.nesting import WithBase, needs_dev
+from rerank.learners.meta_learner import MetaLearner, needs_dev
 from rerank.models.base import Model
-from rerank.settings import setting, value_text
 from rerank.transductive.abstain import abstained, tuned_threshold
 from rerank.transductive.adapter import Adapted, Adapter
 from rerank.transductive.model import TransductiveModel
@@ -21,7 +21,7 @@ from rerank.transductive.model import TransductiveModel
 __all__ = ["Adapted", "Adapter", "Transductive"]
 
 
-class Transductive(WithBase):
+class Transductive(MetaLearner):
     """Base of the methods that learn a ranker for each list, from labelled lists and from its own items.
 
     The model holds the labelled lists, scaled, and the base learner's model of them: the unadapted one. A
@@ -78,7 +78,7 @@ class Transductive(WithBase):
             raise FitError(f"learner {self.name}: {text}")
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        labelled = stripped(lists, labels=True)
+        labelled = without_labels(lists, labels=True)
         base = self.base_learner
         unadapted = base.fit(labelled)
         unadapted.training.learner, unadapted.training.settings = base.name, base.get_params()

@@ -6,11 +6,11 @@ from typing import Literal
 
 import numpy as np
 
+from rerank.core.settings import setting
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Floats
 from rerank.learners.base import LEARNERS
-from rerank.settings import setting
 from rerank.transductive.base import Adapted, Adapter
 from rerank.transductive.basis import Basis
 from rerank.transductive.generation.fg import generated_share

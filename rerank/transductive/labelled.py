@@ -7,18 +7,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from rerank.core.errors import DataError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Mixed, Sparse
 from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray
-from rerank.errors import DataError
 
 _SOURCE = "labelled lists"
 
 
 def single(lists: CandidateLists, i: int, *, labels: bool) -> CandidateLists:
-    """Return list ``i`` alone, as ``data.bare.stripped`` returns lists."""
+    """Return list ``i`` alone, as ``data.bare.without_labels`` returns lists."""
     items = slice(int(lists.offsets[i]), int(lists.offsets[i + 1]))
 
     def part(values: AnyArray | None) -> AnyArray | None:

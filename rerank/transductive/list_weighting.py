@@ -8,16 +8,16 @@ from typing import Literal, Self
 import numpy as np
 import pydantic
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import FitError
+from rerank.core.settings import setting
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
-from rerank.learners.nesting import WithBase
+from rerank.learners.meta_learner import MetaLearner
 from rerank.learners.rankboost.rankboost import RankBoost
 from rerank.models.base import Model
 from rerank.models.training import Fact
-from rerank.settings import setting
 from rerank.transductive.weighting.lists import ListWeighting, WeighedLists
 from rerank.transductive.weighting.pairs import costs_of
 
@@ -25,7 +25,7 @@ _SHOWN = ("likelihood", "q25", "median", "q75", "effective", "zeros", "equal_ite
 
 
 @LEARNERS.register("list-iw", "list-importance-weighting")
-class ListImportanceWeighting(ListWeighting, WithBase):
+class ListImportanceWeighting(ListWeighting, MetaLearner):
     """The base learner on training lists that are weighted by how much they look like the lists to be ranked.
 
     KLIEP with a kernel on lists gives each training list one weight for the whole set of unlabelled lists

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, Protocol, TypeVar, cast
 import numpy as np
 from pydantic import Field
 
+from rerank.core.errors import DataError
+from rerank.core.records import Record, read_json
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.data.types import Bytes
-from rerank.errors import DataError
 from rerank.learners.base import LEARNERS
-from rerank.records import Record, read_json
 from rerank.transductive.adapter import Adapter
 
 METHOD = ArrayForm("|u1", (None,))  # what ``packed_method`` returns, for ``Model.members``

@@ -8,16 +8,16 @@ from typing import Literal, Self
 import numpy as np
 import pydantic
 
+from rerank.core.errors import ConfigError
+from rerank.core.settings import setting
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.data.types import Floats
-from rerank.errors import ConfigError
 from rerank.learners.base import LEARNERS
 from rerank.learners.rankboost.ranges import PairRanges
 from rerank.learners.rankboost.rankboost import RankBoost
 from rerank.learners.rankboost.rounds import Distribution, boost
 from rerank.models.stumps import StumpModel
-from rerank.settings import setting
 from rerank.transductive.base import Adapted, Adapter, Transductive
 from rerank.transductive.basis import Basis
 from rerank.transductive.unlabelled import Mixture, PseudoPairs

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.types import AnyArray, Floats, Index

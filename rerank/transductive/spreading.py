@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
-from rerank import parallel
-from rerank.data.bare import stripped
+from rerank.core.workers import parallel
+from rerank.core.workers.tasks import Note, capture_warnings
+from rerank.data.features_only import without_labels
 from rerank.data.lists import CandidateLists
-from rerank.tasks import Note, hearing
 from rerank.transductive.adaptation import Adaptation, joined
 from rerank.transductive.adapting import Advance
 from rerank.transductive.cache.store import RankerCache
@@ -39,7 +39,7 @@ class Adapting(Protocol):
 def spread(
     model: Adapting, lists: CandidateLists, advance: Advance | None, cache: RankerCache | None
 ) -> Adaptation:
-    """Return the adaptation of a model to all lists, by the workers of ``rerank.parallel``.
+    """Return the adaptation of a model to all lists, by the workers of ``core.workers.parallel``.
 
     What many lists are warned of is reported once.
 
@@ -56,7 +56,7 @@ def spread(
     """
     alone = parallel.jobs() == 1 and not parallel.remote()
     # Workers see no more than the method does.
-    sent = lists if alone else stripped(lists, labels=model.cheats)
+    sent = lists if alone else without_labels(lists, labels=model.cheats)
     with _each_note_once():
         return joined(list(in_chunks(_adapted_part, (model, sent, cache), lists.n_lists, advance)))
 
@@ -111,7 +111,7 @@ def _each_note_once() -> Iterator[None]:
     """Issue each warning of the block once, when the block ends, also by an error."""
     heard: list[Note] = []
     try:
-        with hearing() as heard:
+        with capture_warnings() as heard:
             yield
     finally:
         for text, category, file, line in dict.fromkeys(heard):

@@ -30,6 +30,7 @@ from common import arguments
 from tuners import draw
 
 import rerank
+from rerank.core.workers.parallel import using
 from rerank.data.lists import CandidateLists
 from rerank.data.types import AnyArray, Floats
 from rerank.learners.base import FitInputs
@@ -39,7 +40,6 @@ from rerank.metrics.base import parse
 from rerank.metrics.selecting import SelectingJudge
 from rerank.models.linear import LinearModel
 from rerank.models.training import RestartsRecord
-from rerank.parallel import using
 
 RESTARTS = 20
 MEAN = 10

@@ -33,16 +33,16 @@ from ranked_lists.peers import JAR, PEERS, run_peer
 
 import rerank
 from rerank import CandidateLists, DataNote, FitError, RerankError
+from rerank.core.tables.table import show, table
+from rerank.core.workers.parallel import each, using
 from rerank.evaluation.results import Outcome, Results
 from rerank.evaluation.summary import summarise
 from rerank.experiment import RunFolder, run
-from rerank.experiment.choosing import OF_SETUP
-from rerank.experiment.running.config import ExperimentConfig, read_experiment
-from rerank.experiment.running.results import results_of
-from rerank.experiment.training import fit_inputs, inputs_of_training, load_part
-from rerank.parallel import each, using
+from rerank.experiments.config import ExperimentConfig, read_experiment
+from rerank.experiments.results import results_of
 from rerank.report.summaries import summary_parts
-from rerank.report.table import show, table
+from rerank.training.select import OF_SETUP
+from rerank.training.train import fit_inputs, inputs_of_training, load_part
 
 DRAWN = """\
 data: {train: train.letor, dev: dev.letor, test: test.letor}

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 from common import arguments
 
+from rerank.core.errors import DataNote
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataNote
 from rerank.experiment import evaluate, fit, make_learner
 from rerank.experiment.derive import labelled
 from rerank.formats import load

@@ -18,9 +18,9 @@ from contextlib import contextmanager
 
 from common import arguments, installed
 
-from rerank import parallel
-from rerank.config import read_config
+from rerank.core.workers import parallel
 from rerank.experiment import train_from
+from rerank.training.config import read_config
 
 WORKERS = 2
 

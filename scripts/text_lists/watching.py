@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rerank import CandidateLists
-from rerank.data.judge import Judge
+from rerank.data.judge import PreparedMetric
 from rerank.data.types import Floats
 from rerank.learners.rounds import log_loss
 
@@ -34,7 +34,7 @@ class LogLoss:
 class Recorded:
     """A judge that remembers the statistics of each round (n_lists, k)."""
 
-    judge: Judge
+    judge: PreparedMetric
     rounds: list[Floats] = field(default_factory=list)
 
     @property

@@ -5,12 +5,12 @@ import pytest
 
 import rerank as package
 from rerank import experiment
+from rerank.core.errors import ConfigError, DataError, DataNote, FitError, FormatError
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError, DataNote, FitError, FormatError
+from rerank.data.reading import Reading
 from rerank.models.classes import ClassesModel
-from rerank.reading import Reading
 
-pytestmark = pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+pytestmark = pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 
 MULTILABEL = "1,3 1:1 2:0.5\n3 1:-1 2:1\n 1:-2 2:-1\n1 1:2 2:-1\n1,3 1:0.5 2:2\n3 1:-3 2:3\n"
 SPECIES = (

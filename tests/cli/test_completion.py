@@ -14,7 +14,7 @@ from rerank.data.scaling import SCALINGS
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import FAMILIES
-from rerank.metrics.sets import SETS
+from rerank.metrics.presets import SETS
 from rerank.similarity.base import KERNELS
 from rerank.similarity.items.base import ITEM_KERNELS
 
@@ -33,7 +33,7 @@ def completed(*words: str, heavy: str = "") -> list[str]:
 
 
 def test_verbs_are_completed_without_importing_them() -> None:
-    heavy = "numpy rich yaml rerank.reading rerank.cli.train rerank.cli.importance"
+    heavy = "numpy rich yaml rerank.data.reading rerank.cli.train rerank.cli.importance"
     assert completed("rerank", "we", heavy=heavy) == ["weigh-lists", "weights"]
 
 

@@ -9,10 +9,10 @@ import pytest
 from small_parses import parse_lists
 
 from rerank import CandidateLists, load_model, save
-from rerank.config import read_config
-from rerank.errors import DataNote
+from rerank.core.errors import DataNote
 from rerank.experiment import learner_of, read_experiment, train_from
 from rerank.formats import FORMATS
+from rerank.training.config import read_config
 
 from .conftest import ROOT
 

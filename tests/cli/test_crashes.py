@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import rerank as package
-from rerank.errors import RerankError
+from rerank.core.errors import RerankError
 
 HERE = {**os.environ, "PYTHONPATH": str(Path(package.__file__).parents[1])}
 

@@ -211,7 +211,7 @@ def test_nothing_reaches_a_real_terminal_but_styles(typed):
     assert_harmless(plain.replace("\r\n", "\n"))
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 @pytest.mark.parametrize("form", ["jsonl", "table", "store"])
 def test_converted_lists_keep_their_names(form, typed, rerank, tmp_path):
     out = tmp_path / f"out.{form if form != 'table' else 'csv'}"

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from rerank.checkpoints import Place
+from rerank.core.checkpoints import Place
 from rerank.learners.rounds import Rounds
 
 TRAIN = ["train", "--data", "a.letor", "--metric", "AP", "--out", "m", "--set", "rounds=8", "--set", "tau=9"]
@@ -81,7 +81,7 @@ def test_cells_of_an_experiment_are_kept(rerank, folder, monkeypatch):
         "data: {train: a.letor, test: b.letor}\nmetrics: [AP]\nseeds: 3\n"
         "learners: {perceptron: {rounds: 2}}\n"
     )
-    run = importlib.import_module("rerank.experiment.running.run")
+    run = importlib.import_module("rerank.experiments.run")
     with monkeypatch.context() as patch:
         press(patch, run, "_enter", 2)
         found = rerank("run", "e.yaml", "--out", "r", code=130)

@@ -8,11 +8,11 @@ import re
 import pytest
 
 from rerank.cli.options import options_of
-from rerank.config import TrainConfig, read_config
-from rerank.errors import ConfigError
+from rerank.core.errors import ConfigError
+from rerank.data.reading import Reading
 from rerank.experiment import train
 from rerank.learners.base import LEARNERS
-from rerank.reading import Reading
+from rerank.training.config import TrainConfig, read_config
 
 OPTIONS = options_of(TrainConfig)
 # Values as they are typed, for keys whose type tells none.
@@ -110,7 +110,7 @@ def same(config):
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_key_has_one_value_whichever_way_it_is_given(key, config_of, tmp_path):
-    from rerank.yamltext import read_yaml
+    from rerank.core.files.yaml import read_yaml
 
     typed = value_of(key)
     value = read_yaml(typed, "")

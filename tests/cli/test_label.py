@@ -10,8 +10,8 @@ import pytest
 from reference.everything import judged_lists
 
 import rerank as package
+from rerank.core.errors import DataNote
 from rerank.data.columns.strings import StringColumn
-from rerank.errors import DataNote
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rerank as package
+from rerank.core.errors import DataError, FitError
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, FitError
 from rerank.models.base import load_model
 
 

@@ -8,8 +8,8 @@ import random
 import numpy as np
 import pytest
 
+from rerank.core.errors import DataNote
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataNote
 from rerank.experiment.notes import note_systems
 
 QUERIES = [f"q{i}" for i in range(20)]

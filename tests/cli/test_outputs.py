@@ -9,10 +9,10 @@ import pytest
 from cli.conftest import NBEST
 
 import rerank as package
-from rerank import placing
-from rerank.errors import RerankError
+from rerank.core.errors import RerankError
+from rerank.core.files import atomic_output as placing
+from rerank.data.reading import Reading
 from rerank.experiment import append_file, convert_file, predict_file, split_file
-from rerank.reading import Reading
 
 PARSES = """\
 (S1 (S (NP (PRP it)) (VP (VBD ran))))

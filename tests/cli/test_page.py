@@ -7,8 +7,8 @@ import re
 import pytest
 from small_pages import Page
 
+from rerank.data.reading import Reading
 from rerank.experiment import compare_files, evaluate_files, report
-from rerank.reading import Reading
 from rerank.report.page import page_text
 
 pytest.importorskip("matplotlib")

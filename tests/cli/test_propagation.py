@@ -7,8 +7,8 @@ import pytest
 
 from rerank import CandidateLists, save
 from rerank.data.judge import corpus_value
-from rerank.experiment.running.folder import read_run
-from rerank.experiment.running.run import run
+from rerank.experiments.folder import read_run
+from rerank.experiments.run import run
 from rerank.formats import load
 from rerank.metrics.base import parse
 from rerank.models.base import load_model

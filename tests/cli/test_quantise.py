@@ -11,11 +11,11 @@ import pytest
 from rerank import CandidateLists, load, load_model, train
 from rerank.data.labels import parse_quantiser, quantised
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.experiment.extras import Extras
-from rerank.experiment.out_of_fold import folds_of
-from rerank.experiment.plans import Plan, fit_by
 from rerank.formats.base import save
 from rerank.learners.base import LEARNERS
+from rerank.training.options import Plan, fit_by
+from rerank.training.out_of_fold import folds_of
+from rerank.training.side_inputs import SideInputs
 
 WAYS = ("best", "above=0.4", "top=30%", "kmeans=3", "list-kmeans=2")
 
@@ -73,7 +73,7 @@ def test_out_of_fold_scores_are_judged_by_the_labels_as_they_are(rerank, real):
     plan = Plan(metric="label", scaling="none", tune_base="folds")
     based = dataclasses.replace(few, base_scores=lists.features.column(0))
     svm = LEARNERS.get("ranksvm")()
-    found = fit_by(plan, svm, based, extras=Extras(labels=lists.labels)).model.training.tune_base
+    found = fit_by(plan, svm, based, extras=SideInputs(labels=lists.labels)).model.training.tune_base
     assert found.before == pytest.approx(chosen.mean(), rel=1e-12)
 
 

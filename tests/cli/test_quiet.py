@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from rerank.cli.messages import showing
-from rerank.errors import DataNote
+from rerank.core.errors import DataNote
 
 LISTS = "1 qid:1 1:1\n0 qid:1 1:2\n1 qid:2 1:3\n0 qid:2 1:1\n1 qid:1 1:4\n"  # qid 1 is not contiguous
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rerank as package
-from rerank.errors import RerankError
+from rerank.core.errors import RerankError
 from rerank.experiment import similarity, similarity_files
 from rerank.similarity import item_gram, nearest, plane
 
@@ -94,7 +94,7 @@ def test_the_map_is_of_few_items(rerank, files, monkeypatch):
     pytest.importorskip("matplotlib")
     rerank("similarity", "a.jsonl", "-k", "bow", "--figure", "map.svg")
     assert b"9 items by kernel bow(passage)" in (files / "map.svg").read_bytes()
-    monkeypatch.setattr(sys.modules["rerank.experiment.similarity"], "MOST_FOR_SPECTRUM", 8)
+    monkeypatch.setattr(sys.modules["rerank.experiments.similarity"], "MOST_FOR_SPECTRUM", 8)
     found = similarity("a.jsonl", "bow")
     assert found.spectrum is found.plane is None
     rerank("similarity", "a.jsonl", "-k", "bow", "--out", "o")
@@ -105,12 +105,12 @@ def test_the_map_is_of_few_items(rerank, files, monkeypatch):
 
 
 def test_memory_and_the_disk(files, monkeypatch):
-    monkeypatch.setattr("rerank.memory.SMALL", 500)
-    monkeypatch.setattr("rerank.memory.available", lambda: 600)
-    monkeypatch.setattr(sys.modules["rerank.experiment.similarity"], "MOST_FOR_SPECTRUM", 1)
+    monkeypatch.setattr("rerank.core.memory.SMALL", 500)
+    monkeypatch.setattr("rerank.core.memory.available", lambda: 600)
+    monkeypatch.setattr(sys.modules["rerank.experiments.similarity"], "MOST_FOR_SPECTRUM", 1)
     with pytest.raises(RerankError, match="needs 648 bytes for a Gram matrix of 9 x 9"):
         similarity(lists_of(9), "linear")
-    monkeypatch.setattr("rerank.memory.SMALL", 10**6)
+    monkeypatch.setattr("rerank.core.memory.SMALL", 10**6)
     before = similarity(lists_of(9), "linear", scaling="none").gram
 
     def full(*_):

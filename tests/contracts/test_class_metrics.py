@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from contracts.test_metrics import ALL, twin_of
 
+from rerank.core.errors import DataError
 from rerank.data.class_lists import Predictions, class_lists
-from rerank.data.judge import Judge, corpus_value
+from rerank.data.judge import PreparedMetric, corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError
 from rerank.evaluation.evaluate import evaluate, values
 from rerank.metrics.base import parse
 
-pytestmark = pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+pytestmark = pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 
 EXAMPLES = [example for example in ALL if parse(example).of_classes]
 NAMES = ("-1", "0", "1.5", "3", "10")
@@ -66,7 +66,7 @@ def test_the_value_is_that_of_the_slow_twin(example, kind):
         judge = metric.prepare(expanded)
         rows = judge.per_list(scores["p"])
         expected = twin_of(metric)(metric, truth, found, names)
-        assert isinstance(judge, Judge)
+        assert isinstance(judge, PreparedMetric)
         assert corpus_value(judge, rows) == pytest.approx(expected, rel=1e-12)
         assert values(expanded, scores["p"], [example])[example] == corpus_value(judge, rows)
         assert rows.shape == (len(truth), 2)

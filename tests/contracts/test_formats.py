@@ -10,18 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rerank.core.errors import ConfigError, DataError, DataNote, RerankError
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces, key_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.errors import ConfigError, DataError, DataNote, RerankError
 from rerank.formats import FORMATS, ReadOptions, load
 from rerank.formats.base import COLUMNS, WORDS, Format
 
 # Notes are for the formats' own tests, but for what a conversion leaves out.
-pytestmark = pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+pytestmark = pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 
 STRINGS = StringColumn.from_strings
 LISTS = {

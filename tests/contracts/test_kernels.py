@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from rerank import CandidateLists
-from rerank.errors import DataNote
+from rerank.core.errors import DataNote
+from rerank.core.workers.tasks import packed, run_task, unpacked
 from rerank.experiment import similarity
 from rerank.similarity import gram, spectrum
 from rerank.similarity.base import KERNELS
 from rerank.similarity.matrices import filled
-from rerank.tasks import packed, performed, unpacked
 
 NAMES = KERNELS.names()
 
@@ -57,7 +57,7 @@ def test_a_value_depends_on_its_two_lists_alone(name, lists):
 @pytest.mark.parametrize("name", NAMES)
 def test_prepared_lists_pass_between_processes(name, lists):
     prepared, _ = KERNELS.get(name)().prepare(lists)
-    (again,) = unpacked(performed(packed(list, ([prepared],)))).value
+    (again,) = unpacked(run_task(packed(list, ([prepared],)))).value
     assert np.array_equal(filled(again, again), filled(prepared, prepared))
 
 

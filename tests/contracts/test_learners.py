@@ -14,25 +14,26 @@ import pytest
 from reference.make import LAYOUTS, features
 
 import rerank
-from rerank import experiment, parallel
-from rerank.data.leads import first_largest, leads_of
+from rerank import experiment
+from rerank.core.errors import ConfigError, DataNote, FitError, RerankError
+from rerank.core.settings import describe
+from rerank.core.workers import parallel
+from rerank.core.workers.tasks import packed, run_task, unpacked
+from rerank.data.first_best import first_largest, leads_of
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import SCALINGS
-from rerank.errors import ConfigError, DataNote, FitError, RerankError
 from rerank.experiment import make_learner
-from rerank.experiment.extras import Extras
-from rerank.experiment.preparing import prepare
-from rerank.experiment.seeds import fit_seeds
 from rerank.learners.base import LEARNERS
-from rerank.learners.nesting import WithBase
+from rerank.learners.meta_learner import MetaLearner
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.models.training import Training
 from rerank.report.listings import learner_lines
 from rerank.report.models import model_lines, model_record
 from rerank.report.training import seed_lines, training_lines
-from rerank.settings import describe
-from rerank.tasks import packed, performed, unpacked
+from rerank.training.prepare import prepare
+from rerank.training.seeds import fit_seeds
+from rerank.training.side_inputs import SideInputs
 
 
 def installed(extra: str) -> bool:
@@ -143,7 +144,7 @@ def test_every_layout_gives_the_same_model(name, layout):
     np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:.*axes of equal variance:rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore:.*axes of equal variance:rerank.core.errors.DataNote")
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_default_scaling_is_of_dense_features_only(name, layout):
     lists, kind = some_lists(layout=layout), LEARNERS.get(name)
@@ -202,7 +203,7 @@ def test_a_model_passes_between_processes(name, tmp_path):
     lists = some_lists()
     model = fitted(name, lists)
     scores = model.score(lists)  # which may keep what kernels use
-    (again,) = unpacked(performed(packed(list, ([model],)))).value
+    (again,) = unpacked(run_task(packed(list, ([model],)))).value
     again.save(str(tmp_path / "again"))
     model.save(str(tmp_path / "model"))
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
@@ -227,7 +228,7 @@ def test_what_was_learnt_can_be_recorded_and_reported(name, with_dev):
 
 def test_runs_over_seeds_can_be_chosen_from(name):
     learner = make_learner(name, settings_of(name))
-    extras = Extras(**further(learner, some_lists()))
+    extras = SideInputs(**further(learner, some_lists()))
     prepared = prepare(some_lists(), None, metric_of(name), "none", extras=extras)
     if "seed" not in learner.get_params():
         with pytest.raises(ConfigError, match="has no seed"):
@@ -380,7 +381,7 @@ def test_degenerate_lists_give_a_model_or_an_error_of_ours(name, case):
         assert np.isfinite(fitted(name, odd).score(odd)).all()
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 def test_missing_values_are_filled_from_files_as_in_memory(name, tmp_path):
     lists = some_lists()
     X = np.where(
@@ -492,7 +493,7 @@ def test_initial_weights_are_left_as_they_are(name):
 def test_rounds_leave_a_curve_and_the_best_can_be_kept(name):
     kind = LEARNERS.get(name)
     if not kind.in_rounds:
-        assert fitted(name, some_lists()).curve == [] or issubclass(kind, WithBase)
+        assert fitted(name, some_lists()).curve == [] or issubclass(kind, MetaLearner)
         return
     with pytest.raises(FitError, match="needs a development set"):
         fitted(name, some_lists(), keep="best")

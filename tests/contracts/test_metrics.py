@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from reference.everything import NAN, judged_lists
 
-from rerank.data.judge import Judge, SelectingJudge, corpus_value
-from rerank.errors import ConfigError, DataError
+from rerank.core.errors import ConfigError, DataError
+from rerank.data.judge import PreparedMetric, SelectingJudge, corpus_value
 from rerank.evaluation.evaluate import evaluate, values
 from rerank.evaluation.significance import bootstrap_sums
 from rerank.metrics.base import FAMILIES, parse, prepare_all
@@ -25,8 +25,8 @@ from rerank.metrics.judges import statistics
 from rerank.report import listings
 
 pytestmark = [  # models in the sets
-    pytest.mark.filterwarnings("ignore:.*clashes:rerank.errors.DataNote"),
-    pytest.mark.filterwarnings("ignore:.*structure that shares a residue:rerank.errors.DataNote"),
+    pytest.mark.filterwarnings("ignore:.*clashes:rerank.core.errors.DataNote"),
+    pytest.mark.filterwarnings("ignore:.*structure that shares a residue:rerank.core.errors.DataNote"),
 ]
 TIES = ("trec", "expected", "input")
 ALL = [example for name in FAMILIES.names() for example in FAMILIES.get(name).examples]
@@ -213,7 +213,7 @@ def test_statistics_add_up_and_can_be_resampled(example):
     scores = scores_of(lists)
     judge = judged(example, lists)
     rows = judge.per_list(scores)
-    assert isinstance(judge, Judge)
+    assert isinstance(judge, PreparedMetric)
     assert rows.dtype == np.float64
     assert rows.ndim == 2
     assert np.isfinite(rows).all()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from rerank.core.errors import DataError, DataNote
 from rerank.data.alignment import aligned
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, DataNote
 
 DENSE = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 SPARSE = sparse.csr_matrix([[1.0, 0.0, 0.0], [0.0, 5.0, 0.0]])

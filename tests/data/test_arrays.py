@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rerank
+from rerank.core.errors import DataNote, RerankError
 from rerank.data.arrays import cells, real_array
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataNote, RerankError
 from rerank.experiment import evaluate
 from rerank.similarity import assign
 

@@ -9,9 +9,9 @@ import pytest
 from reference import base_scale as twin
 from reference.make import LAYOUTS, features, freeze
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.base_scale import ScaledColumn, balancing_scale, checked_scale, column_to_scale
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
 
 
 def drawn(seed, layout="dense", shift=0.0, size=1.0):

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from reference import base_scores as twin
 from reference.make import LAYOUTS, features
 
+from rerank.core.errors import DataError
 from rerank.data.base_scores import BaseColumn, base_column, base_scores_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Mixed, Sparse
-from rerank.errors import DataError
 
 
 def lists_of(sizes, X, base, layout="dense"):

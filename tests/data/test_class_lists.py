@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 import rerank
+from rerank.core.errors import DataError, DataNote, FormatError, RerankError
 from rerank.data.class_lists import Predictions, class_lists, read_predictions
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, DataNote, FormatError, RerankError
 from rerank.evaluation.evaluate import values
 
 

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from reference import classes as reference
 from reference.make import full_lists
 
+from rerank.core.errors import DataError
 from rerank.data.classes import ClassLabels, class_values
 from rerank.data.columns.class_sets import class_set, plain_number
 from rerank.data.columns.strings import StringColumn
 from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.data.store import read_store, write_store
-from rerank.errors import DataError
 
 NAMES = st.one_of(
     st.sampled_from(["1", "+1", "1.0", "-1", "0", "-0", "+0.0", "00.50", ".5", "2", "10", "a", "1e0", "é"]),

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference.make import full_lists
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.folds import folds, split
-from rerank.errors import ConfigError, DataError
 
 
 @given(st.integers(2, 60), st.data(), st.integers(0, 2**64))

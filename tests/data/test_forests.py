@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import trees as reference
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns import forests as trees
 from rerank.data.columns.forests import BracketError, Forest, TreeReader
 from rerank.data.columns.strings import StringColumn
-from rerank.errors import ConfigError, DataError
 
 STRIPS = [(), ("traces",), ("functions",), ("traces", "functions")]
 FOREST = st.lists(st.one_of(st.none(), reference.trees()), max_size=6)

@@ -8,9 +8,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from rerank.core.errors import DataNote, RerankError
 from rerank.data.frames import numbers
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataNote, RerankError
 
 FRAME = pd.DataFrame(
     {

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from rerank import metrics
-from rerank.data.columns.given_traces import traces_of
+from rerank.core.errors import DataError
+from rerank.data.columns.structure_inputs import traces_of
 from rerank.data.columns.traces import key_of, keys_of, numbers
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError
 
 NAN = float("nan")
 XYZ = np.random.default_rng(0).normal(0, 5, (4, 3))
@@ -64,7 +64,7 @@ def test_lists_of_arrays():
             CandidateLists.from_arrays(wrong, traces=[XYZ] * 3, natives=[XYZ] * 2)
 
 
-@pytest.mark.filterwarnings("ignore:.*clashes:rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore:.*clashes:rerank.core.errors.DataNote")
 def test_metrics_take_arrays():
     assert metrics.gdt_ts([XYZ, XYZ[:2]], [XYZ, XYZ]) == pytest.approx(75)
     assert metrics.tm_score([XYZ], [XYZ]) == pytest.approx(1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from rerank.core.errors import DataError
 from rerank.data.columns.forests import Forest
-from rerank.data.columns.given_trees import forest_of
-from rerank.errors import DataError
+from rerank.data.columns.tree_inputs import forest_of
 
 
 class Tree(list):

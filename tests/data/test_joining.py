@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from reference.make import LAYOUTS, full_lists, same
 
+from rerank.core.errors import DataError, DataNote
 from rerank.data.columns.strings import StringColumn
 from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, DataNote
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from rerank.data.judge import Judge, SelectingJudge, corpus_value
+from rerank.data.judge import PreparedMetric, SelectingJudge, corpus_value
 
 
 class Accuracy:
@@ -26,7 +26,7 @@ def test_the_corpus_value_is_that_of_the_summed_statistics():
 
 
 def test_judges_are_recognised_by_their_attributes():
-    assert isinstance(Accuracy(), Judge)
+    assert isinstance(Accuracy(), PreparedMetric)
     assert isinstance(PerItem(), SelectingJudge)
     assert not isinstance(Accuracy(), SelectingJudge)
-    assert not isinstance(object(), Judge)
+    assert not isinstance(object(), PreparedMetric)

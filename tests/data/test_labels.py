@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from reference import quantise as slow
 from reference.make import features
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.labels import Quantiser, label_copies, parse_quantiser, quantised
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.errors import ConfigError, DataError
 
 NAN = float("nan")
 label_lists = st.lists(

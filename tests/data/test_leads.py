@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import keep_first as twin
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.strings import StringColumn
-from rerank.data.leads import first_largest, leads_of, margin_of, switched, with_margin
+from rerank.data.first_best import first_largest, leads_of, margin_of, switched, with_margin
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
 
 
 def lists_of(sizes, first_best=None):

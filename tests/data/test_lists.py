@@ -8,12 +8,12 @@ from reference import lists as reference
 from reference.make import LAYOUTS, full_lists, same
 from scipy.sparse import csr_array
 
+from rerank.core.errors import DataError
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.errors import DataError
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=30))

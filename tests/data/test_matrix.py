@@ -7,8 +7,8 @@ from reference import lists as reference
 from reference.make import features
 from scipy.sparse import coo_array, csr_array, csr_matrix
 
+from rerank.core.errors import DataError
 from rerank.data.matrix import Dense, Mixed, Sparse, as_features
-from rerank.errors import DataError
 
 values = st.one_of(st.just(0.0), st.floats(-1e6, 1e6), st.sampled_from([1e300, -1e-300, 5e-324, -0.0]))
 matrices = hnp.arrays(np.float64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=9), elements=values)

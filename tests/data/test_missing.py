@@ -10,11 +10,11 @@ from hypothesis.extra import numpy as hnp
 from reference import missing as reference
 from scipy.sparse import csr_array
 
+from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.missing import POLICIES, Imputation, first_missing, fit_missing, note_empty
-from rerank.errors import ConfigError, DataError, DataNote
-from rerank.reading import FITTED
+from rerank.data.reading import FITTED
 
 FILLING = ("zero", *FITTED)
 values = st.one_of(st.just(np.nan), st.sampled_from([0.0, 1.0, -2.5]), st.floats(-1e3, 1e3))

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import RerankError
 from rerank.data.names import Columns, match, numbered, numbers_in
-from rerank.errors import RerankError
 
 
 def columns(names):

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference.pairs import pairs_of_list, ranks
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation, make_pairs
-from rerank.errors import ConfigError, DataError
 
 RELATIONS = [
     PairRelation("best-rest"),

@@ -10,7 +10,7 @@ from reference.make import LAYOUTS, features, freeze, full_lists
 
 from rerank.data.lists import CandidateLists
 from rerank.data.permuted import permuted, random_order
-from rerank.data.spread import deviations_within
+from rerank.data.within_list_std import deviations_within
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from reference.everything import judged_lists
 
+from rerank.core.errors import DataError
 from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.pool import Pool, pool_lists, widened
-from rerank.errors import DataError
 
 
 def named(items):

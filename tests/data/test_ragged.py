@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from rerank.core.errors import DataError
 from rerank.data.columns.ragged import Ragged
 from rerank.data.lists import CandidateLists
 from rerank.data.store import read_store, write_store
-from rerank.errors import DataError
 
 COLUMN = Ragged(np.array([1.0, 2.0, 3.0, 1.0]), np.array([0, 2, 2, 4]))
 

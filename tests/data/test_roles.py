@@ -2,8 +2,8 @@
 
 import pytest
 
-from rerank.data import roles
-from rerank.errors import DataNote
+from rerank.core.errors import DataNote
+from rerank.data import column_roles as roles
 
 
 def test_of_very_many_names_only_cases_of_known_ones_are_reported(monkeypatch):

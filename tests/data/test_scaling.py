@@ -9,11 +9,11 @@ from reference import scaling as reference
 from reference.make import full_lists, same
 from scipy.sparse import csr_array
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Mixed, Sparse, as_features
 from rerank.data.scaling import MAX_KNOTS, SCALINGS, Scaling, fit_scaling
-from rerank.errors import ConfigError, DataError
 
 FITTED = ("minmax", "zscore", "rank")
 DENSE_ONLY = ("rank", "list-rank")

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rerank.core.errors import FormatError
 from rerank.data import scores
 from rerank.data.lists import CandidateLists
 from rerank.data.scores import read_scores
-from rerank.errors import FormatError
 
 
 @pytest.fixture(autouse=True, params=[1 << 20, 1], ids=["at once", "piece by piece"])

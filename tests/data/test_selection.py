@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 from reference.make import LAYOUTS, features, freeze, full_lists
 
 import rerank
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.data.alignment import aligned
 from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.data.names import Columns, match
+from rerank.data.reading import Reading, ReadOptions
 from rerank.data.selection import columns_matching, selected
 from rerank.data.store import write_store
 from rerank.data.store_reader import read_store
-from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.models.base import load_model
 from rerank.models.linear import LinearModel
 from rerank.models.weights import initial_for, weights_of
-from rerank.reading import Reading, ReadOptions
 
 NAMES = ["prm1", "prm2", "length", "Prm3", "a[1]", "2", "len*"]
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import sequences as slow
 
+from rerank.core.errors import RerankError
 from rerank.data.sequences import BLOSUM62, align
-from rerank.errors import RerankError
 
 
 def letters(text):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rerank.core.errors import DataError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.shared import check_apart, shared_ids
-from rerank.errors import DataError
 
 
 def lists_of(ids, labels, texts=None):

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference.make import LAYOUTS, full_lists, same
 
+from rerank.core.errors import FormatError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.store import is_store, read_store, write_store
-from rerank.errors import FormatError
 
 
 @pytest.fixture(scope="module")

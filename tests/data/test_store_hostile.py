@@ -10,13 +10,13 @@ import pytest
 from data.test_store import claim, edit_meta
 from reference.make import full_lists, same
 
+from rerank.core.errors import DataError, FormatError
 from rerank.data import store_reader
 from rerank.data.columns.offsets import are_bounds
 from rerank.data.columns.ragged import Ragged
 from rerank.data.matrix import Mixed, Sparse
 from rerank.data.scaling import Scaling
 from rerank.data.store import read_store, write_store
-from rerank.errors import DataError, FormatError
 
 HUGE = 2**63 - 1
 

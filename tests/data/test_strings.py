@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rerank.core.errors import DataError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError
 
 
 @given(st.lists(st.one_of(st.text(), st.binary()), max_size=20))

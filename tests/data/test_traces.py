@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from rerank.core.errors import DataError
 from rerank.data.columns.traces import (
     Traces,
     chain_codes,
@@ -18,7 +19,6 @@ from rerank.data.columns.traces import (
 from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.data.store import read_store, write_store
-from rerank.errors import DataError
 
 
 def traces(*lengths, chain="A", seed=0):

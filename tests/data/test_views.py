@@ -7,9 +7,9 @@ import pytest
 from reference.make import full_lists, same
 from scipy.sparse import csr_array
 
+from rerank.core.errors import DataError
 from rerank.data.lists import CandidateLists
 from rerank.data.views import Candidate
-from rerank.errors import DataError
 
 X = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.5], [4.0, 0.0]])
 LISTS = CandidateLists.from_arrays(

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
 from rerank.evaluation.compare import compare_all
 from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.significance import holm

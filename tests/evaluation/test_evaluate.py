@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import Evaluation, evaluate, values
 
 NAN = float("nan")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rerank.errors import ConfigError, DataError
+from rerank.core.errors import ConfigError, DataError
 from rerank.evaluation.ranks import ranks_of
 
 # AUC of four decision trees on 14 sets: Demšar (2006), Table 6.

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import FIRST_BEST, evaluate
 from rerank.evaluation.results import Outcome, Results, TestPart
 from rerank.evaluation.summary import summarise

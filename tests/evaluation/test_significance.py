@@ -9,7 +9,7 @@ import pytest
 from reference import significance as slow
 from scipy import stats
 
-from rerank.errors import ConfigError, DataError
+from rerank.core.errors import ConfigError, DataError
 from rerank.evaluation import significance
 from rerank.evaluation.significance import (
     bootstrap_p,

@@ -11,9 +11,9 @@ from evaluation.test_results import fold_lists, two_folds
 from reference import over_folds
 from scipy import stats
 
+from rerank.core.errors import DataError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError
 from rerank.evaluation.compare import compare_all
 from rerank.evaluation.evaluate import FIRST_BEST, evaluate
 from rerank.evaluation.results import Outcome, Results, TestPart

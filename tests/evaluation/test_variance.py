@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
+from rerank.core.errors import ConfigError
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError
 from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.gains import gain
 from rerank.evaluation.significance import SEED

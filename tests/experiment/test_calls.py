@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import rerank
-from rerank.errors import DataNote, RerankError
+from rerank.core.errors import DataNote, RerankError
 from rerank.experiment import predict_file
 
 RNG = np.random.default_rng(3)

@@ -11,10 +11,10 @@ import pytest
 from reference.make import features
 
 import rerank
+from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.data.lists import CandidateLists
 from rerank.data.permuted import random_order
 from rerank.data.selection import selected
-from rerank.errors import ConfigError, DataError, DataNote
 from rerank.experiment import (
     Plan,
     ablation,
@@ -130,7 +130,7 @@ def test_workers_change_no_byte():
     plan = Plan(metric="AP")
     runs = []
     for jobs in (1, 3):
-        with rerank.parallel.using(jobs):
+        with rerank.core.workers.parallel.using(jobs):
             learner = make_learner("perceptron", {"rounds": 3})
             runs.append(ablation(learner, some_lists(), test=some_lists(2), plan=plan).as_json())
     assert json.dumps(runs[0]) == json.dumps(runs[1])

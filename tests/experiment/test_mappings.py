@@ -10,7 +10,7 @@ import pytest
 import pytrec_eval
 
 import rerank
-from rerank.errors import DataNote, RerankError
+from rerank.core.errors import DataNote, RerankError
 from rerank.experiment import mappings
 from rerank.experiment.mappings import values_of_mappings
 

@@ -9,15 +9,16 @@ import pytest
 from typer.testing import CliRunner
 
 import rerank
-from rerank import experiment, parallel
+from rerank import experiment
 from rerank.cli.app import app
+from rerank.core.errors import ConfigError, DataError, DataNote, FitError
+from rerank.core.workers import parallel
 from rerank.data.missing import POLICIES
-from rerank.errors import ConfigError, DataError, DataNote, FitError
 from rerank.experiment import importance, make_learner
-from rerank.experiment.ablation import ablation
-from rerank.experiment.plans import Plan
-from rerank.experiment.preparing import Setup, prepared_by
 from rerank.models.weights import NamedWeights
+from rerank.training.ablation import ablation
+from rerank.training.options import Plan
+from rerank.training.prepare import Setup, prepared_by
 from rerank.transductive.cache.entries import digest_of_model
 
 NAMES = ["a", "b", "c"]

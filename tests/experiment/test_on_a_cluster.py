@@ -9,18 +9,19 @@ import pytest
 from typer.testing import CliRunner
 
 import rerank
-from rerank import parallel, sending
 from rerank.cli.app import app
-from rerank.cluster import Cluster
-from rerank.config import read_config
+from rerank.core.workers import array_spill as sending
+from rerank.core.workers import parallel
+from rerank.core.workers.dask import Cluster
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
+from rerank.data.reading import Reading
 from rerank.experiment import permutation_importance, similarity_files, train_files
-from rerank.experiment.ablation import ablation_files
 from rerank.experiment.features import parse_files
 from rerank.experiment.predicting import predict_file
-from rerank.reading import Reading
 from rerank.similarity import gram as gram_of
+from rerank.training.ablation import ablation_files
+from rerank.training.config import read_config
 
 
 @pytest.fixture
@@ -148,7 +149,7 @@ VERBS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 @pytest.mark.parametrize("name", VERBS)
 def test_every_verb_gives_the_same_bytes(name, here, cluster, monkeypatch):
     before, sent = set(os.listdir(here)), []

@@ -139,7 +139,7 @@ def test_scores_are_in_the_order_of_the_callers_rows(tmp_path):
         rerank.compare(SCATTERED, {"a": [1, NAN, 2, 3, 4, 5], "b": best}, ["AP"])
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 @pytest.mark.parametrize("missing", ["nan", "zero", "list-mean"])
 def test_nan_is_a_missing_score_if_a_policy_is_given(missing):
     """In nested, flat and several systems alike; without a policy it is an error."""

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import rerank
-from rerank.errors import RerankError
+from rerank.core.errors import RerankError
 from rerank.evaluation.evaluate import evaluate
 from rerank.experiment import evaluate_files
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from reference.svmtk_scores import of_items, of_pairs
 
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.experiment import export_weights, import_weights
 from rerank.experiment.svmtk import import_svmtk
 from rerank.models.base import load_model

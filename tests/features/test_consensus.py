@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError, DataNote
 from rerank.features import consensus as module
 from rerank.features.consensus import consensus
 from rerank.formats import load

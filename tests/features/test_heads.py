@@ -2,7 +2,7 @@
 
 import pytest
 
-from rerank.errors import FormatError, RerankError
+from rerank.core.errors import FormatError, RerankError
 from rerank.features.heads import bare_label, default_heads, parse_heads, read_heads
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rerank import CandidateLists
+from rerank.core.errors import DataNote
 from rerank.data.columns.traces import Traces, key_of
-from rerank.errors import DataNote
 from rerank.features.consensus import consensus
 
 SEQUENCE = "MKLVEARTWGQNDSHICPFYAEEKLLRV"

@@ -11,8 +11,8 @@ import pytest
 from reference.everything import judged_lists, plain
 from reference.metrics.structures import value_of_model
 
-from rerank import parallel
-from rerank.errors import ConfigError, DataError
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.workers import parallel
 from rerank.experiment.derive import with_consensus
 from rerank.features import model_pairs
 from rerank.features.consensus import consensus

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from reference import trees as brackets
 from reference.tree_features import tree_features
 
-from rerank import parallel
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.workers import parallel
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.errors import ConfigError, DataError
 from rerank.features import parse
 from rerank.features.heads import default_heads, parse_heads
 from rerank.features.parse import TYPES, ParseSettings, choose

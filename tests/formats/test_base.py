@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.formats import FORMATS, ReadOptions, load
 from rerank.formats.feature_names import read_feature_names
 

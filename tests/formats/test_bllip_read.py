@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from reference import bllip as slow
 
 import rerank
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
-from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import load
 from rerank.learners.perceptron.perceptron import Perceptron
 

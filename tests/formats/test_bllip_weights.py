@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.errors import DataError, DataNote, FormatError
+from rerank.core.errors import DataError, DataNote, FormatError
 from rerank.formats import load
 from rerank.formats import weights as formats
 from rerank.formats.weights import WeightOptions

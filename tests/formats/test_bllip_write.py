@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rerank.core.errors import DataError, DataNote
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.errors import DataError, DataNote
 from rerank.formats import load
 from rerank.formats.base import save
 from rerank.formats.bllip.format import Bllip

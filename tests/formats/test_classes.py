@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.formats import load
 from rerank.formats.base import save
 
-pytestmark = pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+pytestmark = pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 
 
 def read(tmp_path, text, name="set.svm", **options):

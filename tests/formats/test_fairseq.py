@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import load
 from rerank.formats.fairseq import Fairseq
 

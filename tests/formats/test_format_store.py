@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from reference.make import full_lists, same
 
+from rerank.core.errors import ConfigError, FormatError, RerankError
 from rerank.data.matrix import Dense, Sparse
-from rerank.errors import ConfigError, FormatError, RerankError
 from rerank.formats import FORMATS, load
 
 

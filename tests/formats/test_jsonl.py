@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from reference import jsonl as slow
 from rerank.native.formats._json import repeats_key
 
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import load
 from rerank.formats.base import save
 from rerank.formats.growing import each_line

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rerank import files
+from rerank.core.errors import RerankError
+from rerank.core.files import streams as files
 from rerank.data.columns.strings import StringColumn
-from rerank.errors import RerankError
 from rerank.formats import load
 from rerank.formats.jsonl import plain, read, shapes
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rerank.core.errors import DataError, FormatError
+from rerank.core.files.streams import write_lines
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, FormatError
-from rerank.files import write_lines
 from rerank.formats.list_weights import list_weight_lines, read_list_weights
 
 

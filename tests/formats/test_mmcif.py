@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from small_structures import atom, text, trace
 
-from rerank.errors import FormatError, RerankError
+from rerank.core.errors import FormatError, RerankError
 from rerank.formats.structures.read import read_file
 
 gemmi = pytest.importorskip("gemmi")

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import moses as slow
 
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import load
 from rerank.formats.moses.format import Moses
 
@@ -410,7 +410,7 @@ def of(X: object, **columns: object) -> CandidateLists:
     return CandidateLists(np.array([0, n]), features, **columns)
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 @pytest.mark.parametrize("seed", range(40))
 def test_round_trip(tmp_path: Path, seed: int) -> None:
     lists = read(tmp_path, random_file(random.Random(seed)))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from reference.make import same
 
-from rerank import files
-from rerank.errors import RerankError
+from rerank.core.errors import RerankError
+from rerank.core.files import streams as files
 from rerank.formats import buffers, growing
 from rerank.formats.base import ReadOptions
 from rerank.formats.growing import Rows

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces, key_of, residue_name
 from rerank.data.lists import CandidateLists
 from rerank.data.matching import partners
-from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.formats.structures.amino_acids import LETTERS
 from rerank.formats.structures.natives import attach_natives
 from rerank.formats.structures.read import read_file

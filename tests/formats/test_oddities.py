@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from rerank.core.errors import ConfigError, DataNote
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataNote
 from rerank.formats import load
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "mu", "nu"]

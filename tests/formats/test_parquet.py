@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import rerank
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.data.columns.strings import StringColumn
-from rerank.errors import ConfigError, DataError, DataNote, FormatError
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*by the header:rerank.errors.DataNote")
+pytestmark = pytest.mark.filterwarnings("ignore:.*by the header:rerank.core.errors.DataNote")
 
 
 def table(**more):
@@ -131,7 +131,7 @@ def test_many_batches_are_read_as_one_and_files_of_others_too(tmp_path):
     np.testing.assert_array_equal(small.features.values[:, 0], content["f"].to_numpy().astype(np.float32))
 
 
-@pytest.mark.filterwarnings("ignore:.*are not contiguous:rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore:.*are not contiguous:rerank.core.errors.DataNote")
 def test_a_round_trip_is_exact(tmp_path):
     values = np.array([[np.nan, 1e-308, 3], [np.nan, -0.0, 1 / 3], [np.nan, 1e308, np.nan]])
     lists = rerank.CandidateLists(

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import trees as reference
 
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.store import read_store, write_store
-from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import FORMATS, detect, load
 from rerank.metrics.base import parse
 
@@ -183,7 +183,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_one_line_that_names_the_line(fault, tmp_path):
     text, message = FAULTS[fault]
@@ -209,7 +209,7 @@ def test_the_content_tells_the_format(text, known):
         assert detect("x.nbest.gz", text.encode()) == ("parses", "content")
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 @given(
     st.lists(st.sampled_from([*"(((())))ab \t\n\n-19.", "(S ", "\n-1\t(", "\x00", "é"]), max_size=40).map(
         "".join
@@ -227,7 +227,7 @@ def test_any_text_is_read_or_refused_with_its_line(tmp_path_factory, text):
     assert line is None or 1 <= line <= text.count("\n") + 1
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 @pytest.mark.parametrize("more", ["", "9" * 60, ".5", "e-3"])
 def test_a_number_at_the_very_end_of_a_mapped_file(tmp_path, more):
     text = f"(A b)\n-1\t(A b)\n-1{more}"
@@ -257,7 +257,7 @@ def sets(draw):
     )
 
 
-@pytest.mark.filterwarnings("ignore:.*missing:rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore:.*missing:rerank.core.errors.DataNote")
 @given(sets())
 def test_round_trip(tmp_path_factory, lists):
     path = str(tmp_path_factory.mktemp("round") / "set.parses")

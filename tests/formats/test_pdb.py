@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from small_structures import atom, text, trace
 
+from rerank.core.errors import FormatError
 from rerank.data.columns.traces import Traces, key_of, residue_name
-from rerank.errors import FormatError
 from rerank.formats.structures.read import read_file
 
 

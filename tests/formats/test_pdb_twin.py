@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from reference import pdb as twin
 from small_structures import atom
 
+from rerank.core.errors import FormatError
 from rerank.data.columns.traces import key_of
-from rerank.errors import FormatError
 from rerank.formats.structures.read import read_file
 from rerank.formats.structures.tar import files_of
 

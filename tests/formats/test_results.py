@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from rerank.core.errors import DataNote, FormatError
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataNote, FormatError
 from rerank.formats.results import read_results
 
 QUESTIONS = "7\tWho feeds dogs?\n8\tWhere is Rome?\n"

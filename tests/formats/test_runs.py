@@ -14,8 +14,8 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.formats import format_of, load
 from rerank.formats.trec.judgements import Judgements
 from rerank.formats.trec.qrels import read_qrels

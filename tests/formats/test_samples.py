@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import load
 from rerank.formats.base import save
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*read as .* .by content.:rerank.errors.DataNote")
+pytestmark = pytest.mark.filterwarnings("ignore:.*read as .* .by content.:rerank.core.errors.DataNote")
 
 
 def write(path: Path, *rows: object) -> str:

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from small_structures import atom, text, trace
 
-from rerank.config import read_config
-from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
+from rerank.data.reading import DataSection
 from rerank.formats import load
 from rerank.formats.base import save
 from rerank.formats.structures.sources import natural, read_structures
-from rerank.reading import DataSection
 from rerank.report.contents import describe
+from rerank.training.config import read_config
 
 MODEL = text(*trace(5))
 TWO = text("MODEL 1", *trace(5), "ENDMDL", "MODEL 2", *trace(4), "ENDMDL")

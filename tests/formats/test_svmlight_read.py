@@ -15,10 +15,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from reference import svmlight as slow
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.formats import load
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import KEPT

@@ -15,12 +15,12 @@ from fuzz.mutated import mutated_files
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rerank.core.errors import RerankError
 from rerank.data.lists import CandidateLists
+from rerank.data.reading import ReadOptions
 from rerank.data.store import arrays_of
-from rerank.errors import RerankError
 from rerank.formats import load
 from rerank.formats.svmlight import stream
-from rerank.reading import ReadOptions
 
 
 def outcome(path: Path, large: int, piece: int, **options: Any) -> tuple[object, ...]:

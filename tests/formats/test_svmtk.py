@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from reference.svmtk import parsed
 
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, as_features
-from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import load
 from rerank.formats.base import save
 

@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import table as slow
 
-from rerank import files
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
+from rerank.core.files import streams as files
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.formats import load
 from rerank.formats.table.columns import KNOWN
 from rerank.formats.table.format import Table

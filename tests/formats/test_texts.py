@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rerank.core.errors import ConfigError, DataNote, FormatError, RerankError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.errors import ConfigError, DataNote, FormatError, RerankError
 from rerank.formats import ReadOptions, load
 from rerank.formats.texts import attach_references, read_lines
 

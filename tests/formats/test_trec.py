@@ -13,11 +13,11 @@ import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.store import write_store
-from rerank.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats import load
 from rerank.formats.base import save
 from rerank.formats.trec.format import TRECRun

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rerank import files
+from rerank.core.errors import DataNote, FormatError
+from rerank.core.files import streams as files
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataNote, FormatError
+from rerank.data.reading import Reading
 from rerank.formats.trec.format import TRECRun
 from rerank.formats.trec.judgements import Judgements
 from rerank.formats.trec.qrels import read_qrels
 from rerank.formats.trec.three_columns import ThreeColumnRun
-from rerank.reading import Reading
 from tests.reference import trec as slow
 
 DOCUMENTS = [b"d1", b"d2", b"clueweb09-en0000-00-00000", b"d" * 70, "dö".encode(), b"d\xff", b"0"]

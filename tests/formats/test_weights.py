@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rerank.errors import ConfigError, DataError, DataNote, FormatError
+from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.formats.weights import WEIGHTS, WeightOptions, read_weights, write_weights
 
 INI = """\
@@ -205,7 +205,7 @@ def test_moses_ini_with_sections_of_both_kinds_is_written_as_it_is_read(tmp_path
     assert read_weights(new)[1].tolist() == (weights + 1).tolist()
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 @pytest.mark.parametrize("text", ["[weight-l]\n0.5\n", "[weight]\nlm= 0.5\n"])
 def test_moses_ini_that_would_not_read_back_is_not_written(tmp_path, text):
     old, new = tmp_path / "moses.ini", tmp_path / "new.ini"

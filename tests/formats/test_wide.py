@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import rerank
+from rerank.core.errors import RerankError
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.names import numbers_in
 from rerank.data.width import WIDE, columns_to_keep, narrowed
-from rerank.errors import RerankError
 from rerank.formats import load
 from rerank.formats.base import save
 from rerank.formats.weights import read_weights
@@ -198,6 +198,6 @@ def test_files_with_and_without_far_columns_are_joined(tmp_path):
     (tmp_path / "near.txt").write_text(NEAR.replace("qid:1", "qid:3").replace("qid:2", "qid:4"))
     config = {"data.train": [str(tmp_path / "far.txt"), str(tmp_path / "near.txt")]}
     model = rerank.experiment.train_files(
-        rerank.config.read_config(None, [], config), str(tmp_path / "m")
+        rerank.training.config.read_config(None, [], config), str(tmp_path / "m")
     ).model
     assert model.feature_names == ["1", "2", "3", "4", "5", "6", "7", "20000000"]

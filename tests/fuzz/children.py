@@ -15,7 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, NoReturn
 
 import rerank
-from rerank import cli, parallel, placing
+from rerank import cli
+from rerank.core.files import atomic_output as placing
+from rerank.core.workers import parallel
 
 COUNTER = mmap.mmap(-1, 8)  # of the calls of a child, which shares it
 DELETIONS = {"os.remove", "os.rmdir"}

@@ -24,8 +24,8 @@ from reference.grown_trees import random_tree, text_of
 from reference.make import LAYOUTS, full_lists
 
 import rerank
+from rerank.core.errors import DataNote, RerankError
 from rerank.data.scaling import SCALINGS
-from rerank.errors import DataNote, RerankError
 from rerank.experiment import fit, make_learner
 from rerank.formats import FORMATS, load
 from rerank.formats.weights import WEIGHTS, write_weights

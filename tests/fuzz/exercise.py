@@ -14,11 +14,10 @@ from contracts.test_learners import some_lists
 from fuzz.corpus import Seed
 from fuzz.piped import check_pipes
 
-from rerank.config import read_config
+from rerank.core.errors import DataNote
 from rerank.data.class_lists import Predictions, class_lists, read_predictions
 from rerank.data.lists import CandidateLists
 from rerank.data.scores import read_scores
-from rerank.errors import DataNote
 from rerank.experiment import fit, make_learner
 from rerank.features.heads import read_heads
 from rerank.formats import FORMATS, load
@@ -32,6 +31,7 @@ from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel
 from rerank.models.weights import NamedWeights, initial_for
 from rerank.report.contents import describe
+from rerank.training.config import read_config
 
 _WIDE = 100_000
 _LISTS = some_lists()

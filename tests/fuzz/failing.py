@@ -32,7 +32,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import numpy as np  # noqa: E402
 
-from rerank.errors import RerankError  # noqa: E402
+from rerank.core.errors import RerankError  # noqa: E402
 
 SECONDS = 300  # that a case may take without a new allocation that fails
 Case = Callable[[Path], Any]  # runs in an empty folder and returns what must not change

@@ -41,7 +41,7 @@ from fuzz.exercise import exercise, put  # noqa: E402
 from fuzz.mutate import mutated  # noqa: E402
 from fuzz.typed import drawn  # noqa: E402
 
-from rerank.errors import RerankError  # noqa: E402
+from rerank.core.errors import RerankError  # noqa: E402
 
 OUTCOMES = ("read", "refused", "finding")
 _SLOT = struct.Struct("q")

@@ -14,18 +14,18 @@ import numpy as np
 from contracts.test_formats import EXAMPLES
 from fuzz.corpus import Seed
 
-from rerank.config import read_config
+from rerank.core.errors import DataNote, RerankError
+from rerank.core.files.inputs import inputs_opened_once
 from rerank.data.class_lists import read_predictions
 from rerank.data.lists import CandidateLists
 from rerank.data.scores import read_scores
-from rerank.errors import DataNote, RerankError
 from rerank.features.heads import read_heads
 from rerank.formats import load
 from rerank.formats.feature_names import read_feature_names
 from rerank.formats.trec.qrels import read_qrels
 from rerank.formats.weights import read_weights
-from rerank.inputs import inputs_opened_once
 from rerank.models.base import load_model
+from rerank.training.config import read_config
 
 FIVE = CandidateLists.from_arrays(np.zeros((5, 1)), group=[5])
 

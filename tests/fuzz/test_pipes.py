@@ -15,11 +15,11 @@ from fuzz.piped import check_pipes, pipe_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rerank.core.errors import RerankError
+from rerank.core.files.inputs import inputs_opened_once
+from rerank.core.files.streams import read_bytes, read_head
 from rerank.data.lists import CandidateLists
-from rerank.errors import RerankError
-from rerank.files import read_bytes, read_head
 from rerank.formats import FORMATS, load
-from rerank.inputs import inputs_opened_once
 
 SEEDS = corpus()
 BLOCKS = (1, 2, 7, 64, 4_095, 65_536, 1 << 20)
@@ -54,7 +54,7 @@ def large_lists() -> CandidateLists:
 
 
 @pytest.mark.parametrize("name", ["flat", "jsonl", "moses", "parquet", "svmlight", "table"])
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 def test_inputs_longer_than_what_recognises_them(name, tmp_path):
     path = tmp_path / "large"
     FORMATS.get(name)().write(large_lists(), str(path))

@@ -14,8 +14,8 @@ from reference import boosting as slow
 from reference.make import LAYOUTS, features
 
 import rerank
+from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataNote, FitError
 from rerank.learners.boosting.boosting import Boosting
 from rerank.learners.boosting.rounds import savings
 from rerank.models.base import load_model

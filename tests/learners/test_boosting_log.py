@@ -14,8 +14,8 @@ from rerank.native.learners._boosting import Trace
 from rerank.native.learners._boosting_index import index
 from rerank.native.learners._boosting_log import LogLoss
 
+from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataNote, FitError
 from rerank.learners.boosting.binning import thresholds_of
 from rerank.learners.boosting.boosting import Boosting
 from rerank.learners.boosting.examples import ranking_examples

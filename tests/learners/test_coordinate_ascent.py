@@ -7,10 +7,10 @@ import pytest
 from reference import coordinate_ascent as slow
 from reference.make import LAYOUTS, features
 
-from rerank import parallel
+from rerank.core.errors import ConfigError, FitError
+from rerank.core.workers import parallel
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, FitError
 from rerank.experiment import fit
 from rerank.learners.tuning import coordinate_ascent
 from rerank.learners.tuning.coordinate_ascent import CoordinateAscent, _Climb, _middles

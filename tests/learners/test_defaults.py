@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rerank.core.settings import describe
 from rerank.learners.base import LEARNERS
-from rerank.settings import describe
 
 
 def test_the_settings_of_all_learners(golden):

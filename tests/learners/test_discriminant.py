@@ -7,9 +7,9 @@ import pytest
 from reference import discriminant as slow
 from reference.make import LAYOUTS, features
 
+from rerank.core.errors import ConfigError, FitError
 from rerank.data.concordance import Concordance
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, FitError
 from rerank.experiment import fit, make_learner
 from rerank.learners.discriminant import scatter as scatters
 from rerank.learners.discriminant.criterion import Criterion

@@ -12,8 +12,8 @@ from reference import fusion as slow
 from reference.make import features
 
 import rerank
+from rerank.core.errors import DataError, DataNote, FormatError
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, DataNote, FormatError
 from rerank.models.base import load_model
 from rerank.models.fusion import CombMnz, CombSum, ReciprocalRank
 

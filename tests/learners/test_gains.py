@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rerank import CandidateLists, train
-from rerank.errors import DataNote
+from rerank.core.errors import DataNote
 from rerank.learners.gains import exponential_gains
 
 

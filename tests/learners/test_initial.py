@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
-from rerank.errors import FitError
 from rerank.learners.base import FitInputs
 from rerank.learners.initial import _sum_of_squares, base_weights, initial_weights
 

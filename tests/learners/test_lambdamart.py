@@ -7,8 +7,8 @@ import importlib.util
 import numpy as np
 import pytest
 
+from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataNote, FitError
 from rerank.experiment import fit
 from rerank.learners.lambdamart import LambdaMart
 from rerank.report.models import model_lines

@@ -10,9 +10,9 @@ from reference.mert import best_interval, intervals
 from reference.translations import drawn_groups, lists_of
 from scipy.sparse import csr_array
 
+from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.errors import FitError
 from rerank.learners.tuning.line_problem import LineProblem
 from rerank.learners.tuning.line_search import Climb
 from rerank.metrics.base import parse

@@ -10,8 +10,8 @@ from reference import loglinear as slow
 from reference.make import LAYOUTS, features
 from scipy.optimize import minimize
 
+from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
-from rerank.errors import FitError
 from rerank.learners.loglinear.listnet import ListNet
 from rerank.learners.loglinear.loglinear import LogLinear
 

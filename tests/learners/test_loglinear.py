@@ -12,10 +12,10 @@ from reference import loglinear as slow
 from reference.make import LAYOUTS, features
 from scipy.optimize import minimize
 
-from rerank import parallel
+from rerank.core.errors import ConfigError, DataNote, FitError
+from rerank.core.workers import parallel
 from rerank.data import bundles
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataNote, FitError
 from rerank.experiment import fit, make_learner
 from rerank.learners.loglinear.likelihood import LogLoss
 from rerank.learners.loglinear.loglinear import PRIORS, LogLinear

@@ -10,16 +10,16 @@ from learners.test_line_search import METRICS, drawn
 from scipy.sparse import csr_array
 
 from rerank import load
+from rerank.core.errors import FitError
+from rerank.core.workers.parallel import using
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.errors import FitError
 from rerank.evaluation.evaluate import values
 from rerank.experiment import fit
 from rerank.learners.tuning.line_problem import LineProblem
 from rerank.learners.tuning.mert import Mert
 from rerank.metrics.base import parse
 from rerank.metrics.selecting import RatioJudge, Selection
-from rerank.parallel import using
 
 QUICK = {"restarts": 4, "perturbations": 1}
 

@@ -10,9 +10,9 @@ import pytest
 from reference.make import LAYOUTS, features
 from reference.mira import mira as slow_mira
 
+from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataNote, FitError
 from rerank.evaluation.evaluate import values
 from rerank.experiment import fit, make_learner
 from rerank.learners.tuning.mira import Mira

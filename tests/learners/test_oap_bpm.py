@@ -7,8 +7,8 @@ import pytest
 from reference.graded import layouts, passes_of, ranks_of, separable_grades, whole_lists
 from reference.ordinal import prank as slow_prank
 
+from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, FitError
 from rerank.learners.ordinal.oap_bpm import OapBpm
 from rerank.learners.ordinal.prank import PRank
 

@@ -8,10 +8,10 @@ from itertools import takewhile
 import numpy as np
 import pytest
 
+from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
-from rerank.errors import FitError
 from rerank.learners.base import FitInputs
-from rerank.learners.paths import check_strength, path, require_dev, watched
+from rerank.learners.regularization_path import check_strength, path, require_dev, watched
 from rerank.learners.rounds import Rounds
 from rerank.metrics.base import parse
 

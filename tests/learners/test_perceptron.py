@@ -7,9 +7,9 @@ import pytest
 from reference.perceptron import perceptron as slow_perceptron
 from scipy.sparse import csr_array
 
+from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation, make_pairs
-from rerank.errors import ConfigError, FitError
 from rerank.experiment import fit
 from rerank.learners.perceptron.perceptron import Perceptron
 from rerank.metrics.base import parse

@@ -10,9 +10,9 @@ from reference import pointwise as slow
 from reference.make import LAYOUTS, features
 
 import rerank
+from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import ConfigError, DataNote, FitError
 from rerank.experiment import fit, make_learner
 from rerank.learners.penalised import STRENGTHS
 from rerank.learners.pointwise.items import JudgedItems

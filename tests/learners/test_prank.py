@@ -11,8 +11,8 @@ from reference.make import features
 from reference.ordinal import prank as slow_prank
 from rerank.native.learners._weights import Weights
 
+from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, FitError
 from rerank.learners.ordinal.prank import PRank
 from rerank.models.training import DataRecord
 from rerank.native.learners import _ordinal

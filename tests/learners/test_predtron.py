@@ -11,8 +11,8 @@ import pytest
 from reference import predtron as slow
 from reference.make import LAYOUTS, features
 
+from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, FitError
 from rerank.learners.predtron.gains import graded_lists
 from rerank.learners.predtron.links import linked
 from rerank.learners.predtron.positions import discounts

@@ -9,8 +9,8 @@ import pytest
 from reference import predtron_classes as slow
 from reference.make import LAYOUTS, features
 
+from rerank.core.errors import ConfigError, RerankError
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, RerankError
 from rerank.learners.predtron.predtron import Predtron
 from rerank.models.base import load_model
 

@@ -11,11 +11,11 @@ from reference.make import LAYOUTS, features
 from reference.preference_svm import ExplicitPreferences
 from scipy.optimize import minimize_scalar
 
-from rerank import parallel
+from rerank.core.errors import ConfigError, DataError, DataNote, FitError
+from rerank.core.workers import parallel
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.errors import ConfigError, DataError, DataNote, FitError
 from rerank.experiment import train
 from rerank.learners.preference import fits as fits_module
 from rerank.learners.preference import solver

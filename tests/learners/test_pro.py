@@ -11,9 +11,9 @@ from reference.pro import clearest as slow_clearest
 from reference.pro import minimum
 from scipy.optimize import check_grad
 
+from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataNote, FitError
 from rerank.evaluation.evaluate import values
 from rerank.experiment import fit, make_learner
 from rerank.experiment.derive import labelled

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from reference import rankboost as slow
 from reference.make import LAYOUTS, features
 
+from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.errors import ConfigError, DataNote, FitError
 from rerank.learners.rankboost.building import Grouping, weak_rankers
 from rerank.learners.rankboost.cuts import cuts
 from rerank.learners.rankboost.explicit import ExplicitPairs

@@ -8,10 +8,10 @@ from reference.make import LAYOUTS, features
 from reference.ranksvm import ExplicitPairs
 from scipy.optimize import minimize
 
-from rerank import parallel
+from rerank.core.errors import ConfigError, DataNote, FitError
+from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.errors import ConfigError, DataNote, FitError
 from rerank.experiment import train
 from rerank.learners.svm import loss as pair_loss
 from rerank.learners.svm.loss import PairLoss

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
-from rerank.errors import FitError
 from rerank.experiment import train
 from rerank.learners.rounds import log_loss
 

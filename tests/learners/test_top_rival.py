@@ -8,10 +8,10 @@ from learners.test_perceptron import MARGINS, RELATIONS, as_sparse, integer_list
 from reference.perceptron import mean_margin, mean_squared_norm
 from reference.perceptron import perceptron as slow_perceptron
 
+from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Mixed
 from rerank.data.pairs import Margin, PairRelation, make_pairs
-from rerank.errors import ConfigError, FitError
 from rerank.experiment import fit
 from rerank.learners.perceptron.perceptron import Perceptron
 from rerank.models.weights import NamedWeights

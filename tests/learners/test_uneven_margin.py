@@ -7,8 +7,8 @@ import pytest
 from reference.graded import judged_rows, layouts, passes_of, separable_grades, whole_lists
 from reference.ordinal import paum as slow_paum
 
+from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, FitError
 from rerank.learners.base import LEARNERS
 from rerank.learners.ordinal.uneven_margin import UnevenMargin
 from rerank.models.training import DataRecord

@@ -10,9 +10,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import evaluate, values
 from rerank.experiment import train
 from rerank.metrics.base import parse

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from reference.metrics import chrf as twin
 from reference.nbest import moses_lists, text_lists
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.judge import corpus_value
-from rerank.errors import ConfigError, DataError
 from rerank.metrics.base import parse
 from rerank.metrics.chrf import chrf
 from rerank.native.learners import _mert

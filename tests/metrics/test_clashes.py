@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from reference.everything import column_of, judged_lists
 from reference.metrics.clashes import count
 
+from rerank.core.errors import DataError, DataNote
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import key_of
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, DataNote
 from rerank.metrics import clashes as module
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.clashes import clash_counts, clash_note

@@ -18,7 +18,7 @@ import sacrebleu
 import rerank
 import rerank.metrics.bleu  # must not hide the function
 from rerank import metrics
-from rerank.errors import ConfigError, DataError
+from rerank.core.errors import ConfigError, DataError
 from rerank.metrics.base import FAMILIES
 from rerank.metrics.functions import names
 
@@ -28,7 +28,7 @@ REFS = ["the cat sat on a mat", "it is raining cats and dogs", "here are the dog
 OTHERS = ["a cat sat on a mat", "it rains", "dogs"]
 
 
-@pytest.mark.filterwarnings("ignore:.*clashes:rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore:.*clashes:rerank.core.errors.DataNote")
 @pytest.mark.parametrize("name", sorted(set(names().values())))
 def test_every_family_is_a_function_with_the_value_of_evaluate(name):
     kind = FAMILIES.get(name)
@@ -137,6 +137,8 @@ def test_the_example_runs():
 
 
 def test_the_package_needs_no_import_of_its_own():
-    code = "import rerank; print(rerank.metrics.wer(['a b'], ['a c']), rerank.experiment.similarity.__name__)"
+    code = (
+        "import rerank; print(rerank.metrics.wer(['a b'], ['a c']), rerank.experiments.similarity.__name__)"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "50.0 similarity\n"

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from rerank.errors import ConfigError
+from rerank.core.errors import ConfigError
 from rerank.metrics.base import FAMILIES, parse, parse_all
 from rerank.metrics.oracle import TopOracle
 

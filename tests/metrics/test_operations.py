@@ -7,7 +7,7 @@ import pytest
 from reference.metrics import operations as slow
 from reference.nbest import text_lists
 
-from rerank.errors import DataError
+from rerank.core.errors import DataError
 from rerank.evaluation.evaluate import values
 from rerank.metrics import operations
 from rerank.metrics.base import parse, prepare_all

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from reference.texts import some_lists
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import evaluate, values
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import statistics

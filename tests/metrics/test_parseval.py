@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from reference import trees as reference_trees
 from reference.metrics import parseval as reference
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import SelectingJudge, corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import evaluate
 from rerank.experiment.derive import labelled
 from rerank.metrics.base import parse, prepare_all

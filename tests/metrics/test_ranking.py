@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.metrics import ranking as slow
 
-from rerank.data.judge import Judge, corpus_value
+from rerank.core.errors import ConfigError, DataError
+from rerank.data.judge import PreparedMetric, corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import values
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import statistics
@@ -282,7 +282,7 @@ def test_a_mean_over_no_list_is_no_number() -> None:
 def test_judges_keep_to_the_protocol() -> None:
     lists, scores = random_lists(3, 20, 0.5)
     for judge in prepare_all(lists, [*NAMES, "PairAcc", "PairAcc(over=pairs)"]):
-        assert isinstance(judge, Judge)
+        assert isinstance(judge, PreparedMetric)
         assert judge.better == 1
         per_list = judge.per_list(scores)
         assert per_list.shape == (lists.n_lists, 2)

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
+from rerank.data.first_best import first_largest
 from rerank.data.judge import Judge as JudgeProtocol
 from rerank.data.judge import SelectingJudge as SelectingProtocol
 from rerank.data.judge import corpus_value
-from rerank.data.leads import first_largest
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
 from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.base import FAMILIES, Preparation, parse
 from rerank.metrics.judges import statistics

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import rerank
-from rerank.errors import ConfigError
-from rerank.experiment.running.config import ExperimentConfig
+from rerank.core.errors import ConfigError
+from rerank.experiments.config import ExperimentConfig
 from rerank.metrics.base import FAMILIES, parse, parse_all
-from rerank.metrics.sets import SETS, expanded
+from rerank.metrics.presets import SETS, expanded
 from rerank.report.listings import metric_lines
 
 CASP = SETS["casp"].metrics

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from reference.everything import column_of, judged_lists
 
-from rerank import parallel
+from rerank.core.errors import DataError, DataNote
+from rerank.core.workers import parallel
 from rerank.data.columns.traces import Traces, key_of
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, DataNote
 from rerank.experiment.derive import labelled
 from rerank.metrics import residue_pairs
 from rerank.metrics.base import parse, prepare_all
@@ -19,8 +19,8 @@ from rerank.metrics.structures import with_superpositions
 from rerank.metrics.superposition import superpositions
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:.*clashes:rerank.errors.DataNote"),  # see test_clashes.py
-    pytest.mark.filterwarnings("ignore:.*structure that shares a residue:rerank.errors.DataNote"),
+    pytest.mark.filterwarnings("ignore:.*clashes:rerank.core.errors.DataNote"),  # see test_clashes.py
+    pytest.mark.filterwarnings("ignore:.*structure that shares a residue:rerank.core.errors.DataNote"),
 ]
 NAMES = ("GDT-TS", "GDT-HA", "TM", "RMSD", "coverage")
 HELIX = np.array([[2.3 * np.cos(1.745 * k), 2.3 * np.sin(1.745 * k), 1.5 * k] for k in range(12)])
@@ -101,7 +101,7 @@ def test_no_value_depends_on_what_else_is_asked_for():
         assert np.array_equal(parse(name).prepare(lists).per_item, together[name])
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 def test_workers_change_nothing(monkeypatch):
     lists = judged_lists(5, sizes=(30, 2, 40))
     once = parse("TM").prepare(lists).per_item

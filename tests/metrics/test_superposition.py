@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from reference.metrics import superposition as reference
 
+from rerank.core.errors import DataError
 from rerank.data.columns.offsets import offsets_of
-from rerank.errors import DataError
 from rerank.metrics.superposition import superpositions
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from reference.metrics import ter as reference
 from reference.nbest import moses_lists, text_lists
 
+from rerank.core.errors import ConfigError
 from rerank.data.judge import corpus_value
-from rerank.errors import ConfigError
 from rerank.metrics.base import parse
 from rerank.metrics.ter import Ter
 

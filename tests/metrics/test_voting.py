@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rerank.core.errors import DataError, DataNote
 from rerank.data.columns.strings import StringColumn
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, DataNote
 from rerank.metrics import voting
 from rerank.metrics.base import parse
 from rerank.report.contents import describe

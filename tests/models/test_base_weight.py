@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rerank.core.errors import ConfigError, DataError, FormatError
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError, FormatError
 from rerank.models.base import load_model
 from rerank.models.linear import LinearModel, ThresholdModel
 from rerank.models.random_scores import RandomModel

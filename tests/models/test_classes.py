@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from reference import classes as reference
 from reference.make import LAYOUTS, full_lists
 
+from rerank.core.errors import DataError, FormatError
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import fit_scaling
-from rerank.errors import DataError, FormatError
 from rerank.models.base import load_model
 from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from reference.make import LAYOUTS, features
 
+from rerank.core.errors import DataError
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
-from rerank.errors import DataError
 from rerank.models import dual
 from rerank.models.base import load_model
 from rerank.models.dual import DualModel

@@ -17,7 +17,7 @@ import pytest
 from models.test_old_models import FOLDER, NAMES
 from models.test_training import rewritten
 
-from rerank.errors import FormatError, RerankError
+from rerank.core.errors import FormatError, RerankError
 from rerank.models import archive as archives
 from rerank.models.base import load_model
 from rerank.models.linear import LinearModel

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from reference import keep_first as twin
 from reference.translations import drawn_groups, lists_of
 
+from rerank.core.errors import DataError
+from rerank.data.first_best import with_margin
 from rerank.data.judge import corpus_value
-from rerank.data.leads import with_margin
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError
 from rerank.metrics.base import parse
 from rerank.models.keep_margin import margin_effect, tune_margin
 

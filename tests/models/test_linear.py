@@ -11,8 +11,8 @@ from reference.graded import whole_lists
 from typer.testing import CliRunner
 
 from rerank.cli.app import app
+from rerank.core.errors import DataError, FormatError
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, FormatError
 from rerank.experiment import fit, make_learner, train
 from rerank.models.base import load_model
 from rerank.models.linear import ThresholdModel

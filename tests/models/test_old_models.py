@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rerank.core.tables.record import to_json
 from rerank.models.base import load_model
 from rerank.report.models import model_lines, model_record
-from rerank.report.record import to_json
 
 FOLDER = Path(__file__).resolve().parents[1] / "golden" / "models"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.model"))

@@ -11,9 +11,9 @@ from reference.make import LAYOUTS, features
 from typer.testing import CliRunner
 
 from rerank.cli.app import app
+from rerank.core.errors import DataError
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError
 from rerank.models import preference
 from rerank.models.base import load_model
 from rerank.models.preference import PreferenceModel

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from rerank.core.errors import DataError
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError
 from rerank.models.linear import LinearModel, ThresholdModel
 from rerank.models.voted import VotedModel
 

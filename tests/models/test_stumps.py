@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference.make import LAYOUTS, features
 
+from rerank.core.errors import DataError, DataNote
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
-from rerank.errors import DataError, DataNote
 from rerank.models.base import load_model
 from rerank.models.stumps import StumpModel
 

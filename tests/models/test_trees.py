@@ -9,10 +9,10 @@ import pytest
 from reference import grown_trees as slow
 from reference.make import LAYOUTS, features
 
+from rerank.core.errors import DataError, DataNote, FormatError
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, DataNote, FormatError
 from rerank.models.base import load_model
-from rerank.models.tree_text import read_trees
+from rerank.models.lightgbm_parser import read_trees
 from rerank.models.trees import TreeModel
 
 D = 5
@@ -38,7 +38,7 @@ def some_values(seed, layout, n=37):
     return (np.nan_to_num(X) > 0).astype(float) if layout == "indicators" else X
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("seed", range(6))
 def test_scores_are_those_of_the_twin(layout, seed):
@@ -100,7 +100,7 @@ def test_what_was_never_missing_in_training_is_reported():
     assert scores[1] == slow.score([tree], np.zeros(D))
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 @pytest.mark.parametrize("zero_as_missing", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_scores_and_prefixes_are_those_of_lightgbm(seed, zero_as_missing):

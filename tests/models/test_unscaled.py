@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import rerank
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
 from rerank.models.linear import LinearModel
-from rerank.report.shown_weights import shown_weights
+from rerank.report.weight_table import shown_weights
 
 
 def drawn(seed, missing=0.0):
@@ -18,7 +18,7 @@ def drawn(seed, missing=0.0):
     return CandidateLists.from_arrays(X, y, group=[4] * 10, feature_names=["a", "b", "c", "same"])
 
 
-@pytest.mark.filterwarnings("ignore:.*ranges within lists:rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore:.*ranges within lists:rerank.core.errors.DataNote")
 @pytest.mark.parametrize("scaling", ["none", "minmax", "zscore"])
 @pytest.mark.parametrize("missing", [None, "zero", "mean", "indicator"])
 @pytest.mark.parametrize("learner", ["ranksvm", "prank"])

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from rerank.errors import DataNote, FitError
-from rerank.settings import setting
+from rerank.core.errors import DataNote, FitError
+from rerank.core.settings import setting
 from rerank.transductive.base import Adapted, Adapter, Transductive
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import FormatError
+from rerank.core.errors import FormatError
+from rerank.core.text import count
 from rerank.formats.common import finite, quoted
-from rerank.text import count
 
 SIX = "six fields: query Q0 document rank score tag"
 THREE = "three fields: query document rank, or query document score"

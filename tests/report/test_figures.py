@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from rerank.errors import ConfigError, DataError
-from rerank.report.figures import Curve, check_figure, line_chart, point_map
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.figures import Curve, check_figure, line_chart, point_map
 
 pytest.importorskip("matplotlib")
 

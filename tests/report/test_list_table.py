@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 import rerank
 from rerank.cli.app import app
+from rerank.core.tables.text import sheet_lines
 from rerank.report.list_table import list_sheet
-from rerank.report.text import sheet_lines
 
 TABLE = """target,model,size,energy,GDT_TS
 T2,a,10,3,10

@@ -13,8 +13,8 @@ pytest.importorskip("jinja2")
 
 from small_pages import HOSTILE, Page, experiment, folds_of, outcome, scored
 
+from rerank.core.errors import ConfigError, RerankError
 from rerank.data.columns.strings import StringColumn
-from rerank.errors import ConfigError, RerankError
 from rerank.evaluation.results import Outcome, Results, TestPart
 from rerank.evaluation.summary import summarise
 from rerank.report.page import check_page, page_text, write_page

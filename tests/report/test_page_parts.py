@@ -13,17 +13,17 @@ pytest.importorskip("jinja2")
 
 from small_pages import Page, experiment, folds_of, scored
 
+from rerank.core.figures import svg_of
 from rerank.evaluation.by_list import extremes, gains
 from rerank.evaluation.results import Outcome, Results
 from rerank.evaluation.summary import summarise
-from rerank.report.figures import svg_of
-from rerank.report.page.by_number import oracles_section
 from rerank.report.page.cards import lists_section
 from rerank.report.page.drawing import Pen
+from rerank.report.page.gain_histogram import sizes_section
 from rerank.report.page.inline import GAIN, SERIES, SETTINGS, inlined
 from rerank.report.page.models import curves_section, weights_section
 from rerank.report.page.parts import Cell, ends, number
-from rerank.report.page.sizes import sizes_section
+from rerank.report.page.value_curves import oracles_section
 from rerank.report.page.view import View
 
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from reference.pairs import pairs_of_list
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.tables.text import sheet_lines
 from rerank.data.labels import Quantiser, quantised
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation
-from rerank.errors import ConfigError, DataError
 from rerank.report.pair_counts import (
     Scheme,
     pair_sheet,
@@ -21,7 +22,6 @@ from rerank.report.pair_counts import (
     standard_relations,
 )
 from rerank.report.runs import sparkline
-from rerank.report.text import sheet_lines
 
 
 def some_lists(labels, group):

@@ -7,7 +7,7 @@ from io import StringIO
 
 import pytest
 
-from rerank.report import table
+from rerank.core.tables import table
 
 CELLS = (
     "",

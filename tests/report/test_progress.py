@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank import progress
 from rerank.cli.messages import on_terminal
+from rerank.core import progress
 from rerank.report.progress import Screen, counted, left, running
 
 

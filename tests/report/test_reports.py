@@ -12,9 +12,9 @@ import pytest
 from evaluation.test_results import two_folds
 from experiment.running.conftest import lists_of
 
+from rerank.core.tables.output_format import FORMS
 from rerank.evaluation.results import Results
 from rerank.evaluation.summary import summarise
-from rerank.report.forms import FORMS
 from rerank.report.reports import Report
 
 

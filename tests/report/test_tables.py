@@ -8,9 +8,9 @@ import re
 import numpy as np
 import pytest
 
+from rerank.core.tables.table import drawn, facts, table
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.evaluate import Evaluation, evaluate
-from rerank.report.table import drawn, facts, table
 from rerank.report.tables import print_table, table_text
 
 METRICS = ["MAP", "NDCG@10", "RR", "PairAcc"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.errors import ConfigError
+from rerank.core.errors import ConfigError
 from rerank.evaluation.evaluate import evaluate
 from rerank.experiment import permutation_importance, similarity, standardised_weights, validate_file
 from rerank.report.comparisons import comparison_text

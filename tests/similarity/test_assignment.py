@@ -5,7 +5,7 @@ import pytest
 from reference.assignment import best_total
 from scipy.optimize import linear_sum_assignment
 
-from rerank.errors import DataError
+from rerank.core.errors import DataError
 from rerank.similarity import assign
 from rerank.similarity.assignment import assign_with_duals
 

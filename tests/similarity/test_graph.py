@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 from reference import graphs as slow
 
-from rerank import CandidateLists, parallel
-from rerank.errors import ConfigError, DataError, DataNote, RerankError
+from rerank import CandidateLists
+from rerank.core.errors import ConfigError, DataError, DataNote, RerankError
+from rerank.core.workers import parallel
 from rerank.similarity import gram, nearest
 from rerank.similarity.base import KERNELS
 from rerank.similarity.graph import nearest_in, neighbour_graph
 from rerank.similarity.shape import ListKernel
 
 NAMES = ("list", "angles", "angles-subspace", "bhattacharyya")
-pytestmark = pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+pytestmark = pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 
 
 def made(seed=0, n_lists=40, d=4, copies=0, equal=0, spread=1.0):
@@ -165,8 +166,8 @@ def test_refused(monkeypatch):
         DataError, match="found k = 1, and 4 and 3 features, expected 1 or more, and the same"
     ):
         nearest_in(lists, made(d=3), kernel("list"), 1)
-    monkeypatch.setattr("rerank.memory.SMALL", 0)
-    monkeypatch.setattr("rerank.memory.available", lambda: 1000)
+    monkeypatch.setattr("rerank.core.memory.SMALL", 0)
+    monkeypatch.setattr("rerank.core.memory.available", lambda: 1000)
     with pytest.raises(RerankError, match=r"needs 32 kB for a graph of all pairs of 40 lists; 1 kB .* fewer"):
         neighbour_graph(lists, kernel("list"), "all")
     with pytest.raises(

@@ -13,8 +13,8 @@ from reference import list_kernels as slow
 from scipy.stats import special_ortho_group
 
 from rerank import CandidateLists
+from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.data.matrix import Dense, Mixed, Sparse
-from rerank.errors import ConfigError, DataError, DataNote
 from rerank.similarity import gram
 from rerank.similarity.axes import axes_of, principal_axes
 
@@ -49,7 +49,7 @@ def random_parts(seed, n_lists=8, d=5, sizes=(1, 12)):
     ]
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 @pytest.mark.parametrize("m", [1, 2, 5, 6, 7, 9])
 @pytest.mark.parametrize("d", [1, 3, 5, 9, 30])
 @pytest.mark.parametrize("kernel", NAMES)

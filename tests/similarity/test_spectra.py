@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rerank import CandidateLists
-from rerank.errors import ConfigError, DataError
+from rerank.core.errors import ConfigError, DataError
 from rerank.similarity import gram, plane, repaired, spectra, spectrum
 
 # Two items each: the only axis is a line through both, at 0, 45, 90 and 135 degrees.

@@ -5,8 +5,8 @@ import pytest
 from reference.nearest_lists import NearestLists
 from scipy.stats import kendalltau
 
+from rerank.core.errors import FitError
 from rerank.data.judge import corpus_value, value_of
-from rerank.errors import FitError
 from rerank.experiment import fit
 from rerank.metrics.base import parse
 from rerank.models.base import load_model

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from reference.make import LAYOUTS, features
 
+from rerank.core.errors import DataError, FitError
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, FitError
 from rerank.learners.base import LEARNERS
 from rerank.learners.rankboost.rankboost import RankBoost
 from rerank.transductive.basis import Basis

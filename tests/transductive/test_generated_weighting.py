@@ -5,9 +5,9 @@ import pytest
 from reference import kliep as slow
 from reference.make import LAYOUTS
 
-from rerank import parallel
+from rerank.core.errors import ConfigError
+from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError
 from rerank.experiment import fit
 from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model

@@ -5,9 +5,9 @@ import pytest
 from reference import kliep as slow
 from reference.make import LAYOUTS
 
-from rerank import parallel
+from rerank.core.errors import ConfigError, FitError
+from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, FitError
 from rerank.experiment import fit
 from rerank.models.base import load_model
 from rerank.transductive.basis import Basis

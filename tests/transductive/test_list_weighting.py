@@ -9,16 +9,16 @@ import pytest
 from reference import rankboost as slow
 
 import rerank
-from rerank import parallel
+from rerank.core.errors import ConfigError, FitError
+from rerank.core.tables.record import to_json
+from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation
 from rerank.data.scaling import fit_scaling
-from rerank.errors import ConfigError, FitError
 from rerank.experiment import make_learner
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.report.models import model_lines, model_record
-from rerank.report.record import to_json
 from rerank.transductive.weighting.lists import ListWeighting
 
 

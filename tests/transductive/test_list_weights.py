@@ -9,9 +9,9 @@ import pytest
 from reference import list_weights as slow
 from reference.make import features
 
-from rerank import parallel
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
 from rerank.transductive.weighting.lists import ListWeighting
 
 

@@ -10,14 +10,14 @@ import pytest
 from reference.make import LAYOUTS
 from reference.nearest_lists import NearestLists
 
-from rerank import parallel
+from rerank.core.errors import DataError, DataNote, FitError, FormatError
+from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, DataNote, FitError, FormatError
 from rerank.experiment import fit
 from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model
+from rerank.models.embedded_model import packed_model, unpacked_model
 from rerank.models.linear import LinearModel
-from rerank.models.nested import packed_model, unpacked_model
 from rerank.transductive.model import TransductiveModel
 
 QUICK = {"name": "rankboost", "rounds": 4}

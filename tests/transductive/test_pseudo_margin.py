@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from reference import pseudo_margin as slow
 from reference.make import LAYOUTS, features
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.errors import ConfigError, DataError
 from rerank.learners.rankboost.rankboost import RankBoost
 from rerank.models.stumps import StumpModel
 from rerank.transductive.labelled import single

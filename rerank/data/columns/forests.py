@@ -7,13 +7,13 @@ from dataclasses import InitVar, dataclass
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.registry import did_you_mean
 from rerank.data.columns.offsets import are_bounds, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.types import AnyArray, Bytes, Index, Ints, Mask
-from rerank.errors import ConfigError, DataError
 from rerank.native.data import _brackets, _strings, _trees
 from rerank.native.data._names import Names
-from rerank.registry import did_you_mean
 
 TRACE = "-NONE-"
 STRIP = {"traces": 1, "functions": 2}

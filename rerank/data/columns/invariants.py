@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.errors import DataError
 from rerank.data.columns.schema import TREE, Column, present
 from rerank.data.columns.strings import utf8
-from rerank.errors import DataError
 
 TREE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 MAX_ITEMS = 2**31 - 1  # kernels number items in 32 bits

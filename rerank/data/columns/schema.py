@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rerank.core.errors import DataError
 from rerank.data.columns.strings import utf8
 from rerank.data.types import Index
-from rerank.errors import DataError
 
 Kind = Literal["numbers", "positions", "statistics", "strings", "names", "trees", "ragged", "traces"]
 

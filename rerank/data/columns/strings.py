@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from rerank.core.errors import DataError
 from rerank.data.columns.offsets import are_bounds, offsets_of
 from rerank.data.types import AnyArray, Bytes, Index, Mask
-from rerank.errors import DataError
 from rerank.native.data import _strings
 
 

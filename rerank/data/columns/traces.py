@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.errors import DataError
 from rerank.data.columns.offsets import are_bounds, offsets_of, places_of
 from rerank.data.types import AnyArray, Bytes, Floats, Index, Mask
-from rerank.errors import DataError
 
 Keys = npt.NDArray[np.uint64]
 

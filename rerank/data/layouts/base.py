@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import DataError
 from rerank.data.types import AnyArray, Floats, Index, Ints
-from rerank.errors import DataError
 from rerank.native.data import _matrix
 
 

@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rerank import _version
-from rerank.config import expanded
-from rerank.errors import ConfigError
+from rerank.core.errors import ConfigError
+from rerank.core.files.streams import write_lines
 from rerank.experiment.reproducing.config import Step, command_of
-from rerank.files import write_lines
+from rerank.training.config import expanded
 
 PACKAGE = Path(_version.__file__).parent
 SOURCES = (".py", ".pyx", ".pxd", ".md")

@@ -11,12 +11,12 @@ from typing import Any
 
 import pydantic
 
-from rerank.config import yaml_values
-from rerank.errors import ConfigError
+from rerank.core.errors import ConfigError
+from rerank.core.files.streams import read_bytes
+from rerank.core.registry import did_you_mean
+from rerank.core.settings import Settings, setting
 from rerank.evaluation.printed import Kind, examples, numbers_in
-from rerank.files import read_bytes
-from rerank.registry import did_you_mean
-from rerank.settings import Settings, setting
+from rerank.training.config import yaml_values
 
 # A regular expression with one group, or the keys that lead to a value in the JSON of the step's last line.
 Finder = str | list[str | int]

@@ -10,17 +10,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rerank.errors import ConfigError, RerankError
+from rerank.core.errors import ConfigError, RerankError
+from rerank.core.files.filesystem import lock
+from rerank.core.files.streams import os_error, write_lines
+from rerank.core.registry import did_you_mean
+from rerank.core.tables.record import to_json
+from rerank.core.text import count
+from rerank.core.workers.parallel import each, using
 from rerank.evaluation.printed import Regenerated, numbers_in, regenerated, same_output, value_of
 from rerank.experiment.reproducing.commands import Done, absent, keep, kept, key_of, run_step
 from rerank.experiment.reproducing.config import Finder, Number, Reproduction, Step
-from rerank.files import os_error, write_lines
-from rerank.parallel import each, using
-from rerank.registry import did_you_mean
-from rerank.renaming import lock
-from rerank.report.record import to_json
 from rerank.report.reproduction import as_json
-from rerank.text import count
 
 
 def reproduce(
@@ -39,7 +39,7 @@ def reproduce(
     ----------
     config : by ``read_reproduction``.
     out : folder of what is run; made if it does not exist.
-    jobs : steps at once; None = as set by ``rerank.parallel.using``. Steps that measure time run alone.
+    jobs : steps at once; None = as set by ``core.workers.parallel.using``. Steps that measure time run alone.
     steps : names of the steps that may be run; None = all, () = none, to see what is there.
 
     Raises

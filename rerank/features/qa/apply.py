@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rerank import progress
+from rerank.core import progress
+from rerank.core.errors import DataError, DataNote
+from rerank.core.text import count
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, DataNote
 from rerank.features.qa.chunks import KINDS
 from rerank.features.qa.linking import Analysis, Reduce, analysed, links
 from rerank.features.qa.overlap import NAMES, overlaps
@@ -21,7 +22,6 @@ from rerank.features.qa.settings import QASettings
 from rerank.features.qa.tagging import HanTa, stemmer
 from rerank.features.qa.tokens import Tokens, looks_tagged, split_tags, tokenise
 from rerank.features.qa.trees import box_tree, chunk_tree
-from rerank.text import count
 
 _FEW_TAGS = 0.5  # below this share of known tags, they are probably not Penn tags
 _SHOWN = 10  # questions that are looked at for tags that nobody asked to read

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from rerank.settings import Settings, setting
+from rerank.core.settings import Settings, setting
 
 Reduction = Literal["stem", "lemma", "form"]
 _SUFFIX = re.compile(r"[A-Za-z0-9_-]+")

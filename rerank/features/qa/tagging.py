@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rerank.errors import ConfigError
+from rerank.core.errors import ConfigError
 
 # Penn tags, each with the C5 tags that it translates.
 _C5 = """

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rerank.errors import DataError
+from rerank.core.errors import DataError
 
 _TOKEN = re.compile(
     r"""(?:[^\W\d_]\.){2,}                              # U.S.

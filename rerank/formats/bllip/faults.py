@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from rerank.core.errors import FormatError
+from rerank.core.text import count
 from rerank.data.types import Bytes
-from rerank.errors import FormatError
 from rerank.formats.common import CHANGED, exceeds, line_of, not_a_number, quoted, token_at
 from rerank.native.formats._bllip import MOST_FEATURES
-from rerank.text import count
 
 _MEANING = {
     "G": "G=<constituents of the gold tree>",

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from rerank.core.files.streams import read_bytes, shown
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.width import columns_to_keep, narrowed
-from rerank.files import read_bytes, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.bllip.read import Sentences, f_of, parse
 from rerank.formats.bllip.write import ids_of, write_lists

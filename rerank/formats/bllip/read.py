@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.core.errors import FormatError
+from rerank.core.files.streams import Buffer
+from rerank.core.text import count
 from rerank.data.columns.offsets import fresh_array
 from rerank.data.matrix import Sparse
 from rerank.data.types import Bytes, Counts, Floats, Ints
-from rerank.errors import FormatError
-from rerank.files import Buffer
 from rerank.formats.bllip.faults import fault_error
 from rerank.formats.buffers import content_start, parts_of_lines
 from rerank.formats.common import line_of, note, quoted, token_at
 from rerank.native.formats._bllip import FAULTS, fill, scan
-from rerank.text import count
 
 _EXPECTED = "S=<number of sentences> alone on the first line"
 _HEADER_LINE = re.compile(rb"[ \t\r\n]*(S=([0-9]{1,18})[ \t\r]*(?:\n|\Z))?")

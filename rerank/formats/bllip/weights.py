@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rerank.core.errors import DataError, FormatError
+from rerank.core.files.streams import shown, write_lines
 from rerank.data.types import Floats, Index
 from rerank.data.width import is_wide
-from rerank.errors import DataError, FormatError
-from rerank.files import shown, write_lines
 from rerank.formats.bllip.write import WHOLE, ids_of
 from rerank.formats.common import exceeds, finite, quoted
 from rerank.formats.feature_names import ColumnNames, read_feature_names

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.text import count
+from rerank.data.column_roles import is_of_number, note_resembling, spells_number
 from rerank.data.columns.schema import TREE
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.roles import is_of_number, note_resembling, spells_number
 from rerank.data.types import Floats, Index
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import NULLS, in_list_order, note, quoted
@@ -37,7 +38,6 @@ from rerank.formats.jsonl.keys import (
 )
 from rerank.formats.jsonl.trees import TREES, Trees
 from rerank.native.formats._json import fill_rows
-from rerank.text import count
 
 _MOST_IGNORED = 1000  # keys that are counted separately
 Row = tuple[tuple[str, ...], "array[float] | Floats", int]  # names, values and items, as Cells.add takes

@@ -49,12 +49,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rerank.core.errors import DataError
+from rerank.core.files.streams import atomic_write
 from rerank.data.columns.schema import TREE
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.errors import DataError
-from rerank.files import atomic_write
 from rerank.formats.answers import with_answers
 from rerank.formats.base import COLUMNS, FORMATS, Format, ReadOptions
 from rerank.formats.brackets import bracket_strings

@@ -8,8 +8,8 @@ from array import array
 from collections.abc import Mapping
 from typing import Any
 
-from rerank.data.roles import ITEM_NAMES
-from rerank.errors import FormatError
+from rerank.core.errors import FormatError
+from rerank.data.column_roles import ITEM_NAMES
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import quoted
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rerank.errors import FormatError
-from rerank.files import read_bytes, shown
+from rerank.core.errors import FormatError
+from rerank.core.files.streams import read_bytes, shown
 from rerank.formats.buffers import BOM
 from rerank.formats.common import quoted
 from rerank.formats.jsonl.keys import MisfitError, described, number_of, numbers_of

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from rerank.core.errors import FormatError
+from rerank.core.files.streams import shown
 from rerank.data.lists import CandidateLists
-from rerank.errors import FormatError
-from rerank.files import shown
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import first_repeated, quoted
 from rerank.formats.growing import whole_lines

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.errors import FormatError
+from rerank.core.text import count
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Index
-from rerank.errors import FormatError
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import note, quoted
 from rerank.formats.growing import Grouping
@@ -25,7 +26,6 @@ from rerank.formats.jsonl.keys import (
 )
 from rerank.formats.jsonl.plain import Part, PlainLines, count_ignored, is_string
 from rerank.formats.jsonl.plan import Plan, UnplannedError, plan_of_lists
-from rerank.text import count
 
 _BATCH = 256  # candidates that are added together, at least
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from rerank.core.errors import FormatError
+from rerank.core.text import count
 from rerank.data.types import Bytes
-from rerank.errors import FormatError
 from rerank.formats.common import not_a_number, quoted
-from rerank.text import count
 
 _SEPARATOR = re.compile(rb"(?<=[ \t])\|\|\|(?=[ \t]|$)")
 _TOKEN = re.compile(rb"[^ \t]*")

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.core.errors import DataError, FormatError
+from rerank.core.files.streams import read_bytes, shown, write_lines
+from rerank.core.text import count
 from rerank.data.types import Floats
-from rerank.errors import DataError, FormatError
-from rerank.files import read_bytes, shown, write_lines
 from rerank.formats.common import first_repeated, note, quoted
 from rerank.formats.weights import WEIGHTS, WeightOptions, WeightsFormat, weight_of
-from rerank.text import count
 
 # The sections of old files, and the names of their features in N-best lists.
 _OLD = {

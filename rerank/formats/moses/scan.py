@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.errors import FormatError
+from rerank.core.text import count
 from rerank.data.types import AnyArray, Bytes, Floats, Index, Ints
-from rerank.errors import FormatError
 from rerank.formats.common import first_repeated, not_a_number, quoted
 from rerank.formats.moses.faults import columns_of_line, fault_error, first_line, number_error
 from rerank.native.data._names import Names
 from rerank.native.formats._moses import FAULTS, scan
 from rerank.native.formats._moses_fill import FeatureLines, fill_sparse
-from rerank.text import count
 
 EXPECTED = "id ||| text ||| features ||| score"
 _WORD_SCORES = 0  # numbers of the names that a vocabulary starts with

@@ -9,23 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from rerank import memory
-from rerank.archives import check_inflated
+from rerank.core import memory
+from rerank.core.errors import ConfigError, FormatError, RerankError
+from rerank.core.files.archives import check_inflated
+from rerank.core.files.inputs import first_bytes, is_pipe, opened
+from rerank.core.files.streams import os_error, read_bytes, shown
+from rerank.core.text import count
+from rerank.data.column_roles import is_of_number, spells_number
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
-from rerank.data.roles import is_of_number, spells_number
 from rerank.data.types import AnyArray, Floats
-from rerank.errors import ConfigError, FormatError, RerankError
-from rerank.files import os_error, read_bytes, shown
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import NULLS, check_float32, empty_dense, in_list_order, note, quoted
 from rerank.formats.growing import Grouping, Strings
 from rerank.formats.table.columns import roles_of
-from rerank.inputs import first_bytes, is_pipe, opened
-from rerank.text import count
 
 MAGIC = b"PAR1"
 _ROWS = 1 << 14  # of a batch: its columns stay in the caches while rows are made of them

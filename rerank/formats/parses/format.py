@@ -19,10 +19,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from rerank.core.errors import DataError
+from rerank.core.files.streams import atomic_write
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError
-from rerank.files import atomic_write
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.brackets import bracket_strings
 from rerank.formats.common import STORE

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from rerank.errors import DataError
+from rerank.core.errors import DataError
+from rerank.core.text import count
 from rerank.formats.base import FORMATS, ReadOptions
 from rerank.formats.common import note
 from rerank.formats.jsonl.keys import MisfitError, described
 from rerank.formats.samples.dump import Dump, Row, Rows, keys_of, needed, text_of
-from rerank.text import count
 
 
 @FORMATS.register("openai-batch", "vllm-batch")

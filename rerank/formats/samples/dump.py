@@ -8,9 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
+from rerank.core.errors import DataError, FormatError
+from rerank.core.files.streams import shown
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, FormatError
-from rerank.files import shown
 from rerank.formats.answers import BOXED, matched, with_answers
 from rerank.formats.base import Format, ReadOptions
 from rerank.formats.common import OF_ANY, note

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from rerank.core.errors import DataError
 from rerank.data.answers import plain_answer
-from rerank.errors import DataError
 from rerank.formats.base import FORMATS, ReadOptions
 from rerank.formats.common import note, quoted
 from rerank.formats.jsonl.keys import MisfitError, described, name_of, number_of

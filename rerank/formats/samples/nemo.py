@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from rerank.errors import FormatError
-from rerank.files import shown
+from rerank.core.errors import FormatError
+from rerank.core.files.streams import shown
 from rerank.formats.base import FORMATS, ReadOptions
 from rerank.formats.jsonl.keys import MisfitError, described, number_of
 from rerank.formats.samples.dump import Dump, Row, Rows, expected_of, first_key, keys_of, text_of

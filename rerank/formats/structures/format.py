@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from rerank.core.errors import DataError
+from rerank.core.files.streams import shown
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
-from rerank.errors import DataError
-from rerank.files import shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import OF_IDS
 from rerank.formats.structures.read import SIGNS, SUFFIXES, is_structure

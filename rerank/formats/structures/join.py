@@ -6,15 +6,15 @@ from collections import Counter
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.files.streams import shown
+from rerank.core.text import count
 from rerank.data.columns.traces import Traces
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
-from rerank.files import shown
+from rerank.data.reading import ReadOptions
 from rerank.formats.common import note
 from rerank.formats.structures.natives import attach_natives
 from rerank.formats.structures.sources import read_structures
-from rerank.reading import ReadOptions
-from rerank.text import count
 
 
 def attach_structures(lists: CandidateLists, path: str, *, strict: bool = False) -> CandidateLists:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.errors import DataError, FormatError, RerankError
+from rerank.core.text import count
 from rerank.data.columns.traces import Traces, key_of
-from rerank.errors import DataError, FormatError, RerankError
 from rerank.formats.common import quoted
 from rerank.formats.structures.alpha_carbons import (
     Atoms,
@@ -21,7 +22,6 @@ from rerank.formats.structures.alpha_carbons import (
     trace_of,
 )
 from rerank.formats.structures.amino_acids import LETTERS, UNKNOWN
-from rerank.text import count
 
 MMCIF = "a structure in mmCIF format"
 

@@ -8,19 +8,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.files.streams import os_error, plain_suffix, read_head
+from rerank.core.registry import did_you_mean
+from rerank.core.text import count, some
 from rerank.data.columns.traces import Traces
 from rerank.data.lists import CandidateLists
 from rerank.data.matching import METHODS, Method, given_keys, partners
-from rerank.errors import ConfigError, DataError
-from rerank.files import os_error, plain_suffix, read_head
 from rerank.formats.common import note
 from rerank.formats.structures.checks import check_chains, check_matched, note_copies
 from rerank.formats.structures.domains import counted, named_chains, ranges_of, restricted_models
 from rerank.formats.structures.read import SUFFIXES, note_left_out, read_file
 from rerank.formats.structures.sources import stem_of
 from rerank.formats.structures.tar import files_of, is_tar
-from rerank.registry import did_you_mean
-from rerank.text import count, some
 
 _EMPTY = Traces(np.zeros(2, np.int64), np.empty(0, np.uint64), np.empty((0, 3)), np.empty(0, np.uint8))
 

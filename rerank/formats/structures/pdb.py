@@ -7,10 +7,11 @@ from collections import Counter
 
 import numpy as np
 
+from rerank.core.errors import FormatError
+from rerank.core.files.streams import Buffer
+from rerank.core.text import count
 from rerank.data.columns.traces import Traces
 from rerank.data.types import Bytes, Index
-from rerank.errors import FormatError
-from rerank.files import Buffer
 from rerank.formats.buffers import content_start
 from rerank.formats.common import line_of, quoted
 from rerank.formats.structures.alpha_carbons import (
@@ -23,7 +24,6 @@ from rerank.formats.structures.alpha_carbons import (
 )
 from rerank.formats.structures.amino_acids import CODES, LETTERS, NAMES, UNKNOWN, packed, unpacked
 from rerank.native.formats import _pdb
-from rerank.text import count
 
 PDB = "a structure in PDB format"
 

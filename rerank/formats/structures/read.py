@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from rerank.core.files.streams import Buffer, inflated_bytes, plain_suffix, read_bytes, shown
+from rerank.core.text import count, some
 from rerank.data.columns.traces import Traces
-from rerank.files import Buffer, inflated_bytes, plain_suffix, read_bytes, shown
 from rerank.formats.common import note
 from rerank.formats.structures.pdb import read_pdb
-from rerank.text import count, some
 
 MMCIF_SUFFIXES = (".cif", ".mmcif")
 SUFFIXES = (".pdb", ".ent", *MMCIF_SUFFIXES)

@@ -14,15 +14,15 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rerank import progress
-from rerank.archives import COMPRESSED_SUFFIXES
+from rerank.core import progress
+from rerank.core.errors import DataError, FormatError
+from rerank.core.files.archives import COMPRESSED_SUFFIXES
+from rerank.core.files.streams import os_error, read_head, shown
+from rerank.core.text import count
 from rerank.data.columns.traces import Traces
-from rerank.errors import DataError, FormatError
-from rerank.files import os_error, read_head, shown
 from rerank.formats.common import note, quoted
 from rerank.formats.structures.read import SUFFIXES, is_structure, note_left_out, read_file
 from rerank.formats.structures.tar import files_of, is_tar
-from rerank.text import count
 
 STRUCTURES = "PDB or mmCIF files, folders of them, or .tar archives of such folders"
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rerank.errors import FormatError
-from rerank.files import read_blocks
+from rerank.core.errors import FormatError
+from rerank.core.files.streams import read_blocks
+from rerank.core.memory import require
 from rerank.formats.common import quoted
-from rerank.memory import require
 
 TAR = "a whole tar archive"
 LARGEST = 1 << 30  # bytes of a file

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from rerank.core.errors import DataError, FormatError
+from rerank.core.files.streams import Buffer
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, FormatError
-from rerank.files import Buffer
 from rerank.formats.buffers import BOM
 from rerank.formats.common import STORE, contains, note
 

@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from rerank.core.errors import DataError
+from rerank.core.files.streams import read_bytes, shown
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.names import numbers_in
 from rerank.data.types import Index
 from rerank.data.width import is_wide
-from rerank.errors import DataError
-from rerank.files import read_bytes, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.buffers import write_blocks
 from rerank.formats.common import (

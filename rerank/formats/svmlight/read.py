@@ -18,15 +18,16 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from rerank import progress
+from rerank.core import progress
+from rerank.core.errors import FormatError
+from rerank.core.files.streams import Buffer
+from rerank.core.text import count
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.types import Bytes, Floats, Index
 from rerank.data.width import WIDE, columns_to_keep, narrowed
-from rerank.errors import FormatError
-from rerank.files import Buffer
 from rerank.formats.base import ReadOptions
 from rerank.formats.buffers import content_start, parts_of_lines, strings_at
 from rerank.formats.common import (
@@ -44,7 +45,6 @@ from rerank.formats.feature_names import ColumnNames
 from rerank.formats.svmlight.faults import fault_error
 from rerank.native.formats._svmlight import FAULTS, parse_dense, scan
 from rerank.native.formats._svmlight_sparse import parse_sparse
-from rerank.text import count
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor

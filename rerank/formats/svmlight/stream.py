@@ -20,16 +20,17 @@ from typing import IO
 
 import numpy as np
 
-from rerank import progress
-from rerank.archives import MAGIC_LENGTH, archive_of
+from rerank.core import progress
+from rerank.core.errors import FormatError, RerankError
+from rerank.core.files.archives import MAGIC_LENGTH, archive_of
+from rerank.core.files.inputs import first_bytes, is_pipe, opened
+from rerank.core.files.streams import read_blocks
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, require_dense
 from rerank.data.types import AnyArray, Bytes, Floats
 from rerank.data.width import WIDE
-from rerank.errors import FormatError, RerankError
-from rerank.files import read_blocks
 from rerank.formats.base import ReadOptions
 from rerank.formats.buffers import BOM, strings_at
 from rerank.formats.common import absent_value
@@ -41,7 +42,6 @@ from rerank.formats.svmlight.read import (
     note_without_ids,
     steps_of,
 )
-from rerank.inputs import first_bytes, is_pipe, opened
 from rerank.native.data._matrix import value_fault
 from rerank.native.formats._svmlight import parse_dense, scan
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from rerank.core.errors import FormatError
+from rerank.core.text import count
 from rerank.data.columns.forests import BracketError, Forest, TreeReader
 from rerank.data.columns.invariants import TREE_NAME
 from rerank.data.columns.schema import TREE
@@ -14,13 +16,11 @@ from rerank.data.joining import stacked
 from rerank.data.matrix import Dense, Features, as_features
 from rerank.data.types import Index
 from rerank.data.width import WIDE
-from rerank.errors import FormatError
 from rerank.formats.base import ReadOptions
 from rerank.formats.brackets import GrowingForest
 from rerank.formats.common import first_repeated, quoted
 from rerank.formats.svmlight.read import Items, Source, open_source, read_items
 from rerank.formats.svmtk.scan import Block, Spans
-from rerank.text import count
 
 EXPECTED = "lines 'label |BT| tree ... |ET| index:value ... |EV|'"
 NAMES = b"trees:"  # before the first tree of the file: the names of the trees

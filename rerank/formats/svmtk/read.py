@@ -6,19 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, FormatError
+from rerank.core.files.streams import shown
+from rerank.core.text import count
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
 from rerank.data.types import Floats, Mask
-from rerank.errors import ConfigError, FormatError
-from rerank.files import shown
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import finite, note
 from rerank.formats.growing import each_line, whole_lines
 from rerank.formats.svmlight.read import Items, Source, grouped_items, item_ids_of
 from rerank.formats.svmtk.lines import Lines, named_trees
-from rerank.text import count
 
 
 def read_examples(path: str, options: ReadOptions) -> CandidateLists:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.core.errors import FormatError
 from rerank.data.types import Bytes, Index, Mask
-from rerank.errors import FormatError
 
 MARKERS = ("|BT|", "|ET|", "|BV|", "|EV|")
 BT, ET, BV, EV = range(4)

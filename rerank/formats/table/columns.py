@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rerank.data.roles import CLASSES, ITEM_NAMES, LISTS, note_resembling, resembled, spells_number
-from rerank.errors import ConfigError, FormatError
+from rerank.core.errors import ConfigError, FormatError
+from rerank.core.registry import did_you_mean
+from rerank.data.column_roles import CLASSES, ITEM_NAMES, LISTS, note_resembling, resembled, spells_number
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import first_repeated, not_a_number, note, quoted
 from rerank.native.data._number import parse
-from rerank.registry import did_you_mean
 
 # Names by which a column is found if the options name none; the first that the header has.
 KNOWN = {

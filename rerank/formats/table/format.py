@@ -7,16 +7,16 @@ from typing import ClassVar
 
 import numpy as np
 
+from rerank.core.errors import DataError
+from rerank.core.files.streams import atomic_write, plain_suffix
+from rerank.core.tables.spreadsheets import csv_row
+from rerank.data.column_roles import CLASSES
 from rerank.data.lists import CandidateLists
-from rerank.data.roles import CLASSES
-from rerank.errors import DataError
-from rerank.files import atomic_write, plain_suffix
 from rerank.formats.answers import with_answers
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, in_input_order, refuse_equal_ids
 from rerank.formats.table.columns import KNOWN
 from rerank.formats.table.read import read_table
-from rerank.spreadsheets import csv_row
 
 _RESERVED = [name for names in KNOWN.values() for name in names]
 _ROWS = 1024

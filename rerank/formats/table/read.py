@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank.core.errors import DataError, FormatError
+from rerank.core.text import count
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
 from rerank.data.types import Floats, Index
-from rerank.errors import DataError, FormatError
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import NULLS, check_float32, in_list_order, note, quoted
 from rerank.formats.growing import Grouping, Rows, Strings
 from rerank.formats.table.columns import Fault, Numbers, roles_of
 from rerank.formats.table.source import Source
 from rerank.native.formats._table import KINDS, read_rows
-from rerank.text import count
 
 _KIND, _PLACE, _BLANK, _CELLS, _NUMBERS = range(5)  # of a plan, see the kernel
 _ENTRIES = 6

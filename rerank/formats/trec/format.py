@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from rerank.core.errors import DataError
+from rerank.core.files.streams import atomic_write
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError
-from rerank.files import atomic_write
 from rerank.formats.base import FORMATS, ReadOptions
 from rerank.formats.common import STORE, in_input_order, refuse_equal_ids
 from rerank.formats.trec.read import Run, ranks_in, read_run

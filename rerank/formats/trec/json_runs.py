@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from rerank.core.errors import DataError, FormatError
+from rerank.core.files.streams import shown
+from rerank.core.text import count
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, FormatError
-from rerank.files import shown
 from rerank.formats.base import FORMATS, ReadOptions
 from rerank.formats.common import note
 from rerank.formats.growing import Strings
@@ -19,7 +20,6 @@ from rerank.formats.jsonl.keys import MisfitError
 from rerank.formats.jsonl.nested import EXPECTED, holds_objects_only, read_nested
 from rerank.formats.trec.read import Run, ranks_in
 from rerank.formats.trec.runs import RunFormat
-from rerank.text import count
 
 SCORE = "score"
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rerank.core.errors import DataError
+from rerank.core.text import count
 from rerank.data.columns.offsets import offsets_of, places_of
 from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
-from rerank.errors import DataError
 from rerank.formats.common import note, quoted
-from rerank.text import count
 
 _NUMBER = re.compile(rb"[0-9]{1,9}")
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.core.errors import FormatError
 from rerank.data.columns.offsets import grouped
 from rerank.data.columns.strings import StringColumn
 from rerank.data.types import AnyArray, Bytes, Floats, Index
-from rerank.errors import FormatError
 from rerank.formats.buffers import parts_of_lines
 from rerank.formats.common import note_regrouped, quoted
 from rerank.native.data._names import Names

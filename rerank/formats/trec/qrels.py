@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from rerank.core.errors import FormatError
+from rerank.core.files.streams import read_head, shown
+from rerank.core.text import count
 from rerank.data.lists import CandidateLists
-from rerank.errors import FormatError
-from rerank.files import read_head, shown
 from rerank.formats.buffers import BOM
 from rerank.formats.common import in_list_order, not_a_number, note
 from rerank.formats.growing import whole_lines
@@ -18,7 +19,6 @@ from rerank.formats.jsonl.nested import read_nested
 from rerank.formats.trec.judgements import Judgements
 from rerank.formats.trec.lines import Lines, read_lines
 from rerank.native.formats._trec import Scanner
-from rerank.text import count
 
 _FOUR = "four fields: query iteration document label"
 _THREE = "three fields, separated by tabs: query document label"

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.core.errors import FormatError
+from rerank.core.files.streams import shown
+from rerank.core.text import count
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.order import rises
 from rerank.data.types import Floats, Index
-from rerank.errors import FormatError
-from rerank.files import shown
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import check_float32, in_list_order, is_finite, not_a_number, note, quoted
 from rerank.formats.growing import whole_lines
 from rerank.formats.trec.lines import Lines, read_lines
 from rerank.native.formats._trec import Scanner
-from rerank.text import count
 
 _LINE = "six fields: query Q0 document rank score tag"
 

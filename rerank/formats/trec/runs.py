@@ -6,9 +6,9 @@ from abc import abstractmethod
 from dataclasses import replace
 from typing import ClassVar
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.files.streams import read_head, shown
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
-from rerank.files import read_head, shown
 from rerank.formats.base import FORMATS, Format, ReadOptions, recognising
 from rerank.formats.buffers import BOM
 from rerank.formats.common import OF_IDS, note

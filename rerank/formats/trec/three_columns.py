@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from rerank.core.errors import DataError, FormatError
+from rerank.core.files.streams import shown
+from rerank.core.text import count
+from rerank.data.column_roles import LISTS
 from rerank.data.lists import CandidateLists
-from rerank.data.roles import LISTS
-from rerank.errors import DataError, FormatError
-from rerank.files import shown
 from rerank.formats.base import FORMATS, ReadOptions
 from rerank.formats.common import not_a_number, note, quoted
 from rerank.formats.growing import whole_lines
@@ -18,7 +19,6 @@ from rerank.formats.trec.lines import read_lines
 from rerank.formats.trec.read import Run, ranks_in, run_of
 from rerank.formats.trec.runs import RunFormat
 from rerank.native.formats._trec import Scanner
-from rerank.text import count
 
 _LINE = "three fields: query document rank, or query document score"
 _THREE = re.compile(rb"[^ \t\r\n]+[ \t]+[^ \t\r\n]+[ \t]+[-+]?[0-9.][-+0-9.eE]*[ \t\r]*")

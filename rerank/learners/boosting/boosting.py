@@ -9,10 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import model_validator
 
+from rerank.core.errors import DataNote, FitError
+from rerank.core.settings import setting
 from rerank.data.base_scores import base_column, base_scores_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.boosting.base_weight import exact_weight
 from rerank.learners.boosting.binning import thresholds_of
@@ -27,7 +28,6 @@ from rerank.native.learners._boosting_exp import ExpLoss
 from rerank.native.learners._boosting_index import hits as hits_of
 from rerank.native.learners._boosting_index import index
 from rerank.native.learners._boosting_log import LogLoss, ScaledLogLoss
-from rerank.settings import setting
 
 _EPSILON = 0.0025  # the best one of the paper
 _LEAST, _SCALINGS = 1e-9, 100  # iterative scaling ends when a step changes by less, or after so many times

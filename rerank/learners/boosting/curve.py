@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank import progress
-from rerank.data.judge import Judge, SelectingJudge, value_of
+from rerank.core import progress
+from rerank.data.judge import PreparedMetric, SelectingJudge, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Ints
 from rerank.models.stumps import Thresholds
-from rerank.native.learners._boosting_curve import Choices
+from rerank.native.learners._boosting_curve import TopChoices
 from rerank.native.learners._boosting_index import index
 
 _EVENTS = 1 << 20  # changes of choices that are held at once
 
 
 def values_by_round(
-    lists: CandidateLists, judge: Judge, start: Floats, stumps: Thresholds, chosen: Ints, steps: Floats
+    lists: CandidateLists,
+    judge: PreparedMetric,
+    start: Floats,
+    stumps: Thresholds,
+    chosen: Ints,
+    steps: Floats,
 ) -> Floats:
     """Return the metric after each round, float64 (n_rounds).
 
@@ -40,14 +45,14 @@ def values_by_round(
     others = np.setdiff1d(np.arange(lists.n_items), lists.offsets[:-1], assume_unique=True)
     some = stumps.subset(used.astype(np.int64))
     differences = index(lists.features.matrix(), some.native, np.stack([firsts, others]))
-    choices = Choices(differences, lists.offsets, start)
+    choices = TopChoices(differences, lists.offsets, start)
     rounds = numbers.astype(np.int32)
     if isinstance(judge, SelectingJudge):
         return _selected(judge, choices, rounds, steps)
     return _ranked(judge, choices, rounds, steps)
 
 
-def _selected(judge: SelectingJudge, choices: Choices, rounds: Ints, steps: Floats) -> Floats:
+def _selected(judge: SelectingJudge, choices: TopChoices, rounds: Ints, steps: Floats) -> Floats:
     """The values of a metric of single candidates.
 
     Sums are longer than doubles: after a million exchanges they still are those of the chosen items.
@@ -69,7 +74,7 @@ def _selected(judge: SelectingJudge, choices: Choices, rounds: Ints, steps: Floa
     return out
 
 
-def _ranked(judge: Judge, choices: Choices, rounds: Ints, steps: Floats) -> Floats:
+def _ranked(judge: PreparedMetric, choices: TopChoices, rounds: Ints, steps: Floats) -> Floats:
     """The values of any metric, from the scores of all items after each round."""
     events = np.empty((3, len(choices.chosen)), dtype=np.int64)
     out = np.empty(len(rounds))

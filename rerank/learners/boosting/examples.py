@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.core.errors import FitError
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.leads import best_items
+from rerank.data.first_best import best_items
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
-from rerank.errors import FitError
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank import checkpoints, progress
+from rerank.core import checkpoints, progress
 from rerank.data.types import Floats, Index, Ints
 from rerank.learners.boosting.examples import Examples
 from rerank.native.learners._boosting import Trace
@@ -118,7 +118,7 @@ class _Rounds:
         """Go to what ``state`` returned."""
         n = len(state["columns"]["stump"])
         for name, part in self.parts.items():
-            checkpoints.refill(np.empty(n, part[0].dtype), state["columns"][name])
+            checkpoints.copy_into(np.empty(n, part[0].dtype), state["columns"][name])
             part[:] = [state["columns"][name]]
         self.outcome, self.infinite = int(state["outcome"]), state["infinite"]
 

@@ -7,18 +7,18 @@ from typing import Literal
 import numpy as np
 from pydantic import field_validator
 
+from rerank.core.errors import FitError
+from rerank.core.settings import setting
 from rerank.data.concordance import Concordance
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.discriminant.criterion import Criterion, Maximum
 from rerank.learners.discriminant.scatter import Scatter
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import Fact, FitRecord
-from rerank.settings import setting
 
 BETAS = (0.1, 1.0, 10.0, 50.0, 100.0)
 RIDGE = 1e-3

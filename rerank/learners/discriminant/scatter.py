@@ -8,11 +8,11 @@ from itertools import combinations
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import FitError
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
-from rerank.errors import FitError
 from rerank.learners.pointwise.items import JudgedItems
 from rerank.models.training import DataRecord
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from rerank.core.settings import setting
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs
 from rerank.learners.loglinear.likelihood import LogLoss
 from rerank.learners.loglinear.targets import target_lists
 from rerank.learners.penalised import Convex, Penalised
 from rerank.models.training import DataRecord
-from rerank.settings import setting
 
 
 @LEARNERS.register("listnet")

@@ -11,21 +11,21 @@ from typing import Literal
 import numpy as np
 from pydantic import model_validator
 
+from rerank.core.errors import DataNote, FitError
+from rerank.core.settings import setting
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
-from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.initial import initial_weights
 from rerank.learners.loglinear.likelihood import LogLoss
 from rerank.learners.loglinear.minimise import Minimum, Objective, Penalty, minimise
 from rerank.learners.loglinear.targets import Targets, target_lists
-from rerank.learners.paths import Strength, check_strength, path, require_dev, watched
+from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, MinimumRecord
-from rerank.settings import setting
 
 PRIORS = tuple(10.0 ** (k / 2) for k in range(6, -7, -1))  # 1000 to 0.001, two for each factor of ten
 _SHARPNESS = 50.0  # of soft targets, for labels whose range is 1

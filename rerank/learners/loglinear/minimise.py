@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank import progress
+from rerank.core import progress
 from rerank.data.types import Floats, Mask
 from rerank.learners.vectors import inner
 

@@ -12,17 +12,17 @@ from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
+from rerank.core.errors import FitError
+from rerank.core.settings import setting
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
 from rerank.data.types import Floats, Index, Ints
-from rerank.errors import FitError
 from rerank.learners.base import FitInputs, Learner
 from rerank.learners.rounds import KEEP_HELP, Keep, Resumable, Rounds
 from rerank.models.base import Model
 from rerank.models.linear import ThresholdModel
 from rerank.models.training import DataRecord
 from rerank.native.learners import _ordinal
-from rerank.settings import setting
 
 Cut = tuple[Floats, Floats]
 

@@ -6,13 +6,13 @@ from typing import Literal
 
 import numpy as np
 
-from rerank.checkpoints import State
+from rerank.core.checkpoints import State
+from rerank.core.settings import setting
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Index
 from rerank.learners.base import LEARNERS
 from rerank.learners.ordinal.items import Cut, GradedItems, ItemLearner
 from rerank.learners.ordinal.prank import Ranker
-from rerank.settings import setting
 
 
 @LEARNERS.register("oap-bpm")

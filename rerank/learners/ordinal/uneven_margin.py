@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pydantic import model_validator
 
-from rerank.checkpoints import State
+from rerank.core.checkpoints import State
+from rerank.core.settings import setting
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Index
 from rerank.learners.base import LEARNERS
-from rerank.learners.moving import restore, state_of
 from rerank.learners.ordinal.items import Cut, GradedItems, ItemLearner
+from rerank.learners.weight_state import restore, state_of
 from rerank.native.learners import _ordinal
 from rerank.native.learners._weights import Weights
-from rerank.settings import setting
 
 
 @LEARNERS.register("uneven-margin", "paum")

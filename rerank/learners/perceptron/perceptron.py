@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from pydantic import model_validator
 
-from rerank.checkpoints import State, refill
+from rerank.core.checkpoints import State, copy_into
+from rerank.core.errors import ConfigError, FitError
+from rerank.core.settings import setting
 from rerank.data.blocks import list_rows
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationName, make_pairs
 from rerank.data.types import Floats, Index
-from rerank.errors import ConfigError, FitError
-from rerank.learners import moving
+from rerank.learners import weight_state as moving
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import check_start, initial_weights
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores, visit_orders
@@ -26,7 +27,6 @@ from rerank.models.training import DataRecord, RoundsRecord
 from rerank.native.data._matrix import Difference, Sum
 from rerank.native.learners import _pair_norms, _perceptron, _violations
 from rerank.native.learners._weights import Weights
-from rerank.settings import setting
 
 if TYPE_CHECKING:
     from rerank.learners.perceptron.voting import Ballots
@@ -285,7 +285,7 @@ class _State:
     def restore(self, state: State) -> None:
         """Go to a state."""
         moving.restore(self.weights, state["weights"])
-        refill(self.dimension.own, state["own"])
+        copy_into(self.dimension.own, state["own"])
 
 
 @dataclass

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank import memory
-from rerank.checkpoints import State, refill
+from rerank.core import memory
+from rerank.core.checkpoints import State, copy_into
+from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import FitError
 from rerank.models.voted import VotedModel, Votes
 
 Snapshot = tuple[int, float]
@@ -75,7 +75,7 @@ class Ballots:
     def restore(self, state: State) -> None:
         """Go to what ``state`` returned."""
         vectors, survived = state["vectors"], state["survived"]
-        refill(np.empty((len(survived), self.n_features)), vectors)
+        copy_into(np.empty((len(survived), self.n_features)), vectors)
         self.vectors, self.survived = list(vectors), survived.tolist()
         self._counted.clear()
 

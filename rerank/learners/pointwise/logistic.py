@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank.core.errors import FitError
+from rerank.core.settings import setting
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, FitInputs
 from rerank.learners.penalised import Convex, Intercept, Penalised
 from rerank.learners.pointwise.items import JudgedItems
-from rerank.settings import setting
 
 _STEPS = 200  # of the search for the intercept, each of which halves its bracket at least
 _EXACT = 1e-13  # of the summed weights: the slope that remains

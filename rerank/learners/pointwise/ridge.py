@@ -6,14 +6,14 @@ from typing import Literal
 
 import numpy as np
 
+from rerank.core.errors import FitError
+from rerank.core.settings import setting
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, FitInputs
 from rerank.learners.penalised import Convex, Intercept, Penalised
 from rerank.learners.pointwise.items import JudgedItems
 from rerank.learners.vectors import inner
-from rerank.settings import setting
 
 
 @LEARNERS.register("ridge")

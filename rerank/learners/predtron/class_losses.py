@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError, FitError
+from rerank.core.registry import did_you_mean
+from rerank.core.text import count, some
 from rerank.data.classes import ClassLabels, class_values, coder, example_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import ConfigError, DataError, FitError
 from rerank.learners.predtron.positions import Positions, discounts
 from rerank.learners.predtron.settings import PredtronSettings
 from rerank.learners.predtron.steps import LossRange
 from rerank.models.classes import Decode
 from rerank.native.learners import _predtron_sets, _predtron_tasks
-from rerank.registry import did_you_mean
-from rerank.text import count, some
 
 
 @dataclass(frozen=True, eq=False)

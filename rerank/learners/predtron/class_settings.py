@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from pydantic import ValidationInfo, field_validator, model_validator
 
+from rerank.core.settings import setting
 from rerank.learners.base import Learner
 from rerank.learners.predtron.steps import Variant
-from rerank.settings import setting
 
 TaskName = Literal["ranking", "binary", "multiclass", "ordinal", "multilabel", "multilabel-ranking"]
 LossName = Literal["auto", "nDCG", "zero-one", "difference", "Hamming", "error-set"]

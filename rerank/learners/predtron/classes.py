@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rerank import memory
-from rerank.checkpoints import State
+from rerank.core import memory
+from rerank.core.checkpoints import State
+from rerank.core.errors import FitError
 from rerank.data.classes import ClassLabels
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Floats, Index
-from rerank.errors import FitError
 from rerank.learners.base import FitInputs, checked_list_weights
 from rerank.learners.predtron.class_losses import ClassTask, class_task
 from rerank.learners.predtron.kernel_items import KernelItems

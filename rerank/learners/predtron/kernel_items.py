@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
 from rerank.data.types import Floats
-from rerank.errors import FitError
 from rerank.similarity.vector_kernel import VectorKernel
 
 

@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
+from rerank.core.errors import FitError
 from rerank.data.types import Floats
-from rerank.errors import FitError
 
 
 def dual_norm_of(n_features: int) -> float:

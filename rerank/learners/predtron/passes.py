@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from rerank.checkpoints import State, refill
+from rerank.core.checkpoints import State, copy_into
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
-from rerank.learners.moving import restore, state_of
 from rerank.learners.rounds import Resumable, Rounds, visit_orders
+from rerank.learners.weight_state import restore, state_of
 from rerank.models.training import RoundsRecord
 from rerank.native.learners._link import Link
 from rerank.native.learners._weights import Weights
@@ -85,5 +85,5 @@ def restore_moved(weights: Weights, link: Link | None, state: State) -> None:
     restore(weights, state["weights"])
     if link is not None:
         theta, drift = state["link"]
-        refill(link.theta, theta)
-        refill(link.drifted, drift)
+        copy_into(link.theta, theta)
+        copy_into(link.drifted, drift)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from rerank.checkpoints import State
+from rerank.core.checkpoints import State
+from rerank.core.errors import FitError
 from rerank.data.blocks import list_rows
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Floats, Index
-from rerank.errors import FitError
 from rerank.learners.base import FitInputs, checked_list_weights
 from rerank.learners.initial import check_start, initial_weights
 from rerank.learners.predtron.gains import GradedLists, graded_lists

@@ -6,12 +6,12 @@ from typing import Literal
 
 from pydantic import field_validator, model_validator
 
+from rerank.core.settings import setting
 from rerank.learners.predtron.class_settings import ClassSettings
 from rerank.learners.predtron.gains import GainName
 from rerank.learners.predtron.positions import PositionsName
 from rerank.learners.predtron.steps import Eta
 from rerank.learners.rounds import KEEP_HELP, Keep
-from rerank.settings import setting
 from rerank.similarity.vector_kernel import KernelName, VectorKernel
 
 

@@ -28,9 +28,9 @@ from typing import Literal
 
 import numpy as np
 
+from rerank.core.errors import FitError
 from rerank.data.matrix import Features
 from rerank.data.types import Floats, Index
-from rerank.errors import FitError
 
 Eta = float | Literal["theorem"]
 Variant = Literal["standard", "loss-driven"]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import FitError
 from rerank.learners.preference.items import ItemPairs
 from rerank.learners.preference.rows import KernelRows
 from rerank.learners.preference.solver import NotDefiniteError, PreferenceDual, Solution

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Pairs
 from rerank.data.types import Floats, Index, Ints

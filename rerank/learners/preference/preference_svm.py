@@ -8,24 +8,24 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import field_validator, model_validator
 
+from rerank.core.errors import ConfigError, DataNote, FitError
+from rerank.core.settings import setting
+from rerank.core.text import count
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.data.types import Floats
-from rerank.errors import ConfigError, DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.pair_settings import PairChoice, balance_setting, pairs_setting, tolerance_setting
-from rerank.learners.paths import path, require_dev, watched
 from rerank.learners.preference.fits import Fits, Fitted
 from rerank.learners.preference.items import ItemPairs, equal_items
 from rerank.learners.preference.probability import learnt_scale
+from rerank.learners.regularization_path import path, require_dev, watched
 from rerank.learners.rounds import Rounds
 from rerank.models.base import Model
 from rerank.models.preference import PreferenceModel, tree_names
 from rerank.models.training import DataRecord, MinimumRecord
-from rerank.settings import setting
 from rerank.similarity.items import ItemKernel
-from rerank.text import count
 
 STEPS = tuple(10.0 ** (k / 2) for k in range(-4, 7))  # 0.01 to 1,000, two for each factor of ten
 _FOLDS = 5

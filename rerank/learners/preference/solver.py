@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank import progress
+from rerank.core import progress
 from rerank.data.types import Floats, Index, Ints
 from rerank.learners.preference.rows import KernelRows
 from rerank.learners.vectors import inner

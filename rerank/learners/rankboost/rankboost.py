@@ -9,11 +9,12 @@ from typing import Literal
 import numpy as np
 from pydantic import model_validator
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import DataNote, FitError
+from rerank.core.settings import setting
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation
 from rerank.data.types import Floats
-from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.rankboost.building import Grouping, Weak
 from rerank.learners.rankboost.curve import RoundScores
@@ -26,7 +27,6 @@ from rerank.learners.rounds import KEEP_HELP, Keep, Rounds
 from rerank.models.base import Model
 from rerank.models.stumps import StumpModel
 from rerank.models.training import DataRecord
-from rerank.settings import setting
 
 _EPSILON = 0.0025
 _NO_INPUTS = FitInputs()

@@ -6,19 +6,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rerank.core.workers.parallel import each
 from rerank.data.matrix import Features
 from rerank.data.pairs import Pairs
 from rerank.data.types import Floats
 from rerank.learners.blocks import list_blocks
 from rerank.native.learners import _ranksvm
-from rerank.parallel import each
 
 EXPLICIT = 512  # with at most so many features, the curvature is a matrix
 _ROOM = 1 << 23  # values of a list at most for that
 _DEAR = 200  # about as many products with the curvature cost as much as the matrix at most
 
 
-class Lack(NamedTuple):
+class HingeSums(NamedTuple):
     """Sums over the pairs that are violated under a margin, each times the weight of its list.
 
     Attributes
@@ -78,7 +78,7 @@ class PairLoss:
         each(_ranksvm.scores, [(lists, w, out[rows]) for lists, rows, _ in self._blocks], threads=True)
         return out
 
-    def move(self, scores: Floats, low: float) -> tuple[Lack, Lack]:
+    def move(self, scores: Floats, low: float) -> tuple[HingeSums, HingeSums]:
         """Go to finite ``scores`` (n_items), and return the sums under the margin 1 and under ``low``.
 
         ``slope`` is then, for each item, the sum of what its pairs lack to 1 less what they lack to ``low``;
@@ -87,7 +87,7 @@ class PairLoss:
         tasks = [(lists, scores[rows], 1.0, low) for lists, rows, _ in self._blocks]
         sums = np.array(each(_ranksvm.move, tasks, threads=True))
         a, b, c, d = _summed(sums).tolist()
-        return Lack(a, b), Lack(c, d)
+        return HingeSums(a, b), HingeSums(c, d)
 
     def gather(self, factors: Floats) -> Floats:
         """Return the sum of the items' features times their factors, float64 (n_features)."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank import progress
+from rerank.core import progress
 from rerank.data.types import Floats
 from rerank.learners.svm.loss import PairLoss
 from rerank.learners.svm.objective import Objective, Point

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.data.types import Floats
-from rerank.learners.svm.loss import Lack, PairLoss
+from rerank.learners.svm.loss import HingeSums, PairLoss
 from rerank.learners.vectors import inner
 from rerank.native.learners import _ranksvm
 
@@ -75,13 +75,13 @@ class Objective:
         """Strength times the factor of the two squared hinges."""
         return self.strength if self.squared else 0.5 * self.strength / self.width
 
-    def value(self, scores: Floats, norm: float) -> tuple[float, tuple[Lack, Lack]]:
+    def value(self, scores: Floats, norm: float) -> tuple[float, tuple[HingeSums, HingeSums]]:
         """Go to ``scores`` of weights with the squared length ``norm``.
 
         Returns the smoothed objective and the sums over pairs. Values that overflow are infinite or NaN.
         """
         if not np.isfinite(scores).all():
-            return np.nan, (Lack(np.nan, np.nan), Lack(np.nan, np.nan))
+            return np.nan, (HingeSums(np.nan, np.nan), HingeSums(np.nan, np.nan))
         high, low = self.loss.move(scores, 1.0 - self.width)
         return 0.5 * norm + self.factor * (high.squares - low.squares), (high, low)
 
@@ -99,7 +99,7 @@ class Objective:
             value, lacks = self.value(scores, inner(w, w))
             return self.here(w, scores, value, lacks)
 
-    def here(self, w: Floats, scores: Floats, value: float, lacks: tuple[Lack, Lack]) -> Point:
+    def here(self, w: Floats, scores: Floats, value: float, lacks: tuple[HingeSums, HingeSums]) -> Point:
         """Return the objective at ``w``, to which the loss has moved."""
         high, low = lacks
         pull = 2.0 * self.factor * self.loss.gather(self.loss.slope)

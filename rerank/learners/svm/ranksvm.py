@@ -9,14 +9,16 @@ from typing import Literal
 import numpy as np
 from pydantic import field_validator
 
+from rerank.core.errors import DataNote, FitError
+from rerank.core.settings import setting
+from rerank.core.text import count
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
 from rerank.data.types import Floats
-from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.pair_settings import PairChoice, balance_setting, pairs_setting, tolerance_setting
-from rerank.learners.paths import Strength, check_strength, path, require_dev, watched
+from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched
 from rerank.learners.rounds import Rounds
 from rerank.learners.svm.loss import PairLoss
 from rerank.learners.svm.newton import Minimum, minimise
@@ -25,8 +27,6 @@ from rerank.learners.vectors import inner
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, MinimumRecord
-from rerank.settings import setting
-from rerank.text import count
 
 STRENGTHS = tuple(10.0 ** (k / 2) for k in range(-2, 11))  # 0.1 to 100,000, two for each factor of ten
 _ROUGH = 1e-2  # tolerance of a minimum that is only a start

@@ -7,14 +7,16 @@ from typing import Literal
 import numpy as np
 from pydantic import model_validator
 
-from rerank import memory
-from rerank.data.judge import Judge, value_of
+from rerank.core import memory
+from rerank.core.errors import FitError
+from rerank.core.settings import setting
+from rerank.core.workers.parallel import each
+from rerank.data.judge import PreparedMetric, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import INIT_HELP, Init, initial_weights
-from rerank.learners.paths import require_dev
+from rerank.learners.regularization_path import require_dev
 from rerank.learners.tuning.crossings import Crossings
 from rerank.learners.tuning.restarts import (
     End,
@@ -29,8 +31,6 @@ from rerank.learners.tuning.restarts import (
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import RestartsRecord
-from rerank.parallel import each
-from rerank.settings import setting
 
 _LEVELS = (12, 6, 6)  # intervals that are tried along a line, and then between the neighbours of the best
 _RESTART_BYTES = 4096  # of a restart beside its weights and scores
@@ -123,7 +123,7 @@ class CoordinateAscent(Learner):
         return model
 
     def _search(
-        self, lists: CandidateLists, judge: Judge, list_weights: Floats | None, initial: Floats
+        self, lists: CandidateLists, judge: PreparedMetric, list_weights: Floats | None, initial: Floats
     ) -> list[End]:
         """Where the restarts end; the first one starts from the initial weights."""
         n = self.restarts + 1
@@ -175,7 +175,7 @@ class _Climb:
     def __init__(
         self,
         lists: CandidateLists,
-        judge: Judge,
+        judge: PreparedMetric,
         list_weights: Floats | None,
         crossings: Crossings,
         weights: Floats,
@@ -277,10 +277,12 @@ def _middles(crossings: Floats) -> Floats:
     return np.concatenate([ends[0], between, ends[1]])
 
 
-def _larger_is_better(judge: Judge, value: float) -> float:
+def _larger_is_better(judge: PreparedMetric, value: float) -> float:
     """The metric, negated if smaller is better; -infinity if there is none."""
     return judge.better * value if value == value else -np.inf
 
 
-def _objective(judge: Judge, lists: CandidateLists, list_weights: Floats | None, weights: Floats) -> float:
+def _objective(
+    judge: PreparedMetric, lists: CandidateLists, list_weights: Floats | None, weights: Floats
+) -> float:
     return _larger_is_better(judge, metric_value(judge, lists, weights, list_weights))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.types import Floats, Index, Ints

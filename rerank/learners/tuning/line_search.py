@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rerank.core.errors import FitError
 from rerank.data.types import Floats, Ints
-from rerank.errors import FitError
 from rerank.learners.tuning.line_problem import LineProblem, Rise
 from rerank.learners.vectors import inner
 from rerank.native.learners import _mert, _statistics

@@ -7,11 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import FitError
+from rerank.core.settings import setting
+from rerank.core.workers.parallel import each
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.initial import INIT_HELP, Init, initial_weights
 from rerank.learners.tuning.line_problem import LineProblem
@@ -29,8 +31,6 @@ from rerank.learners.tuning.restarts import (
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.models.training import RestartsRecord
-from rerank.parallel import each
-from rerank.settings import setting
 
 # How far weights are perturbed, relative to their length: measured on lists of translations and transcripts.
 _RESTART, _PERTURBATION = 0.6, 0.15

@@ -8,22 +8,22 @@ from typing import Literal
 
 import numpy as np
 
-from rerank.checkpoints import State, refill
+from rerank.core.checkpoints import State, copy_into
+from rerank.core.errors import DataNote, FitError
+from rerank.core.settings import setting
 from rerank.data.blocks import number_by_list
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
-from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import INIT_HELP, Init, initial_weights
-from rerank.learners.moving import restore, state_of
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores
+from rerank.learners.weight_state import restore, state_of
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.native.data._matrix import Difference
 from rerank.native.learners import _mira
 from rerank.native.learners._weights import Weights
-from rerank.settings import setting
 
 _LARGEST = 1e150
 _VALUES = -1  # the kernel's code for worths that are given
@@ -187,7 +187,7 @@ class _State:
     def restore(self, state: State) -> None:
         """Go to a state."""
         restore(self.weights, state["weights"])
-        refill(self.worths.sums_before, state["background"])
+        copy_into(self.worths.sums_before, state["background"])
 
     def mean(self) -> Floats:
         """Return the mean of the weights after each visit so far."""

@@ -8,12 +8,13 @@ from typing import Self
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import DataNote, FitError
+from rerank.core.settings import setting
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
 from rerank.data.types import Floats, Index
-from rerank.errors import DataNote, FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import Init, initial_weights
 from rerank.models.base import Model
@@ -21,7 +22,6 @@ from rerank.models.linear import LinearModel
 from rerank.models.training import DataRecord, MinimumRecord
 from rerank.native.data import _matrix
 from rerank.native.learners import _pro
-from rerank.settings import setting
 
 _GAP = 0.05  # of the labels' range: the paper's 0.05 of BLEU from 0 to 1
 

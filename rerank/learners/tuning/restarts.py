@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from rerank import checkpoints
-from rerank.data.judge import Judge, value_of
+from rerank.core import checkpoints
+from rerank.data.judge import PreparedMetric, value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
 from rerank.learners.base import FitInputs
@@ -75,7 +75,7 @@ def unit_vector(weights: Floats) -> Floats:
 
 
 def metric_value(
-    judge: Judge, lists: CandidateLists, weights: Floats, list_weights: Floats | None = None
+    judge: PreparedMetric, lists: CandidateLists, weights: Floats, list_weights: Floats | None = None
 ) -> float:
     """Return the metric of a linear model over all lists, each with its list weight if there are any."""
     return value_of(judge, lists.features.scores(weights), list_weights)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.core.errors import ConfigError
 from rerank.data.columns.forests import Forest
-from rerank.errors import ConfigError
 from rerank.models.base import Model
 from rerank.models.fragments.mining import HeavyFragments, heaviest_fragments
 from rerank.models.preference import PreferenceModel

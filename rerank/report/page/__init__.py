@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rerank.errors import ConfigError
+from rerank.core.errors import ConfigError
+from rerank.core.figures import require_matplotlib
+from rerank.core.files.streams import atomic_write
 from rerank.evaluation.results import Results
-from rerank.files import atomic_write
-from rerank.report.figures import require_matplotlib
 
 _SUFFIXES = (".html", ".htm")
 

@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
+from rerank.core.text import count
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Index
 from rerank.evaluation.by_list import extremes
@@ -18,7 +19,6 @@ from rerank.metrics.selecting import SelectingJudge
 from rerank.report.page.parts import Candidate, Cards, Choice, ListCard, Piece, Section, number
 from rerank.report.page.view import View, label
 from rerank.report.predictions import ranking, trec_ranking
-from rerank.text import count
 
 MOST = 10  # lists that gained, and lists that lost
 _SYSTEMS = 2  # whose lists are shown

@@ -13,21 +13,21 @@ import jinja2
 from markupsafe import Markup
 
 from rerank._version import __version__
-from rerank.errors import printable
+from rerank.core.errors import printable
+from rerank.core.text import count
 from rerank.evaluation.results import Results
 from rerank.evaluation.summary import summarise
-from rerank.report.page.by_number import oracles_section, shares_section
 from rerank.report.page.cards import lists_section
 from rerank.report.page.curves import depth_section, recall_section
 from rerank.report.page.drawing import Pen
-from rerank.report.page.gained import bins_section, differences_section
+from rerank.report.page.gain_histogram import sizes_section
+from rerank.report.page.gain_plots import bins_section, differences_section
 from rerank.report.page.models import curves_section, weights_section
+from rerank.report.page.multi_dataset import sets_section
 from rerank.report.page.parts import Set
 from rerank.report.page.scores import results_section
-from rerank.report.page.several import sets_section
-from rerank.report.page.sizes import sizes_section
+from rerank.report.page.value_curves import oracles_section, shares_section
 from rerank.report.page.view import View, label
-from rerank.text import count
 
 _SECTIONS = (
     results_section,

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.errors import printable
+from rerank.core.figures import name_axes, svg_of
 from rerank.data.types import Floats
-from rerank.errors import printable
-from rerank.report.figures import name_axes, svg_of
 from rerank.report.page.inline import FAINT, GAIN, GRID, INK, LOSS, SERIES, SETTINGS, SOFT, inlined
 
 MARKERS = "os^vDXp*"

@@ -10,7 +10,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 
-from rerank.errors import printable
+from rerank.core.errors import printable
 
 # The colours that figures are drawn in; each stands for a CSS variable of the page.
 INK, SOFT, FAINT, GRID, GAIN, LOSS = (f"#0a000{i}" for i in range(1, 7))

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from rerank.core.text import count
 from rerank.data.types import Floats
 from rerank.evaluation.results import Outcome
 from rerank.report.page.drawing import Interval, Series
 from rerank.report.page.parts import Figure, Key, Section, number
 from rerank.report.page.view import DRAWN, View, figure, only
-from rerank.text import count
 
 _WEIGHTS = 15  # of a figure
 _ROUNDS = 120

@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Literal, Self
 
+from rerank.core.registry import Registry
+from rerank.core.settings import Settings, value_text
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index
-from rerank.registry import Registry
-from rerank.settings import Settings, value_text
 
 
 class PreparedPart(ABC):

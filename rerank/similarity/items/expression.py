@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.alignment import aligned
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError
 from rerank.similarity.items.parsing import Leaf, Product, Sum, made, parse
 from rerank.similarity.items.prepared import Items
 

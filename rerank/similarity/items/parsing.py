@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rerank.errors import ConfigError
-from rerank.registry import did_you_mean
+from rerank.core.errors import ConfigError
+from rerank.core.registry import did_you_mean
+from rerank.core.text import number
 from rerank.similarity.items.base import ITEM_KERNELS, PlainKernel
-from rerank.text import number
 
 DEEPEST = 50  # parentheses within each other
 

@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from rerank.core.errors import DataError
 from rerank.data.types import Floats, Index
-from rerank.errors import DataError
 from rerank.similarity.base import Prepared
 from rerank.similarity.items.base import PreparedPart
 from rerank.similarity.items.parsing import Leaf, Sum

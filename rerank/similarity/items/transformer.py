@@ -7,13 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from rerank import parallel
+from rerank.core.errors import ConfigError, RerankError
+from rerank.core.registry import did_you_mean
+from rerank.core.workers import parallel
 from rerank.data.columns.forests import Forest
-from rerank.data.columns.given_trees import forest_of
+from rerank.data.columns.tree_inputs import forest_of
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import ConfigError, RerankError
-from rerank.registry import did_you_mean
 from rerank.similarity.items.base import ITEM_KERNELS
 from rerank.similarity.items.expression import ItemKernel
 from rerank.similarity.matrices import filled
@@ -38,7 +38,7 @@ class TreeKernel:
     normalise : bool
         Divide K(x, y) by the square root of K(x, x) K(y, y).
     jobs : int, optional
-        Threads, 0 = one per core, None = as ``rerank.parallel.using`` says. The result is the same for any.
+        Threads, 0 = one per core, None = as ``core.workers.parallel.using`` says. The result is the same for any.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class TreeKernel:
         ----------
         trees
             Strings in brackets, nested lists or tuples, trees of NLTK, or a Forest; see
-            ``rerank.data.columns.given_trees.forest_of``. A missing parse has the kernel 0 with all trees.
+            ``rerank.data.columns.tree_inputs.forest_of``. A missing parse has the kernel 0 with all trees.
         y
             Ignored, as scikit-learn's pipelines give it to every step.
 

@@ -7,13 +7,13 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from rerank.core.errors import ConfigError
+from rerank.core.patterns import patterns_of
+from rerank.core.settings import setting
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
 from rerank.data.selection import columns_matching, with_only
 from rerank.data.types import Floats, Index
-from rerank.errors import ConfigError
-from rerank.patterns import patterns_of
-from rerank.settings import setting
 from rerank.similarity.axes import check_comparable
 from rerank.similarity.items.base import ITEM_KERNELS, PlainKernel, PreparedPart
 from rerank.similarity.vector_kernel import VectorKernel, products, squared_norms

@@ -26,10 +26,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.settings import Settings, setting
 from rerank.data.types import Floats, Index
-from rerank.errors import ConfigError, DataError
-from rerank.settings import Settings, setting
 from rerank.similarity.trees.interning import TreeSet
 from rerank.similarity.trees.sweeps import Sweeps
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from rerank._version import __version__
+from rerank.core.errors import DataError
+from rerank.core.files.streams import atomic_write, read_bytes, shown
+from rerank.core.records import Record
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
-from rerank.errors import DataError
-from rerank.files import atomic_write, read_bytes, shown
 from rerank.models.archive import ModelArchive, archive_of
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
-from rerank.models.nested import PACKED, packed_model, unpacked_model
-from rerank.records import Record
+from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
 from rerank.transductive.adapter import Adapted
 from rerank.transductive.cache.descriptors import FORMS, Descriptors
 

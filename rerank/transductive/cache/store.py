@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from rerank.core.errors import DataError, DataNote, RerankError
+from rerank.core.files.streams import atomic_write, os_error, read_bytes, shown
+from rerank.core.records import read_json
+from rerank.core.text import count
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import DataError, DataNote, RerankError
-from rerank.files import atomic_write, os_error, read_bytes, shown
 from rerank.models.base import Model
-from rerank.records import read_json
-from rerank.text import count
 from rerank.transductive.adapter import Adapted
 from rerank.transductive.cache.descriptors import By, described, joined
 from rerank.transductive.cache.entries import (

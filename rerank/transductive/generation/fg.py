@@ -8,14 +8,14 @@ from typing import Literal, Self
 import numpy as np
 import pydantic
 
-from rerank.data.bare import stripped
+from rerank.core.errors import FitError
+from rerank.core.settings import setting
+from rerank.data.features_only import without_labels
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.discriminant.discriminants import discriminant_vectors
 from rerank.models.base import Model
-from rerank.settings import setting
 from rerank.transductive.base import Adapted, Adapter, Transductive
 from rerank.transductive.basis import Basis
 from rerank.transductive.generation.model import GeneratedModel, own_columns
@@ -190,7 +190,7 @@ class FeatureGeneration(KernelFeatures, Transductive):
             assert isinstance(adaptive, TransductiveModel)
             _ = adaptive.adapter  # so that what it refuses is refused now, not when lists are ranked
             return adaptive
-        model = self.adapter(stripped(lists, labels=True)).own()
+        model = self.adapter(without_labels(lists, labels=True)).own()
         model.training.data, model.training.rounds = model.inner.training.data, model.inner.training.rounds
         model.training.notes = model.inner.training.notes
         return model

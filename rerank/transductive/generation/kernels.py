@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
+from rerank.core.errors import ConfigError
 from rerank.data.types import Floats
-from rerank.errors import ConfigError
 
 Form = Literal["squared", "printed"]
 

@@ -8,14 +8,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.records import read_json
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats
-from rerank.errors import ConfigError, DataError
 from rerank.models.base import MODELS, Arrays, Model
 from rerank.models.classes import ClassesModel
-from rerank.models.nested import PACKED, packed_model, unpacked_model
-from rerank.records import read_json
+from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
 from rerank.transductive.generation.projection import KernelFeatures, Projection
 from rerank.transductive.labelled import feature_arrays, feature_members, features_of, single
 from rerank.transductive.model import TransductiveModel

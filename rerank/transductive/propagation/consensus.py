@@ -7,11 +7,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.registry import did_you_mean
 from rerank.data.types import Floats, Index, Ints
-from rerank.errors import ConfigError, DataError
 from rerank.native.transductive import _consensus
-from rerank.registry import did_you_mean
 
 Rule = Literal["borda", "mean", "kemeny"]
 RULES: tuple[str, ...] = get_args(Rule)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import DataError
 from rerank.data.types import Floats, Index, Mask
-from rerank.errors import DataError
 from rerank.transductive.propagation.walks import Walks
 
 if TYPE_CHECKING:

@@ -10,16 +10,16 @@ from typing import Annotated, Any, Self, cast
 import numpy as np
 from pydantic import Field
 
+from rerank.core.errors import DataError
+from rerank.core.records import Record
+from rerank.core.text import count, some
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.data.types import AnyArray, Floats, Ints
-from rerank.errors import DataError
 from rerank.learners.base import LEARNERS
 from rerank.models.base import MODELS, Arrays, heaviest_first
+from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
 from rerank.models.linear import LinearModel
-from rerank.models.nested import PACKED, packed_model, unpacked_model
-from rerank.records import Record
-from rerank.text import count, some
 from rerank.transductive.adaptation import Adaptation, ListRow, taus
 from rerank.transductive.adapting import CHEATING, AdaptingModel, Advance
 from rerank.transductive.cache.store import RankerCache
@@ -48,7 +48,7 @@ class PropagationModel(AdaptingModel):
 
     In the transductive form the scores of a list depend on the other lists that are scored with it, which
     are nodes of the graph; in the inductive form, and for controls, they do not. No form depends on the
-    number of workers (``rerank.parallel.using``).
+    number of workers (``core.workers.parallel.using``).
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rerank.data.bare import stripped
+from rerank.data.features_only import without_labels
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Index, Ints
 from rerank.similarity.graph import nearest_in
@@ -55,7 +55,7 @@ def ranked_by_nearest(
     seen, others = (seen_by_kernel(some, dropped) for some in (near, lists))
     places, values = nearest_in(seen, others, settings.list_kernel, k)
     committee = _Committee(nodes.weights[nodes.known], nodes.mean, places, values, settings.merge)
-    given = committee, stripped(lists, labels=False)
+    given = committee, without_labels(lists, labels=False)
     found = [one for part in in_chunks(_ranked, given, lists.n_lists, advance) for one in part]
     reached = (places >= 0).any(axis=1)
     figures = {

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.data.bare import stripped
+from rerank.core.errors import FitError
+from rerank.data.features_only import without_labels
 from rerank.data.label_judge import label_judge
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Ints
-from rerank.errors import FitError
 from rerank.learners.base import LEARNERS, FitInputs
 from rerank.learners.svm.ranksvm import RankSVM
 from rerank.models.base import Model
@@ -57,14 +57,14 @@ class Propagate(PropagationSettings):
         return self.base_learner.needs_judge or getattr(self.base_learner, "keep", "last") == "train"
 
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        labelled = stripped(lists, labels=True)
+        labelled = without_labels(lists, labels=True)
         of_all = self._of_all(labelled, inputs)
         dropped = self._dropped(labelled)
         found = list_rankers(self.base_learner, labelled, self.normalise)
         if not found.trained.any():
             reasons = ", ".join(dict.fromkeys(found.reasons))
             raise FitError(f"{lists.source}: no list trains a ranker ({reasons})")
-        nodes = Nodes(stripped(lists, labels=False), found.weights, found.reasons)
+        nodes = Nodes(without_labels(lists, labels=False), found.weights, found.reasons)
         if self.control == "none" and self.form == "inductive":
             nodes = with_propagated(nodes.with_unlabelled(inputs.unlabelled), self, dropped)
         model = PropagationModel(nodes, self, of_all, dropped)

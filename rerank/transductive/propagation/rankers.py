@@ -8,20 +8,20 @@ from typing import Literal
 
 import numpy as np
 
-from rerank import memory
-from rerank.data.bare import stripped
+from rerank.core import memory
+from rerank.core.errors import DataNote, FitError
+from rerank.core.text import count
+from rerank.core.workers.tasks import capture_warnings
+from rerank.data.features_only import without_labels
 from rerank.data.label_judge import filled_labels, label_judge
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats, Mask
-from rerank.errors import DataNote, FitError
 from rerank.learners.base import Learner
 from rerank.learners.tuning.restarts import shrunk, unit_vector
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel, ThresholdModel
 from rerank.native.data._matrix import Difference
 from rerank.native.data._spread import Spread, squares_within
-from rerank.tasks import hearing
-from rerank.text import count
 from rerank.transductive.adapting import Advance
 from rerank.transductive.labelled import single
 from rerank.transductive.spreading import in_chunks
@@ -62,7 +62,7 @@ class Rankers:
 def list_rankers(
     base: Learner, lists: CandidateLists, normalise: Norm, advance: Advance | None = None
 ) -> Rankers:
-    """Return the ranker of each list, by the workers of ``rerank.parallel``.
+    """Return the ranker of each list, by the workers of ``core.workers.parallel``.
 
     A ranker is what ``base`` learns from the list alone, with the seed that it is given: other lists do not
     matter, nor does the number of workers. An unjudged item is treated as ``base`` treats it. A learner that
@@ -96,8 +96,8 @@ def list_rankers(
     n, d = lists.n_lists, lists.n_features
     memory.require(8 * n * d, f"{n:,} rankers of {d:,} features", "fewer features need less")
     filled_labels(lists)  # an error of a label is one of the whole set
-    with hearing() as notes:
-        given = base, stripped(lists, labels=True), normalise
+    with capture_warnings() as notes:
+        given = base, without_labels(lists, labels=True), normalise
         parts = list(in_chunks(_rankers_of, given, n, advance))
     reasons = tuple(reason for part in parts for reason in part.reasons)
     _report(base, reasons, list(dict.fromkeys(text for text, *_ in notes)))

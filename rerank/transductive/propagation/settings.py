@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal, Self
 
 import pydantic
 
+from rerank.core.settings import setting, value_text
 from rerank.learners.base import Learner
-from rerank.learners.nesting import Base, WithBase
-from rerank.settings import setting, value_text
+from rerank.learners.meta_learner import Base, MetaLearner
 from rerank.similarity.base import KERNELS, Kernel
 from rerank.transductive.propagation.rankers import Norm, why_no_rankers
 
@@ -17,7 +17,7 @@ _OF_KERNELS = ("components", "ridge")
 _OF_GRAPH = ("kernel", *_OF_KERNELS, "neighbours", "graph", "drop_below", "form", "merge")
 
 
-class PropagationSettings(WithBase):
+class PropagationSettings(MetaLearner):
     """What ``propagate`` is given; a setting that the others make useless is refused."""
 
     watches: ClassVar[bool] = False

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import DataError
 from rerank.data.types import Floats, Index, Mask
-from rerank.errors import DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.arrays import real_array
 from rerank.data.types import Floats
-from rerank.errors import ConfigError, DataError
 from rerank.transductive.weighting.kliep import (
     CENTRES,
     FOLDS,

@@ -21,8 +21,8 @@ from typing import Protocol
 
 import numpy as np
 
+from rerank.core.errors import DataError
 from rerank.data.types import Floats
-from rerank.errors import DataError
 from rerank.transductive.weighting.mixture import fit_mixture
 
 CENTRES, FOLDS = 100, 5

@@ -23,11 +23,11 @@ from typing import Any, Literal
 import numpy as np
 import pydantic
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.settings import Settings, setting
 from rerank.data.lists import CandidateLists
 from rerank.data.types import Floats
-from rerank.errors import ConfigError, DataError
-from rerank.settings import Settings, setting
 from rerank.similarity.base import KERNELS, Kernel, note_tied
 from rerank.similarity.matrices import filled
 from rerank.transductive.weighting.arrays import weights_from_distances

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 import pydantic
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.settings import Settings, setting
 from rerank.data.types import Floats
-from rerank.settings import Settings, setting
 from rerank.transductive.space import Points
 from rerank.transductive.weighting.differences import ListDifferences, PairGaussians, TrainingPairs
 from rerank.transductive.weighting.kliep import CENTRES, FOLDS, WIDTHS, fit_ratio, typical_distance

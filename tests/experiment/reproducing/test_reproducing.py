@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rerank.errors import ConfigError, FormatError, RerankError
+from rerank.core.errors import ConfigError, FormatError, RerankError
+from rerank.core.files.filesystem import lock
 from rerank.experiment.reproducing import is_reproduction, read_reproduction, reproduce
-from rerank.renaming import lock
 
 TEXT = """\
 Of 3 lists 2 are good, AP .250; it took 4 s, 1 to 9 times.

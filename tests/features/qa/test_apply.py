@@ -8,9 +8,9 @@ import warnings
 import numpy as np
 import pytest
 
+from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError, DataNote
 from rerank.features.qa.apply import first_items, qa_features
 from rerank.features.qa.settings import QASettings
 

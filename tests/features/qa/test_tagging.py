@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from rerank.errors import ConfigError
+from rerank.core.errors import ConfigError
 from rerank.features.qa.chunks import KINDS
 from rerank.features.qa.tagging import C5, PENN, HanTa, penn_tag, stemmer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rerank.errors import DataError
+from rerank.core.errors import DataError
 from rerank.features.qa.tokens import is_content, is_word, split_tags, tokenise
 
 

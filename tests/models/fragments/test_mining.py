@@ -7,8 +7,8 @@ import pytest
 from reference import tree_kernels, trees
 from reference.fragments import bare, plain, weights_of
 
+from rerank.core.errors import ConfigError, DataError
 from rerank.data.columns.forests import Forest
-from rerank.errors import ConfigError, DataError
 from rerank.models.fragments import heaviest_fragments, search
 from rerank.similarity.trees import TreeFunction, TreeSet
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.errors import ConfigError
+from rerank.core.errors import ConfigError
 from rerank.similarity.items.base import ITEM_KERNELS
 from rerank.similarity.items.expression import ItemKernel
 from rerank.similarity.items.parsing import Leaf, Product, Sum

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from reference import item_kernels as slow
 
 from rerank import CandidateLists
+from rerank.core.errors import DataError, RerankError
+from rerank.core.workers.tasks import packed, run_task, unpacked
 from rerank.data.matrix import Dense
-from rerank.errors import DataError, RerankError
 from rerank.similarity import spectrum
 from rerank.similarity.items import ItemKernel, item_gram
 from rerank.similarity.items.trees import PreparedTrees
 from rerank.similarity.matrices import filled
-from rerank.tasks import packed, performed, unpacked
 
 TREES = [
     "",
@@ -118,7 +118,7 @@ def test_a_value_depends_on_its_two_items_alone():
 
 def test_prepared_items_pass_between_processes():
     (prepared,) = ItemKernel.parse(MIXED).prepare(lists_of(items(3, 9)))
-    (again,) = unpacked(performed(packed(list, ([prepared],)))).value
+    (again,) = unpacked(run_task(packed(list, ([prepared],)))).value
     assert np.array_equal(filled(again, again), filled(prepared, prepared))
 
 
@@ -207,7 +207,7 @@ def test_a_memory_mapped_matrix_and_the_refusal_of_one_that_is_too_large(tmp_pat
     assert np.array_equal(np.load(tmp_path / "gram.npy"), item_gram(kernel, lists))
     with pytest.raises(DataError, match="expected a C-contiguous float64 array"):
         item_gram(kernel, lists, out=out[:, :299])
-    monkeypatch.setattr("rerank.memory.available", lambda: 1000)
-    monkeypatch.setattr("rerank.memory.SMALL", 1000)
+    monkeypatch.setattr("rerank.core.memory.available", lambda: 1000)
+    monkeypatch.setattr("rerank.core.memory.SMALL", 1000)
     with pytest.raises(RerankError, match="a Gram matrix of 300 x 300"):
         item_gram("linear", lists)

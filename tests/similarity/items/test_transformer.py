@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import rerank
+from rerank.core.errors import ConfigError, DataError, RerankError
 from rerank.data.columns.forests import Forest
-from rerank.errors import ConfigError, DataError, RerankError
 from rerank.similarity.trees import TreeFunction, TreeSet
 
 TREES = [

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from reference import tree_kernels, trees
 
-from rerank import memory
+from rerank.core import memory
+from rerank.core.errors import ConfigError, DataError, RerankError
 from rerank.data.columns.forests import Forest
-from rerank.errors import ConfigError, DataError, RerankError
 from rerank.similarity.trees import TreeFunction, TreeSet, interning, sweeps
 
 NAMES = ["st", "sst", "sst-leaves", "ptk", "bow"]

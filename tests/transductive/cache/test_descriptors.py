@@ -5,8 +5,8 @@ import pytest
 from reference.list_distances import histogram_distance
 from reference.make import LAYOUTS
 
+from rerank.core.errors import DataError
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError
 from rerank.similarity import gram
 from rerank.transductive.cache.descriptors import Descriptors, described, joined
 

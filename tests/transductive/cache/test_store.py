@@ -11,8 +11,8 @@ import pytest
 from reference.list_distances import histogram_distance
 from reference.nearest_lists import NearestLists
 
-from rerank import parallel
-from rerank.errors import ConfigError, DataError, DataNote
+from rerank.core.errors import ConfigError, DataError, DataNote
+from rerank.core.workers import parallel
 from rerank.experiment import fit
 from rerank.similarity import gram
 from rerank.transductive.cache.store import standardised
@@ -77,7 +77,7 @@ def all_of(one, stored, by):
     return 1.0 - gram(one, stored)[0]
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 @pytest.mark.parametrize("by", ["list-kernel", "histogram"])
 @pytest.mark.parametrize("k", [1, 3])
 def test_new_lists_are_ranked_by_the_nearest_rankers(by, k, model, make_lists, tmp_path):

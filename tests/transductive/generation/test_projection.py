@@ -6,7 +6,7 @@ from reference import kernel_pca
 from scipy.sparse import csr_array
 
 from rerank import CandidateLists
-from rerank.errors import ConfigError, DataError
+from rerank.core.errors import ConfigError, DataError
 from rerank.transductive.generation.projection import KernelFeatures, Projection
 from rerank.transductive.space import Points
 

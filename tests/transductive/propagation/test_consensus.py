@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from reference import consensus as slow
 
-from rerank.errors import ConfigError, DataError, RerankError
+from rerank.core.errors import ConfigError, DataError, RerankError
 from rerank.transductive.propagation.consensus import EXACT, RULES, merged
 
 

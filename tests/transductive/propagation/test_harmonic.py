@@ -10,7 +10,7 @@ from reference import graphs as slow
 from scipy.sparse import csr_array
 
 from rerank import CandidateLists
-from rerank.errors import DataError, RerankError
+from rerank.core.errors import DataError, RerankError
 from rerank.similarity.base import KERNELS
 from rerank.similarity.graph import neighbour_graph
 from rerank.transductive.propagation import walks
@@ -215,11 +215,11 @@ def test_gradients_that_are_not_accurate_are_followed_by_elimination(monkeypatch
     monkeypatch.setattr(walks, "_MOST_ITERATIONS", 1)
     expected = slow.harmonic(K, labelled, values)
     np.testing.assert_allclose(solved(K, labelled, values).values, expected, rtol=0, atol=1e-10)
-    monkeypatch.setattr("rerank.memory.SMALL", 0)
-    monkeypatch.setattr("rerank.memory.available", lambda: 10_000)
+    monkeypatch.setattr("rerank.core.memory.SMALL", 0)
+    monkeypatch.setattr("rerank.core.memory.available", lambda: 10_000)
     with pytest.raises(RerankError, match=r"needs \d+ kB for the propagation of 3 weights among 100 lists"):
         solved(K, labelled, values)
-    monkeypatch.setattr("rerank.memory.available", lambda: 100_000)
+    monkeypatch.setattr("rerank.core.memory.available", lambda: 100_000)
     with pytest.raises(RerankError, match=r"needs .* for the elimination of 9\d unlabelled lists"):
         solved(K, labelled, values)
 

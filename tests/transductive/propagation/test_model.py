@@ -8,12 +8,12 @@ import pytest
 from reference.make import LAYOUTS
 from transductive.test_model import check_damaged_bytes, rewritten
 
-from rerank.errors import FormatError
+from rerank.core.errors import FormatError
 from rerank.experiment import fit
 from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model
+from rerank.models.embedded_model import packed_model
 from rerank.models.linear import LinearModel
-from rerank.models.nested import packed_model
 from rerank.report.models import model_lines, model_record
 from rerank.report.training import training_lines
 from rerank.transductive.propagation.model import PropagationModel
@@ -23,7 +23,7 @@ def method(**settings):
     return LEARNERS.get("propagate")(**settings)
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 @pytest.mark.parametrize("settings", [{"drop_below": 0.05}, {"form": "inductive"}, {"control": "oracle"}])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_saved_model_ranks_as_before(settings, layout, make_lists, tmp_path):

@@ -8,10 +8,10 @@ import pytest
 from reference import propagation as dense
 from reference.make import LAYOUTS
 
-from rerank import parallel
-from rerank.data.bare import stripped
+from rerank.core.errors import ConfigError, DataError, FitError
+from rerank.core.workers import parallel
+from rerank.data.features_only import without_labels
 from rerank.data.lists import CandidateLists
-from rerank.errors import ConfigError, DataError, FitError
 from rerank.experiment import fit
 from rerank.experiment.importance import standardised_weights
 from rerank.learners.base import LEARNERS
@@ -231,7 +231,10 @@ def test_unlabelled_lists_join_the_nearest_lists_of_the_inductive_form(make_list
     lists, more, test = make_lists(1), make_lists(3), make_lists(2)
     learner = method(form="inductive", neighbours=3)
     model = fit(learner, lists, unlabelled=more)
-    both = stripped(model.prepared(lists), labels=True), stripped(model.prepared(more), labels=True)
+    both = (
+        without_labels(model.prepared(lists), labels=True),
+        without_labels(model.prepared(more), labels=True),
+    )
     labels = np.concatenate([lists.labels, np.full(more.n_items, np.nan)])
     whole = dataclasses.replace(together(both), labels=labels)
     expected = dense.inductive(whole, model.prepared(test), learner)
@@ -293,7 +296,7 @@ def test_features_of_small_global_weight_leave_the_kernel_alone(make_lists):
         fit(method(drop_below=100), lists)
 
 
-@pytest.mark.filterwarnings("ignore::rerank.errors.DataNote")
+@pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 @pytest.mark.parametrize(
     "base", ["mert", {"name": "coordinate-ascent", "passes": 1, "restarts": 1}, "perceptron"]
 )

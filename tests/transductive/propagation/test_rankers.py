@@ -12,9 +12,9 @@ from reference.make import LAYOUTS, features
 from reference.rankers import all_rankers
 from reference.ranksvm import ExplicitPairs
 
-from rerank import parallel
+from rerank.core.errors import DataError, DataNote, FitError
+from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
-from rerank.errors import DataError, DataNote, FitError
 from rerank.learners.base import LEARNERS
 from rerank.transductive.propagation.rankers import list_rankers, normalised, ranker_of, why_no_rankers
 

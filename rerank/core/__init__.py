@@ -1,0 +1,1 @@
+"""What every package stands on: errors, settings, registries, files, workers and tables."""

@@ -1,0 +1,177 @@
+"""What long work keeps of itself, so that it can go on later where it was interrupted.
+
+Each loop that can go on asks for a place, ``checkpoint = place()``, which is None unless states are kept. It
+starts from ``checkpoint.state`` if there is one, and calls ``checkpoint.keep(state)`` after a round. Places
+are numbered in the order in which they are asked for; each of several tasks at once has numbers of its own.
+So the loops of a second run get the states of the same loops of the first, whatever ran at the same time.
+
+A state is a dict of JSON values (also numbers that are not finite), tuples and numpy arrays.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from rerank.core.errors import FormatError
+
+State = dict[str, Any]
+
+_EVERY = 30.0  # seconds between two writes
+_LEAST = 0.5  # seconds between two states of one loop
+
+
+class CheckpointStore:
+    """The states of all loops, written from time to time.
+
+    Parameters
+    ----------
+    path
+        The file, for messages.
+    states
+        What an interrupted run kept, by place.
+    write
+        Writes the states.
+    every, least
+        Seconds between two writes, and between two states that a loop keeps.
+    clock
+        Returns seconds.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        states: dict[str, State],
+        write: Callable[[dict[str, State]], None],
+        *,
+        every: float = _EVERY,
+        least: float = _LEAST,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.path = path
+        self.states = states
+        self.least = least
+        self.clock = clock
+        self._write = write
+        self._every = every
+        self._written = clock()
+        self._changed = False
+        self._lock = threading.Lock()
+
+    def keep(self, place: str, state: State) -> None:
+        """Take the state of a place, and write all if it is time."""
+        with self._lock:
+            self.states[place] = state
+            self._changed = True
+            if self.clock() - self._written >= self._every:
+                self._now()
+
+    def flush(self) -> None:
+        """Write the states unless they are written."""
+        with self._lock:
+            if self._changed:
+                self._now()
+
+    def _now(self) -> None:
+        self._write(self.states)
+        self._written, self._changed = self.clock(), False
+
+
+class Place:
+    """Where one loop keeps its state."""
+
+    def __init__(self, keeper: CheckpointStore, name: str) -> None:
+        self._keeper = keeper
+        self._name = name
+        self._kept = -math.inf
+
+    @property
+    def state(self) -> State | None:
+        """What was kept here, None at first."""
+        return self._keeper.states.get(self._name)
+
+    def due(self) -> bool:
+        """Return whether a state would be taken now: states are copies, which take time."""
+        return self._keeper.clock() - self._kept >= self._keeper.least
+
+    def keep(self, state: State) -> None:
+        """Take a state, whose arrays nobody changes afterwards."""
+        self._keeper.keep(self._name, state)
+        self._kept = self._keeper.clock()
+
+    @contextmanager
+    def restoring(self) -> Iterator[State]:
+        """Yield the state to start from; what goes wrong in the block is a fault of the file."""
+        assert self.state is not None
+        try:
+            yield self.state
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):
+            found = "a state that does not fit this training"
+            raise FormatError(self._keeper.path, None, found, "one of the same training") from None
+
+
+class Section:
+    """Numbers the places of one task."""
+
+    def __init__(self, keeper: CheckpointStore, name: str = "") -> None:
+        self._keeper = keeper
+        self._name = name
+        self._n = 0
+
+    def next(self) -> str:
+        """Return the name of the next place."""
+        self._n += 1
+        return f"{self._name}{self._n}"
+
+    def place(self) -> Place:
+        """Return the next place."""
+        return Place(self._keeper, self.next())
+
+    def tasks(self, n: int) -> list[Section]:
+        """Return a section for each of n tasks."""
+        name = self.next()
+        return [Section(self._keeper, f"{name}.{i + 1}/") for i in range(n)]
+
+
+_section: ContextVar[Section | None] = ContextVar("section", default=None)
+
+
+@contextmanager
+def within(section: Section | None) -> Iterator[None]:
+    """Take places from a section within the block; None = no states are kept."""
+    before = _section.set(section)
+    try:
+        yield
+    finally:
+        _section.reset(before)
+
+
+def keeping(keeper: CheckpointStore) -> Any:
+    """Return a context in which loops keep their states."""
+    return within(Section(keeper))
+
+
+def place() -> Place | None:
+    """Return the place of a loop, None if no states are kept."""
+    section = _section.get()
+    return None if section is None else section.place()
+
+
+def sections(n: int) -> list[Section] | list[None]:
+    """Return what ``within`` is given for each of n tasks."""
+    section = _section.get()
+    return [None] * n if section is None else section.tasks(n)
+
+
+def copy_into(target: np.ndarray[Any, Any], values: Any) -> None:
+    """Copy ``values`` into an array of the same shape and type; raises ValueError if they differ in that."""
+    if not isinstance(values, np.ndarray) or values.shape != target.shape or values.dtype != target.dtype:
+        raise ValueError
+    target[...] = values

@@ -1,0 +1,41 @@
+"""Numbers in texts that users type, numbers and lists of names in messages."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from rerank.core.errors import LONGEST_QUOTE, cut
+
+# Its parts give nothing back, so that a text of many digits that is no number takes linear time.
+_NUMBER = re.compile(r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][-+]?[0-9]++)?")
+
+
+def number(text: str) -> float | None:
+    """Return the finite decimal number that the whole of ``text`` spells, as the readers of files do.
+
+    None for anything else that Python takes for a number: 1_000, inf, nan, 1e999, digits of other scripts.
+    """
+    value = float(text) if _NUMBER.fullmatch(text) else math.inf
+    return value if math.isfinite(value) else None
+
+
+def count(n: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: 1 list, 2 lists; ``plural`` if adding an s is wrong."""
+    return f"{n} {noun if n == 1 else plural or noun + 's'}"
+
+
+def some(names: Sequence[str], most: int = 3) -> str:
+    """Return the first names, followed by "..." if there are more; of a name at most 60 characters."""
+    shown = [cut(name, LONGEST_QUOTE) for name in names[:most]]
+    return ", ".join([*shown, *["..."] * (len(names) > most)])
+
+
+def auto_or_positive(value: object) -> float | Literal["auto"] | None:
+    """Return the word auto as it is, a number above 0 or its text as a float, and None for all else."""
+    if value == "auto":
+        return "auto"
+    found = None if isinstance(value, bool) else number(str(value))
+    return found if found is not None and 0 < found < math.inf else None

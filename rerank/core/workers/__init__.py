@@ -1,0 +1,1 @@
+"""Work on threads, processes and clusters."""

@@ -1,0 +1,180 @@
+"""Which item of each list is chosen, and by how much it leads the first stage's own choice.
+
+With a keep margin m >= 0 the first-best stays chosen unless another item's score leads its own by more than
+m. An item that leads by exactly m does not replace it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.text import number
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats, Index, Mask
+
+_LARGEST = np.finfo(np.float64).max
+
+
+def first_largest(values: npt.NDArray[np.floating], offsets: Index) -> Index:
+    """Return the place of the largest value of each segment, the first on ties: int64 (n_segments).
+
+    Parameters
+    ----------
+    values : (n)
+        Without NaN.
+    offsets : int64 (n_segments + 1)
+        Strictly increasing from 0 to n.
+    """
+    largest = np.maximum.reduceat(values, offsets[:-1])
+    places = np.flatnonzero(values == np.repeat(largest, np.diff(offsets)))
+    return places[np.searchsorted(places, offsets[:-1])].astype(np.int64, copy=False)
+
+
+def first_best_items(lists: CandidateLists) -> Index:
+    """Return the item of each list that the first stage chose, int64 (n_lists); DataError if unknown."""
+    if lists.first_best is None:
+        raise DataError(
+            f"{lists.source}: a keep margin needs the first stage's order; give --first-best input|FEATURE"
+        )
+    return first_largest(lists.first_best, lists.offsets)
+
+
+def best_items(lists: CandidateLists) -> Index:
+    """Return the item with the largest label of each list, int64 (n_lists), -1 if none is judged.
+
+    On ties the largest base score wins, then the first item.
+    """
+    assert lists.labels is not None
+    starts = lists.offsets[:-1]
+    labels = np.where(np.isnan(lists.labels), -np.inf, lists.labels)
+    ahead = np.isfinite(labels) & (labels == np.repeat(np.maximum.reduceat(labels, starts), lists.lengths))
+    if lists.base_scores is not None:
+        base = np.where(ahead & ~np.isnan(lists.base_scores), lists.base_scores, -np.inf)
+        ahead &= base == np.repeat(np.maximum.reduceat(base, starts), lists.lengths)
+    items = np.where(ahead, np.arange(lists.n_items), lists.n_items)
+    first = np.minimum.reduceat(items, starts)
+    return np.where(first < lists.n_items, first, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreGap:
+    """Each list's first-best and the item that leads it; three columns (n_lists).
+
+    Attributes
+    ----------
+    first : int64
+        The item that the first stage chose.
+    rival : int64
+        The item with the largest score, the first on ties; ``first`` if none is above it.
+    lead : float64
+        The rival's score minus the first-best's: 0 if they are the same item, else positive.
+    """
+
+    first: Index
+    rival: Index
+    lead: Floats
+
+
+def leads_of(lists: CandidateLists, scores: Floats) -> ScoreGap:
+    """Return the leads over first-best under ``scores`` (n_items).
+
+    Raises DataError if a score is NaN or the lists have no first-best.
+    """
+    if np.isnan(scores).any():
+        raise DataError(f"{lists.source}: item {int(np.argmax(np.isnan(scores))) + 1} has the score NaN")
+    first = first_best_items(lists)
+    top = first_largest(scores, lists.offsets)
+    rival = np.where(scores[top] > scores[first], top, first)
+    with np.errstate(over="ignore"):
+        lead = scores[rival] - scores[first]
+    return ScoreGap(first, rival, lead)
+
+
+def differ(lists: CandidateLists, a: Index, b: Index) -> Mask:
+    """Return whether two choices of an item for each list (n_lists) differ: bool (n_lists).
+
+    If the items have texts, the texts must differ: which of two equal lines was chosen does not matter.
+
+    Parameters
+    ----------
+    lists
+        The lists.
+    a, b : int64 (n_lists)
+        The chosen item of each list.
+    """
+    different: Mask = a != b
+    if lists.texts is not None:
+        pairs = np.stack([a, b], axis=1).ravel()
+        bounds = np.arange(0, len(pairs) + 1, 2, dtype=np.int64)
+        different &= ~lists.texts.take(pairs).repeated(bounds)[1::2]
+    return different
+
+
+def switched(lists: CandidateLists, scores: Floats) -> Mask:
+    """Return whether ``scores`` (n_items) choose another item than the first stage: bool (n_lists)."""
+    return differ(lists, first_largest(scores, lists.offsets), first_best_items(lists))
+
+
+def checked_margin(margin: float) -> float:
+    """Return the margin as a plain float; raise ConfigError if it is not a number, negative or NaN."""
+    known = isinstance(margin, int | float | np.number) and not isinstance(margin, bool)
+    if not known or not margin >= 0:
+        raise _no_margin(margin)
+    return float(margin)
+
+
+def _no_margin(found: object) -> ConfigError:
+    return ConfigError(f"keep margin: found {found!r}, expected a number of at least 0, inf or none")
+
+
+def margin_of(text: str) -> float | None:
+    """Return a margin as typed, None for "none"; raise ConfigError if it is anything else."""
+    if text == "none":
+        return None
+    margin = math.inf if text == "inf" else number(text)
+    if margin is None:
+        raise _no_margin(text)
+    return checked_margin(margin)
+
+
+def with_margin(lists: CandidateLists, scores: Floats, margin: float) -> Floats:
+    """Return scores (n_items) whose best item is the first-best unless another leads by more than ``margin``.
+
+    The margin is added to the score of each first-best, in units of the scores; nothing else changes. If that
+    sum would tie with an item that does not lead by more, it becomes the next number above; if rounding would
+    lift it to one that does, the next below. With an infinite margin each first-best gets its list's best
+    score plus 1. All scores stay finite.
+
+    Parameters
+    ----------
+    lists
+        Lists with a first-best.
+    scores : float64 (n_items)
+        Larger is better.
+    margin
+        In units of the scores; at least 0, or inf.
+
+    Raises
+    ------
+    ConfigError
+        If the margin is negative or NaN.
+    DataError
+        If a score is NaN or the lists have no first-best.
+    """
+    checked_margin(margin)
+    leads = leads_of(lists, scores)
+    first, top = leads.first, scores[leads.rival]
+    others = scores.copy()
+    others[first] = -np.inf
+    highest = np.maximum.reduceat(others, lists.offsets[:-1])
+    with np.errstate(over="ignore"):
+        raised = top + 1.0 if np.isinf(margin) else scores[first] + margin
+    above = np.where(highest >= raised, np.nextafter(highest, np.inf), raised)
+    below = np.minimum(raised, np.nextafter(top, -np.inf))
+    others[first] = np.minimum(np.where(leads.lead <= margin, above, below), _LARGEST)
+    return others

@@ -1,0 +1,387 @@
+"""The configuration of an experiment: rows of learners, folds, seeds, shares of the lists, metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pydantic
+
+from rerank.core.errors import ConfigError
+from rerank.core.files.inputs import is_pipe
+from rerank.core.registry import did_you_mean
+from rerank.core.settings import Settings, setting
+from rerank.data.reading import DataSection, OptionalPath, Paths, Reading, paths_of, read_as
+from rerank.evaluation.evaluate import FIRST_BEST
+from rerank.learners.base import LEARNERS, Learner
+from rerank.metrics.base import parse_all
+from rerank.metrics.presets import expanded
+from rerank.training.config import SelectSection, TrainConfig, put_beside, read_values
+from rerank.training.select import chooses_rounds
+from rerank.training.train import check_config, learner_of
+from rerank.transductive.adapting import CHEATING
+
+PLACE = "{fold}"
+SINGLE = "1"  # the name of the only fold if there are none
+_OF_ROW = ("name", "grid", "scaling", "base_scale", "select", "metric", "data")
+_DATA_OF_ROW = ("features", "label", "quantise", "init", "missing", "unjudged")
+_OF_SELECT = frozenset(SelectSection.model_fields)
+SPELLING = {"first-best": FIRST_BEST}
+
+
+def _names(given: Any) -> Any:
+    """Folds as a number of them, or as a tuple of names."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        if given < 2:
+            raise ValueError(f"folds: found {given}, expected 2 or more, or a list of names")
+        return given
+    if not isinstance(given, list | tuple) or not given:
+        raise ValueError(f"folds: found {given!r}, expected a list of names, or the number of folds to draw")
+    names = tuple(str(name) for name in given)
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise ValueError(f"folds: {twice!r} is given twice")
+    return names
+
+
+def _shares(given: Any) -> Any:
+    """Shares of the training lists in percent, in increasing order."""
+    values = given if isinstance(given, list | tuple) else [given]
+    for i, value in enumerate(values):
+        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 100:
+            raise ValueError(f"ablation: found {value!r}, expected whole percentages of 1 to 100")
+        if value in values[:i]:
+            raise ValueError(f"ablation: {value} is given twice")
+    return tuple(sorted(values)) or (100,)
+
+
+class ExperimentData(DataSection):
+    """Where the lists of an experiment are; ``{fold}`` in a path stands for the name of a fold."""
+
+    test: Paths = setting((), "test lists, which the metrics judge; several files are joined", path=True)
+    test_refs: Paths = setting((), "references of the test lists", path=True)
+    test_ids: OptionalPath = setting(None, "ids of the test lists", path=True)
+
+    def training(self, fold: str) -> DataSection:
+        """Return what is trained on in a fold: all but the test part."""
+        values = {name: getattr(self, name) for name in DataSection.model_fields}
+        for name in (*paths_of(DataSection), "quantise"):
+            value = values[name]
+            if isinstance(value, str):
+                values[name] = value.replace(PLACE, fold)
+            elif value:
+                values[name] = tuple(path.replace(PLACE, fold) for path in value)
+        return DataSection(**values)
+
+    def judging(self, fold: str) -> DataSection:
+        """Return the test lists of a fold as the training part of a section of their own."""
+        values = {name: getattr(self, name) for name in Reading.model_fields}
+        values |= {
+            "train": self.test,
+            "refs": self.test_refs,
+            "ids": self.test_ids,
+            "merge": (),
+            "features": (),
+        }
+        return ExperimentData(**values, label=self.label).training(fold)
+
+    def with_place(self) -> list[str]:
+        """Return the keys whose paths hold {fold}."""
+        found = []
+        for name in (*paths_of(type(self)), "quantise"):
+            value = getattr(self, name) or ()
+            if any(PLACE in path for path in ((value,) if isinstance(value, str) else value)):
+                found.append(name)
+        return found
+
+
+class ExperimentConfig(Settings):
+    """What is compared on what; see the manual's page on experiments."""
+
+    name: str = setting("", "name of the experiment; none = that of the file")
+    data: ExperimentData = setting(ExperimentData(), "input files and how they are read")
+    folds: Annotated[int | tuple[str, ...], pydantic.BeforeValidator(_names)] = setting(
+        (SINGLE,), "what {fold} in paths stands for, or the number of folds to draw from the training lists"
+    )
+    fold_dev: Literal["next", "none"] = setting(
+        "next", "development lists of a drawn fold: those of the next fold, or none"
+    )
+    select: SelectSection = setting(
+        SelectSection(), "how settings, rounds and base score's weight are chosen"
+    )
+    scaling: str | None = setting(None, "scaling of rows that name none; none = the learner's")
+    base_scale: float | Literal["auto"] | None = setting(None, "base_scale of rows that name none")
+    metrics: tuple[str, ...] = setting((), "metrics of the test lists")
+    baseline: str | None = setting(None, "the row that others are tested against, or first-best")
+    seed: int = setting(1, "first seed of learners that draw, of drawn folds and of shares", ge=0)
+    seeds: int = setting(1, "runs with consecutive seeds of each learner that draws", ge=1, le=10_000)
+    ablation: Annotated[tuple[int, ...], pydantic.BeforeValidator(_shares)] = setting(
+        (100,), "shares of the training lists in percent; smaller ones are part of larger ones"
+    )
+    grid: dict[str, Any] = setting({}, "values of settings that every row chooses from")
+    learners: dict[str, dict[str, Any] | None] = setting({}, "the rows: settings of a learner and its grid")
+
+    _path: str = pydantic.PrivateAttr("experiment")
+
+    @pydantic.field_validator("metrics", mode="before")
+    @classmethod
+    def _some_metrics(cls, value: Any) -> Any:
+        values = (value,) if isinstance(value, str) else value
+        texts = isinstance(values, list | tuple) and all(isinstance(one, str) for one in values)
+        return expanded(values) if texts else values
+
+    @pydantic.model_validator(mode="after")
+    def _whole(self) -> ExperimentConfig:
+        """Check what keys mean for each other."""
+        if not self.learners:
+            raise ValueError("learners: found none, expected a row for each learner to compare")
+        if FIRST_BEST in self.learners:
+            raise ValueError(f"learners: {FIRST_BEST} is the first stage's ranking; expected another name")
+        if not self.metrics:
+            raise ValueError("metrics: found none, expected metrics of the test lists, such as [AP, nDCG@10]")
+        known = parse_all(self.metrics)
+        if len(known) < len(self.metrics):
+            raise ValueError(f"metrics: one of {', '.join(self.metrics)} is given twice")
+        baseline = self.baseline
+        if baseline is not None and baseline not in (*self.learners, *SPELLING):
+            hint = did_you_mean(baseline, [*self.learners, *SPELLING])
+            raise ValueError(f"baseline: found {baseline!r}, expected a row or first-best; {hint}")
+        if not self.data.train:
+            raise ValueError("data.train: found none, expected a file of training lists")
+        if self.data.unlabelled:
+            raise ValueError("data.unlabelled: not used by run: learners get the test lists of a fold")
+        if self.data.list_weights:
+            raise ValueError("data.list_weights: not used by run; learner list-iw weights lists in each fold")
+        pipe = next(filter(is_pipe, self.data.files()), None)
+        if pipe is not None:
+            raise ValueError(f"data: found {pipe}, expected files: a pipe can be read only once")
+        if self.drawn is None:
+            self._check_files()
+        else:
+            self._check_drawn(self.drawn)
+        return self
+
+    def _check_files(self) -> None:
+        """Raise ValueError if folds of files are incomplete."""
+        data, places = self.data, self.data.with_place()
+        if not data.test:
+            raise ValueError("data.test: found none, expected a file of test lists (or folds: K draws them)")
+        if "fold_dev" in self.model_fields_set:
+            raise ValueError("fold_dev: not used with folds of files; data.dev names development lists")
+        if "folds" in self.model_fields_set and not places:
+            raise ValueError(f"folds: no path of data: holds {PLACE}")
+        if "folds" not in self.model_fields_set and places:
+            raise ValueError(f"data.{places[0]}: holds {PLACE}, expected folds: with their names")
+        if len(self.fold_names) > 1 and "test" not in places:
+            raise ValueError(f"data.test: no {PLACE} in the path: each fold would have the same test lists")
+
+    def _check_drawn(self, k: int) -> None:
+        """Raise ValueError if something contradicts folds that are drawn from the training lists."""
+        data, places = self.data, self.data.with_place()
+        for key in ("test", "dev", "test_refs", "test_ids", "dev_refs", "dev_ids"):
+            if getattr(data, key):
+                raise ValueError(f"data.{key}: not used with folds: {k}, which are drawn from data.train")
+        if places:
+            raise ValueError(f"data.{places[0]}: holds {PLACE}, expected folds: with a list of names")
+        if k == 2 and self.has_dev:
+            raise ValueError(
+                "folds: 2 leave no training lists beside dev; expected fold_dev: none or more folds"
+            )
+
+    @property
+    def drawn(self) -> int | None:
+        """The number of folds drawn from the training lists, None if folds are files."""
+        return self.folds if isinstance(self.folds, int) else None
+
+    @property
+    def fold_names(self) -> tuple[str, ...]:
+        """The names of the folds."""
+        if isinstance(self.folds, int):
+            return tuple(str(k + 1) for k in range(self.folds))
+        return self.folds
+
+    @property
+    def has_dev(self) -> bool:
+        """Whether there are development lists."""
+        return bool(self.data.dev) if self.drawn is None else self.fold_dev != "none"
+
+    @property
+    def path(self) -> str:
+        """The file, for messages."""
+        return self._path
+
+    def training(self, row: str, fold: str) -> DataSection:
+        """Return what a row is trained on in a fold, and how its lists are changed.
+
+        Raises ConfigError if the row's section ``data`` has an unknown key.
+        """
+        own = self._own_data(row)
+        if own.get("missing") not in (None, "none") and read_as(self.data.missing) != "nan":
+            expected = "expected data: {missing: nan} of the experiment, as all rows read the same lists"
+            raise ConfigError(f"{self._path}: learners.{row}: data.missing: {expected}")
+        return (
+            ExperimentData(**{**self.data.get_params(), **own}).training(fold)
+            if own
+            else self.data.training(fold)
+        )
+
+    def stored(
+        self, row: str, fold: str, train: tuple[str, ...], dev: tuple[str, ...], test: str
+    ) -> DataSection:
+        """Return what a row is trained on if the parts are stores, which have the labels of all rows.
+
+        A learner that needs the lists to be ranked gets the test lists, of which reading keeps no label.
+        """
+        given, own = self.training(row, fold), self._own_data(row)
+        changes = {key: getattr(given, key) for key in _DATA_OF_ROW if key != "label" or key in own}
+        unlabelled = (test,) if self._kind(row).needs_unlabelled else ()
+        return DataSection(train=train, dev=dev, unlabelled=unlabelled, **changes)
+
+    def _kind(self, row: str) -> type[Learner]:
+        """The learner of a row."""
+        return LEARNERS.get(str((self.learners[row] or {}).get("name", row)))
+
+    def _own_data(self, row: str) -> dict[str, Any]:
+        """The section ``data`` of a row."""
+        try:
+            return _section(self.learners[row] or {}, "data", _DATA_OF_ROW)
+        except ConfigError as error:
+            raise ConfigError(f"{self._path}: learners.{row}: {error}") from None
+
+    def train_config(self, row: str, data: DataSection, seed: int | None = None) -> TrainConfig:
+        """Return the training run of a row on data as ``training`` or ``stored`` gives them.
+
+        A row with a grid chooses on the development lists, or without them on out-of-fold scores. With
+        development lists the best round on them is kept. ``select`` may say otherwise.
+
+        Raises
+        ------
+        ConfigError
+            With the file and the row, if a setting is unknown or wrong.
+        """
+        where = f"{self._path}: learners.{row}"
+        own = self._own_data(row)
+        try:
+            if not self._kind(row).needs_labels and "unjudged" not in own:
+                data = data.model_copy(update={"unjudged": "skip"})  # the data's choice is for the other rows
+            config = TrainConfig(**self._values(row, data))
+            if seed is not None:
+                config = config.model_copy(update={"learner": {**config.learner, "seed": seed}})
+            learner = learner_of(config)
+            check_config(config, learner)
+            self._check_choice(config, learner)
+            if learner.cheats and CHEATING not in row:
+                text = "these settings use the labels of the test lists"
+                raise ConfigError(f"{text}: expected {CHEATING} in the name of the row")
+        except ConfigError as error:
+            raise ConfigError(f"{where}: {error}") from None
+        return config
+
+    def _check_choice(self, config: TrainConfig, learner: Learner) -> None:
+        """Raise ConfigError if something is chosen without a metric or without development lists."""
+        select = config.select
+        if select.metric is None and (self.has_dev or learner.wants_judge):
+            what = "is what settings and rounds are chosen by on development lists" if self.has_dev else ""
+            raise ConfigError(f"select.metric: not given; it {what or 'is what the learner optimises'}")
+        keep = getattr(learner, "keep", "last") == "best"
+        asked = {"keep: best": keep, "choose: dev": select.choose == "dev"}
+        asked |= {
+            "tune_base: dev": select.tune_base == "dev",
+            "keep_margin: auto": select.keep_margin == "auto",
+        }
+        if getattr(learner, "abstain", "none") == "auto" and not self.has_dev:
+            raise ConfigError("abstain: auto needs development lists: data.dev names none")
+        wanting = [key for key, given in asked.items() if given]
+        if wanting and not self.has_dev:
+            raise ConfigError(f"select.{wanting[0]} needs development lists: data.dev names none")
+
+    def first_seed(self, row: str) -> int | None:
+        """Return the seed of the first run of a row, None if its learner has none."""
+        entry = self.learners[row] or {}
+        return int(entry.get("seed", self.seed)) if "seed" in self._kind(row).model_fields else None
+
+    def _values(self, row: str, data: DataSection) -> dict[str, Any]:
+        """The values of a TrainConfig for a row."""
+        entry = dict(self.learners[row] or {})
+        parts = {key: entry.pop(key) for key in _OF_ROW if key in entry}
+        learner = self._kind(row)
+        if "features" in entry and "features" not in learner.model_fields:
+            raise ConfigError("features: expected data: {features: ...}")
+        own = _section(parts, "grid")
+        shared = {key: values for key, values in self.grid.items() if key not in {*entry, *parts, *own}}
+        grid = shared | own
+        values: dict[str, Any] = {"data": data, "grid": grid}
+        for key in ("scaling", "base_scale"):
+            given = parts.get(key, getattr(self, key))
+            if given is not None and (key in parts or key not in grid):
+                values[key] = given
+        select = self._select(parts, learner.model_fields, grid, entry)
+        keep = {"keep": select["keep"]} if "keep" in select and "keep" in learner.model_fields else {}
+        made = learner.checked(keep | entry, f"learner {learner.name}")
+        if made.reads_classes:
+            raise ConfigError(f"learner {learner.name}: rerank run compares scores of lists, not classes")
+        own_select = parts.get("select") or {}
+        choice = select.get("choose", "none")
+        if not grid and "choose" not in own_select and not (choice == "folds" and chooses_rounds(made)):
+            select["choose"] = choice = "none"
+        if "folds" not in own_select and "folds" not in (choice, select.get("tune_base")):
+            select.pop("folds", None)
+        return {**values, "learner": {"name": learner.name, **entry}, "select": select}
+
+    def _select(
+        self, parts: Mapping[str, Any], fields: Mapping[str, Any], grid: Mapping[str, Any], entry: Any
+    ) -> dict[str, Any]:
+        """The section select of a row: its own keys, those of the experiment, and what dev lists imply."""
+        own = _section(parts, "select", _OF_SELECT)
+        if "metric" in parts and own.setdefault("metric", parts["metric"]) != parts["metric"]:
+            raise ConfigError(f"metric is {parts['metric']!r} but select.metric is {own['metric']!r}")
+        shared = {key: getattr(self.select, key) for key in self.select.model_fields_set}
+        select = {"choose": "dev" if self.has_dev else "folds"} if grid else {}
+        select |= shared | own
+        keeps = "keep" in fields and "keep" not in entry and "keep" not in grid
+        if select.get("choose", "none") == "folds" and "keep" not in own:
+            keeps = False
+        if "keep" in shared and "keep" not in own and not keeps:
+            del select["keep"]
+        if keeps and "keep" not in select and self.has_dev and select.get("metric") is not None:
+            select["keep"] = "best"
+        return select
+
+
+def _section(parts: Mapping[str, Any], key: str, known: Iterable[str] | None = None) -> dict[str, Any]:
+    """A section of a row; ConfigError if it is no section or has an unknown key."""
+    section = parts.get(key)
+    if section is None:
+        return {}
+    if not isinstance(section, dict):
+        raise ConfigError(f"{key}: found {section!r}, expected keys and values")
+    unknown = [] if known is None else [name for name in section if name not in known]
+    if unknown:
+        raise ConfigError(f"unknown setting '{key}.{unknown[0]}'; {did_you_mean(unknown[0], known or ())}")
+    return dict(section)
+
+
+def read_experiment(path: str) -> ExperimentConfig:
+    """Return the experiment of a YAML file; paths in it are relative to it, ``${NAME}`` is a variable.
+
+    The settings of every row are checked; input files need not exist yet.
+
+    Raises
+    ------
+    ConfigError, FormatError
+        With the file and the key.
+    """
+    values = read_values(path, ExperimentData)
+    if "learner" in values and "learners" not in values:
+        raise ConfigError(f"{path}: learner: a single learner is for 'rerank train'; expected learners:")
+    rows = values.get("learners")
+    for entry in rows.values() if isinstance(rows, dict) else ():
+        if isinstance(entry, dict) and isinstance(entry.get("data"), dict):
+            put_beside(entry["data"], path)
+    config = ExperimentConfig.checked(values, path)
+    config = config.model_copy(update={"name": config.name or Path(path).name.split(".")[0]})
+    config._path = path
+    for row in config.learners:
+        config.train_config(row, config.training(row, config.fold_names[0]))
+    return config

@@ -1,0 +1,103 @@
+"""Fits under several strengths of a penalty, each from the one before, and the best of them on dev."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, Protocol, TypeVar
+
+import numpy as np
+
+from rerank.core import progress
+from rerank.core.errors import FitError
+from rerank.data.lists import CandidateLists
+from rerank.data.types import Floats
+from rerank.learners.base import FitInputs
+from rerank.learners.rounds import Rounds, linear_scores
+
+Strength = float | Literal["dev"]
+_PATIENCE = 3  # steps in a row that are worse on dev
+
+
+class Step(Protocol):
+    """A fitted model on a path; a linear one has ``weights``, float64 (n_features)."""
+
+    def row(self) -> dict[str, float]:
+        """Return what the learning curve shows of it besides the metric, such as its strength."""
+        ...
+
+
+AnyStep = TypeVar("AnyStep", bound=Step)
+
+
+def path(strengths: Iterable[float], fit: Callable[[float, AnyStep | None], AnyStep]) -> Iterator[AnyStep]:
+    """Yield the fit under each strength, when it is asked for.
+
+    Parameters
+    ----------
+    strengths
+        In the order in which they are tried.
+    fit
+        ``fit(strength, before)`` returns the fit under a strength; ``before`` is the one under the strength
+        before, from which it can start, None for the first.
+    """
+    before: AnyStep | None = None
+    for strength in strengths:
+        before = fit(strength, before)
+        yield before
+
+
+def watched(
+    steps: Iterable[AnyStep],
+    watch: Rounds,
+    *,
+    on_dev: bool,
+    strictly: bool = False,
+    scores: Callable[[Any, CandidateLists], Floats] | None = None,
+) -> AnyStep:
+    """Return the last step, or the best on the dev lists.
+
+    Parameters
+    ----------
+    steps
+        One or more.
+    watch
+        Gets a row for each step. It keeps the best one, on ties the first, if its ``keep`` is "best".
+    on_dev
+        Whether the steps end after three that are worse than the best on the dev lists, with no new best
+        between them.
+    strictly
+        Whether those that equal the best count as worse.
+    scores
+        ``scores(step, lists)`` returns the scores of items, float64 (n_items); None for linear models.
+    """
+    found: AnyStep | None = None
+    best, behind = -np.inf, 0
+    with progress.step("training", None, "fit") as advance:
+        for found in steps:
+            watch.record(found, scores or _scores, **found.row())
+            advance(value=watch.latest)
+            if on_dev:
+                assert watch.dev is not None
+                value = watch.dev[1].better * watch.curve[-1]["dev"]
+                behind = 0 if value > best else behind + int(strictly or value < best)
+                best = max(best, value)
+                if behind == _PATIENCE:
+                    break
+    kept: AnyStep = watch.kept(found)[0]
+    return kept
+
+
+def require_dev(name: str, key: str, inputs: FitInputs) -> None:
+    """Raise FitError if there are no dev lists, by which setting ``key`` of learner ``name`` is chosen."""
+    if inputs.dev is None:
+        raise FitError(f"learner {name}: {key}=dev needs development lists and a metric")
+
+
+def check_strength(key: str, strength: Strength) -> None:
+    """Raise ValueError, for a validator of settings, if ``strength`` is neither above 0 nor "dev"."""
+    if strength != "dev" and not 0 < strength < np.inf:
+        raise ValueError(f"{key}: found {strength:g}, expected more than 0 or dev")
+
+
+def _scores(step: Any, lists: CandidateLists) -> Floats:
+    return linear_scores(step.weights, lists)

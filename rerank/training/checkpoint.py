@@ -1,0 +1,145 @@
+"""Checkpoints of a training: kept in a file, found again by the same training only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from rerank._version import __version__
+from rerank.core.checkpoints import CheckpointStore, State, keeping
+from rerank.core.errors import ConfigError, DataNote, Interrupted
+from rerank.core.workers.parallel import remote
+from rerank.data.lists import CandidateLists
+from rerank.learners.base import LEARNERS, Learner
+from rerank.models.checkpoint import read_checkpoint, write_checkpoint
+from rerank.training.options import Plan
+from rerank.training.side_inputs import SideInputs
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """What a checkpoint belongs to: all that the model depends on."""
+
+    plan: Plan
+    learner: Learner
+    lists: CandidateLists
+    dev: CandidateLists | None
+    extras: SideInputs
+
+    def fingerprint(self) -> dict[str, str]:
+        """Return a hash of each part, by its name in messages."""
+        plan = {one.name: getattr(self.plan, one.name) for one in fields(Plan)}
+        initial = plan.pop("initial")
+        return {
+            "version": __version__,
+            "learner": self.learner.name,
+            "settings": _hash(self.learner.get_params()),
+            "options such as metric and scaling": _hash(
+                {name: _plain(value) for name, value in plan.items()}
+            ),
+            "initial weights": "none" if initial is None else _hash(initial.names, initial.weights),
+            "training lists": _of_lists(self.lists),
+            "development lists": _of_lists(self.dev),
+            "unlabelled lists": _of_lists(self.extras.unlabelled),
+            "list weights": _hash(self.extras.list_weights),
+        }
+
+
+def check_keeps(learner: Learner) -> None:
+    """Raise ConfigError if a learner keeps no states, or its fits are done on a cluster."""
+    if not learner.resumable:
+        known = ", ".join(name for name in LEARNERS.names() if LEARNERS.get(name).resumable)
+        raise ConfigError(f"checkpoint: learner {learner.name} keeps none; those that do: {known}")
+    if remote():
+        raise ConfigError("checkpoint: not used with a cluster, whose workers keep no states")
+
+
+@contextmanager
+def checkpointed(path: str | None, training: Training) -> Iterator[None]:
+    """Keep the states of the loops of the block in a file, and go on from those that it has.
+
+    The file stays; ``finished`` deletes it once the results are safe.
+
+    Parameters
+    ----------
+    path
+        The file; None = nothing is kept.
+    training
+        What is done in the block.
+
+    Raises
+    ------
+    ConfigError
+        If the file is of another training.
+    FormatError
+        If it is no checkpoint, or damaged.
+    Interrupted
+        At Ctrl-C, after the states were written.
+    """
+    if path is None:
+        yield
+        return
+    check_keeps(training.learner)
+    prints = training.fingerprint()
+    states: dict[str, State] = {}
+    if os.path.lexists(path):
+        known, states = read_checkpoint(path)
+        differing = [name for name in prints if known.get(name) != prints[name]]
+        if differing or len(known) != len(prints):
+            found = " and ".join(differing[:2]) or "it"
+            raise ConfigError(f"{path}: is of another training ({found} differ); delete it to start anew")
+        warnings.warn(f"{path}: training goes on where it was interrupted", DataNote, stacklevel=3)
+    keeper = CheckpointStore(path, states, lambda found: write_checkpoint(path, prints, found))
+    try:
+        with keeping(keeper):
+            yield
+    except KeyboardInterrupt:
+        keeper.flush()
+        if keeper.states:
+            raise Interrupted(f"kept in {path}; the same command continues") from None
+        raise
+
+
+def finished(path: str | None) -> None:
+    """Delete the checkpoint of a training whose results are safe."""
+    if path is not None:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def _plain(value: Any) -> Any:
+    """A field of a plan as JSON; metrics by their names and settings."""
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value if isinstance(value, str | int | float | None) else repr(value)
+
+
+def _hash(*parts: Any) -> str:
+    """A hash of arrays and of values that JSON can hold."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            digest.update(np.ascontiguousarray(part).data)
+        else:
+            digest.update(json.dumps(part, sort_keys=True, default=repr).encode())
+    return digest.hexdigest()
+
+
+def _of_lists(lists: CandidateLists | None) -> str:
+    """A hash of all that a learner or a metric can read of lists."""
+    if lists is None:
+        return "none"
+    arrays = [lists.base_scores, lists.first_best]
+    texts = [lists.texts, lists.answers, *lists.references]
+    strings = ["none" if column is None else list(column) for column in texts]
+    return _hash(lists.fingerprint(), *("none" if array is None else array for array in arrays), *strings)

@@ -1,0 +1,436 @@
+"""Configuration of training: YAML, environment variables and ``--set key=value`` become checked settings."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import pydantic
+
+from rerank.core.errors import ConfigError, DataNote, FormatError
+from rerank.core.files.inputs import first_bytes, inputs_opened_once, is_file, is_pipe
+from rerank.core.files.streams import os_error, shown
+from rerank.core.once import WITH_SETTINGS, Once, drop_spellings, option_of
+from rerank.core.settings import Settings, setting
+from rerank.core.text import auto_or_positive, number
+from rerank.data.reading import BASE, DataSection, paths_of
+
+ScalingName = Literal["auto", "none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank"]
+
+
+DEFAULT_LEARNER = "perceptron"
+
+
+class SelectSection(Settings):
+    """Which metric is watched, and which round is kept by it."""
+
+    help_group: ClassVar[str] = "Choice and tuning"
+
+    metric: str | None = setting(
+        None,
+        "metric to optimise, to watch after each round and to choose a round by",
+        metavar="METRIC",
+        flags=("--metric", "-m"),
+        group="",
+    )
+    keep: Literal["last", "best", "train"] | None = setting(
+        None, "keep the last round, the best on the development lists, or the best on the training lists"
+    )
+    keep_margin: Annotated[float, pydantic.AllowInfNan()] | Literal["auto", "none"] = setting(
+        "none",
+        "the first-best stays unless another item leads by more than this; auto = tuned on the development "
+        "lists",
+        metavar="auto|M|none",
+    )
+
+    tune_base: Literal["none", "dev", "folds"] = setting(
+        "none",
+        "after training, tune the weight of the base score (the first stage's) by the metric: on the "
+        "development lists, or on out-of-fold scores of the training lists",
+    )
+    choose: Literal["none", "dev", "folds"] = setting(
+        "none",
+        "choose the settings of the grid by the metric on the development lists, or, with the number of "
+        "rounds, on out-of-fold scores of the training lists",
+    )
+    folds: int | None = setting(None, "parts of the training lists for out-of-fold scores; none = 5", ge=2)
+
+    @pydantic.field_validator("keep_margin", mode="before")
+    @classmethod
+    def _margin(cls, value: Any) -> Any:
+        if value in ("auto", "none"):
+            return value
+        margin = math.inf if value in ("inf", math.inf) else number(str(value))
+        if margin is None or margin < 0:
+            expected = "auto, none, inf or a number of at least 0"
+            raise ValueError(f"select.keep_margin: found {value!r}, expected {expected}")
+        return margin
+
+
+class TrainConfig(Settings):
+    """One training run."""
+
+    help_group: ClassVar[str] = "Choice and tuning"
+
+    data: DataSection = setting(DataSection(), "input files")
+    scaling: ScalingName = setting(
+        "auto",
+        "scaling of the features, fitted on the training lists; auto = the learner's; see 'rerank list "
+        "scalings'",
+        metavar="NAME",
+    )
+    base_scale: float | Literal["auto"] = setting(
+        1.0,
+        "multiply the feature that is the base score by this after scaling, for the learner alone; auto = as "
+        "much variance within lists as all other features together",
+        metavar="auto|X",
+    )
+    learner: dict[str, Any] = setting({"name": DEFAULT_LEARNER}, "name and settings of the learner")
+    select: SelectSection = setting(SelectSection(), "metric to watch, round to keep, keep margin")
+    grid: dict[str, Any] = setting(
+        {}, "values of settings of the learner, of scaling and base_scale, to choose from"
+    )
+    seed: int | None = setting(None, "seed of a learner that has one", group="", ge=0)
+    seeds: int = setting(
+        1,
+        "train with this many consecutive seeds and keep the run that is best on the development lists, or "
+        "without them the median run; {seed} in MODEL writes every run",
+        ge=1,
+        le=10_000,
+    )
+    jobs: int | None = setting(
+        None,
+        "workers, 1 unless given; 0 = one per core; the model is the same for any number",
+        flags=("--jobs", "-j"),
+        group="Running",
+        ge=0,
+    )
+    cluster: str | None = setting(
+        None,
+        "workers of a Dask cluster, by the address of its scheduler, in place of --jobs; see "
+        "'rerank help configuration'",
+        metavar="tcp://HOST:PORT",
+        group="Running",
+    )
+
+    @pydantic.field_validator("base_scale", mode="before")
+    @classmethod
+    def _scale(cls, value: Any) -> Any:
+        scale = auto_or_positive(value)
+        if scale is None:
+            raise ValueError(f"base_scale: found {value!r}, expected auto or a number above 0")
+        return scale
+
+    _path: str | None = pydantic.PrivateAttr(None)
+
+    def files(self) -> list[str]:
+        """Return the paths of all input files, also that of the configuration itself."""
+        return [*self.data.files(), *([] if self._path is None else [self._path])]
+
+
+# Keys that belong to other verbs: a file that train would use only in part is a mistake.
+_OF_OTHER_VERBS = {
+    "metrics": "'rerank eval --metric M' reports metrics; train watches select.metric",
+    "data.test": "'rerank predict' and 'rerank eval' take the test lists",
+    "data.test_refs": "'rerank eval --refs FILE' takes the references of the test lists",
+}
+# Keys of the section select that --set accepts without it; its keep is a setting of learners too.
+_OF_SELECT = ("metric", "keep_margin", "tune_base", "choose", "folds")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def read_config(
+    path: str | None, overrides: Sequence[str] = (), base: Mapping[str, Any] | None = None
+) -> TrainConfig:
+    """Return the settings of a YAML file with ``base`` and ``key=value`` overrides put over them.
+
+    Relative paths in the file are relative to the file; ``${NAME}`` takes an environment variable.
+    A key without a dot that is not a section is a setting of the learner, except ``metric``,
+    ``keep_margin``, ``tune_base``, ``choose`` and ``folds``, which belong to ``select``; learner.metric is
+    another spelling of select.metric. If ``base`` names another learner than the file, the settings of the
+    file's learner are ignored with a DataNote.
+
+    Parameters
+    ----------
+    path : the YAML file; None = defaults.
+    overrides : texts ``KEY=VALUE``, the value as in YAML.
+    base : values by dotted key, such as ``{"data.train": "a.letor"}``.
+
+    Raises
+    ------
+    ConfigError, FormatError
+        With the file and the key; also for a key that only other verbs use, and for one that ``base`` and
+        ``overrides`` give twice, in whatever spelling.
+    """
+    values = {} if path is None else read_values(path)
+    if "learners" in values:
+        raise ConfigError(f"{path}: learners: a comparison of several learners is for 'rerank run'")
+    _drop_settings_of_another(values, (base or {}).get("learner.name"), path)
+    once = Once()
+    for key, value in (base or {}).items():
+        _put(values, _parts(key), value, option_of(TrainConfig, key), once)
+    for text in sorted(overrides, key=_depth):  # base=NAME before base.rounds=N
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise ConfigError(
+                f"--set {text}: found no KEY=VALUE, expected for example tau=0.5 or learner.tau=0.5"
+            )
+        parts = _parts(key.strip())
+        if parts[0] not in TrainConfig.model_fields and (len(parts) == 1 or parts[0] in WITH_SETTINGS):
+            parts = ["select" if parts[0] in _OF_SELECT else "learner", *parts]
+        _open_section(values, parts)
+        _put(values, parts, _parse_value(value, text), f"--set {text}", once)
+    learner = values.setdefault("learner", {})
+    if isinstance(learner, dict):
+        if not isinstance(learner.setdefault("name", DEFAULT_LEARNER), str):
+            raise ConfigError(f"{path or 'settings'}: learner.name: found {learner['name']!r}, expected text")
+        _move_metric(learner, values)
+    _refuse_others(values, path or "settings")
+    config = TrainConfig.checked(values, path or "settings")
+    config._path = path
+    return config
+
+
+def _parts(key: str) -> list[str]:
+    """The sections of a dotted key; a key of the grid may have dots itself."""
+    return key.split(".", 1) if key.startswith("grid.") else key.split(".")
+
+
+def _depth(override: str) -> int:
+    """How many sections the key of ``KEY=VALUE`` has."""
+    return override.partition("=")[0].count(".")
+
+
+def _open_section(values: dict[str, Any], parts: Sequence[str]) -> None:
+    """Make ``learner: {base: NAME}`` a section with that name if a setting in it is to be put."""
+    learner = values.get("learner")
+    if parts[0] == "learner" and len(parts) == 3 and parts[1] in WITH_SETTINGS and isinstance(learner, dict):
+        found = learner.get(parts[1])
+        if isinstance(found, str):
+            learner[parts[1]] = {"name": found}
+
+
+def settings_of(texts: Sequence[str], options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return settings by name from options and from texts ``KEY=VALUE``, values as in YAML.
+
+    Parameters
+    ----------
+    texts : what ``--set`` gives.
+    options : values of options by the name of the setting; None = the option is not given.
+
+    Raises
+    ------
+    ConfigError
+        If a text has another form or a key is given twice.
+    """
+    given = {name: value for name, value in (options or {}).items() if value is not None}
+    ways = {name: f"given by --{name}" for name in given}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not key.strip() or not equals:
+            raise ConfigError(f"--set {text}: found no KEY=VALUE, expected for example ridge=0.1")
+        name = key.strip()
+        if name in given:
+            raise ConfigError(f"--set {text}: the key is given twice, also {ways[name]}")
+        given[name], ways[name] = _parse_value(value, text), f"by --set {text}"
+    return given
+
+
+def grid_of(texts: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the values of each setting from texts ``KEY=V1,V2``, values as in YAML.
+
+    Raises
+    ------
+    ConfigError
+        If a text has another form or a key is given twice.
+    """
+    grid: dict[str, list[Any]] = {}
+    once = Once()
+    for text in texts:
+        key, equals, values = text.partition("=")
+        if not key.strip() or not equals or not all(part.strip() for part in values.split(",")):
+            raise ConfigError(f"--grid {text}: expected KEY=V1,V2,... for example tau=0.1,1")
+        once.give(["grid", key.strip()], None, f"--grid {text}")
+        grid[key.strip()] = [_parse_value(part, text, "--grid") for part in values.split(",")]
+    return grid
+
+
+def _refuse_others(values: Mapping[str, Any], where: str) -> None:
+    """Raise ConfigError at a key that train does not use."""
+    for key, advice in _OF_OTHER_VERBS.items():
+        found: Any = values
+        for part in key.split("."):
+            found = found.get(part) if isinstance(found, Mapping) else None
+        if found is not None:
+            raise ConfigError(f"{where}: {key} is not used by train: {advice}")
+
+
+def _drop_settings_of_another(values: dict[str, Any], name: Any, path: str | None) -> None:
+    """Drop the settings of the file's learner if another one, ``name``, is asked for."""
+    own = values.get("learner")
+    if name is None or not isinstance(own, dict) or own.get("name", DEFAULT_LEARNER) == name:
+        return
+    left = sorted(own.keys() - {"name", "metric"})
+    values["learner"] = {key: value for key, value in own.items() if key not in left}
+    if left:
+        text = f"{path}: settings of learner {own.get('name', DEFAULT_LEARNER)} ({', '.join(left)})"
+        warnings.warn(f"{text} are ignored for learner {name}", DataNote, stacklevel=4)
+
+
+def _move_metric(learner: dict[str, Any], values: dict[str, Any]) -> None:
+    """Move learner.metric to select.metric, of which it is another spelling."""
+    metric = learner.pop("metric", None)
+    select = values.setdefault("select", {})
+    if metric is not None and isinstance(select, dict) and select.setdefault("metric", metric) != metric:
+        raise ConfigError(f"select.metric is {select['metric']!r} but learner.metric is {metric!r}: give one")
+
+
+def learner_settings(config: TrainConfig, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings for the learner of ``config``: its own, and the run's seed and keep if it has them.
+
+    Parameters
+    ----------
+    config : the training run.
+    known : the settings that the learner has, by name.
+
+    Raises
+    ------
+    ConfigError
+        If a setting is given twice with different values, or the learner keeps no rounds.
+    """
+    own = {key: value for key, value in config.learner.items() if key != "name"}
+    keep = config.select.keep
+    if keep is not None:
+        if own.get("keep", keep) != keep:
+            raise ConfigError(f"select.keep is {keep!r} but learner.keep is {own['keep']!r}: give one")
+        if "keep" not in known:
+            raise ConfigError(f"select.keep: learner {config.learner.get('name')!r} has no rounds to keep")
+        own["keep"] = keep
+    if config.seed is not None:
+        if "seed" not in known:
+            raise ConfigError(f"seed: not used by learner {config.learner.get('name')}, which draws nothing")
+        if own.setdefault("seed", config.seed) != config.seed:
+            raise ConfigError(f"seed is {config.seed!r} but learner.seed is {own['seed']!r}: give one")
+    if config.data.init == BASE and "init" in known and own.setdefault("init", BASE) != BASE:
+        raise ConfigError(f"data.init is base but learner.init is {own['init']!r}: give one")
+    return own
+
+
+def yaml_values(path: str) -> dict[str, Any]:
+    """Return the keys and values of a YAML file as they are written.
+
+    Raises
+    ------
+    FormatError, RerankError
+        If the file cannot be read, is not YAML or holds no keys.
+    """
+    from rerank.core.files.yaml import LONGEST, read_yaml  # here, so that the command line starts without it
+
+    name = shown(path)
+    try:
+        with inputs_opened_once():  # `rerank run` asks for the values twice, also for those in a pipe
+            content = io.BytesIO(first_bytes(path, 4 * LONGEST + 4))
+        text = io.TextIOWrapper(content, encoding="utf-8").read(LONGEST + 1)
+    except OSError as error:
+        raise os_error(name, error) from None
+    except UnicodeDecodeError:
+        raise FormatError(name, None, "bytes that are not UTF-8", "a YAML file") from None
+    values = read_yaml(text, name)
+    if values is None:
+        values = {}
+    if not isinstance(values, dict):
+        raise FormatError(name, 1, f"a {type(values).__name__}", "keys such as data: and learner:")
+    return values
+
+
+def read_values(path: str, owner: type[Settings] = DataSection) -> dict[str, Any]:
+    """Return the values of a YAML file, with environment variables and with paths relative to the file.
+
+    Parameters
+    ----------
+    path : the file.
+    owner : the settings of its section ``data``.
+
+    Raises
+    ------
+    ConfigError, FormatError
+        If it cannot be read or a variable is not set.
+    """
+    values = {str(key): _expand(value, path) for key, value in yaml_values(path).items()}
+    if isinstance(values.get("data"), dict):
+        put_beside(values["data"], path, owner)
+    return values
+
+
+def put_beside(data: dict[str, Any], path: str, owner: type[Settings] = DataSection) -> None:
+    """Make the relative paths of a section ``data`` relative to the file ``path``, which changes it."""
+    for key in paths_of(owner):
+        if isinstance(data.get(key), str) and (key, data[key]) != ("init", BASE):
+            data[key] = _beside(path, data[key])
+        elif isinstance(data.get(key), list):
+            data[key] = [_beside(path, str(name)) for name in data[key]]
+    residues = data.get("residues")
+    if isinstance(residues, str) and is_file(_beside(path, residues)):
+        data["residues"] = _beside(path, residues)
+    if str(data.get("quantise")).startswith("model="):
+        data["quantise"] = "model=" + _beside(path, data["quantise"].removeprefix("model="))
+
+
+def _beside(path: str, name: str) -> str:
+    """The path ``name`` as the file ``path`` means it: relative to that file, or as typed in a pipe."""
+    return name if name == "-" or is_pipe(path) else os.path.normpath(Path(path).parent / name)
+
+
+def _expand(value: Any, path: str) -> Any:
+    """The value with every ``${NAME}`` in its strings replaced."""
+    if isinstance(value, dict):
+        return {str(key): _expand(inner, path) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_expand(inner, path) for inner in value]
+    if not isinstance(value, str):
+        return value
+
+    return expanded(value, path)
+
+
+def expanded(text: str, path: str) -> str:
+    """Return a text of the file ``path`` with the value of NAME for every ``${NAME}``.
+
+    Raises
+    ------
+    ConfigError
+        If an environment variable is not set.
+    """
+
+    def variable(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name not in os.environ:
+            raise ConfigError(f"{path}: environment variable {name} is not set")
+        return os.environ[name]
+
+    return _VARIABLE.sub(variable, text)
+
+
+def _put(values: dict[str, Any], parts: Sequence[str], value: Any, where: str, once: Once) -> None:
+    once.give(parts, value, where)
+    drop_spellings(values, parts, value)
+    for part in parts[:-1]:
+        values = values.setdefault(part, {})
+        if not isinstance(values, dict):
+            raise ConfigError(f"{where}: {part} is a value, not a section")
+    values[parts[-1]] = value
+
+
+def _parse_value(text: str, whole: str, option: str = "--set") -> Any:
+    from rerank.core.files.yaml import read_yaml
+
+    try:
+        return read_yaml(text, "")
+    except FormatError:
+        raise ConfigError(f"{option} {whole}: the value is not YAML (quote it)") from None

@@ -16,17 +16,17 @@ import numpy.typing as npt
 
 from rerank.core.errors import DataError, DataNote, RerankError
 from rerank.core.registry import did_you_mean
+from rerank.core.types import Floats
 from rerank.data import frames
 from rerank.data.array_inputs import vector
 from rerank.data.arrays import real_array
 from rerank.data.column_roles import note_features
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.evaluation.evaluate import values
-from rerank.experiment import train
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse
 from rerank.models.base import Model, model_of_file
+from rerank.training.train import train
 
 try:
     from sklearn.base import BaseEstimator

@@ -19,8 +19,8 @@ from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.multiclass import OneVsRestClassifier
 
 import rerank
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.models.classes import ClassesModel
 
 ONE = ["zero-one", "difference"]

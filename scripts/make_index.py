@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rerank.core import index as registered
+from rerank.core import index as made
 
-registered.INDEX.clear()  # what it says may be out of date
+made.INDEX.clear()  # what it says may be out of date
 
 from rerank.core.registry import Registry  # noqa: E402
 from rerank.formats.base import FORMATS  # noqa: E402
@@ -26,7 +26,7 @@ from rerank.similarity.base import KERNELS  # noqa: E402
 from rerank.similarity.items.base import ITEM_KERNELS  # noqa: E402
 
 REGISTRIES: tuple[Registry[Any], ...] = (FORMATS, WEIGHTS, LEARNERS, FAMILIES, MODELS, KERNELS, ITEM_KERNELS)
-PATH = Path(registered.__file__)
+PATH = Path(made.__file__)
 HEAD = '''"""Where the entries of the registries are; made by ``make index``, and not edited by hand.
 
 Kind of registry -> name -> module, other names, facts (see ``rerank.core.registry``).

@@ -36,8 +36,8 @@ from rerank.core.figures import Curve, line_chart
 from rerank.core.files.streams import write_lines
 from rerank.core.files.yaml import read_yaml
 from rerank.core.settings import Settings, setting
+from rerank.core.types import Floats
 from rerank.data.judge import value_of
-from rerank.data.types import Floats
 from rerank.learners.predtron.predtron import Predtron
 from rerank.metrics.base import parse
 

@@ -150,7 +150,7 @@ def imports():
 
 
 def test_packages_import_downwards_only(imports):
-    assert (PACKAGE / "errors.py").is_file()
+    assert (PACKAGE / "core" / "errors.py").is_file()
     assert faults(imports) == []
 
 
@@ -184,7 +184,7 @@ def test_learners_see_no_metric_and_no_format(room):
         ("learners/a.py", "from . import b\nfrom .b import c\nfrom rerank.models import x", []),
         ("data/a.py", "if TYPE_CHECKING:\n    from rerank.models import M", ["data/a.py imports models"]),
         ("data/a.py", "import numpy, rerank.native._m\nfrom rerank.core.errors import E", []),
-        ("errors.py", "from rerank.data import lists", ["errors.py imports data"]),
+        ("core/errors.py", "from rerank.data import lists", ["core/errors.py imports data"]),
         ("formats/a.py", "from rerank.metrics import m", ["formats/a.py imports metrics"]),
         ("metrics/a.py", "from rerank.learners import l", ["metrics/a.py imports learners"]),
         ("models/a.py", "from rerank.learners import l", ["models/a.py imports learners"]),
@@ -192,11 +192,11 @@ def test_learners_see_no_metric_and_no_format(room):
         ("__init__.py", "from rerank.experiment import load\nfrom rerank._version import v", []),
         ("cli/a.py", "from rerank import __version__\nfrom rerank.experiment import e", []),
         ("native/_a.pyx", "from rerank.data.lists import L", ["native/_a.pyx imports data"]),
-        ("native/_a.pyx", "    cimport numpy, rerank.core.errors", ["native/_a.pyx imports errors"]),
-        ("native/_a.pxd", "from ..errors import E", ["native/_a.pxd imports errors"]),
+        ("native/_a.pyx", "    cimport numpy, rerank.core.errors", ["native/_a.pyx imports core"]),
+        ("native/_a.pxd", "from ..core.errors import E", ["native/_a.pxd imports core"]),
         ("native/_a.pyx", "# from rerank.data\nfrom ._b cimport c\nfrom libc.math cimport sqrt", []),
         ("native/_a.pyx", "from rerank.native._b cimport c", []),
-        ("native/_a.pyi", "from rerank.core.errors import E", ["native/_a.pyi imports errors"]),
+        ("native/_a.pyi", "from rerank.core.errors import E", ["native/_a.pyi imports core"]),
         ("attic/a.py", "", ["attic/a.py: the room 'attic' is not in the table of tests/test_imports.py"]),
         ("attic.py", "", ["attic.py: the room 'attic' is not in the table of tests/test_imports.py"]),
     ],

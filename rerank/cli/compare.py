@@ -43,7 +43,7 @@ def compare(
     rerank compare test.txt a.scores b.scores c.scores --metric AP
     rerank compare a.run b.run --qrels qrels.txt --metric AP
     """
-    from rerank.experiment import compare_files
+    from rerank.experiment.evaluating import compare_files
     from rerank.report import comparisons
 
     found = compare_files(

@@ -138,7 +138,7 @@ def evaluate(
     rerank eval qrels.txt a.run b.run --metric AP
     rerank eval test.csv scores.txt test.csv:bm25 --metric AP
     """
-    from rerank.experiment import evaluate_files
+    from rerank.experiment.evaluating import evaluate_files
     from rerank.report import tables
 
     result = evaluate_files(

@@ -62,7 +62,7 @@ def weights(
     """
     from dataclasses import asdict
 
-    from rerank.experiment import standardised_weights
+    from rerank.experiment.importance import standardised_weights
     from rerank.experiment.outputs import check_outputs
     from rerank.experiment.sources import inputs_of
     from rerank.report import importance
@@ -125,7 +125,7 @@ def permute(
     rerank importance permute model test.store --metric PARSEVAL --group 'Rule*' --group 'Heads*'
     """
     from rerank.core.errors import ConfigError
-    from rerank.experiment import permutation_importance
+    from rerank.experiment.importance import permutation_importance
     from rerank.experiment.outputs import check_outputs
     from rerank.experiment.sources import inputs_of
     from rerank.report import importance
@@ -187,9 +187,9 @@ def ablate(
     \b
     rerank importance ablate --data train.txt --dev vali.txt --test test.txt --metric AP --keep best
     """
-    from rerank.experiment import ablation_files
     from rerank.experiment.outputs import check_outputs
     from rerank.report import importance
+    from rerank.training.ablation import ablation_files
     from rerank.training.config import read_config
 
     settings = read_config(

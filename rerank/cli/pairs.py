@@ -44,7 +44,7 @@ def pairs(
     rerank pairs train.txt -r pairs=ordinal -r 'pairs=all label_gap=1' --quantise top=30%
     """
     from rerank.core.tables.text import sheet_lines
-    from rerank.experiment import count_pairs
+    from rerank.experiment.predicting import count_pairs
     from rerank.report import pair_counts
 
     schemes = count_pairs(data, relation or [], quantise or [], reading=reading)

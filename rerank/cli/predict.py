@@ -99,7 +99,7 @@ def predict(
     rerank predict model test.txt > scores.txt
     """
     from rerank.core.text import count
-    from rerank.experiment import predict_file
+    from rerank.experiment.predicting import predict_file
 
     found = predict_file(
         model,

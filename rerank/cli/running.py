@@ -69,9 +69,9 @@ def run(
     rerank run configs/ohsumed.yaml --out runs/ohsumed --jobs 2
     """
     from rerank.core.errors import ConfigError
-    from rerank.experiment import Overview
-    from rerank.experiment import run as run_experiment
-    from rerank.experiment.reproducing import is_reproduction
+    from rerank.experiments.overview import Overview
+    from rerank.experiments.reproducing import is_reproduction
+    from rerank.experiments.run import run as run_experiment
     from rerank.training.config import yaml_values
 
     if is_reproduction(yaml_values(config)):
@@ -118,7 +118,7 @@ def _regenerate(config: str, out: str | None, jobs: int | None, task: int | None
     from pathlib import Path
 
     from rerank.core.errors import ConfigError
-    from rerank.experiment.reproducing import read_reproduction, reproduce
+    from rerank.experiments.reproducing import read_reproduction, reproduce
     from rerank.report.reproduction import print_reproduction
 
     reproduction = read_reproduction(config)

@@ -91,8 +91,8 @@ def train(
     rerank train --data train.txt --dev vali.txt --metric AP --keep best --out model
     """
     from rerank.core.errors import ConfigError
-    from rerank.experiment import train_files
     from rerank.training.config import grid_of, read_config
+    from rerank.training.train import train_files
 
     base = given if learner is None else {**given, "learner.name": learner}
     base |= {f"grid.{key}": values for key, values in grid_of(grid or []).items()}

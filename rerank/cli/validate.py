@@ -26,7 +26,7 @@ def validate(
     rerank validate train.txt
     """
     from rerank.core.errors import FormatError
-    from rerank.experiment import validate_file
+    from rerank.experiment.predicting import validate_file
     from rerank.report.contents import Contents
 
     try:

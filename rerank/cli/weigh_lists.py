@@ -81,7 +81,7 @@ def weigh_lists(
     """
     from rerank.core.tables.sheet import facts_sheet
     from rerank.core.tables.table import facts
-    from rerank.experiment import weigh_lists_files
+    from rerank.experiments.list_weights import weigh_lists_files
     from rerank.report.list_weights import weighing_facts
     from rerank.training.config import settings_of
 

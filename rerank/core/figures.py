@@ -17,7 +17,7 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, printable
 from rerank.core.files.streams import atomic_write, plain_suffix
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d00")
 _MARKERS = "os^vDX*p"

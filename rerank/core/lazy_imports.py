@@ -2,51 +2,61 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import sys
-from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
 
-class _Late(ModuleType):
+class LazyPackage(ModuleType):
     """A package that imports the module of a name when the name is first used.
 
-    Its modules never hide functions of the same name: ``rerank.training.ablation`` is the function, and
-    ``from rerank.training.ablation import ablation_files`` reads the module.
+    A submodule never hides a name that the package offers, such as a function that is called like its module.
     """
 
-    _homes: dict[str, str]
+    _homes: dict[str, tuple[str, str]]  # name -> module, name there; "" = the module itself
 
     def __getattr__(self, name: str) -> Any:
-        home = self._homes.get(name)
-        if home is None:
+        if name not in self._homes:
             # With name and obj, Python suggests the nearest name.
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
-        value = getattr(importlib.import_module(f"{self.__name__}.{home}"), name)
+        module, original = self._homes[name]
+        home = importlib.import_module(module)
+        value = getattr(home, original) if original else home
         self.__dict__[name] = value
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in self._homes or not isinstance(value, ModuleType):
+        if not (isinstance(value, ModuleType) and self._homes.get(name, ("", ""))[1]):
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__, *self._homes})
 
 
-def attach(package: str, names: Mapping[str, str]) -> None:
-    """Let names of a package be imported when they are first used.
+def attach_stub(package: str) -> None:
+    """Offer the names that the stub ``__init__.pyi`` of a package imports; each is imported at its first use.
 
-    The package imports the same names under ``TYPE_CHECKING``.
+    The stub, which type checkers read, is the only list of these names.
 
     Parameters
     ----------
     package : str
         Its ``__name__``.
-    names : mapping of str to str
-        Module, relative to the package -> the names that it has, separated by blanks.
     """
     module = sys.modules[package]
-    module.__dict__["_homes"] = {name: home for home, listed in names.items() for name in listed.split()}
-    module.__class__ = _Late
+    assert module.__file__ is not None
+    with open(f"{module.__file__}i", encoding="utf-8") as stub:
+        tree = ast.parse(stub.read())
+    homes = {
+        alias.asname or alias.name: (
+            (f"{package}.{alias.name}", "") if node.module == package else (node.module or "", alias.name)
+        )
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    module.__dict__["_homes"] = homes
+    module.__dict__["__all__"] = sorted(homes)
+    module.__class__ = LazyPackage

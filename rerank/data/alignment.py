@@ -9,10 +9,10 @@ import numpy as np
 
 from rerank.core.errors import DataError, DataNote
 from rerank.core.text import count, some
+from rerank.core.types import Index, Mask
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.names import Columns, Match, match
-from rerank.data.types import Index, Mask
 
 
 def aligned(

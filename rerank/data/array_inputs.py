@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import Floats, Index
 from rerank.data.arrays import cells, real_array, without_missing
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.forests import BracketError, Forest
@@ -17,7 +18,6 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.structure_inputs import traces_of
 from rerank.data.columns.traces import Traces
 from rerank.data.columns.tree_inputs import forest_of
-from rerank.data.types import Floats, Index
 
 
 def frame_names(X: Any) -> list[str] | None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rerank.core.errors import DataError
-from rerank.data.types import AnyArray
+from rerank.core.types import AnyArray
 
 _REAL = (bool, int, float, Decimal, Fraction, np.bool_, np.integer, np.floating)
 _MASKED = np.ma.core.MaskedConstant

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
-from rerank.data.types import Floats, Index
 
 # Residuals relative to the root mean square of a column's deviations from its means of lists. Scores that
 # were printed with few digits still pass.

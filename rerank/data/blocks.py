@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from rerank.core.types import Index
 from rerank.data.matrix import Features, Mixed, Sparse
-from rerank.data.types import Index
 from rerank.native.data import _blocks
 
 # A copy is made only if it is so much smaller than the features, which stay: together at most 1.2 times.

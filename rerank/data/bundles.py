@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rerank.core.types import Index
 from rerank.data.blocks import ListNumbers
 from rerank.data.matrix import Features, Mixed, Sparse
-from rerank.data.types import Index
 from rerank.native.data import _blocks, _bundles
 from rerank.native.data._matrix import Matrix
 

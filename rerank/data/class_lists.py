@@ -17,13 +17,13 @@ from rerank.core import memory
 from rerank.core.errors import DataError, DataNote, FormatError
 from rerank.core.files.streams import read_bytes, shown
 from rerank.core.text import count, some
+from rerank.core.types import Floats, Index, Mask
 from rerank.data.classes import coder, ordered_names
 from rerank.data.columns.class_sets import EXPECTED, HOW_READ, REJECT, class_sets, plain_number
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.types import Floats, Index, Mask
 
 _CELL_BYTES = 40  # of a candidate class: label, scores, name
 

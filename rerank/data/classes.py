@@ -10,10 +10,10 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.registry import did_you_mean
+from rerank.core.types import Floats, Index, Ints, Mask
 from rerank.data.columns.class_sets import EXPECTED, HOW_READ, class_sets, plain_number
 from rerank.data.columns.offsets import offsets_of, places_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index, Ints, Mask
 
 _LARGEST = 1e300  # of values, so that differences and their sums are finite
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.data.types import Floats, Index
+from rerank.core.types import Floats, Index
 from rerank.native.metrics import _concordance
 
 

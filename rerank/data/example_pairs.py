@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from rerank.core.errors import DataError, DataNote
+from rerank.core.types import Floats
 from rerank.data.array_inputs import frame_names
 from rerank.data.arrays import real_array
 from rerank.data.columns.forests import BracketError, Forest
 from rerank.data.columns.schema import TREE
 from rerank.data.columns.tree_inputs import in_brackets, is_labelled
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 
 SIDES = ("better", "worse")
 

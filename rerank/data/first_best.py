@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.text import number
+from rerank.core.types import Floats, Index, Mask
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index, Mask
 
 _LARGEST = np.finfo(np.float64).max
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.text import number
+from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Index
 
 Key = Sequence[Hashable] | npt.NDArray[np.generic]
 

@@ -12,6 +12,7 @@ import numpy as np
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.registry import did_you_mean
 from rerank.core.text import some
+from rerank.core.types import AnyArray
 from rerank.data.arrays import cells, real_array
 from rerank.data.column_roles import (
     CLASSES,
@@ -22,7 +23,6 @@ from rerank.data.column_roles import (
     resembled,
     spells_number,
 )
-from rerank.data.types import AnyArray
 
 # Names by which a column is found if its role is not given: the first that the frame has.
 _KNOWN = {

@@ -10,6 +10,7 @@ import numpy as np
 
 from rerank.core import memory
 from rerank.core.errors import DataError, DataNote
+from rerank.core.types import Index
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.ragged import Ragged
@@ -19,7 +20,6 @@ from rerank.data.columns.traces import Traces
 from rerank.data.layouts.base import Features
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Mixed, Sparse
-from rerank.data.types import Index
 
 _SHOWN = 3
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
-from rerank.data.types import Counts, Floats
+from rerank.core.types import Counts, Floats
 
 if TYPE_CHECKING:
     from rerank.data.lists import CandidateLists

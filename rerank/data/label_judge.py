@@ -9,10 +9,10 @@ import numpy as np
 
 from rerank._version import __version__
 from rerank.core.errors import DataError
+from rerank.core.types import Counts, Floats, Index, Mask
 from rerank.data.first_best import first_largest
 from rerank.data.judge import SumForm
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Counts, Floats, Index, Mask
 
 _MOST = 1e140
 

@@ -16,9 +16,9 @@ from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.text import number
+from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 
 _SAMPLE = 256
 

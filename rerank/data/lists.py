@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rerank.core.errors import DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.display import Text, html_of, summary_of
+from rerank.core.types import AnyArray, Counts, Floats, Index, Mask
 from rerank.data import array_inputs as given
 from rerank.data import frames, views
 from rerank.data.arrays import real_array, without_missing
@@ -28,7 +29,6 @@ from rerank.data.layouts.base import NotFiniteError
 from rerank.data.mapped import row_blocks
 from rerank.data.matrix import Dense, Features, as_features
 from rerank.data.names import Columns, match, numbered
-from rerank.data.types import AnyArray, Counts, Floats, Index, Mask
 from rerank.data.views import CandidateList
 
 

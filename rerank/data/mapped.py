@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rerank.data.types import AnyArray, Index
+from rerank.core.types import AnyArray, Index
 
 BLOCK = 1 << 26  # bytes
 

@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from rerank.core.types import Bytes, Floats, Index, Mask
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.traces import Keys, Traces, chain_codes, in_chain, numbers
 from rerank.data.sequences import BLOSUM62, align
-from rerank.data.types import Bytes, Floats, Index, Mask
 
 Method = Literal["number", "sequence"]
 METHODS = ("number", "sequence")

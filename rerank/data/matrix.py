@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import Floats, Mask
 from rerank.data.arrays import real_array
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.layouts.base import Features, require_dense
 from rerank.data.layouts.dense import Dense
 from rerank.data.layouts.sparse import Mixed, Sparse
-from rerank.data.types import Floats, Mask
 
 __all__ = ["Dense", "Features", "Mixed", "Sparse", "as_features", "require_dense", "split_missing"]
 

@@ -28,11 +28,11 @@ from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count, some
+from rerank.core.types import AnyArray, Floats, Index
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Mixed, Sparse, require_dense
 from rerank.data.npy import ArrayForm
 from rerank.data.reading import FITTED
-from rerank.data.types import AnyArray, Floats, Index
 
 POLICIES = {
     "error": "a missing value is an error",

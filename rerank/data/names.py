@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from rerank.core import memory
-from rerank.data.types import Index, Mask
+from rerank.core.types import Index, Mask
 
 _NAME_BYTES = 66  # of a short name in a list of names
 _LARGEST = 2**31 - 1

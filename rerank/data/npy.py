@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rerank.core.files.streams import atomic_write
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _LONGEST = 4096
@@ -101,7 +101,7 @@ def array_in_file(path: str, shape: tuple[int, ...]) -> Iterator[Floats]:
     """Yield an array of zeros, float64, that is an .npy file at ``path`` once the block ends.
 
     The array is the mapped file, so that memory does not have to hold it. After the block it can still be
-    read, whatever becomes of the file. Raises RerankError as ``core.files.streams.atomic_write``; the space is
+    read, whatever becomes of the file. Raises RerankError as ``atomic_write``; the space is
     reserved at once, so that a full disk is an error and not the end of the process.
     """
     with atomic_write(path) as file:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank.core.types import Floats, Index, Mask
 from rerank.data.columns.offsets import places_of
-from rerank.data.types import Floats, Index, Mask
 from rerank.native.data import _order
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from rerank.core.types import AnyArray
 from rerank.data.lists import CandidateLists
-from rerank.data.types import AnyArray
 
 # A sketch holds so many hashes at most, the smallest ones: 8 KB.
 _MOST = 512

@@ -16,9 +16,9 @@ from typing import Literal
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
+from rerank.core.types import Floats, Index, Ints
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index, Ints
 from rerank.native.data import _pairs
 
 RelationName = Literal["best-rest", "split", "ordinal", "neighbours", "all"]

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from rerank.core.types import Index, Mask
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Mixed, Sparse
-from rerank.data.types import Index, Mask
 
 
 def random_order(lists: CandidateLists, seed: int, repeat: int) -> Index:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank.core.types import AnyArray, Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features, Mixed, Sparse
 from rerank.data.scaling import data_of, tolerance_of
-from rerank.data.types import AnyArray, Floats, Index
 from rerank.native.data import _scaling
 
 FACTOR = 1000.0

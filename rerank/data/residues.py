@@ -10,6 +10,7 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.text import some
+from rerank.core.types import Mask
 from rerank.data.columns.traces import (
     CHAIN_LENGTH,
     Keys,
@@ -19,7 +20,6 @@ from rerank.data.columns.traces import (
     residue_name,
     without_chain,
 )
-from rerank.data.types import Mask
 
 EXPECTED = "ranges such as 12-90, A:12-90,A:110-150 or A (a whole chain)"
 _RESIDUE = r"(-?[0-9]{1,8})([A-Za-z]?)"

@@ -32,12 +32,12 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
+from rerank.core.types import AnyArray, Floats, Mask
 from rerank.data.columns.offsets import are_bounds
 from rerank.data.lists import CandidateLists
 from rerank.data.mapped import row_blocks
 from rerank.data.matrix import Dense, Features, Mixed, Sparse, require_dense
 from rerank.data.npy import ArrayForm
-from rerank.data.types import AnyArray, Floats, Mask
 from rerank.native.data import _scaling
 
 AUTO = "auto"  # the learner's default

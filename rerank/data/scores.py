@@ -9,8 +9,8 @@ import numpy as np
 from rerank.core.errors import FormatError
 from rerank.core.files.streams import Buffer, read_bytes, shown
 from rerank.core.text import number
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 
 BOM = b"\xef\xbb\xbf"
 _AT_ONCE = 1 << 20  # bytes of lines that are objects at a time

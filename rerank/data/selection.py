@@ -12,9 +12,9 @@ import numpy as np
 from rerank.core.errors import DataError
 from rerank.core.patterns import Pattern, patterns_of
 from rerank.core.registry import did_you_mean
+from rerank.core.types import Index, Mask
 from rerank.data.lists import CandidateLists
 from rerank.data.names import Columns
-from rerank.data.types import Index, Mask
 
 _GLOB = re.compile(r"[*?\[]")
 

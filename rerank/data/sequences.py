@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.core import memory
-from rerank.data.types import AnyArray, Bytes, Index
+from rerank.core.types import AnyArray, Bytes, Index
 from rerank.native.data import _sequences
 
 # What the first residue of a gap and each further one cost: those of BLAST, 11 for a gap and 1 per residue.

@@ -20,11 +20,11 @@ import numpy as np
 from rerank.core.errors import DataNote, FormatError, RerankError
 from rerank.core.files.atomic_output import Part, placing, recover
 from rerank.core.files.filesystem import sync
+from rerank.core.types import AnyArray
 from rerank.data.columns.schema import Column, declared
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.store_reader import FORMAT, META, VERSION, StrPath, entries, is_store, read_meta, read_store
-from rerank.data.types import AnyArray
 
 __all__ = [
     "arrays_of",

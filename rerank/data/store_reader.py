@@ -12,6 +12,7 @@ import numpy as np
 
 from rerank.core.errors import DataError, FormatError
 from rerank.core.memory import require
+from rerank.core.types import AnyArray
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.offsets import fresh_array
 from rerank.data.columns.ragged import Ragged
@@ -23,7 +24,6 @@ from rerank.data.lists import CandidateLists
 from rerank.data.mapped import release
 from rerank.data.matrix import Dense, Features, Mixed, Sparse
 from rerank.data.npy import Header, read_header
-from rerank.data.types import AnyArray
 
 FORMAT = "rerank-store"
 VERSION = 1

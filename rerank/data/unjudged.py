@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
+from rerank.core.types import Mask
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Mask
 
 Unjudged = Literal["skip", "negative", "error"]
 

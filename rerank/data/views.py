@@ -11,9 +11,9 @@ import numpy as np
 from rerank.core.errors import DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.display import html_of
+from rerank.core.types import Floats, Index
 from rerank.data.arrays import without_missing
 from rerank.data.matrix import Dense, Features
-from rerank.data.types import Floats, Index
 
 _SHOWN = 6  # features of a candidate's repr
 _LONGEST = 40  # characters of a text there

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from rerank.core.types import Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.layouts.sparse import Sparse
-from rerank.data.types import Index
 
 WIDE = 1_000_000  # columns that are kept without a question
 _SHARE = 4  # columns for each one present, from which on only those present are kept

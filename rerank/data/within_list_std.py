@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 
 
 def deviations_within(lists: CandidateLists) -> Floats:

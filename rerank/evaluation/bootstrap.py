@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from rerank.core.types import Floats, Mask
 from rerank.data.judge import corpus_value
-from rerank.data.types import Floats, Mask
 from rerank.evaluation.significance import Comparison, bootstrap_sums, compare, interval, randomised_sums
 from rerank.evaluation.variance import Variance, of_values
 from rerank.metrics.judges import ReportJudge

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank.data.types import Floats, Index
+from rerank.core.types import Floats, Index
 from rerank.evaluation.results import Results
 from rerank.evaluation.significance import TOLERANCE, bootstrap_sums, interval
 

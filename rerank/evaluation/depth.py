@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.types import Floats, Index
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.evaluation.results import Results
 from rerank.metrics.judges import ReportJudge

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from rerank.core.errors import ConfigError
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.display import Display
+from rerank.core.types import Floats
 from rerank.data.first_best import differ
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.evaluation.bootstrap import BootstrapTable, judged_by_any, of_one_set
 from rerank.evaluation.list_table import ListTable, TopChoices
 from rerank.evaluation.metric_values import Values

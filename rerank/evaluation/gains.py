@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from rerank.core.records import Record
+from rerank.core.types import Floats
 from rerank.data.judge import PreparedMetric, corpus_value
-from rerank.data.types import Floats
 from rerank.evaluation.significance import SEED, bootstrap_sums, interval
 
 Use = Literal["fit", "choice", "none"]

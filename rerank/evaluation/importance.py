@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from rerank.core.tables.display import Display
+from rerank.core.types import Floats
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.evaluation.significance import SEED, bootstrap_sums, compare, holm, interval
 from rerank.metrics.base import parse, prepare_all
 from rerank.metrics.judges import ReportJudge, nothing_judged

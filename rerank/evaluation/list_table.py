@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from rerank.core.tables.display import Display
+from rerank.core.types import Floats, Index
 from rerank.data.first_best import first_largest
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 from rerank.metrics.judges import Scores, ranked_last
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.evaluation.bootstrap import BootstrapTable
 from rerank.evaluation.power import (
     detectable_by_mcnemar,

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 
 POWER = 0.8  # the probability with which a detectable difference is found significant
 

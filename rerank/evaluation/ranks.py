@@ -16,7 +16,7 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.text import count
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 
 LEAST_SYSTEMS = 3
 LEAST_SETS = 2

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.evaluation.results import Results
 from rerank.metrics.ranking import RankingJudge

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.shared import check_apart
-from rerank.data.types import Floats
 from rerank.evaluation.bootstrap import Statistics, list_values
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.evaluation.significance import SEED

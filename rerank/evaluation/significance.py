@@ -16,7 +16,7 @@ import numpy.typing as npt
 from rerank.core import memory, progress
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.text import count
-from rerank.data.types import Floats, Ints
+from rerank.core.types import Floats, Ints
 from rerank.native.evaluation import _resample
 
 # Per-list values closer than this are a tie: they differ by rounding, not by ranking.

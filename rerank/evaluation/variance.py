@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rerank.core.records import Number, Record
+from rerank.core.types import Floats
 from rerank.data.judge import PreparedMetric, corpus_value
-from rerank.data.types import Floats
 from rerank.evaluation.gains import LEVEL, SAMPLES, judged_lists
 from rerank.evaluation.significance import SEED, bootstrap_sums, interval
 

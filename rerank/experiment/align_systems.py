@@ -16,10 +16,10 @@ from rerank.core.errors import ConfigError, DataError
 from rerank.core.files.streams import read_head, shown
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count
+from rerank.core.types import Floats, Index, Mask
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.pool import Places, Pool, pool_lists, widened
-from rerank.data.types import Floats, Index, Mask
 from rerank.experiment.notes import note
 from rerank.metrics.base import Metric, parse_all
 from rerank.metrics.judges import first_stage

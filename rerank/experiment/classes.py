@@ -10,11 +10,11 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.text import count
+from rerank.core.types import Floats
 from rerank.data.arrays import cells
 from rerank.data.columns.class_sets import HOW_READ
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
-from rerank.data.types import Floats
 
 if TYPE_CHECKING:
     from rerank.data.class_lists import Predictions

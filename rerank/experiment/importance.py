@@ -11,6 +11,7 @@ import numpy as np
 
 from rerank.core import memory, progress
 from rerank.core.errors import ConfigError, DataError
+from rerank.core.types import Floats, Index, Mask
 from rerank.core.workers import parallel
 from rerank.data.base_scores import base_scores_of
 from rerank.data.judge import value_of
@@ -19,7 +20,6 @@ from rerank.data.names import Columns
 from rerank.data.permuted import permuted, random_order
 from rerank.data.reading import Reading
 from rerank.data.selection import columns_matching
-from rerank.data.types import Floats, Index, Mask
 from rerank.data.within_list_std import deviations_within
 from rerank.evaluation.importance import (
     Basis,

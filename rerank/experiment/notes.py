@@ -12,9 +12,9 @@ import numpy as np
 
 from rerank.core.errors import DataNote
 from rerank.core.text import count
+from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import overlap, shared_lists, sketch, strangers
-from rerank.data.types import Floats, Index
 
 if TYPE_CHECKING:
     from rerank.evaluation.evaluate import Evaluation

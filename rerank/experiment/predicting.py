@@ -11,10 +11,10 @@ from rerank.core import progress
 from rerank.core.errors import ConfigError
 from rerank.core.files.streams import write_lines
 from rerank.core.registry import did_you_mean
+from rerank.core.types import Floats
 from rerank.data.first_best import margin_of, switched
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
-from rerank.data.types import Floats
 from rerank.experiment.notes import note_strangers, note_trained_on
 from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.sources import Data, inputs_of, lists_for, read_judged

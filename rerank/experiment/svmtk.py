@@ -10,11 +10,11 @@ import numpy as np
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.files.streams import shown
 from rerank.core.text import count
+from rerank.core.types import Floats
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.schema import TREE
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.types import Floats
 from rerank.experiment.svmtk_kernels import kernel_text, parameters_of
 from rerank.formats.svmtk.model import SvmtkModel, read_model, write_model
 from rerank.learners.preference.items import equal_items

@@ -12,6 +12,7 @@ from rerank.core.errors import ConfigError, DataError
 from rerank.core.files.inputs import is_file
 from rerank.core.files.streams import read_head, shown
 from rerank.core.registry import did_you_mean
+from rerank.core.types import Floats
 from rerank.data.arrays import real_array
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
@@ -20,7 +21,6 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
 from rerank.data.reading import FITTED, Reading
 from rerank.data.scores import read_scores
-from rerank.data.types import Floats
 from rerank.experiment.align_systems import FIRST_BEST, MISSING_SCORES, SystemPool, read_judgements
 from rerank.experiment.sources import Data, is_path, read_judged, read_lists
 from rerank.formats.base import FORMATS, Format, detect, format_of_folder, load_for

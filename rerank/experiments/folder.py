@@ -20,9 +20,9 @@ import numpy as np
 from rerank.core.errors import DataError, FormatError
 from rerank.core.files.streams import os_error, read_bytes
 from rerank.core.records import Number, Record, read_json
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.store import read_store
-from rerank.data.types import Floats
 from rerank.experiments.adaptation import AdaptationRecord
 from rerank.experiments.locks import is_locked
 from rerank.metrics.base import parse_all

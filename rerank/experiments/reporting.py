@@ -25,7 +25,7 @@ from rerank.report.page import check_page, write_page
 from rerank.report.reports import PER_LIST, Report, check_report_form
 
 
-def report(
+def read_report(
     folders: Any,
     *,
     metrics: Sequence[str] | None = None,
@@ -113,7 +113,7 @@ def report_files(
     )
     if html is not None:
         check_page(html)
-    found = report(folders, costs=costs, **options)
+    found = read_report(folders, costs=costs, **options)
     adapted = None if adaptation is None else _adaptation(folders, found.results)
     with all_or_none():
         if adaptation is not None and adapted is not None:

@@ -15,13 +15,13 @@ from rerank.core import figures
 from rerank.core.errors import ConfigError, DataNote, RerankError
 from rerank.core.files.atomic_output import make_folder
 from rerank.core.files.streams import atomic_write, write_lines
+from rerank.core.types import Floats, Index
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.npy import array_in_file
 from rerank.data.reading import Reading
 from rerank.data.scaling import AUTO, fit_scaling
-from rerank.data.types import Floats, Index
 from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.sources import Data, check_inputs, inputs_of, read_lists
 from rerank.experiments.together import check_different, ids_of, names_of, only_compared, sources_of, together
@@ -41,7 +41,7 @@ Repair = Literal["none", "clip", "flip"]
 Room = Callable[[int], Floats | None]  # where the matrix (n, n) goes, None = to memory
 
 
-def similarity(
+def list_similarity(
     data: Data | Sequence[Data],
     kernel: str = "list",
     *,

@@ -23,13 +23,13 @@ from rerank.core.files.filesystem import sync
 from rerank.core.files.streams import atomic_write, os_error
 from rerank.core.records import Record
 from rerank.core.tables.record import to_json
+from rerank.core.types import Floats
 from rerank.core.workers.tasks import Note, capture_warnings
 from rerank.data.folds import split
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.selection import selected
 from rerank.data.store import read_store
-from rerank.data.types import Floats
 from rerank.experiment.importance import LINEAR, standardised_weights
 from rerank.experiment.notes import note_shared
 from rerank.experiments.adaptation import AdaptationRecord, adaptation_record

@@ -19,10 +19,10 @@ import numpy as np
 from rerank.core import memory, progress
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
+from rerank.core.types import Floats, Index
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.types import Floats, Index
 from rerank.features.model_pairs import ModelPairs
 from rerank.metrics.base import parse
 from rerank.metrics.bleu import ORDERS, BleuStatistics

@@ -16,7 +16,7 @@ import numpy as np
 
 from rerank.core.errors import FormatError
 from rerank.core.files.streams import read_bytes, shown
-from rerank.data.types import AnyArray, Bytes, Ints
+from rerank.core.types import AnyArray, Bytes, Ints
 
 LEFT, RIGHT = "left", "right"
 OTHER = "*"

@@ -15,10 +15,10 @@ import numpy as np
 
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
+from rerank.core.types import Floats, Index
 from rerank.core.workers import parallel
 from rerank.data.columns.traces import Traces
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 from rerank.features.model_doubts import note_doubts, of_one_chain
 from rerank.metrics.residue_pairs import WIDTH, among
 from rerank.metrics.structures import StructureMetric, TmScore

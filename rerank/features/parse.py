@@ -39,13 +39,13 @@ from rerank.core.memory import available, size
 from rerank.core.registry import did_you_mean
 from rerank.core.settings import Settings
 from rerank.core.text import count
+from rerank.core.types import Index, Ints
 from rerank.core.workers import parallel
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Mixed, Sparse
-from rerank.data.types import Index, Ints
 from rerank.features.heads import HeadTable, bare_label, default_heads
 from rerank.native.features._treefeatures import Trees, hash_strings
 from rerank.native.features._treefeatures_names import spell

@@ -7,10 +7,10 @@ from array import array
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import Bytes, Index
 from rerank.data.columns.forests import BracketError, Forest, TreeReader
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
-from rerank.data.types import Bytes, Index
 from rerank.formats.common import STORE
 
 

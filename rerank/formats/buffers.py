@@ -9,9 +9,9 @@ import numpy as np
 
 from rerank.core.errors import FormatError
 from rerank.core.files.streams import BLOCK, Buffer, atomic_write, read_blocks, shown
+from rerank.core.types import Bytes, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
-from rerank.data.types import Bytes, Index
 from rerank.native.formats._gather import gather
 
 BOM = b"\xef\xbb\xbf"

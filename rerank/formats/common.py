@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from rerank.core.errors import DataError, DataNote, FormatError
 from rerank.core.text import count
+from rerank.core.types import Bytes, Floats, Index
 from rerank.data.columns.offsets import fresh_array, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features, require_dense
 from rerank.data.reading import ReadOptions
-from rerank.data.types import Bytes, Floats, Index
 from rerank.native.data._number import parse
 
 STORE = "format store holds it"

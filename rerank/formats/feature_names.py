@@ -11,7 +11,7 @@ import numpy as np
 
 from rerank.core.errors import DataError, FormatError
 from rerank.core.files.streams import read_bytes, shown
-from rerank.data.types import Index
+from rerank.core.types import Index
 from rerank.formats.common import quoted
 
 _LARGEST_INDEX = 2**31 - 1

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from rerank.core.errors import FormatError, RerankError
 from rerank.core.files import streams as files
 from rerank.core.memory import SMALL, require
+from rerank.core.types import AnyArray, Bytes, Index
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
-from rerank.data.types import AnyArray, Bytes, Index
 from rerank.formats.buffers import BOM
 from rerank.formats.common import note_regrouped, quoted
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from rerank.core.errors import DataError, FormatError
 from rerank.core.files.streams import read_bytes, shown
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.formats.buffers import BOM
 from rerank.formats.common import finite, quoted
 

@@ -14,12 +14,12 @@ import numpy as np
 from rerank.core.errors import ConfigError, DataError, FormatError
 from rerank.core.files.streams import read_head, shown
 from rerank.core.registry import did_you_mean
+from rerank.core.types import Floats
 from rerank.data.column_roles import ITEM_NAMES, LISTS
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
 from rerank.data.reading import Reading
 from rerank.data.store import restore
-from rerank.data.types import Floats
 from rerank.formats.base import FORMATS, detect
 from rerank.formats.common import finite, in_list_order, quoted
 from rerank.formats.growing import Grouping, Strings, filled_lines

@@ -16,10 +16,10 @@ import numpy as np
 from rerank.core.errors import ConfigError, DataNote, FormatError
 from rerank.core.files.streams import read_bytes, shown
 from rerank.core.text import count
+from rerank.core.types import Bytes, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Bytes, Index
 from rerank.formats.buffers import content_start
 
 _NUMBER = re.compile(r"[0-9]{1,18}")

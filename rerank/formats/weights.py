@@ -15,7 +15,7 @@ from rerank.core.files.inputs import opening_once
 from rerank.core.files.streams import read_bytes, read_head, shown, write_lines
 from rerank.core.registry import Registry
 from rerank.core.text import count
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.formats.buffers import BOM
 from rerank.formats.common import finite, quoted
 

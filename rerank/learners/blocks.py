@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.data.types import Index
+from rerank.core.types import Index
 
 _BLOCKS = 8
 _ITEMS = 1024  # of a block at least

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from rerank.core.errors import DataNote, FitError
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 
 _LARGEST = 31.0  # LightGBM's own limit: a label above it counts a billion times as much as one of 1
 

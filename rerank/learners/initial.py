@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.core.errors import FitError
+from rerank.core.types import Floats
 from rerank.data.base_scores import base_column
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.learners.base import FitInputs
 
 Init = Literal["auto", "given", "base", "even", "zero"]

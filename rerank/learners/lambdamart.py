@@ -11,10 +11,10 @@ from pydantic import model_validator
 from rerank.core import memory
 from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
+from rerank.core.types import Floats
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.types import Floats
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.gains import exponential_gains
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds

@@ -12,9 +12,9 @@ from pydantic import field_validator
 from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
 from rerank.core.text import count
+from rerank.core.types import Floats
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.learners.base import FitInputs, Learner
 from rerank.learners.loglinear.minimise import Loss, Minimum, Objective, Penalty, minimise
 from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched

@@ -9,8 +9,8 @@ import numpy as np
 
 from rerank.core import progress
 from rerank.core.errors import FitError
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.learners.base import FitInputs
 from rerank.learners.rounds import Rounds, linear_scores
 

@@ -9,9 +9,9 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from rerank.core import checkpoints, progress
+from rerank.core.types import Floats, Index
 from rerank.data.judge import PreparedMetric, value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 from rerank.learners.base import FitInputs
 from rerank.models.training import RoundsRecord
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from rerank.core.settings import setting
+from rerank.core.types import Floats, Index
 from rerank.data.judge import corpus_value
-from rerank.data.types import Floats, Index
 from rerank.metrics.base import Preparation, register, value_text
 from rerank.metrics.draws import SampleJudge, SampleMetric, Samples, chances_of_lists
 

@@ -35,7 +35,7 @@ from rerank.native.data._texts import Texts
 from rerank.native.metrics import _bleu, _bleu_climb
 
 if TYPE_CHECKING:
-    from rerank.data.types import Counts, Floats, Index
+    from rerank.core.types import Counts, Floats, Index
 
 ORDERS = 4
 WIDTH = 2 * ORDERS + 2

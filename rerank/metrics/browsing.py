@@ -9,7 +9,7 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.settings import setting
-from rerank.data.types import Floats, Mask
+from rerank.core.types import Floats, Mask
 from rerank.metrics.base import register, value_text
 from rerank.metrics.gains import GainJudge, GainMetric
 from rerank.metrics.ranking import RankingJudge, RankingMetric, any_cutoff

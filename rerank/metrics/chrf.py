@@ -31,7 +31,7 @@ from rerank.metrics.tokenizers import lc_setting, prepared
 from rerank.native.metrics import _chrf
 
 if TYPE_CHECKING:
-    from rerank.data.types import Floats, Index, Ints
+    from rerank.core.types import Floats, Index, Ints
 
 # Bytes of candidates that are counted at a time.
 PORTION = 1 << 18

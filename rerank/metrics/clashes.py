@@ -6,9 +6,9 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.text import count
+from rerank.core.types import Floats, Index
 from rerank.data.columns.traces import Traces, chain_codes, numbers
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.judges import signed
 from rerank.metrics.selecting import MeanJudge, SelectingMetric, Selection

@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from rerank.core.errors import DataError
 from rerank.core.settings import setting
+from rerank.core.types import Floats, Mask
 from rerank.data.classes import class_values
 from rerank.data.label_judge import labels_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Mask
 from rerank.metrics.base import Metric, Preparation, register, value_text
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores, signed
 

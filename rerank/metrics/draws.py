@@ -15,10 +15,10 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.settings import setting
+from rerank.core.types import Floats, Index, Mask
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.label_judge import filled_labels
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index, Mask
 from rerank.metrics.base import Metric, Preparation
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores, signed
 

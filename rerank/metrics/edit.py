@@ -40,7 +40,7 @@ from rerank.native.data._texts import Numbers, Texts
 from rerank.native.metrics import _edit
 
 if TYPE_CHECKING:
-    from rerank.data.types import Counts, Floats, Index
+    from rerank.core.types import Counts, Floats, Index
 
 # Bytes of candidates that are numbered at a time, so that they stay in the caches; there are more characters.
 PORTION = 1 << 20

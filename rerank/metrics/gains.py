@@ -12,7 +12,7 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.settings import setting
-from rerank.data.types import Floats, Mask
+from rerank.core.types import Floats, Mask
 from rerank.metrics.base import register
 from rerank.metrics.ranking import RankingJudge, RankingMetric, any_cutoff
 from rerank.metrics.relevance import Relevance

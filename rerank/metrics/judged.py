@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from rerank.core.settings import setting
-from rerank.data.types import Bytes, Floats, Index, Mask
+from rerank.core.types import Bytes, Floats, Index, Mask
 from rerank.metrics.base import register, value_text
 from rerank.metrics.ranking import RankingJudge, RankingMetric, any_cutoff
 from rerank.metrics.relevance import Relevance

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from rerank._version import __version__
 from rerank.core.errors import DataError
+from rerank.core.types import Floats, Mask
 from rerank.data.arrays import real_array
 from rerank.data.label_judge import mean_from_sums
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Mask
 
 Scores: TypeAlias = Floats | npt.NDArray[np.float32]
 

@@ -33,7 +33,7 @@ from rerank.native.data._texts import Numbers
 from rerank.native.metrics import _alignment
 
 if TYPE_CHECKING:
-    from rerank.data.types import AnyArray, Counts, Index
+    from rerank.core.types import AnyArray, Counts, Index
 
 # Bytes that an alignment may take: one candidate and one reference of 130,000 tokens each.
 MOST_BYTES = 1 << 28

@@ -15,10 +15,10 @@ from pydantic import field_validator
 
 from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
+from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.judge import corpus_value, value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 from rerank.metrics.base import Metric, Preparation, register
 from rerank.metrics.judges import ReportJudge, Stage, checked_scores
 from rerank.metrics.selecting import RANDOM_SEED, MeanJudge, SelectingJudge, SelectingMetric

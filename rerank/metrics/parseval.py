@@ -40,10 +40,10 @@ import numpy.typing as npt
 
 from rerank.core.errors import DataError
 from rerank.core.settings import setting
+from rerank.core.types import AnyArray, Counts, Floats, Index, Ints, Mask
 from rerank.data.columns.forests import TRACE, Forest
 from rerank.data.judge import SumForm
 from rerank.data.lists import CandidateLists
-from rerank.data.types import AnyArray, Counts, Floats, Index, Ints, Mask
 from rerank.metrics.base import Preparation, register
 from rerank.metrics.judges import signed
 from rerank.metrics.selecting import (

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.core.settings import setting
+from rerank.core.types import Bytes, Floats, Mask
 from rerank.data.judge import corpus_value
-from rerank.data.types import Bytes, Floats, Mask
 from rerank.metrics.base import Metric, Preparation, register, value_text
 from rerank.metrics.judges import ReportJudge, signed
 from rerank.metrics.relevance import Relevance

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.core.types import Floats, Index
 from rerank.core.workers import parallel
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.traces import Traces
-from rerank.data.types import Floats, Index
 from rerank.metrics.superposition import superpositions
 
 # Residues of a task, so that there are enough tasks for the workers and for the display of progress.
@@ -125,7 +125,7 @@ def among(models: Traces, first: Index, second: Index) -> ResiduePairs:
 
 
 def superposed(pairs: ResiduePairs, search: bool, step: str) -> Floats:
-    """Return what is known of each pair (n_pairs, WIDTH), computed by the workers of ``core.workers.parallel``.
+    """Return what is known of each pair (n_pairs, WIDTH), computed by the pool.
 
     Parameters
     ----------

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import Floats
 from rerank.data.arrays import cells
 from rerank.data.columns.strings import StringColumn
 from rerank.data.frames import refuse_other_rows
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.metrics.judges import checked_scores
 
 

@@ -24,9 +24,9 @@ import numpy as np
 
 from rerank.core.errors import DataError, DataNote
 from rerank.core.text import count, some
+from rerank.core.types import Floats, Mask
 from rerank.data.columns.traces import SUPERPOSITIONS
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Mask
 from rerank.metrics.base import Preparation, parse, register
 from rerank.metrics.clashes import clash_note
 from rerank.metrics.judges import signed

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.core.errors import DataError
-from rerank.data.types import Floats, Index
+from rerank.core.types import Floats, Index
 from rerank.native.metrics import _superposition
 
 CUTOFFS = (0.5, 1.0, 2.0, 4.0, 8.0)

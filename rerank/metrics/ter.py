@@ -32,7 +32,7 @@ from rerank.metrics.tokenizers import prepared, sacrebleu_module
 from rerank.native.metrics import _ter
 
 if TYPE_CHECKING:
-    from rerank.data.types import Counts, Index
+    from rerank.core.types import Counts, Index
 
 
 @register("TER")

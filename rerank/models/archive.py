@@ -18,8 +18,8 @@ from rerank.core.errors import FormatError, RerankError
 from rerank.core.files.archives import VARIABLE
 from rerank.core.memory import require, size_given
 from rerank.core.records import read_json
+from rerank.core.types import AnyArray
 from rerank.data.npy import ArrayForm, read_header
-from rerank.data.types import AnyArray
 
 META = "meta.json"
 EXPECTED = "a model file written by rerank"

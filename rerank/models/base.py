@@ -25,6 +25,7 @@ from rerank.core.records import Record
 from rerank.core.registry import Registry
 from rerank.core.tables.display import Display
 from rerank.core.text import count
+from rerank.core.types import AnyArray, Floats
 from rerank.data import missing
 from rerank.data.alignment import aligned
 from rerank.data.base_scores import base_scores_of
@@ -36,7 +37,6 @@ from rerank.data.missing import FILLS_IN_TRAINING, Imputation
 from rerank.data.npy import ArrayForm
 from rerank.data.reading import Missing
 from rerank.data.scaling import Scaling, array_forms
-from rerank.data.types import AnyArray, Floats
 from rerank.models.archive import ModelArchive, archive_of
 from rerank.models.training import Training
 

@@ -8,10 +8,10 @@ from typing import Self, get_args
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import AnyArray, Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features, Sparse
 from rerank.data.npy import ArrayForm
-from rerank.data.types import AnyArray, Floats
 from rerank.models.base import MODELS, Arrays, Model, heaviest_first
 from rerank.similarity.vector_kernel import KernelName, VectorKernel
 

@@ -7,10 +7,10 @@ from typing import Self
 
 import numpy as np
 
+from rerank.core.types import AnyArray, Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
 from rerank.data.npy import ArrayForm
-from rerank.data.types import AnyArray, Floats
 from rerank.models.base import MODELS, Arrays, Model
 from rerank.models.classes import ClassesModel, Decode, read_meta
 from rerank.models.dual import SUPPORT_MEMBERS, expansion, support_arrays, support_names, support_of

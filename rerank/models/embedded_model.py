@@ -9,8 +9,8 @@ from contextvars import ContextVar
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, FormatError
+from rerank.core.types import Bytes
 from rerank.data.npy import ArrayForm
-from rerank.data.types import Bytes
 from rerank.models.base import Model, model_of_file
 
 PACKED = ArrayForm("|u1", (None,), packed=True)  # what ``packed_model`` returns, for ``Model.members``

@@ -12,11 +12,11 @@ from typing import Self
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import AnyArray, Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.missing import zeros_for_missing
 from rerank.data.npy import ArrayForm
-from rerank.data.types import AnyArray, Floats
 from rerank.models.base import MODELS, Arrays
 from rerank.models.linear import Weighted
 from rerank.native.models import _fusion

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import Floats, Index
 from rerank.data.first_best import differ, leads_of
 from rerank.data.judge import SelectingJudge, corpus_value, value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 from rerank.models.training import MarginRecord
 
 # Values that differ by no more than this share are equal: the rest is rounding.

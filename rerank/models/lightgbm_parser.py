@@ -16,7 +16,7 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.memory import require
-from rerank.data.types import Floats, Ints
+from rerank.core.types import Floats, Ints
 
 END = b"end of trees\n"
 MOST_LEAVES = 1 << 17  # LightGBM's own limit

@@ -9,6 +9,7 @@ import numpy as np
 
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
+from rerank.core.types import AnyArray, Bytes, Floats, Index
 from rerank.core.workers import parallel
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.schema import TREE
@@ -17,7 +18,6 @@ from rerank.data.joining import joined_forest
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
 from rerank.data.npy import ArrayForm
-from rerank.data.types import AnyArray, Bytes, Floats, Index
 from rerank.models.base import MODELS, Arrays, Model, heaviest_first
 from rerank.models.dual import add_columns, support_names
 from rerank.similarity.items import ItemKernel, Items

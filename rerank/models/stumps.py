@@ -11,11 +11,11 @@ from typing import Any, Self
 import numpy as np
 
 from rerank.core.errors import DataError, DataNote
+from rerank.core.types import AnyArray, Bytes, Floats, Index, Ints
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features, Sparse, split_missing
 from rerank.data.npy import ArrayForm
-from rerank.data.types import AnyArray, Bytes, Floats, Index, Ints
 from rerank.models.base import MODELS, Arrays, heaviest_first
 from rerank.models.linear import Weighted
 from rerank.native.models import _stumps

@@ -10,11 +10,11 @@ from typing import Any, Self
 import numpy as np
 
 from rerank.core.errors import DataError, DataNote
+from rerank.core.types import AnyArray, Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
 from rerank.data.npy import ArrayForm
-from rerank.data.types import AnyArray, Floats, Index
 from rerank.models.base import MODELS, Arrays, Model, heaviest_first
 from rerank.models.lightgbm_parser import Tree, TreeText, read_trees
 from rerank.native.models import _trees

@@ -8,9 +8,9 @@ from typing import Self
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import AnyArray, Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
-from rerank.data.types import AnyArray, Floats
 from rerank.models.base import MODELS, Arrays, Model, heaviest_first, multiplied
 
 _LARGEST = float(np.finfo(np.float64).max)

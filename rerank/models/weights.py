@@ -11,10 +11,10 @@ from rerank.core.errors import ConfigError, DataNote
 from rerank.core.files.inputs import opening_once
 from rerank.core.files.streams import read_head, shown
 from rerank.core.text import count, some
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.names import Columns, match
 from rerank.data.scaling import Scaling
-from rerank.data.types import Floats
 from rerank.formats.weights import WeightOptions, read_weights
 from rerank.models.base import load_model
 from rerank.models.linear import LinearModel

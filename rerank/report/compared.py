@@ -10,7 +10,7 @@ import numpy as np
 
 from rerank.core.tables.record import tsv
 from rerank.core.text import count
-from rerank.data.types import Index
+from rerank.core.types import Index
 from rerank.report.similarity import Similarity
 from rerank.similarity.base import Kernel, Prepared
 from rerank.similarity.items.expression import ItemKernel

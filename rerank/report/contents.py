@@ -12,6 +12,7 @@ from rerank.core.tables.display import Display
 from rerank.core.tables.sheet import Sheet, facts_sheet
 from rerank.core.tables.table import facts
 from rerank.core.text import count, some
+from rerank.core.types import Floats
 from rerank.data.answers import plain_answer
 from rerank.data.classes import ClassLabels
 from rerank.data.columns.forests import Forest
@@ -19,7 +20,6 @@ from rerank.data.columns.strings import StringColumn
 from rerank.data.labels import label_copies
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.types import Floats
 from rerank.data.unjudged import has_negative, has_order, unjudged_items
 from rerank.report.structures import structure_facts
 

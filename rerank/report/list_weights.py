@@ -10,7 +10,7 @@ import numpy as np
 
 from rerank.core.tables.display import Display
 from rerank.core.text import count
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,10 +14,10 @@ from rerank.core.registry import did_you_mean
 from rerank.core.tables.display import Display
 from rerank.core.tables.sheet import Column, Row, Sheet
 from rerank.core.text import number
+from rerank.core.types import Floats
 from rerank.data.labels import Quantiser
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, RelationName, make_pairs
-from rerank.data.types import Floats
 from rerank.report.tables import value_text
 
 FEW_LABELS = 10  # at most so many values are grades; more are real numbers

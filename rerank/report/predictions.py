@@ -12,8 +12,8 @@ from rerank.core.registry import did_you_mean
 from rerank.core.tables.display import Display
 from rerank.core.tables.sheet import Column, Row, Sheet
 from rerank.core.tables.spreadsheets import guarded
+from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 from rerank.metrics.relevance import resolve_ties
 
 _ENDS = "\t\n"  # of cells of a table

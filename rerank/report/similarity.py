@@ -18,7 +18,7 @@ from rerank.core.tables.sheet import Column, Row, Sheet, facts_sheet
 from rerank.core.tables.table import facts
 from rerank.core.tables.text import sheet_lines
 from rerank.core.text import count
-from rerank.data.types import Floats, Index
+from rerank.core.types import Floats, Index
 from rerank.report.tables import value_text
 from rerank.similarity.neighbours import nearest
 from rerank.similarity.spectra import Spectrum

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.core.text import count
+from rerank.core.types import Floats
 from rerank.data.columns.traces import Traces, chain_codes
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 
 
 def structure_facts(lists: CandidateLists) -> list[tuple[str, str]]:

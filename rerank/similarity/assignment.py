@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.core.errors import DataError
+from rerank.core.types import Floats, Ints
 from rerank.data.arrays import real_array
-from rerank.data.types import Floats, Ints
 from rerank.native.similarity import _assignment
 
 _LARGEST = 1e300  # of costs, whose sums along a path must not overflow

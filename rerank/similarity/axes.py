@@ -21,11 +21,11 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.errors import DataError
 from rerank.core.text import count, some
+from rerank.core.types import Floats, Index, Ints, Mask
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.scaling import data_of, tolerance_of
-from rerank.data.types import Floats, Index, Ints, Mask
 
 _COPIES = 4  # of the values of one list, at a time
 _TINY = 1e-300  # a range that counts as constant, as for scalings

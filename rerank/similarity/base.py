@@ -12,8 +12,8 @@ from rerank.core.errors import DataNote
 from rerank.core.registry import Registry
 from rerank.core.settings import Settings
 from rerank.core.text import count
+from rerank.core.types import Floats, Index, Mask
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index, Mask
 
 
 class Prepared(ABC):

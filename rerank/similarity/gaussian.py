@@ -13,10 +13,10 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.errors import DataError
 from rerank.core.settings import setting
+from rerank.core.types import Floats
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.types import Floats
 from rerank.native.similarity import _gaussian
 from rerank.similarity.axes import axes_of, check_comparable, most_axes, values_of
 from rerank.similarity.base import KERNELS, Kernel, Prepared

@@ -10,9 +10,9 @@ import numpy as np
 
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
+from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 from rerank.native.similarity import _nearest
 from rerank.similarity.base import Kernel, Prepared, note_tied
 from rerank.similarity.matrices import filled, in_blocks

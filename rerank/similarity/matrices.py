@@ -11,10 +11,10 @@ import numpy as np
 from rerank.core import memory, progress
 from rerank.core.errors import DataError, DataNote
 from rerank.core.text import count
+from rerank.core.types import Floats
 from rerank.core.workers import parallel
 from rerank.data.alignment import aligned
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.similarity.base import KERNELS, Prepared
 
 _PAIRS = 1 << 18  # of a block of rows

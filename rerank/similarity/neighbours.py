@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.core.errors import DataError
-from rerank.data.types import Floats, Index
+from rerank.core.types import Floats, Index
 from rerank.native.similarity import _nearest
 
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.core.settings import setting
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.native.similarity import _list_kernel
 from rerank.similarity.axes import PrincipalAxes, check_comparable, most_axes, principal_axes
 from rerank.similarity.base import KERNELS, Kernel, Prepared

@@ -10,7 +10,7 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 
 REPAIRS = ("clip", "flip")
 _SMALL = 300  # lists up to which all eigenvectors cost less than an iteration for some

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 
 from rerank.core import memory
+from rerank.core.types import Floats
 from rerank.data.matrix import Features
-from rerank.data.types import Floats
 
 KernelName = Literal["linear", "polynomial", "gaussian"]
 

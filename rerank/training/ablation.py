@@ -11,13 +11,13 @@ import numpy as np
 
 from rerank.core import progress
 from rerank.core.errors import ConfigError, DataNote
+from rerank.core.types import Floats, Index
 from rerank.core.workers import parallel
 from rerank.data.alignment import aligned
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.missing import fill_of
 from rerank.data.selection import selected, with_only
-from rerank.data.types import Floats, Index
 from rerank.evaluation.importance import Ablation, Basis, Resampling, compared, judge_of
 from rerank.experiment.derive import labelled
 from rerank.experiment.importance import groups_of

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from rerank.core.errors import ConfigError, FitError
+from rerank.core.types import Floats
 from rerank.data.judge import PreparedMetric, SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.types import Floats
 from rerank.learners.base import Learner
 from rerank.models.base import Model
 from rerank.models.training import RoundsRecord, TunedBaseRecord

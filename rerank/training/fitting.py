@@ -6,11 +6,11 @@ import hashlib
 from typing import TYPE_CHECKING, Literal
 
 from rerank.core.errors import ConfigError
+from rerank.core.types import Floats
 from rerank.data.first_best import checked_margin, first_best_items
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import sketch
-from rerank.data.types import Floats
 from rerank.evaluation.gains import Use, gain
 from rerank.learners.base import Learner
 from rerank.models.base import Model

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from rerank.core import checkpoints, memory
+from rerank.core.types import Floats, Index
 from rerank.core.workers import parallel
 from rerank.data.columns.offsets import places_of
 from rerank.data.folds import Fold, folds
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import copy_groups
-from rerank.data.types import Floats, Index
 from rerank.learners.base import Learner
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel

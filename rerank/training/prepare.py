@@ -11,6 +11,7 @@ import numpy as np
 
 from rerank.core import progress
 from rerank.core.errors import ConfigError, DataNote
+from rerank.core.types import Floats
 from rerank.data.alignment import aligned
 from rerank.data.base_scale import BaseScale, ScaledColumn, balancing_scale, checked_scale, column_to_scale
 from rerank.data.base_scores import base_column
@@ -20,7 +21,6 @@ from rerank.data.missing import Imputation, fill_of, fit_missing, note_empty
 from rerank.data.overlap import sketch
 from rerank.data.ranges import uneven_columns
 from rerank.data.scaling import AUTO, Scaling, fit_scaling
-from rerank.data.types import Floats
 from rerank.data.unjudged import with_level
 from rerank.learners.base import Learner, Observer, Watched
 from rerank.metrics.base import parse

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rerank.core.errors import FitError
+from rerank.core.types import Floats
 from rerank.data.alignment import aligned
 from rerank.data.arrays import real_array
 from rerank.data.features_only import without_labels
 from rerank.data.folds import Fold
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.learners.base import checked_list_weights
 
 

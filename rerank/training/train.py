@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from rerank.core.errors import ConfigError, DataNote, Interrupted
 from rerank.core.files.streams import check_target, write_lines
+from rerank.core.types import Floats
 from rerank.core.workers.parallel import using
 from rerank.data.array_inputs import vector
 from rerank.data.base_scale import BaseScale
@@ -22,7 +23,6 @@ from rerank.data.lists import CandidateLists
 from rerank.data.reading import PER_PART, DataSection, Part
 from rerank.data.scaling import AUTO
 from rerank.data.selection import selected
-from rerank.data.types import Floats
 from rerank.data.unjudged import Unjudged
 from rerank.experiment.notes import note_ndcg, note_shared
 from rerank.experiment.outputs import all_or_none, check_outputs, timing_of

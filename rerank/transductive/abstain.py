@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.core.errors import FitError
+from rerank.core.types import Floats, Mask
 from rerank.data.judge import PreparedMetric, corpus_value
-from rerank.data.types import Floats, Mask
 from rerank.models.training import AbstainRecord
 from rerank.transductive.adaptation import Adaptation
 

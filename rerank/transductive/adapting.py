@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.models.base import Model, multiplied
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class AdaptingModel(Model):
     ) -> Adaptation:
         """Return the scores of lists with the model's columns, scaled, in the order of their items.
 
-        Base scores are not added. Lists are spread over the workers of ``core.workers.parallel``. Raises DataError
+        Base scores are not added. Lists are spread over the workers of ``parallel``. Raises DataError
         if a score is not finite.
         """
 

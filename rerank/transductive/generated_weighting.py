@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 
 from rerank.core.settings import setting
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.types import Floats
 from rerank.learners.base import LEARNERS
 from rerank.transductive.base import Adapted, Adapter
 from rerank.transductive.basis import Basis

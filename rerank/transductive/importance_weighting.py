@@ -9,8 +9,8 @@ import numpy as np
 import pydantic
 
 from rerank.core.errors import FitError
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.learners.base import LEARNERS, Learner
 from rerank.learners.rankboost.rankboost import RankBoost
 from rerank.models.base import Model

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import AnyArray
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Mixed, Sparse
 from rerank.data.npy import ArrayForm
-from rerank.data.types import AnyArray
 
 _SOURCE = "labelled lists"
 

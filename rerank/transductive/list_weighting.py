@@ -11,8 +11,8 @@ import pydantic
 from rerank.core import memory
 from rerank.core.errors import FitError
 from rerank.core.settings import setting
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.meta_learner import MetaLearner
 from rerank.learners.rankboost.rankboost import RankBoost

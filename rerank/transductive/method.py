@@ -11,9 +11,9 @@ from pydantic import Field
 
 from rerank.core.errors import DataError
 from rerank.core.records import Record, read_json
+from rerank.core.types import Bytes
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
-from rerank.data.types import Bytes
 from rerank.learners.base import LEARNERS
 from rerank.transductive.adapter import Adapter
 

@@ -11,9 +11,9 @@ from typing import Any, Self
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, FitError
+from rerank.core.types import AnyArray
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
-from rerank.data.types import AnyArray
 from rerank.models.base import MODELS, Arrays, Model
 from rerank.models.classes import ClassesModel
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
@@ -41,7 +41,7 @@ class TransductiveModel(AdaptingModel):
     """Scores each list by a ranker made for it alone, from labelled lists and from its unlabelled items.
 
     The score of an item depends on the other items of its list, never on other lists, their order or the
-    number of workers (``core.workers.parallel.using``). Worker processes use one thread of BLAS. A single job runs
+    number of workers (``parallel.using``). Worker processes use one thread of BLAS. A single job runs
     in this process with as many threads as the environment gives BLAS; sums over many rows may then have
     other last bits than with one thread (OPENBLAS_NUM_THREADS=1 makes them equal).
 

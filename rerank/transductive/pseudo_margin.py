@@ -10,9 +10,9 @@ import pydantic
 
 from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
-from rerank.data.types import Floats
 from rerank.learners.base import LEARNERS
 from rerank.learners.rankboost.ranges import PairRanges
 from rerank.learners.rankboost.rankboost import RankBoost

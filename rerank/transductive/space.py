@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from rerank.core import memory
+from rerank.core.types import AnyArray, Floats, Index
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
-from rerank.data.types import AnyArray, Floats, Index
 
 _EPS = float(np.finfo(np.float64).eps)
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rerank.core.types import Bytes, Floats
 from rerank.data.pairs import Pairs
-from rerank.data.types import Bytes, Floats
 from rerank.learners.rankboost.ranges import ranges_of
 from rerank.learners.rankboost.rounds import Distribution
 from rerank.native.transductive import _pseudo_margin

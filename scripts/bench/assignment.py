@@ -17,7 +17,7 @@ import numpy as np
 from common import arguments, cpu_seconds, installed
 from scipy.optimize import linear_sum_assignment
 
-from rerank.data.types import Floats, Ints
+from rerank.core.types import Floats, Ints
 from rerank.similarity import assign
 
 TURNS = 7

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 from common import arguments, cpu_seconds, draw_words, need, read_moses
 
+from rerank.core.types import Counts, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
-from rerank.data.types import Counts, Index
 from rerank.metrics.bleu import bleu_statistics
 
 Rows = list[list[float]]

@@ -21,10 +21,10 @@ from common import arguments
 from rerank.native.learners._boosting_exp import ExpLoss
 from rerank.native.learners._boosting_index import index
 
+from rerank.core.types import Floats
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
-from rerank.data.types import Floats
 from rerank.learners.boosting.base_weight import exact_weight
 from rerank.learners.boosting.binning import thresholds_of
 from rerank.learners.boosting.examples import ranking_examples

@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 from common import arguments, cpu_seconds, draw_words, installed, read_moses
 
+from rerank.core.types import Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
-from rerank.data.types import Index
 from rerank.metrics.base import parse
 from rerank.metrics.selecting import TextStatistics
 

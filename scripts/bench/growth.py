@@ -32,12 +32,12 @@ import numpy as np
 from common import arguments
 
 from rerank.cli import main as command_line
+from rerank.core.types import Floats
 from rerank.data.class_lists import Predictions, class_lists
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.columns.traces import Traces, key_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.evaluation import by_list, power, significance
 from rerank.metrics.base import FAMILIES, parse, prepare_all
 from rerank.metrics.judges import statistics

@@ -20,9 +20,9 @@ import numpy as np
 from common import arguments, cpu_seconds, need
 
 from rerank import load
+from rerank.core.types import Floats
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.data.scaling import Scaling
-from rerank.data.types import Floats
 from rerank.transductive.space import Points
 from rerank.transductive.weighting.arrays import importance_weights
 from rerank.transductive.weighting.differences import ListDifferences, PairGaussians, TrainingPairs

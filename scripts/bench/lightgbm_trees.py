@@ -17,8 +17,8 @@ import numpy as np
 from common import arguments, cpu_seconds, need
 from scipy.sparse import csr_array, csr_matrix
 
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.models.trees import TreeModel
 
 TREES = 200

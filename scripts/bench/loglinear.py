@@ -23,9 +23,9 @@ from common import arguments, cpu_seconds
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
-from rerank.data.types import Floats
 from rerank.formats import load
 from rerank.learners.loglinear.likelihood import LogLoss, TargetLists
 from rerank.learners.loglinear.loglinear import LogLinear

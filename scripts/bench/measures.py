@@ -20,8 +20,8 @@ import numpy as np
 from common import absent, arguments, cpu_seconds, need
 
 import rerank
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.evaluation.significance import bootstrap_sums
 from rerank.metrics.base import prepare_all
 from rerank.metrics.judges import statistics

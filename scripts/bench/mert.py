@@ -30,9 +30,9 @@ from common import arguments
 from tuners import draw
 
 import rerank
+from rerank.core.types import AnyArray, Floats
 from rerank.core.workers.parallel import using
 from rerank.data.lists import CandidateLists
-from rerank.data.types import AnyArray, Floats
 from rerank.learners.base import FitInputs
 from rerank.learners.initial import initial_weights
 from rerank.learners.tuning.mert import Mert

@@ -18,9 +18,9 @@ from functools import partial
 import numpy as np
 from common import cpu_seconds
 
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation, Pairs, make_pairs
-from rerank.data.types import Floats
 from rerank.learners.perceptron.perceptron import Perceptron
 from rerank.native.learners import _violations
 

@@ -19,8 +19,8 @@ import numpy as np
 from common import arguments, cpu_seconds
 from scipy.optimize import linear_sum_assignment
 
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.learners.predtron.predtron import Predtron
 from rerank.learners.predtron.steps import Variant
 from rerank.models.linear import LinearModel

@@ -19,8 +19,8 @@ import numpy as np
 from common import cpu_seconds, need
 from scipy.sparse import csr_array, csr_matrix
 
+from rerank.core.types import Floats, Index, Mask
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index, Mask
 from rerank.learners.predtron.predtron import Predtron
 from rerank.models.classes import ClassesModel
 

@@ -23,8 +23,8 @@ import numpy as np
 from common import arguments, cpu_seconds, installed
 from scipy.sparse import csr_array
 
+from rerank.core.types import Floats, Mask
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Mask
 from rerank.learners.base import LEARNERS
 from rerank.similarity.base import KERNELS, Kernel
 from rerank.similarity.graph import neighbour_graph

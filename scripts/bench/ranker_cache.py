@@ -24,12 +24,12 @@ import numpy as np
 from common import arguments
 
 from rerank import load
+from rerank.core.types import Floats
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
-from rerank.experiment import fit
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import parse
+from rerank.training.train import fit
 from rerank.transductive.cache.descriptors import By
 from rerank.transductive.model import TransductiveModel
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 from common import arguments, cpu_seconds
 
+from rerank.core.types import Floats
 from rerank.data.label_judge import label_judge
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.learners.base import LEARNERS, Learner
 from rerank.transductive.propagation.rankers import Rankers, linear_weights, list_rankers, normalised
 

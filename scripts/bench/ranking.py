@@ -37,9 +37,10 @@ from rerank.core.tables.table import show, table
 from rerank.core.workers.parallel import each, using
 from rerank.evaluation.results import Outcome, Results
 from rerank.evaluation.summary import summarise
-from rerank.experiment import RunFolder, run
 from rerank.experiments.config import ExperimentConfig, read_experiment
+from rerank.experiments.folder import RunFolder
 from rerank.experiments.results import results_of
+from rerank.experiments.run import run
 from rerank.report.summaries import summary_parts
 from rerank.training.select import OF_SETUP
 from rerank.training.train import fit_inputs, inputs_of_training, load_part

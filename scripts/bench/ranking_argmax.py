@@ -18,7 +18,7 @@ import numpy as np
 from common import arguments, cpu_seconds
 from scipy.optimize import linear_sum_assignment
 
-from rerank.data.types import Floats, Ints
+from rerank.core.types import Floats, Ints
 from rerank.native.learners import _ranking_argmax
 from rerank.similarity import assign
 

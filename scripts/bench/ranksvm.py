@@ -25,10 +25,10 @@ from pathlib import Path
 import numpy as np
 from common import arguments, installed
 
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.data.scaling import fit_scaling
-from rerank.data.types import Floats
 from rerank.formats import load
 from rerank.learners.svm.loss import PairLoss
 from rerank.learners.svm.newton import minimise

@@ -17,8 +17,8 @@ import numpy as np
 from common import arguments, cpu_seconds
 from scipy.optimize import linear_sum_assignment
 
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.similarity import axes, gram
 from rerank.similarity.base import KERNELS
 from rerank.similarity.matrices import filled

@@ -23,8 +23,8 @@ from pathlib import Path
 import numpy as np
 from common import arguments, cpu_seconds
 
+from rerank.core.types import Floats
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.types import Floats
 from rerank.metrics.superposition import superpositions
 
 Row = tuple[str, int, Floats, float, float]

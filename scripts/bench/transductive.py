@@ -19,11 +19,11 @@ import numpy as np
 from common import arguments, cpu_seconds, need
 
 from rerank import load
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import Scaling
-from rerank.data.types import Floats
-from rerank.experiment import fit
 from rerank.learners.base import LEARNERS
+from rerank.training.train import fit
 from rerank.transductive.generation.projection import KernelFeatures, Projection
 from rerank.transductive.space import Points
 

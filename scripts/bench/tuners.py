@@ -20,9 +20,10 @@ from common import arguments
 
 from rerank.core.errors import DataNote
 from rerank.data.lists import CandidateLists
-from rerank.experiment import evaluate, fit, make_learner
 from rerank.experiment.derive import labelled
+from rerank.experiment.evaluating import evaluate
 from rerank.formats import load
+from rerank.training.train import fit, make_learner
 
 SEEDS = (1000, 2000, 3000)
 

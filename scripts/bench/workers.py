@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from common import arguments, installed
 
 from rerank.core.workers import parallel
-from rerank.experiment import train_from
 from rerank.training.config import read_config
+from rerank.training.train import train_from
 
 WORKERS = 2
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rerank import CandidateLists, DataError
-from rerank.data.types import Floats, Index
+from rerank.core.types import Floats, Index
 
 
 @dataclass(frozen=True, eq=False)

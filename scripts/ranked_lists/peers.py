@@ -21,8 +21,8 @@ import numpy as np
 from ranked_lists import ranklib
 from ranked_lists.arrays import Arrays, arrays_of, explicit_pairs, list_minmax
 from rerank import CandidateLists, ConfigError
+from rerank.core.types import Floats
 from rerank.data.judge import corpus_value
-from rerank.data.types import Floats
 from rerank.metrics.base import parse
 
 Scorer = Callable[[Arrays], Floats]

@@ -12,7 +12,7 @@ import numpy as np
 
 from ranked_lists.arrays import Arrays
 from rerank import RerankError
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 
 METRIC = "NDCG@10"
 _JAVA = ("java", "-XX:+UseSerialGC", "-Xmx3g")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import rerank
 from rerank import CandidateLists
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.evaluation.significance import interval
 from rerank.experiment.derive import labelled
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rerank import CandidateLists
+from rerank.core.types import Floats
 from rerank.data.judge import PreparedMetric
-from rerank.data.types import Floats
 from rerank.learners.rounds import log_loss
 
 

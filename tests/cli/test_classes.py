@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+import rerank
 import rerank as package
-from rerank import experiment
 from rerank.core.errors import ConfigError, DataError, DataNote, FitError, FormatError
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
@@ -75,11 +75,11 @@ def test_rankings_of_classes(folder, rerank):
 def test_two_systems_are_compared(folder, rerank):
     (folder / "a").write_text("1,3\n3\n\n1\n1,3\n3\n")
     (folder / "b").write_text("1\n\n\n1\n1,3\n3\n")
-    found = experiment.compare_files("train.svm", ["a", "b"], ["Hamming", "zero-one"])
+    found = rerank.compare_files("train.svm", ["a", "b"], ["Hamming", "zero-one"])
     assert found.pairs["Hamming"][0].value_b == pytest.approx(2 / 6)
     assert found.pairs["zero-one"][0].losses == 0
     assert "zero-one" in rerank("compare", "train.svm", "a", "b", "-m", "zero-one").out
-    report = experiment.evaluate_files("train.svm", ["a", "b"], baseline="a", reading=Reading(classes=True))
+    report = rerank.evaluate_files("train.svm", ["a", "b"], baseline="a", reading=Reading(classes=True))
     assert list(report.metrics) == ["zero-one", "Hamming"]
 
 
@@ -271,7 +271,7 @@ def test_importance_of_class_models_is_refused(folder):
     with pytest.raises(
         ConfigError, match="a model of kind classes has no importance of features within lists"
     ):
-        experiment.permutation_importance(model, "train.svm", "AP")
+        rerank.permutation_importance(model, "train.svm", "AP")
 
 
 def test_a_store_keeps_classes(folder, rerank):

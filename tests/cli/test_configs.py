@@ -10,9 +10,10 @@ from small_parses import parse_lists
 
 from rerank import CandidateLists, load_model, save
 from rerank.core.errors import DataNote
-from rerank.experiment import learner_of, read_experiment, train_from
+from rerank.experiments.config import read_experiment
 from rerank.formats import FORMATS
 from rerank.training.config import read_config
+from rerank.training.train import learner_of, train_from
 
 from .conftest import ROOT
 

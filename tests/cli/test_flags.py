@@ -12,9 +12,9 @@ from rerank import CandidateLists
 from rerank.cli.app import app
 from rerank.cli.options import options_of
 from rerank.data.reading import Reading
-from rerank.experiment import fit
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
+from rerank.training.train import fit
 
 TREE = "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))"
 # Small sets by format, for the options that only some formats honour.

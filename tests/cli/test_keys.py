@@ -10,9 +10,9 @@ import pytest
 from rerank.cli.options import options_of
 from rerank.core.errors import ConfigError
 from rerank.data.reading import Reading
-from rerank.experiment import train
 from rerank.learners.base import LEARNERS
 from rerank.training.config import TrainConfig, read_config
+from rerank.training.train import train
 
 OPTIONS = options_of(TrainConfig)
 # Values as they are typed, for keys whose type tells none.
@@ -93,7 +93,7 @@ def config_of(rerank, tmp_path, monkeypatch):
         found.append(config)
         raise ConfigError("stopped")
 
-    monkeypatch.setattr("rerank.experiment.train_files", stop)
+    monkeypatch.setattr("rerank.training.train.train_files", stop)
 
     def run(*words):
         result = rerank("train", *words, "--out", "m", code=2)

@@ -12,7 +12,8 @@ import rerank as package
 from rerank.core.errors import RerankError
 from rerank.core.files import atomic_output as placing
 from rerank.data.reading import Reading
-from rerank.experiment import append_file, convert_file, predict_file, split_file
+from rerank.experiment.converting import append_file, convert_file, split_file
+from rerank.experiment.predicting import predict_file
 
 PARSES = """\
 (S1 (S (NP (PRP it)) (VP (VBD ran))))

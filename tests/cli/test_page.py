@@ -8,7 +8,8 @@ import pytest
 from small_pages import Page
 
 from rerank.data.reading import Reading
-from rerank.experiment import compare_files, evaluate_files, report
+from rerank.experiment.evaluating import compare_files, evaluate_files
+from rerank.experiments.reporting import read_report
 from rerank.report.page import page_text
 
 pytest.importorskip("matplotlib")
@@ -87,7 +88,7 @@ def test_report_writes_the_page_of_a_run(rerank, work):
         "learners:\n  best-feature:\n  perceptron: {rounds: 3}\n"
     )
     rerank("run", "run.yaml", "--out", "r")
-    found = report("r", samples=20)
+    found = read_report("r", samples=20)
     shown = rerank("report", "r", "--samples", 20, "--html", "page.html").out
     assert shown == found.text()
     text = (work / "page.html").read_text()

@@ -7,7 +7,8 @@ import shutil
 import pytest
 from cli.conftest import TINY
 
-from rerank.experiment import report, run
+from rerank.experiments.reporting import read_report
+from rerank.experiments.run import run
 
 RUN = """\
 data: {train: train.letor, dev: dev.letor, test: test.letor}
@@ -40,13 +41,13 @@ def runs(work, results):
 
 def test_every_output_is_written(runs, rerank):
     shown = rerank("report", "r", "--samples", 20, "--seed", 3).out
-    assert shown == report("r", samples=20, seed=3).text()
+    assert shown == read_report("r", samples=20, seed=3).text()
     arguments = ("--samples", 20, "--as", "csv", "--out", "t.csv", "--per-list", "l.tsv")
     assert rerank("report", "r", *arguments).out == ""
-    assert (runs / "t.csv").read_text() == report("r", samples=20).text("csv")
+    assert (runs / "t.csv").read_text() == read_report("r", samples=20).text("csv")
     lines = (runs / "l.tsv").read_text().split("\n")
     assert lines[0] == "set\tfold\tlist\tsystem\tmetric\tvalue"
-    assert len(lines) == 2 + 2 * 3 * report("r").summaries[0].metrics["AP"].lists
+    assert len(lines) == 2 + 2 * 3 * read_report("r").summaries[0].metrics["AP"].lists
 
 
 def test_options_choose_metrics_and_tests(runs, rerank):

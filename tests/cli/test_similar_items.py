@@ -11,7 +11,7 @@ import pytest
 
 import rerank as package
 from rerank.core.errors import RerankError
-from rerank.experiment import similarity, similarity_files
+from rerank.experiments.similarity import list_similarity, similarity_files
 from rerank.similarity import item_gram, nearest, plane
 
 TREES = ["(S (NP (DT the) (NN dog)) (VP barks))", "(S (NP (DT a) (NN dog)) (VP barks))", "(NP (NN cat))", ""]
@@ -65,7 +65,7 @@ def test_what_is_written_is_what_python_computes(rerank, files):
     assert f"{n_empty} items without what the kernel compares" in out
     assert "positive semi-definite" in out
     summary = json.loads(rerank("similarity", "a.jsonl", "-k", "ptk(decay=.3)", "--as", "json").out)
-    assert summary == similarity("a.jsonl", "ptk", settings={"decay": 0.3}).as_json()
+    assert summary == list_similarity("a.jsonl", "ptk", settings={"decay": 0.3}).as_json()
     assert (summary["lists"], summary["items"], summary["empty"]) == (2, 9, n_empty)
 
 
@@ -76,12 +76,12 @@ def test_jobs_change_no_byte_and_the_matrix_is_the_file(rerank, files):
     for name in FILES:
         assert (files / "o1" / name).read_bytes() == (files / "o3" / name).read_bytes()
     assert sorted(path.name for path in (files / "o1").iterdir()) == sorted(FILES)
-    plain = similarity(["a.jsonl", "b.jsonl"], kernel)
+    plain = list_similarity(["a.jsonl", "b.jsonl"], kernel)
     assert plain.scaling == "zscore"
     assert np.array_equal(np.load("o1/gram.npy"), plain.gram)
     assert [row["item"] for row in tsv(files / "o1" / "items.tsv")] == plain.names
     assert plain.names[9:] == ["1/v", "1/w", "2/x", "2/y", "2/z"]
-    assert similarity(["a.jsonl", "two.jsonl"], "sst(passage)").names[9] == "two.jsonl:1/1"
+    assert list_similarity(["a.jsonl", "two.jsonl"], "sst(passage)").names[9] == "two.jsonl:1/1"
     found = similarity_files(["a.jsonl"], "linear", "o")
     kept = found.gram.copy()
     rerank("similarity", "b.jsonl", "-k", "linear", "--out", "o")
@@ -95,7 +95,7 @@ def test_the_map_is_of_few_items(rerank, files, monkeypatch):
     rerank("similarity", "a.jsonl", "-k", "bow", "--figure", "map.svg")
     assert b"9 items by kernel bow(passage)" in (files / "map.svg").read_bytes()
     monkeypatch.setattr(sys.modules["rerank.experiments.similarity"], "MOST_FOR_SPECTRUM", 8)
-    found = similarity("a.jsonl", "bow")
+    found = list_similarity("a.jsonl", "bow")
     assert found.spectrum is found.plane is None
     rerank("similarity", "a.jsonl", "-k", "bow", "--out", "o")
     assert tsv(files / "o" / "items.tsv")[0]["x"] == ""
@@ -109,9 +109,9 @@ def test_memory_and_the_disk(files, monkeypatch):
     monkeypatch.setattr("rerank.core.memory.available", lambda: 600)
     monkeypatch.setattr(sys.modules["rerank.experiments.similarity"], "MOST_FOR_SPECTRUM", 1)
     with pytest.raises(RerankError, match="needs 648 bytes for a Gram matrix of 9 x 9"):
-        similarity(lists_of(9), "linear")
+        list_similarity(lists_of(9), "linear")
     monkeypatch.setattr("rerank.core.memory.SMALL", 10**6)
-    before = similarity(lists_of(9), "linear", scaling="none").gram
+    before = list_similarity(lists_of(9), "linear", scaling="none").gram
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -10,7 +10,7 @@ import pytest
 
 import rerank as package
 from rerank.data.scaling import fit_scaling
-from rerank.experiment import similarity
+from rerank.experiments.similarity import list_similarity
 from rerank.similarity import gram, nearest, plane, repaired, spectrum
 
 
@@ -52,7 +52,7 @@ def test_what_is_written_is_what_python_computes(rerank, work):
 
 def test_the_summary_as_json(rerank, work):
     found = json.loads(rerank("similarity", "train.letor", "--as", "json", "-c", "2").out)
-    plain = similarity("train.letor", settings={"components": 2})
+    plain = list_similarity("train.letor", settings={"components": 2})
     assert found == plain.as_json()
     assert found["settings"] == {"components": 2}
     first = found["alike"][0]
@@ -110,7 +110,7 @@ def test_files_that_share_ids(rerank, work):
 
 def test_sets_that_no_file_was_read_for():
     lists = package.CandidateLists.from_arrays(np.arange(8.0).reshape(4, 2) ** 2, group=[2, 2])
-    found = similarity([lists, lists.subset([1])])
+    found = list_similarity([lists, lists.subset([1])])
     assert found.names == ["arrays 1:1", "arrays 1:2", "arrays 2:1"]
     assert found.gram[1, 2] == pytest.approx(1.0)
 

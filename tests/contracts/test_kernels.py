@@ -10,7 +10,7 @@ import pytest
 from rerank import CandidateLists
 from rerank.core.errors import DataNote
 from rerank.core.workers.tasks import packed, run_task, unpacked
-from rerank.experiment import similarity
+from rerank.experiments.similarity import list_similarity
 from rerank.similarity import gram, spectrum
 from rerank.similarity.base import KERNELS
 from rerank.similarity.matrices import filled
@@ -67,5 +67,5 @@ def test_it_is_described_and_compares_sets(name, lists):
     assert kernel.name == name
     assert kernel.summary
     assert kernel.__doc__
-    found = similarity(lists, name, scaling="none")
+    found = list_similarity(lists, name, scaling="none")
     assert np.array_equal(found.gram, gram(lists, kernel=name))

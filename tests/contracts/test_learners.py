@@ -14,7 +14,6 @@ import pytest
 from reference.make import LAYOUTS, features
 
 import rerank
-from rerank import experiment
 from rerank.core.errors import ConfigError, DataNote, FitError, RerankError
 from rerank.core.settings import describe
 from rerank.core.workers import parallel
@@ -22,7 +21,6 @@ from rerank.core.workers.tasks import packed, run_task, unpacked
 from rerank.data.first_best import first_largest, leads_of
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import SCALINGS
-from rerank.experiment import make_learner
 from rerank.learners.base import LEARNERS
 from rerank.learners.meta_learner import MetaLearner
 from rerank.metrics.base import parse
@@ -34,6 +32,7 @@ from rerank.report.training import seed_lines, training_lines
 from rerank.training.prepare import prepare
 from rerank.training.seeds import fit_seeds
 from rerank.training.side_inputs import SideInputs
+from rerank.training.train import make_learner
 
 
 def installed(extra: str) -> bool:
@@ -97,7 +96,7 @@ def further(learner: Any, lists: CandidateLists) -> dict[str, Any]:
 
 def fit(learner, lists, **more):
     """The model of a learner, with what it needs."""
-    return experiment.fit(learner, lists, **further(learner, lists), **more)
+    return rerank.fit(learner, lists, **further(learner, lists), **more)
 
 
 def settings_of(name: str) -> dict[str, Any]:
@@ -400,7 +399,7 @@ def test_missing_values_are_filled_from_files_as_in_memory(name, tmp_path):
     assert kept[0] == kept[1]
     assert model.kind == "random" or model.feature_names[6:] == ["f0?missing", "f1?missing", "f2?missing"]
     if model.kind != "random":  # which reads no feature, so that nothing is kept
-        found = experiment.predict_file(str(tmp_path / "model"), data, str(tmp_path / "scores"))
+        found = rerank.predict_file(str(tmp_path / "model"), data, str(tmp_path / "scores"))
         np.testing.assert_array_equal(found.scores, model.score(lists))
 
 

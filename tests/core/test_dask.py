@@ -230,7 +230,7 @@ def test_the_folder_of_large_values_can_be_chosen(cluster, here, monkeypatch):
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_stays_after_the_end_of_a_run_and_the_next_one(cluster, here, sent):
     program = (
-        "import signal, sys, time, numpy\nfrom rerank import parallel\n"
+        "import signal, sys, time, numpy\nfrom rerank.core.workers import parallel\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it\n"
         f"with parallel.using(None, {cluster!r}):\n"
         "    print('begun', flush=True)\n"

@@ -130,7 +130,7 @@ def test_another_system_knows_its_physical_memory(system, monkeypatch):
 
 
 def test_the_limit_of_the_address_space_counts():
-    code = "from rerank import memory; print(memory.available())"
+    code = "from rerank.core import memory; print(memory.available())"
     limit = 10**9
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -329,7 +329,8 @@ def test_workers_end_with_their_parent_whatever_ends_it(sent, tmp_path):
     folder = tmp_path / "workers"
     folder.mkdir()
     program.write_text(
-        "import pathlib, signal, sys\nfrom rerank import parallel\nfrom test_parallel import announce\n"
+        "import pathlib, signal, sys\nfrom rerank.core.workers import parallel\n"
+        "from test_parallel import announce\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it\n"
         "with parallel.using(2):\n"
         "    list(parallel.as_completed(announce, [(pathlib.Path(sys.argv[1]), 600)] * 4))\n"
@@ -356,7 +357,7 @@ def test_workers_end_with_their_parent_whatever_ends_it(sent, tmp_path):
 def test_a_script_needs_no_guard(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
-        "from rerank import parallel\n"
+        "from rerank.core.workers import parallel\n"
         "with parallel.using(2):\n    print(parallel.each(divmod, [(7, 2)] * 3))\n"
     )
     ran = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=True)

@@ -16,12 +16,12 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Sparse
 from rerank.data.scaling import fit_scaling
 from rerank.evaluation.significance import bootstrap_sums, randomised_sums
-from rerank.experiment import fit, make_learner
 from rerank.experiment.sources import as_lists
 from rerank.features.consensus import consensus
 from rerank.learners.perceptron.voting import Ballots
 from rerank.training.prepare import prepare
 from rerank.training.seeds import fit_seeds
+from rerank.training.train import fit, make_learner
 
 LEFT = 100_000_000
 SMALL = CandidateLists.from_arrays(

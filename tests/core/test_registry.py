@@ -120,7 +120,7 @@ def test_a_name_of_the_index_is_taken(indexed):
 
 
 def test_the_index_is_up_to_date():
-    script = Path(__file__).parents[1] / "scripts" / "make_index.py"
+    script = Path(__file__).parents[2] / "scripts" / "make_index.py"
     done = subprocess.run(
         [sys.executable, str(script), "--check"], capture_output=True, text=True, check=False
     )

@@ -9,16 +9,16 @@ import pytest
 from typer.testing import CliRunner
 
 import rerank
-from rerank import experiment
 from rerank.cli.app import app
 from rerank.core.errors import ConfigError, DataError, DataNote, FitError
 from rerank.core.workers import parallel
 from rerank.data.missing import POLICIES
-from rerank.experiment import importance, make_learner
+from rerank.experiment import importance
 from rerank.models.weights import NamedWeights
 from rerank.training.ablation import ablation
 from rerank.training.options import Plan
 from rerank.training.prepare import Setup, prepared_by
+from rerank.training.train import make_learner
 from rerank.transductive.cache.entries import digest_of_model
 
 NAMES = ["a", "b", "c"]
@@ -67,7 +67,7 @@ def test_choice_seeds_and_tuning_are_the_same_for_any_number_of_jobs(policy, tmp
             plan = Plan(
                 metric="nDCG@2", missing=policy, choose="folds", grid={"tau": [0.0, 0.5]}, folds=3, seeds=2
             )
-            model = experiment.fit(make_learner("perceptron", {"rounds": 2}), drawn(0), **vars(plan))
+            model = rerank.fit(make_learner("perceptron", {"rounds": 2}), drawn(0), **vars(plan))
             model.save(str(tmp_path / f"{jobs}"))
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
     assert np.isfinite(rerank.load_model(str(tmp_path / "1")).score(drawn(1))).all()
@@ -122,9 +122,7 @@ def test_indicators_take_part_in_importance_ablation_and_initial_weights():
     made = ablation(make_learner("ranksvm", {}), train, test=test, plan=Plan("nDCG@2", missing="indicator"))
     assert len(made.ablated) == 3
     start = NamedWeights(NAMES, np.ones(3), "w")
-    begun = experiment.fit(
-        make_learner("perceptron", {"rounds": 1}), train, initial=start, missing="indicator"
-    )
+    begun = rerank.fit(make_learner("perceptron", {"rounds": 1}), train, initial=start, missing="indicator")
     assert begun.initial[3:].tolist() == [0, 0]
     digests = set()
     for policy in ("mean", "indicator"):
@@ -171,7 +169,7 @@ def test_the_command_line_keeps_the_policy_in_the_model(tmp_path):
 def test_export_says_that_filling_is_left_out(tmp_path):
     rerank.train(drawn(0), learner="ranksvm", missing="mean").save(str(tmp_path / "m"))
     with pytest.warns(DataNote, match=r"what fills missing values \(mean\) is no weight, so it is left out"):
-        experiment.export_weights(str(tmp_path / "m"), str(tmp_path / "w"), "tsv")
+        rerank.export_weights(str(tmp_path / "m"), str(tmp_path / "w"), "tsv")
 
 
 def test_rows_of_an_experiment_have_policies_of_their_own(tmp_path):

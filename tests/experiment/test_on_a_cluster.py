@@ -16,12 +16,14 @@ from rerank.core.workers.dask import Cluster
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
-from rerank.experiment import permutation_importance, similarity_files, train_files
 from rerank.experiment.features import parse_files
+from rerank.experiment.importance import permutation_importance
 from rerank.experiment.predicting import predict_file
+from rerank.experiments.similarity import similarity_files
 from rerank.similarity import gram as gram_of
 from rerank.training.ablation import ablation_files
 from rerank.training.config import read_config
+from rerank.training.train import train_files
 
 
 @pytest.fixture
@@ -127,7 +129,7 @@ def experiment(out, workers):
             "metrics: [AP, NDCG@3]\nselect: {metric: AP}\nseeds: 2\n"
             "learners: {perceptron: {rounds: 3}, mert: {restarts: 2}}\n"
         )
-    rerank.experiment.run("small.yaml", os.path.join(out, "run"), **workers)
+    rerank.run("small.yaml", os.path.join(out, "run"), **workers)
 
 
 def write(path, value):

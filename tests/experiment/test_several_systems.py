@@ -10,7 +10,7 @@ import pytest
 import rerank
 from rerank.core.errors import RerankError
 from rerank.evaluation.evaluate import evaluate
-from rerank.experiment import evaluate_files
+from rerank.experiment.evaluating import evaluate_files
 
 RNG = np.random.default_rng(3)
 FRAME = pd.DataFrame(

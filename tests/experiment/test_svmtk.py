@@ -12,7 +12,7 @@ from reference.svmtk_scores import of_items, of_pairs
 
 from rerank.core.errors import ConfigError, DataError, DataNote, FormatError, RerankError
 from rerank.data.lists import CandidateLists
-from rerank.experiment import export_weights, import_weights
+from rerank.experiment.converting import export_weights, import_weights
 from rerank.experiment.svmtk import import_svmtk
 from rerank.models.base import load_model
 from rerank.models.linear import LinearModel

@@ -11,7 +11,7 @@ from reference.trec_eval import by_query
 import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote, RerankError
 from rerank.data.reading import Reading
-from rerank.experiment import compare_files, evaluate_files
+from rerank.experiment.evaluating import compare_files, evaluate_files
 from rerank.metrics.base import FAMILIES, parse, prepare_all
 from rerank.metrics.judges import statistics
 

@@ -14,8 +14,10 @@ from fuzz.children import HITS, command, import_everything, small_files
 from rerank.cli.common import EXIT_INTERRUPTED, EXIT_NO, EXIT_USAGE
 from rerank.core.errors import FormatError, RerankError
 from rerank.core.workers import parallel
-from rerank.experiment import Overview, read_run, run
+from rerank.experiments.folder import read_run
 from rerank.experiments.locks import locked
+from rerank.experiments.overview import Overview
+from rerank.experiments.run import run
 
 from .conftest import ROOT, tree
 

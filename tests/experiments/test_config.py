@@ -8,9 +8,9 @@ import pytest
 
 from rerank import RerankError
 from rerank.core.errors import DataNote
-from rerank.experiment import read_experiment, run
-from rerank.experiments.config import _DATA_OF_ROW, _OF_ROW
+from rerank.experiments.config import _DATA_OF_ROW, _OF_ROW, read_experiment
 from rerank.experiments.planning import planned
+from rerank.experiments.run import run
 from rerank.learners.base import LEARNERS
 
 from .conftest import CONFIG

@@ -9,7 +9,9 @@ import math
 import pytest
 
 from rerank.core.errors import DataNote
-from rerank.experiment import Overview, read_run, run
+from rerank.experiments.folder import read_run
+from rerank.experiments.overview import Overview
+from rerank.experiments.run import run
 
 pytestmark = pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
 NAMES = ["a\tb", "ü <b>&\"'", "x" * 300, "\\alpha_{1}%", "../up", " "]

@@ -8,8 +8,10 @@ from small_parses import parse_lists
 
 from rerank import load, save
 from rerank.core.errors import DataNote
-from rerank.experiment import read_run, run, train_from
+from rerank.experiments.folder import read_run
+from rerank.experiments.run import run
 from rerank.training.config import read_config
+from rerank.training.train import train_from
 
 CONFIG = """\
 data: {train: train.store, test: test.store, label: PARSEVAL}

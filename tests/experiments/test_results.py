@@ -10,7 +10,7 @@ from io import StringIO
 
 import numpy as np
 import pytest
-from experiment.running.conftest import CONFIG, lists_of
+from experiments.conftest import CONFIG, lists_of
 from scipy import stats
 
 from rerank import ConfigError, DataError, RerankError, save
@@ -20,9 +20,10 @@ from rerank.core.tables.record import to_json
 from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.results import Results
 from rerank.evaluation.summary import summarise
-from rerank.experiment import read_run, report, results_of, run
-from rerank.experiments.folder import CellRecord
-from rerank.experiments.reporting import report_files
+from rerank.experiments.folder import CellRecord, read_run
+from rerank.experiments.reporting import read_report, report_files
+from rerank.experiments.results import results_of
+from rerank.experiments.run import run
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +116,7 @@ def test_incomplete_rows_are_left_out_with_a_note(out):
     assert "ridge: 1 of 6 cells are missing (1 failed), left out" in results.notes
     assert "no tests: the baseline ridge is not complete" in results.notes
     assert results.baseline is None
-    assert "no tests" in report(out).text()
+    assert "no tests" in read_report(out).text()
     shutil.rmtree(out / "cells")
     with pytest.raises(DataError, match="no row is complete; 'rerank run' does what is missing"):
         results_of(out)
@@ -143,9 +144,9 @@ def test_what_does_not_belong_together_is_refused(out):
 
 
 def test_cells_of_another_experiment_are_not_seen(out):
-    before = report(out).text("json")
+    before = read_report(out).text("json")
     shutil.copytree(out / "cells" / read_run(out).cells[0].key, out / "cells" / "0123456789abcdef")
-    assert report(out).text("json") == before
+    assert read_report(out).text("json") == before
 
 
 def test_a_metric_that_was_tuned_and_is_reported_alone_is_noted(out):
@@ -181,12 +182,12 @@ def test_notes_of_cells_name_their_rows(out):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_has_the_same_bytes_twice(out, form):
-    assert report(out, samples=50).text(form) == report(read_run(out), samples=50).text(form)
-    assert report(out, samples=50).text(form).endswith("\n")
+    assert read_report(out, samples=50).text(form) == read_report(read_run(out), samples=50).text(form)
+    assert read_report(out, samples=50).text(form).endswith("\n")
 
 
 def test_csv_has_every_value(out):
-    found = report(out, samples=50)
+    found = read_report(out, samples=50)
     lines = list(csv.DictReader(StringIO(found.text("csv"))))
     summary = found.summaries[0]
     for metric, of in summary.metrics.items():
@@ -203,12 +204,12 @@ def test_csv_has_every_value(out):
                 if pair is not None:
                     assert float(whole["difference"]) == pair.difference
                     assert float(whole["holm"]) == pair.holm
-    pairs = list(csv.DictReader(StringIO(report(out, samples=50, all_pairs=True).text("csv"))))
+    pairs = list(csv.DictReader(StringIO(read_report(out, samples=50, all_pairs=True).text("csv"))))
     assert sum(bool(line["against"]) for line in pairs) == 2 * 3
 
 
 def test_json_has_values_tests_and_choices(out):
-    found = report(out, samples=50)
+    found = read_report(out, samples=50)
     plain = json.loads(found.text("json"))
     assert plain == json.loads(json.dumps(found.as_json()))
     (one,) = plain["sets"]
@@ -220,20 +221,20 @@ def test_json_has_values_tests_and_choices(out):
     assert of["pairs"] == json.loads(json.dumps([asdict(pair) for pair in expected.pairs]))
     assert {choice["row"] for choice in one["choices"]} == {"ridge", "perceptron"}
     assert "costs" not in one
-    costs = report(out, costs=True).as_json()["sets"][0]["costs"]
+    costs = read_report(out, costs=True).as_json()["sets"][0]["costs"]
     assert [cost["row"] for cost in costs] == ["random", "ridge", "perceptron"]
     assert costs[1]["cells"] == 2
 
 
 def test_text_shows_shares_seeds_choices_and_costs(out):
-    text = report(out, costs=True, samples=50).text(choices=True)
+    text = read_report(out, costs=True, samples=50).text(choices=True)
     assert text.startswith("run: 2 folds, 16 test lists, ")
     for words in (
         *("ridge (baseline)", "difference from ridge", "AP by share of the training lists", "50 %"),
         *("sd: standard deviation over seeds", "within each fold", "penalty=", "x ridge"),
     ):
         assert words in text
-    found = report(out, all_pairs=True, samples=50)
+    found = read_report(out, all_pairs=True, samples=50)
     assert "difference from" not in found.text()
     assert "Holm's correction for 3 tests" in found.text()
     assert str(found) == found.text().rstrip("\n")
@@ -242,7 +243,7 @@ def test_text_shows_shares_seeds_choices_and_costs(out):
 def test_lost_times_are_reported(out):
     (cell,) = cells_of(out, row="ridge", fold="a", share=100)
     (out / "timings" / f"{cell.key}.json").unlink()
-    assert "no times of ridge" in report(out, costs=True).text()
+    assert "no times of ridge" in read_report(out, costs=True).text()
 
 
 @pytest.mark.parametrize(
@@ -265,11 +266,11 @@ def test_wrong_use(out, form, more, message):
 
 def test_what_is_no_folder_of_results(out, tmp_path):
     with pytest.raises(RerankError, match=r"absent: found nothing without experiment\.json"):
-        report("absent")
+        read_report("absent")
     with pytest.raises(ConfigError, match="out is the same folder as out; expected each once"):
-        report(["out", "out"])
+        read_report(["out", "out"])
     with pytest.raises(ConfigError, match="found no results"):
-        report([])
+        read_report([])
 
 
 def several(source, tmp_path, change=""):
@@ -289,7 +290,7 @@ def several(source, tmp_path, change=""):
 
 def test_ranks_over_several_sets(source, tmp_path):
     folders = several(source, tmp_path)
-    found = report(folders, samples=20)
+    found = read_report(folders, samples=20)
     assert [one.name for one in found.summaries] == ["run", "other"]
     ranks = found.ranks["AP"]
     assert ranks.sets == ("run", "other")
@@ -305,10 +306,10 @@ def test_ranks_over_several_sets(source, tmp_path):
 
 def test_sets_with_other_rows_or_lists_are_noted(source, tmp_path):
     folders = several(source, tmp_path, "  best-feature:\n")
-    notes = report(folders, samples=5).notes
+    notes = read_report(folders, samples=5).notes
     assert notes == ("ranks leave out rows that are not in every set: best-feature",)
     shutil.copytree(folders[0], tmp_path / "again")
-    found = report([folders[0], tmp_path / "again"], samples=5)
+    found = read_report([folders[0], tmp_path / "again"], samples=5)
     assert found.notes[0].endswith("share test lists, so that they are not independent sets")
     assert [one.name for one in found.summaries] == [str(tmp_path / "one"), str(tmp_path / "again")]
 
@@ -319,7 +320,7 @@ def test_rows_with_other_settings_or_shares_are_noted(source, tmp_path):
     text = text.replace("{rounds: 3}", "{rounds: 2}").replace("[50, 100]", "[50]")
     (tmp_path / "other.yaml").write_text(text)
     run(tmp_path / "other.yaml", tmp_path / "three")
-    assert report([folders[0], tmp_path / "three"], samples=5).notes == (
+    assert read_report([folders[0], tmp_path / "three"], samples=5).notes == (
         "rows with other settings in another set: perceptron",
         "sets are compared at other shares of the training lists: run 100 %, other 50 %",
     )
@@ -330,6 +331,6 @@ def test_few_common_rows_have_no_ranks(source, tmp_path):
     for cell in read_run(folders[1]).cells:
         if cell.row == "random":
             shutil.rmtree(folders[1] / "cells" / cell.key)
-    found = report(folders, samples=5)
+    found = read_report(folders, samples=5)
     assert found.ranks == {}
     assert found.notes == ("no ranks: 2 rows are in every set, expected 3 or more",)

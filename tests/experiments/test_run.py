@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from rerank import RerankError, evaluate, load, load_model
-from rerank.experiment import read_run, run, train_from
 from rerank.experiments import parts
+from rerank.experiments.folder import read_run
+from rerank.experiments.run import run
 from rerank.training.config import read_config
+from rerank.training.train import train_from
 
 from .conftest import CONFIG, tree
 

@@ -11,11 +11,10 @@ from rerank import load, save
 from rerank.core.errors import DataNote
 from rerank.data.joining import joined
 from rerank.data.reading import DataSection
-from rerank.experiment import run
 from rerank.experiments import work as working
 from rerank.experiments.config import ExperimentData
 from rerank.experiments.planning import planned
-from rerank.experiments.run import _make_stores, prepare_folder
+from rerank.experiments.run import _make_stores, prepare_folder, run
 
 from .conftest import lists_of
 

@@ -188,7 +188,7 @@ def test_bllip_weights_have_the_features_present(tmp_path):
     (tmp_path / "w").write_text("99999999=1\n7=2\n")
     names, weights = read_weights(str(tmp_path / "w"), "bllip")
     assert (names, weights.tolist()) == (["0", "7", "99999999"], [0, 2, 1])
-    model = rerank.experiment.import_weights(str(tmp_path / "w"), str(tmp_path / "m"), "bllip")
+    model = rerank.import_weights(str(tmp_path / "w"), str(tmp_path / "m"), "bllip")
     lists = read(tmp_path, BLLIP.replace("14=2", "7=2"), "set.bllip")
     assert model.score(lists).tolist() == [4.0, 0.0]
 
@@ -197,7 +197,7 @@ def test_files_with_and_without_far_columns_are_joined(tmp_path):
     (tmp_path / "far.txt").write_text(FAR)
     (tmp_path / "near.txt").write_text(NEAR.replace("qid:1", "qid:3").replace("qid:2", "qid:4"))
     config = {"data.train": [str(tmp_path / "far.txt"), str(tmp_path / "near.txt")]}
-    model = rerank.experiment.train_files(
+    model = rerank.train_files(
         rerank.training.config.read_config(None, [], config), str(tmp_path / "m")
     ).model
     assert model.feature_names == ["1", "2", "3", "4", "5", "6", "7", "20000000"]

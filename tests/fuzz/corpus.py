@@ -26,13 +26,13 @@ from reference.make import LAYOUTS, full_lists
 import rerank
 from rerank.core.errors import DataNote, RerankError
 from rerank.data.scaling import SCALINGS
-from rerank.experiment import fit, make_learner
 from rerank.formats import FORMATS, load
 from rerank.formats.weights import WEIGHTS, write_weights
 from rerank.learners.base import LEARNERS
 from rerank.models.base import MODELS
 from rerank.models.classes import ClassesModel
 from rerank.models.trees import TreeModel
+from rerank.training.train import fit, make_learner
 
 CLASS_SETS = {"task": "multilabel", "kernel": "polynomial", "rounds": 2}
 

@@ -18,7 +18,6 @@ from rerank.core.errors import DataNote
 from rerank.data.class_lists import Predictions, class_lists, read_predictions
 from rerank.data.lists import CandidateLists
 from rerank.data.scores import read_scores
-from rerank.experiment import fit, make_learner
 from rerank.features.heads import read_heads
 from rerank.formats import FORMATS, load
 from rerank.formats.feature_names import read_feature_names
@@ -32,6 +31,7 @@ from rerank.models.linear import LinearModel
 from rerank.models.weights import NamedWeights, initial_for
 from rerank.report.contents import describe
 from rerank.training.config import read_config
+from rerank.training.train import fit, make_learner
 
 _WIDE = 100_000
 _LISTS = some_lists()

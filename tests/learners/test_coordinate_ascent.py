@@ -11,11 +11,11 @@ from rerank.core.errors import ConfigError, FitError
 from rerank.core.workers import parallel
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
-from rerank.experiment import fit
 from rerank.learners.tuning import coordinate_ascent
 from rerank.learners.tuning.coordinate_ascent import CoordinateAscent, _Climb, _middles
 from rerank.learners.tuning.crossings import PAIRS, Crossings, drawn_pairs
 from rerank.metrics.base import parse
+from rerank.training.train import fit
 
 
 def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12, 8), d=4):

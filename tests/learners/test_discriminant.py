@@ -10,11 +10,11 @@ from reference.make import LAYOUTS, features
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.concordance import Concordance
 from rerank.data.lists import CandidateLists
-from rerank.experiment import fit, make_learner
 from rerank.learners.discriminant import scatter as scatters
 from rerank.learners.discriminant.criterion import Criterion
 from rerank.learners.discriminant.discriminants import BETAS, discriminant_vectors
 from rerank.learners.discriminant.scatter import Scatter
+from rerank.training.train import fit, make_learner
 
 
 def some_lists(seed=0, layout="dense", lengths=(9, 1, 7, 12, 8, 2), d=3, n_labels=3, labels=None):

@@ -15,11 +15,11 @@ from rerank.core.workers.parallel import using
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.evaluation.evaluate import values
-from rerank.experiment import fit
 from rerank.learners.tuning.line_problem import LineProblem
 from rerank.learners.tuning.mert import Mert
 from rerank.metrics.base import parse
 from rerank.metrics.selecting import RatioJudge, Selection
+from rerank.training.train import fit
 
 QUICK = {"restarts": 4, "perturbations": 1}
 

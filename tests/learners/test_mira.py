@@ -14,10 +14,10 @@ from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.evaluate import values
-from rerank.experiment import fit, make_learner
 from rerank.learners.tuning.mira import Mira
 from rerank.metrics.base import parse
 from rerank.metrics.chrf import ChrfJudge
+from rerank.training.train import fit, make_learner
 
 METRICS = ["BLEU", "WER", "chrF", "label@1"]
 

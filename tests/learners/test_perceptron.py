@@ -10,10 +10,10 @@ from scipy.sparse import csr_array
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation, make_pairs
-from rerank.experiment import fit
 from rerank.learners.perceptron.perceptron import Perceptron
 from rerank.metrics.base import parse
 from rerank.models.training import DataRecord
+from rerank.training.train import fit
 
 RELATIONS = [
     {"pairs": "best-rest"},

@@ -11,15 +11,15 @@ from reference.make import LAYOUTS, features
 
 import rerank
 from rerank.core.errors import ConfigError, DataNote, FitError
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
-from rerank.experiment import fit, make_learner
 from rerank.learners.penalised import STRENGTHS
 from rerank.learners.pointwise.items import JudgedItems
 from rerank.learners.pointwise.logistic import ClassLoss, Logistic
 from rerank.learners.pointwise.ridge import Ridge, Squares
 from rerank.report.models import model_lines
 from rerank.report.training import training_lines
+from rerank.training.train import fit, make_learner
 
 
 def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12), unjudged=0.1, factor=1.0):

@@ -16,7 +16,6 @@ from rerank.core.workers import parallel
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.experiment import train
 from rerank.learners.preference import fits as fits_module
 from rerank.learners.preference import solver
 from rerank.learners.preference.preference_svm import STEPS, PreferenceSVM
@@ -28,6 +27,7 @@ from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.native.learners import _preference
 from rerank.similarity.items import item_gram
+from rerank.training.train import train
 
 EXACT = {"tolerance": 1e-9}
 TREES = [

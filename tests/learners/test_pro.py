@@ -15,10 +15,10 @@ from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.evaluate import values
-from rerank.experiment import fit, make_learner
 from rerank.experiment.derive import labelled
 from rerank.learners.tuning.pro import PairLoss, Pro, clearest
 from rerank.native.learners import _pro
+from rerank.training.train import fit, make_learner
 
 
 def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12), n_features=4):

@@ -12,12 +12,12 @@ from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.experiment import train
 from rerank.learners.svm import loss as pair_loss
 from rerank.learners.svm.loss import PairLoss
 from rerank.learners.svm.part import part_of
 from rerank.learners.svm.ranksvm import STRENGTHS, RankSVM
 from rerank.metrics.base import parse
+from rerank.training.train import train
 
 
 def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12), levels=4, width=4):

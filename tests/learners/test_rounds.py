@@ -7,8 +7,8 @@ import pytest
 
 from rerank.core.errors import FitError
 from rerank.data.lists import CandidateLists
-from rerank.experiment import train
 from rerank.learners.rounds import log_loss
+from rerank.training.train import train
 
 
 def lists_of(labels, group, X=None):

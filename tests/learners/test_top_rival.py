@@ -12,9 +12,9 @@ from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Mixed
 from rerank.data.pairs import Margin, PairRelation, make_pairs
-from rerank.experiment import fit
 from rerank.learners.perceptron.perceptron import Perceptron
 from rerank.models.weights import NamedWeights
+from rerank.training.train import fit
 
 
 def with_base_scores(lists: CandidateLists, weights: list[float]) -> CandidateLists:

@@ -14,9 +14,9 @@ from rerank.core.errors import ConfigError, DataError
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.evaluate import evaluate, values
-from rerank.experiment import train
 from rerank.metrics.base import parse
 from rerank.metrics.draws import Subsets, best_chances
+from rerank.training.train import train
 
 NAN = float("nan")
 

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from rerank.cli.app import app
 from rerank.core.errors import DataError, FormatError
 from rerank.data.lists import CandidateLists
-from rerank.experiment import fit, make_learner, train
 from rerank.models.base import load_model
 from rerank.models.linear import ThresholdModel
+from rerank.training.train import fit, make_learner, train
 
 
 def made(weights=(1.0, 0.0), thresholds=(-1.0, 2.0, 2.0), labels=(0.0, 1.0, 2.5, 7.0)):
@@ -124,7 +124,7 @@ def test_show_counts_the_weights_and_not_the_thresholds(files):
     [("prank", 0.42, 0.60), ("oap-bpm", 0.42, 0.60), ("uneven-margin", 0.44, 0.66)],
 )
 def test_ohsumed_is_ranked_far_better_than_at_random(shared_data, learner, least, correct):
-    from rerank.experiment import evaluate
+    from rerank.experiment.evaluating import evaluate
     from rerank.formats import load
 
     values = []

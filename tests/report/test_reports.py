@@ -10,7 +10,7 @@ from io import StringIO
 import numpy as np
 import pytest
 from evaluation.test_results import two_folds
-from experiment.running.conftest import lists_of
+from experiments.conftest import lists_of
 
 from rerank.core.tables.output_format import FORMS
 from rerank.evaluation.results import Results

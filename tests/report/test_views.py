@@ -10,7 +10,9 @@ import pytest
 import rerank
 from rerank.core.errors import ConfigError
 from rerank.evaluation.evaluate import evaluate
-from rerank.experiment import permutation_importance, similarity, standardised_weights, validate_file
+from rerank.experiment.importance import permutation_importance, standardised_weights
+from rerank.experiment.predicting import validate_file
+from rerank.experiments.similarity import list_similarity
 from rerank.report.comparisons import comparison_text
 from rerank.report.models import model_lines
 from rerank.report.tables import table_text
@@ -34,7 +36,7 @@ RESULTS = {
     "model": lambda: MODEL,
     "weights": lambda: standardised_weights(MODEL, LISTS),
     "permutation": lambda: permutation_importance(MODEL, LISTS, "RR", repeats=2, samples=20),
-    "similarity": lambda: similarity([LISTS]),
+    "similarity": lambda: list_similarity([LISTS]),
     "list weights": lambda: rerank.weigh_lists(LISTS, LISTS.subset([0, 1]), settings={"basis": "kernel"}),
 }
 COLUMNS = {
@@ -83,7 +85,7 @@ def test_frames_hold_raw_values():
     one = frame[(frame["system"] == "a") & (frame["metric"] == "RR")].iloc[0]
     result = found.systems["a"]["RR"]
     assert (one["value"], (one["low"], one["high"])) == (result.value, result.ci)
-    gram = similarity([LISTS]).gram
+    gram = list_similarity([LISTS]).gram
     assert np.array_equal(RESULTS["similarity"]().to_dataframe().to_numpy()[:, 1:].astype(float), gram)
 
 

@@ -16,12 +16,12 @@ from rerank.data.base_scores import base_column
 from rerank.data.folds import folds
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import copy_groups
-from rerank.experiment import fit, make_learner
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.report.models import model_lines
 from rerank.report.training import base_lines
 from rerank.training.base_tuning import best_change
+from rerank.training.train import fit, make_learner
 
 METRIC = "label@1"
 

@@ -13,11 +13,11 @@ from rerank.core import checkpoints
 from rerank.core.checkpoints import CheckpointStore, Place
 from rerank.core.errors import ConfigError, FormatError, Interrupted, RerankError
 from rerank.core.workers.parallel import using
-from rerank.experiment import Plan, make_learner
 from rerank.learners.base import LEARNERS
 from rerank.models.checkpoint import read_checkpoint, write_checkpoint
 from rerank.training import checkpoint as checkpointing
-from rerank.training.options import fit_by
+from rerank.training.options import Plan, fit_by
+from rerank.training.train import make_learner
 
 # Settings that a state depends on; every learner that keeps checkpoints has a line.
 CASES = {

@@ -14,8 +14,8 @@ import rerank
 from rerank.core.errors import DataNote
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Mixed, as_features
-from rerank.experiment import train_from
 from rerank.training.config import read_config
+from rerank.training.train import train_from
 
 NOTE = (
     "uneven.letor: ranges within lists are 0.001 (feature '2') to 5e+04 (feature '1'); no scaling is "

@@ -8,14 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rerank import experiment
+import rerank
 from rerank.core.errors import ConfigError, DataError, FormatError
 from rerank.core.tables.record import to_json
 from rerank.core.workers import parallel
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.gains import gain
-from rerank.experiment import fit, make_learner
 from rerank.learners.base import Learner
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
@@ -24,6 +23,7 @@ from rerank.models.linear import LinearModel
 from rerank.report.models import model_lines, model_record
 from rerank.training.prepare import prepare
 from rerank.training.seeds import fit_seeds
+from rerank.training.train import fit, make_learner
 
 
 def some_lists(seed, n_lists=40, noise=2.0):
@@ -109,7 +109,7 @@ def test_what_cannot_be_tuned_is_reported_before_anything_is_learnt():
 
 
 def test_the_public_function_takes_a_margin():
-    model = experiment.train(TRAIN, dev=DEV, metric="label@1", keep_margin="auto", rounds=2)
+    model = rerank.train(TRAIN, dev=DEV, metric="label@1", keep_margin="auto", rounds=2)
     assert model.keep_margin == fitted(keep_margin="auto").keep_margin
     assert type(fitted(keep_margin=np.float32(0.5)).keep_margin) is float
 

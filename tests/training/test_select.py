@@ -17,7 +17,6 @@ from rerank.core.tables.record import to_json
 from rerank.core.workers import parallel
 from rerank.data.folds import folds
 from rerank.data.lists import CandidateLists
-from rerank.experiment import make_learner
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.report.choice import cell_rows, choice_lines
@@ -25,6 +24,7 @@ from rerank.report.models import model_lines, model_record
 from rerank.training.base_tuning import BaseTuning, best_change
 from rerank.training.prepare import Setup
 from rerank.training.select import Choosing, choose
+from rerank.training.train import make_learner
 
 METRIC = "label@1"
 GRID = {"tau": [0, 1.5], "base_scale": [1, "auto"]}

@@ -11,13 +11,12 @@ import pytest
 import rerank
 from rerank import CandidateLists
 from rerank.core.errors import ConfigError, DataError
-from rerank.experiment import fit, make_learner
 from rerank.experiments.config import read_experiment
 from rerank.models.base import load_model
 from rerank.report.models import model_lines, model_record
 from rerank.report.training import unjudged_lines
 from rerank.training.config import read_config
-from rerank.training.train import train_from
+from rerank.training.train import fit, make_learner, train_from
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(60, 3))

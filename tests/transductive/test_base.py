@@ -4,10 +4,9 @@ import pytest
 from reference.nearest_lists import NearestLists
 
 from rerank.core.errors import ConfigError
-from rerank.experiment import fit
 from rerank.learners.base import LEARNERS
 from rerank.training.config import grid_of, read_config
-from rerank.training.train import learner_of
+from rerank.training.train import fit, learner_of
 
 
 def test_the_base_learner_is_a_name_or_a_name_and_settings():

@@ -8,9 +8,9 @@ from reference.make import LAYOUTS
 from rerank.core.errors import ConfigError
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
-from rerank.experiment import fit
 from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model
+from rerank.training.train import fit
 from rerank.transductive.basis import Basis
 from rerank.transductive.generation.projection import KernelFeatures, Projection
 from rerank.transductive.space import Points

@@ -8,8 +8,8 @@ from reference.make import LAYOUTS
 from rerank.core.errors import ConfigError, FitError
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
-from rerank.experiment import fit
 from rerank.models.base import load_model
+from rerank.training.train import fit
 from rerank.transductive.basis import Basis
 from rerank.transductive.importance_weighting import ImportanceWeighting
 from rerank.transductive.weighting.pairs import costs_of

@@ -15,10 +15,10 @@ from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation
 from rerank.data.scaling import fit_scaling
-from rerank.experiment import make_learner
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.report.models import model_lines, model_record
+from rerank.training.train import make_learner
 from rerank.transductive.weighting.lists import ListWeighting
 
 

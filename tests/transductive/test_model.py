@@ -13,11 +13,11 @@ from reference.nearest_lists import NearestLists
 from rerank.core.errors import DataError, DataNote, FitError, FormatError
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
-from rerank.experiment import fit
 from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model
 from rerank.models.embedded_model import packed_model, unpacked_model
 from rerank.models.linear import LinearModel
+from rerank.training.train import fit
 from rerank.transductive.model import TransductiveModel
 
 QUICK = {"name": "rankboost", "rounds": 4}

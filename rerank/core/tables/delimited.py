@@ -11,8 +11,7 @@ from rerank.core.tables.spreadsheets import csv_row
 def csv_text(keys: Sequence[str], records: Iterable[Mapping[str, Scalar]]) -> str:
     """Return a line of heads and a line for each record; what a record does not have is empty.
 
-    Numbers have their shortest form, NaN is empty. Texts are as they are, unless core.tables.spreadsheets guards
-    them.
+    Numbers have their shortest form, NaN is empty. Texts are as they are, unless guarded.
     """
     rows = ([_text(record.get(key)) for key in keys] for record in records)
     return "".join(f"{csv_row(row)}\n" for row in (keys, *rows))

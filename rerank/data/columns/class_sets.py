@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from rerank.core.errors import RerankError
+from rerank.core.types import Index
 from rerank.data.columns.strings import StringColumn
-from rerank.data.types import Index
 
 REJECT = "REJECT"  # what a model that may reject predicts instead of a class
 HOW_READ = "(--classes; in a table, --label-column)"

@@ -9,9 +9,9 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
+from rerank.core.types import AnyArray, Bytes, Index, Ints, Mask
 from rerank.data.columns.offsets import are_bounds, offsets_of
 from rerank.data.columns.strings import StringColumn
-from rerank.data.types import AnyArray, Bytes, Index, Ints, Mask
 from rerank.native.data import _brackets, _strings, _trees
 from rerank.native.data._names import Names
 

@@ -7,7 +7,7 @@ import mmap
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.types import AnyArray, Index
+from rerank.core.types import AnyArray, Index
 
 _MAPPED_FROM = 1 << 22
 

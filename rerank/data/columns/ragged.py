@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import AnyArray, Floats, Index, Mask
 from rerank.data.columns.offsets import are_bounds, places_of
-from rerank.data.types import AnyArray, Floats, Index, Mask
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import Index
 from rerank.data.columns.strings import utf8
-from rerank.data.types import Index
 
 Kind = Literal["numbers", "positions", "statistics", "strings", "names", "trees", "ragged", "traces"]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import AnyArray, Bytes, Index, Mask
 from rerank.data.columns.offsets import are_bounds, offsets_of
-from rerank.data.types import AnyArray, Bytes, Index, Mask
 from rerank.native.data import _strings
 
 

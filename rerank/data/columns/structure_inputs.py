@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import Floats, Index
 from rerank.data.arrays import is_missing, real_array, without_missing
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.traces import FIRST_NUMBER, LAST_NUMBER, Keys, Traces, keys_of
-from rerank.data.types import Floats, Index
 
 
 def traces_of(entries: Any) -> Traces:

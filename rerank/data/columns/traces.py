@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rerank.core.errors import DataError
+from rerank.core.types import AnyArray, Bytes, Floats, Index, Mask
 from rerank.data.columns.offsets import are_bounds, offsets_of, places_of
-from rerank.data.types import AnyArray, Bytes, Floats, Index, Mask
 
 Keys = npt.NDArray[np.uint64]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rerank.core import memory
 from rerank.core.errors import DataError
-from rerank.data.types import AnyArray, Floats, Index, Ints
+from rerank.core.types import AnyArray, Floats, Index, Ints
 from rerank.native.data import _matrix
 
 

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import AnyArray, Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.layouts.base import Features, NotFiniteError, require_dense, with_multiple
 from rerank.data.layouts.sparse import Sparse
 from rerank.data.mapped import row_blocks, taken
-from rerank.data.types import AnyArray, Floats, Index
 from rerank.native.data import _matrix
 
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from rerank.core import memory
 from rerank.core.errors import DataError
+from rerank.core.types import AnyArray, Floats, Index, Ints
 from rerank.data.columns.offsets import are_bounds, offsets_of, places_of
 from rerank.data.layouts.base import Features, NotFiniteError, require_dense, with_multiple
-from rerank.data.types import AnyArray, Floats, Index, Ints
 from rerank.native.data import _matrix
 
 _FLOAT64 = np.dtype(np.float64)

@@ -10,9 +10,9 @@ import numpy as np
 from rerank.core.errors import FormatError
 from rerank.core.files.streams import Buffer
 from rerank.core.text import count
+from rerank.core.types import Bytes, Counts, Floats, Ints
 from rerank.data.columns.offsets import fresh_array
 from rerank.data.matrix import Sparse
-from rerank.data.types import Bytes, Counts, Floats, Ints
 from rerank.formats.bllip.faults import fault_error
 from rerank.formats.buffers import content_start, parts_of_lines
 from rerank.formats.common import line_of, note, quoted, token_at

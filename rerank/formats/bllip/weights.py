@@ -9,7 +9,7 @@ import numpy as np
 
 from rerank.core.errors import DataError, FormatError
 from rerank.core.files.streams import shown, write_lines
-from rerank.data.types import Floats, Index
+from rerank.core.types import Floats, Index
 from rerank.data.width import is_wide
 from rerank.formats.bllip.write import WHOLE, ids_of
 from rerank.formats.common import exceeds, finite, quoted

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Index
 from rerank.formats.buffers import write_blocks
 from rerank.formats.common import unnamed_last
 from rerank.native.formats._bllip import MOST_FEATURES

@@ -6,9 +6,9 @@ from array import array
 
 import numpy as np
 
+from rerank.core.types import Floats, Index, Ints
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.matrix import Dense, Features, as_features
-from rerank.data.types import Floats, Index, Ints
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import absent_value, check_float32, empty_dense, note, wants_dense
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from rerank.core.text import count
+from rerank.core.types import Floats, Index
 from rerank.data.column_roles import is_of_number, note_resembling, spells_number
 from rerank.data.columns.schema import TREE
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import NULLS, in_list_order, note, quoted
 from rerank.formats.growing import Strings

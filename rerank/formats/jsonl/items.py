@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.types import Bytes, Index
 from rerank.data.columns.strings import StringColumn
-from rerank.data.types import Bytes, Index
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import note, quoted
 from rerank.formats.jsonl.keys import (

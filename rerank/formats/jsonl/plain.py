@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.core.types import Bytes, Floats, Index, Ints, Mask
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
-from rerank.data.types import Bytes, Floats, Index, Ints, Mask
 from rerank.formats.jsonl.cells import uniform_width
 from rerank.formats.jsonl.columns import Columns
 from rerank.formats.jsonl.plan import LOGPROBS, NO_VALUE, NULL, Plan

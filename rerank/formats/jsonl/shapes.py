@@ -10,8 +10,8 @@ import numpy as np
 
 from rerank.core.errors import FormatError
 from rerank.core.text import count
+from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Index
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import note, quoted
 from rerank.formats.growing import Grouping

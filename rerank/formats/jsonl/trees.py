@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.types import Index
 from rerank.data.columns.forests import BracketError, Forest, TreeReader
 from rerank.data.columns.invariants import TREE_NAME
 from rerank.data.columns.schema import TREE
 from rerank.data.columns.strings import StringColumn
-from rerank.data.types import Index
 from rerank.formats.brackets import GrowingForest
 from rerank.formats.common import quoted
 from rerank.formats.jsonl.keys import MisfitError, described, encoded

@@ -6,7 +6,7 @@ import re
 
 from rerank.core.errors import FormatError
 from rerank.core.text import count
-from rerank.data.types import Bytes
+from rerank.core.types import Bytes
 from rerank.formats.common import not_a_number, quoted
 
 _SEPARATOR = re.compile(rb"(?<=[ \t])\|\|\|(?=[ \t]|$)")

@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import Index
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Index
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.buffers import write_blocks
 from rerank.formats.common import (

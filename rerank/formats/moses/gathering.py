@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rerank.core.errors import FormatError
+from rerank.core.types import AnyArray, Floats, Index, Ints
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.matrix import Dense, Features, Sparse
-from rerank.data.types import AnyArray, Floats, Index, Ints
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import absent_value, empty_dense, wants_dense
 from rerank.formats.growing import Rows

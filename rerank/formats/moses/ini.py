@@ -16,7 +16,7 @@ import numpy as np
 from rerank.core.errors import DataError, FormatError
 from rerank.core.files.streams import read_bytes, shown, write_lines
 from rerank.core.text import count
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.formats.common import first_repeated, note, quoted
 from rerank.formats.weights import WEIGHTS, WeightOptions, WeightsFormat, weight_of
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from rerank.core.errors import FormatError
 from rerank.core.files.streams import shown
+from rerank.core.types import Floats, Index, Ints
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index, Ints
 from rerank.formats.base import ReadOptions
 from rerank.formats.buffers import pieces_of_lines
 from rerank.formats.common import check_contiguous, quoted

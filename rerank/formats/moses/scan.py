@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from rerank.core.errors import FormatError
 from rerank.core.text import count
-from rerank.data.types import AnyArray, Bytes, Floats, Index, Ints
+from rerank.core.types import AnyArray, Bytes, Floats, Index, Ints
 from rerank.formats.common import first_repeated, not_a_number, quoted
 from rerank.formats.moses.faults import columns_of_line, fault_error, first_line, number_error
 from rerank.native.data._names import Names

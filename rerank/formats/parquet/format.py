@@ -9,9 +9,9 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.files.streams import atomic_write
+from rerank.core.types import AnyArray, Index
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.types import AnyArray, Index
 from rerank.formats.answers import with_answers
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, in_input_order

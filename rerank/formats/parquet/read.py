@@ -15,13 +15,13 @@ from rerank.core.files.archives import check_inflated
 from rerank.core.files.inputs import first_bytes, is_pipe, opened
 from rerank.core.files.streams import os_error, read_bytes, shown
 from rerank.core.text import count
+from rerank.core.types import AnyArray, Floats
 from rerank.data.column_roles import is_of_number, spells_number
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
-from rerank.data.types import AnyArray, Floats
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import NULLS, check_float32, empty_dense, in_list_order, note, quoted
 from rerank.formats.growing import Grouping, Strings

@@ -9,12 +9,12 @@ import numpy as np
 from rerank.core.errors import FormatError
 from rerank.core.files.streams import read_bytes, shown
 from rerank.core.text import count
+from rerank.core.types import Bytes, Floats, Index, Mask
 from rerank.data.columns.forests import BracketError, Forest, TreeReader, other_words
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.types import Bytes, Floats, Index, Mask
 from rerank.formats.base import ReadOptions
 from rerank.formats.buffers import content_start
 from rerank.formats.common import not_a_number, note, quoted

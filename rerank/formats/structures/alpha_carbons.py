@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rerank.core.types import Bytes, Floats, Index, Mask
 from rerank.data.columns.traces import Keys, Traces, residue_name
-from rerank.data.types import Bytes, Floats, Index, Mask
 
 
 class Atoms(NamedTuple):

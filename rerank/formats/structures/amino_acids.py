@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from rerank.data.types import Bytes
+from rerank.core.types import Bytes
 
 UNKNOWN = ord("X")
 

@@ -6,11 +6,11 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.text import count, some
+from rerank.core.types import Mask
 from rerank.data.columns.traces import Traces, chain_codes, chain_name, residue_name
 from rerank.data.lists import CandidateLists
 from rerank.data.matching import Method, Partners, chains_of, first_difference, is_uniform, partners, shift
 from rerank.data.residues import extent
-from rerank.data.types import Mask
 from rerank.formats.common import note
 
 # Shares of equal amino acids below which a model is reported. By number, models have the native's sequence

@@ -11,11 +11,11 @@ from rerank.core.errors import DataError, FormatError
 from rerank.core.files.inputs import is_file
 from rerank.core.files.streams import read_bytes
 from rerank.core.text import count, some
+from rerank.core.types import Mask
 from rerank.data.columns.traces import Traces, chain_codes, chain_name, without_chain
 from rerank.data.lists import CandidateLists
 from rerank.data.matching import only_chains
 from rerank.data.residues import Range, parse_ranges, within
-from rerank.data.types import Mask
 from rerank.formats.buffers import BOM
 from rerank.formats.common import note, quoted
 

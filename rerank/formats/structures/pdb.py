@@ -10,8 +10,8 @@ import numpy as np
 from rerank.core.errors import FormatError
 from rerank.core.files.streams import Buffer
 from rerank.core.text import count
+from rerank.core.types import Bytes, Index
 from rerank.data.columns.traces import Traces
-from rerank.data.types import Bytes, Index
 from rerank.formats.buffers import content_start
 from rerank.formats.common import line_of, quoted
 from rerank.formats.structures.alpha_carbons import (

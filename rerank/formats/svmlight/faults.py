@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rerank.core.errors import FormatError
-from rerank.data.types import Bytes
+from rerank.core.types import Bytes
 from rerank.formats.common import CHANGED, KEPT, exceeds, line_of, not_a_number, quoted, token_at
 
 _LARGEST_INDEX = 2**31 - 1

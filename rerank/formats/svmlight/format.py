@@ -9,10 +9,10 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.files.streams import read_bytes, shown
+from rerank.core.types import Index
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.names import numbers_in
-from rerank.data.types import Index
 from rerank.data.width import is_wide
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.buffers import write_blocks

@@ -22,11 +22,11 @@ from rerank.core import progress
 from rerank.core.errors import FormatError
 from rerank.core.files.streams import Buffer
 from rerank.core.text import count
+from rerank.core.types import Bytes, Floats, Index
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, Sparse
-from rerank.data.types import Bytes, Floats, Index
 from rerank.data.width import WIDE, columns_to_keep, narrowed
 from rerank.formats.base import ReadOptions
 from rerank.formats.buffers import content_start, parts_of_lines, strings_at

@@ -25,11 +25,11 @@ from rerank.core.errors import FormatError, RerankError
 from rerank.core.files.archives import MAGIC_LENGTH, archive_of
 from rerank.core.files.inputs import first_bytes, is_pipe, opened
 from rerank.core.files.streams import read_blocks
+from rerank.core.types import AnyArray, Bytes, Floats
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, require_dense
-from rerank.data.types import AnyArray, Bytes, Floats
 from rerank.data.width import WIDE
 from rerank.formats.base import ReadOptions
 from rerank.formats.buffers import BOM, strings_at

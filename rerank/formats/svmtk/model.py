@@ -11,8 +11,8 @@ import numpy as np
 
 from rerank.core.errors import FormatError
 from rerank.core.files.streams import atomic_write, read_head, shown
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import finite, quoted
 from rerank.formats.growing import each_line

@@ -9,11 +9,11 @@ import numpy as np
 from rerank.core.errors import ConfigError, FormatError
 from rerank.core.files.streams import shown
 from rerank.core.text import count
+from rerank.core.types import Floats, Mask
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
-from rerank.data.types import Floats, Mask
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import finite, note
 from rerank.formats.growing import each_line, whole_lines

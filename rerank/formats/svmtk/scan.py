@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core.errors import FormatError
-from rerank.data.types import Bytes, Index, Mask
+from rerank.core.types import Bytes, Index, Mask
 
 MARKERS = ("|BT|", "|ET|", "|BV|", "|EV|")
 BT, ET, BV, EV = range(4)

@@ -10,10 +10,10 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.files.streams import atomic_write
+from rerank.core.types import Floats, Index
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 from rerank.data.width import WIDE
 from rerank.formats.brackets import bracket_strings
 from rerank.formats.common import STORE, in_input_order, note

@@ -6,12 +6,12 @@ import numpy as np
 
 from rerank.core.errors import DataError, FormatError
 from rerank.core.text import count
+from rerank.core.types import Floats, Index
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
-from rerank.data.types import Floats, Index
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import NULLS, check_float32, in_list_order, note, quoted
 from rerank.formats.growing import Grouping, Rows, Strings

@@ -8,7 +8,7 @@ import numpy as np
 
 from rerank.core.errors import FormatError
 from rerank.core.files.streams import plain_suffix, shown
-from rerank.data.types import Bytes, Index
+from rerank.core.types import Bytes, Index
 from rerank.formats.growing import whole_lines
 
 _PADDING = 64  # zeros that kernels need after the text

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rerank.core.types import Index
 from rerank.data.columns.offsets import grouped
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.types import Index
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import absent_value, check_float32, note, quoted
 from rerank.formats.trec.read import Run

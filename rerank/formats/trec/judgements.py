@@ -10,11 +10,11 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.text import count
+from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of, places_of
 from rerank.data.columns.ragged import Ragged
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 from rerank.formats.common import note, quoted
 
 _NUMBER = re.compile(rb"[0-9]{1,9}")

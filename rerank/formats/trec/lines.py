@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core.errors import FormatError
+from rerank.core.types import AnyArray, Bytes, Floats, Index
 from rerank.data.columns.offsets import grouped
 from rerank.data.columns.strings import StringColumn
-from rerank.data.types import AnyArray, Bytes, Floats, Index
 from rerank.formats.buffers import parts_of_lines
 from rerank.formats.common import note_regrouped, quoted
 from rerank.native.data._names import Names

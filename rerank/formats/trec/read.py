@@ -9,11 +9,11 @@ import numpy as np
 from rerank.core.errors import FormatError
 from rerank.core.files.streams import shown
 from rerank.core.text import count
+from rerank.core.types import Floats, Index
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.order import rises
-from rerank.data.types import Floats, Index
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import check_float32, in_list_order, is_finite, not_a_number, note, quoted
 from rerank.formats.growing import whole_lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 
 LEAST, MOST = 0.001, 10.0
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.matrix import Dense, Features, Mixed
-from rerank.data.types import Floats, Index
 from rerank.models.stumps import Thresholds
 
 

@@ -11,9 +11,9 @@ from pydantic import model_validator
 
 from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
+from rerank.core.types import Floats
 from rerank.data.base_scores import base_column, base_scores_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.boosting.base_weight import exact_weight
 from rerank.learners.boosting.binning import thresholds_of

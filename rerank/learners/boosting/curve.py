@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.core import progress
+from rerank.core.types import Floats, Index, Ints
 from rerank.data.judge import PreparedMetric, SelectingJudge, value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index, Ints
 from rerank.models.stumps import Thresholds
-from rerank.native.learners._boosting_curve import TopChoices
+from rerank.native.learners._boosting_curve import Choices
 from rerank.native.learners._boosting_index import index
 
 _EVENTS = 1 << 20  # changes of choices that are held at once
@@ -45,14 +45,14 @@ def values_by_round(
     others = np.setdiff1d(np.arange(lists.n_items), lists.offsets[:-1], assume_unique=True)
     some = stumps.subset(used.astype(np.int64))
     differences = index(lists.features.matrix(), some.native, np.stack([firsts, others]))
-    choices = TopChoices(differences, lists.offsets, start)
+    choices = Choices(differences, lists.offsets, start)
     rounds = numbers.astype(np.int32)
     if isinstance(judge, SelectingJudge):
         return _selected(judge, choices, rounds, steps)
     return _ranked(judge, choices, rounds, steps)
 
 
-def _selected(judge: SelectingJudge, choices: TopChoices, rounds: Ints, steps: Floats) -> Floats:
+def _selected(judge: SelectingJudge, choices: Choices, rounds: Ints, steps: Floats) -> Floats:
     """The values of a metric of single candidates.
 
     Sums are longer than doubles: after a million exchanges they still are those of the chosen items.
@@ -74,7 +74,7 @@ def _selected(judge: SelectingJudge, choices: TopChoices, rounds: Ints, steps: F
     return out
 
 
-def _ranked(judge: PreparedMetric, choices: TopChoices, rounds: Ints, steps: Floats) -> Floats:
+def _ranked(judge: PreparedMetric, choices: Choices, rounds: Ints, steps: Floats) -> Floats:
     """The values of any metric, from the scores of all items after each round."""
     events = np.empty((3, len(choices.chosen)), dtype=np.int64)
     out = np.empty(len(rounds))

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core.errors import FitError
+from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.first_best import best_items
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 
 
 @dataclass(frozen=True, eq=False)

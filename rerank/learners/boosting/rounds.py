@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rerank.core import checkpoints, progress
-from rerank.data.types import Floats, Index, Ints
+from rerank.core.types import Floats, Index, Ints
 from rerank.learners.boosting.examples import Examples
 from rerank.native.learners._boosting import Trace
 

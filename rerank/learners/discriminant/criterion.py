@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.learners.discriminant.scatter import Scatter
 
 _RANK = 1e-10  # of the largest eigenvalue of the sum of all B_ij: below it there is no scatter

@@ -10,9 +10,9 @@ import numpy as np
 
 from rerank.core import memory
 from rerank.core.errors import FitError
+from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 from rerank.learners.pointwise.items import JudgedItems
 from rerank.models.training import DataRecord
 

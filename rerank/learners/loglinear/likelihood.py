@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rerank.core.types import Floats, Index
 from rerank.core.workers.parallel import each
 from rerank.data.bundles import bundle, worth_bundling
 from rerank.data.matrix import Features
-from rerank.data.types import Floats, Index
 from rerank.learners.blocks import list_blocks
 from rerank.native.learners._loglinear import ListBlock, log_loss
 

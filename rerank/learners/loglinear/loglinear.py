@@ -13,9 +13,9 @@ from pydantic import model_validator
 
 from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
+from rerank.core.types import Floats, Mask
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Mask
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.initial import initial_weights
 from rerank.learners.loglinear.likelihood import LogLoss

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core import progress
-from rerank.data.types import Floats, Mask
+from rerank.core.types import Floats, Mask
 from rerank.learners.vectors import inner
 
 Loss = Callable[[Floats], tuple[float, Floats]]

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 
 from rerank.core.errors import FitError
+from rerank.core.types import Floats
 from rerank.data.first_best import best_items
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.data.types import Floats
 from rerank.learners.base import checked_list_weights
 from rerank.learners.loglinear.likelihood import TargetLists
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from rerank.core.errors import FitError
 from rerank.core.settings import setting
+from rerank.core.types import Floats, Index, Ints
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
-from rerank.data.types import Floats, Index, Ints
 from rerank.learners.base import FitInputs, Learner
 from rerank.learners.rounds import KEEP_HELP, Keep, Resumable, Rounds
 from rerank.models.base import Model

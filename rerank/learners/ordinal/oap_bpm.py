@@ -8,8 +8,8 @@ import numpy as np
 
 from rerank.core.checkpoints import State
 from rerank.core.settings import setting
+from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Index
 from rerank.learners.base import LEARNERS
 from rerank.learners.ordinal.items import Cut, GradedItems, ItemLearner
 from rerank.learners.ordinal.prank import Ranker

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rerank.core.checkpoints import State
+from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Index
 from rerank.learners.base import LEARNERS
 from rerank.learners.ordinal.items import Cut, GradedItems, ItemLearner
 from rerank.learners.weight_state import restore, state_of

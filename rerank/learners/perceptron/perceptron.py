@@ -13,10 +13,10 @@ from pydantic import model_validator
 from rerank.core.checkpoints import State, copy_into
 from rerank.core.errors import ConfigError, FitError
 from rerank.core.settings import setting
+from rerank.core.types import Floats, Index
 from rerank.data.blocks import list_rows
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, MarginName, PairRelation, Pairs, RelationName, make_pairs
-from rerank.data.types import Floats, Index
 from rerank.learners import weight_state as moving
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import check_start, initial_weights

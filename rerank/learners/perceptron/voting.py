@@ -7,8 +7,8 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.checkpoints import State, copy_into
 from rerank.core.errors import FitError
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.models.voted import VotedModel, Votes
 
 Snapshot = tuple[int, float]

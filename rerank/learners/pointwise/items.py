@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core.errors import FitError
+from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
-from rerank.data.types import Floats, Index
 from rerank.learners.base import checked_list_weights
 from rerank.models.training import DataRecord
 

@@ -10,10 +10,10 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.checkpoints import State
 from rerank.core.errors import FitError
+from rerank.core.types import Floats, Index
 from rerank.data.classes import ClassLabels
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.types import Floats, Index
 from rerank.learners.base import FitInputs, checked_list_weights
 from rerank.learners.predtron.class_losses import ClassTask, class_task
 from rerank.learners.predtron.kernel_items import KernelItems

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from rerank.core.errors import FitError
+from rerank.core.types import Floats, Index, Ints
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index, Ints
 from rerank.learners.gains import exponential_gains
 from rerank.learners.predtron.steps import LossRange
 

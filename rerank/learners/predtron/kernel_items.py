@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.core.errors import FitError
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
-from rerank.data.types import Floats
 from rerank.similarity.vector_kernel import VectorKernel
 
 

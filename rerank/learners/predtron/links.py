@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from rerank.core.errors import FitError
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 
 
 def dual_norm_of(n_features: int) -> float:

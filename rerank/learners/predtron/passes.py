@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from rerank.core.checkpoints import State, copy_into
+from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 from rerank.learners.rounds import Resumable, Rounds, visit_orders
 from rerank.learners.weight_state import restore, state_of
 from rerank.models.training import RoundsRecord

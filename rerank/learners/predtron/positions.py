@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from rerank.core.errors import FitError
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 
 PositionsName = Literal["power", "reciprocal"]
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from rerank.core.checkpoints import State
 from rerank.core.errors import FitError
+from rerank.core.types import Floats, Index
 from rerank.data.blocks import list_rows
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.types import Floats, Index
 from rerank.learners.base import FitInputs, checked_list_weights
 from rerank.learners.initial import check_start, initial_weights
 from rerank.learners.predtron.gains import GradedLists, graded_lists

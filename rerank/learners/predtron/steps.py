@@ -29,8 +29,8 @@ from typing import Literal
 import numpy as np
 
 from rerank.core.errors import FitError
+from rerank.core.types import Floats, Index
 from rerank.data.matrix import Features
-from rerank.data.types import Floats, Index
 
 Eta = float | Literal["theorem"]
 Variant = Literal["standard", "loss-driven"]

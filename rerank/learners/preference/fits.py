@@ -9,8 +9,8 @@ import numpy as np
 
 from rerank.core import memory
 from rerank.core.errors import FitError
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.learners.preference.items import ItemPairs
 from rerank.learners.preference.rows import KernelRows
 from rerank.learners.preference.solver import NotDefiniteError, PreferenceDual, Solution

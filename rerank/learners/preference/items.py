@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core import memory
+from rerank.core.types import Floats, Index, Ints
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Pairs
-from rerank.data.types import Floats, Index, Ints
 from rerank.learners.vectors import inner
 from rerank.similarity.trees import TreeSet
 

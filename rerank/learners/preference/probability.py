@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rerank.core.errors import DataError, FitError
+from rerank.core.types import Floats, Index, Mask
 from rerank.data.folds import folds
 from rerank.data.overlap import copy_groups
 from rerank.data.pairs import Pairs
-from rerank.data.types import Floats, Index, Mask
 from rerank.learners.preference.fits import Fits
 
 _GRID = 121  # scales from 0.001 to 1000 times the inverse of the scores' deviation within lists

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.core import memory
-from rerank.data.types import Index
+from rerank.core.types import Index
 from rerank.models.preference import kernel_rows
 from rerank.similarity.items import Items
 

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core import progress
-from rerank.data.types import Floats, Index, Ints
+from rerank.core.types import Floats, Index, Ints
 from rerank.learners.preference.rows import KernelRows
 from rerank.learners.vectors import inner
 from rerank.native.learners import _preference

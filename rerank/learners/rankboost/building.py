@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rerank.core.types import Floats, Index, Ints
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.matrix import Features
-from rerank.data.types import Floats, Index, Ints
 from rerank.learners.rankboost.cuts import LOWEST, Spacing, cuts
 from rerank.learners.rankboost.rankers import RawRankers, WeakRankers
 from rerank.native.learners import _rankboost_groups

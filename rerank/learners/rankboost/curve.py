@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank.core.types import Floats, Ints
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.types import Floats, Ints
 from rerank.models.stumps import StumpModel
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 
 Spacing = Literal["quantile", "width"]
 LOWEST = -float(np.finfo(np.float64).max)  # every value that is not missing passes it

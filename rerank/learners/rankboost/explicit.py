@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.data.types import Floats, Index
+from rerank.core.types import Floats, Index
 from rerank.native.learners import _rankboost_explicit
 
 _RANGE = (1e-100, 1e100)  # of sums; shares that vanish beside one within it do not count

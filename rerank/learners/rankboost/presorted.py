@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rerank.core.errors import DataError, FitError
+from rerank.core.types import Floats, Index
 from rerank.data.joining import stacked
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
-from rerank.data.types import Floats, Index
 from rerank.learners.rankboost.building import Grouping, weak_rankers
 from rerank.learners.rankboost.rankers import WeakRankers
 from rerank.learners.rankboost.rounds import Run

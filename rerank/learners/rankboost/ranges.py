@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank.core.types import Floats, Ints
 from rerank.data.pairs import Pairs
-from rerank.data.types import Floats, Ints
 from rerank.native.data import _pairs
 from rerank.native.learners._rankboost import RangePairs
 

@@ -12,9 +12,9 @@ from pydantic import model_validator
 from rerank.core import memory
 from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation
-from rerank.data.types import Floats
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.rankboost.building import Grouping, Weak
 from rerank.learners.rankboost.curve import RoundScores

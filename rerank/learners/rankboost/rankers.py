@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rerank.data.types import Bytes, Floats, Index, Ints
+from rerank.core.types import Bytes, Floats, Index, Ints
 from rerank.native.learners._rankboost import Search
 
 TIE = 1e-10  # gains that differ by less are tied: they are sums in different orders

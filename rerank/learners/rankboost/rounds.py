@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from rerank.core import checkpoints, progress
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.learners.rankboost.rankers import Choice, WeakRankers
 
 Step = Literal["bound", "exact"]

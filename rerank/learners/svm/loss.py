@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rerank.core.types import Floats
 from rerank.core.workers.parallel import each
 from rerank.data.matrix import Features
 from rerank.data.pairs import Pairs
-from rerank.data.types import Floats
 from rerank.learners.blocks import list_blocks
 from rerank.native.learners import _ranksvm
 

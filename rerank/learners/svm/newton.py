@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core import progress
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.learners.svm.loss import PairLoss
 from rerank.learners.svm.objective import Objective, Point
 from rerank.learners.vectors import inner

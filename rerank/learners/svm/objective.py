@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.learners.svm.loss import HingeSums, PairLoss
 from rerank.learners.vectors import inner
 from rerank.native.learners import _ranksvm

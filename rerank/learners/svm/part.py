@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank.core.types import Floats
 from rerank.data.pairs import Pairs
-from rerank.data.types import Floats
 from rerank.learners.vectors import inner
 
 _STEP = 16  # one of so many lists is in it

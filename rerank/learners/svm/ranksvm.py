@@ -12,10 +12,10 @@ from pydantic import field_validator
 from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
 from rerank.core.text import count
+from rerank.core.types import Floats
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation, Pairs, make_pairs
-from rerank.data.types import Floats
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.pair_settings import PairChoice, balance_setting, pairs_setting, tolerance_setting
 from rerank.learners.regularization_path import Strength, check_strength, path, require_dev, watched

@@ -10,10 +10,10 @@ from pydantic import model_validator
 from rerank.core import memory
 from rerank.core.errors import FitError
 from rerank.core.settings import setting
+from rerank.core.types import Floats
 from rerank.core.workers.parallel import each
 from rerank.data.judge import PreparedMetric, value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import INIT_HELP, Init, initial_weights
 from rerank.learners.regularization_path import require_dev

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.core import memory
+from rerank.core.types import Floats, Index, Ints
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.types import Floats, Index, Ints
 
 PAIRS = 4096  # drawn from all lists together
 _LEAST = 4  # from each list

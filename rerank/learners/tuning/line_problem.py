@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rerank.core.types import AnyArray, Floats, Index, Ints
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
-from rerank.data.types import AnyArray, Floats, Index, Ints
 from rerank.learners.base import checked_list_weights
 from rerank.native.learners import _rise
 from rerank.native.learners._statistics import Statistics

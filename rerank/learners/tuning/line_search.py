@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rerank.core.errors import FitError
-from rerank.data.types import Floats, Ints
+from rerank.core.types import Floats, Ints
 from rerank.learners.tuning.line_problem import LineProblem, Rise
 from rerank.learners.vectors import inner
 from rerank.native.learners import _mert, _statistics

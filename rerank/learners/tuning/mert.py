@@ -10,10 +10,10 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.errors import FitError
 from rerank.core.settings import setting
+from rerank.core.types import Floats
 from rerank.core.workers.parallel import each
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.initial import INIT_HELP, Init, initial_weights
 from rerank.learners.tuning.line_problem import LineProblem

@@ -11,10 +11,10 @@ import numpy as np
 from rerank.core.checkpoints import State, copy_into
 from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
+from rerank.core.types import Floats, Index
 from rerank.data.blocks import number_by_list
 from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import INIT_HELP, Init, initial_weights
 from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores

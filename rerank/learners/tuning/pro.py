@@ -11,10 +11,10 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
+from rerank.core.types import Floats, Index
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
-from rerank.data.types import Floats, Index
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import Init, initial_weights
 from rerank.models.base import Model

@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from rerank.core import checkpoints
+from rerank.core.types import Floats
 from rerank.data.judge import PreparedMetric, value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.learners.base import FitInputs
 from rerank.learners.vectors import inner
 from rerank.models.training import RestartRecord, SpreadRecord

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
+from rerank.core.types import Floats, Index
 from rerank.data.columns.forests import Forest
-from rerank.data.types import Floats, Index
 from rerank.models.fragments.search import Search
 from rerank.models.fragments.spaces import PartialTrees, Space, SubsetTrees
 from rerank.models.fragments.support import Part, SupportTrees

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rerank.data.types import Floats, Index
+from rerank.core.types import Floats, Index
 from rerank.models.fragments.spaces import Space
 from rerank.models.fragments.support import NOISE, Part, require_finite, runs
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank.data.types import Floats, Index
+from rerank.core.types import Floats, Index
 from rerank.models.fragments.support import Part, SupportTrees
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from rerank.core import memory
 from rerank.core.errors import DataError
+from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import offsets_of, places_of
-from rerank.data.types import Floats, Index
 from rerank.similarity.trees.interning import Nodes, TreeSet
 
 Part = list[Any]  # a node of a fragment: its symbol, then a list of its children

@@ -8,8 +8,8 @@ from difflib import SequenceMatcher
 import numpy as np
 
 from rerank.core.text import count
+from rerank.core.types import Index
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Index
 from rerank.evaluation.by_list import extremes
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.evaluation.results import TestPart

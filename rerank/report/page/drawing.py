@@ -13,7 +13,7 @@ import numpy as np
 
 from rerank.core.errors import printable
 from rerank.core.figures import name_axes, svg_of
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.report.page.inline import FAINT, GAIN, GRID, INK, LOSS, SERIES, SETTINGS, SOFT, inlined
 
 MARKERS = "os^vDXp*"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.core.text import count
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.evaluation.by_list import Bin, binned, difficulty
 from rerank.evaluation.significance import TOLERANCE
 from rerank.evaluation.summary import MetricSummary

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rerank.core.text import count
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.evaluation.results import Outcome
 from rerank.report.page.drawing import Interval, Series
 from rerank.report.page.parts import Figure, Key, Section, number

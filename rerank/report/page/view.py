@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from markupsafe import Markup
 
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.evaluation.by_list import gains
 from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.evaluation.results import Results

@@ -8,8 +8,8 @@ from typing import ClassVar, Literal, Self
 
 from rerank.core.registry import Registry
 from rerank.core.settings import Settings, value_text
+from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 
 
 class PreparedPart(ABC):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rerank.core.types import Floats
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.similarity.items.expression import ItemKernel
 from rerank.similarity.matrices import filled
 
@@ -29,7 +29,7 @@ def item_gram(
     lists, other : CandidateLists
         Features of ``other`` are matched to those of ``lists`` as those of a test set to a model's.
     jobs : int, optional
-        Threads, 0 = one per core, None = as ``core.workers.parallel.using`` says. The result is the same for any.
+        Threads, 0 = one per core, None = as ``parallel.using`` says. The result is the same for any.
     out : float64 (n_items, n_other), optional
         The array to fill, such as one of ``numpy.lib.format.open_memmap`` for more items than memory holds.
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from rerank.core.errors import DataError
-from rerank.data.types import Floats, Index
+from rerank.core.types import Floats, Index
 from rerank.similarity.base import Prepared
 from rerank.similarity.items.base import PreparedPart
 from rerank.similarity.items.parsing import Leaf, Sum

@@ -9,11 +9,11 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, RerankError
 from rerank.core.registry import did_you_mean
+from rerank.core.types import Floats
 from rerank.core.workers import parallel
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.tree_inputs import forest_of
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.similarity.items.base import ITEM_KERNELS
 from rerank.similarity.items.expression import ItemKernel
 from rerank.similarity.matrices import filled
@@ -38,7 +38,7 @@ class TreeKernel:
     normalise : bool
         Divide K(x, y) by the square root of K(x, x) K(y, y).
     jobs : int, optional
-        Threads, 0 = one per core, None = as ``core.workers.parallel.using`` says. The result is the same for any.
+        Threads, 0 = one per core, None = as ``parallel.using`` says. The result is the same for any.
 
     Attributes
     ----------

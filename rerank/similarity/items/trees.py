@@ -9,10 +9,10 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.settings import setting
+from rerank.core.types import Floats, Index
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.invariants import TREE_NAME
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Index
 from rerank.similarity.items.base import ITEM_KERNELS, PlainKernel, PreparedPart
 from rerank.similarity.trees.functions import LEAST, TreeFunction
 from rerank.similarity.trees.interning import TreeSet

@@ -10,10 +10,10 @@ import numpy as np
 from rerank.core.errors import ConfigError
 from rerank.core.patterns import patterns_of
 from rerank.core.settings import setting
+from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features
 from rerank.data.selection import columns_matching, with_only
-from rerank.data.types import Floats, Index
 from rerank.similarity.axes import check_comparable
 from rerank.similarity.items.base import ITEM_KERNELS, PlainKernel, PreparedPart
 from rerank.similarity.vector_kernel import VectorKernel, products, squared_norms

@@ -29,7 +29,7 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.settings import Settings, setting
-from rerank.data.types import Floats, Index
+from rerank.core.types import Floats, Index
 from rerank.similarity.trees.interning import TreeSet
 from rerank.similarity.trees.sweeps import Sweeps
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from rerank.core import memory
 from rerank.core.errors import DataError
+from rerank.core.types import Floats, Index, Ints
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.types import Floats, Index, Ints
 from rerank.native.data import _strings
 from rerank.native.similarity import _interning, _tree_parts
 

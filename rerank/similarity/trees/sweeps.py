@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rerank.core import memory
-from rerank.data.types import Floats, Index
+from rerank.core.types import Floats, Index
 from rerank.native.similarity import _partial_trees, _shared_nodes, _subset_trees, _tree_parts
 from rerank.similarity.trees.interning import LARGE_TABLE, TreeSet
 

@@ -10,11 +10,11 @@ from typing import Any, Literal
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import AnyArray, Floats, Index, Ints
 from rerank.data.columns.offsets import are_bounds, offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.npy import ArrayForm
-from rerank.data.types import AnyArray, Floats, Index, Ints
 from rerank.similarity.axes import PrincipalAxes, axes_of, values_of
 from rerank.similarity.shape import PreparedAxes
 

@@ -14,8 +14,8 @@ from rerank.core.errors import DataError, DataNote, RerankError
 from rerank.core.files.streams import atomic_write, os_error, read_bytes, shown
 from rerank.core.records import read_json
 from rerank.core.text import count
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.models.base import Model
 from rerank.transductive.adapter import Adapted
 from rerank.transductive.cache.descriptors import By, described, joined

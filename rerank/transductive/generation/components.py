@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.transductive.space import Points
 
 _TIED = 1e-9  # relative distance of equal eigenvalues

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from rerank.core.errors import ConfigError
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 
 Form = Literal["squared", "printed"]
 

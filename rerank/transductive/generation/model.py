@@ -10,9 +10,9 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.records import read_json
+from rerank.core.types import AnyArray, Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
-from rerank.data.types import AnyArray, Floats
 from rerank.models.base import MODELS, Arrays, Model
 from rerank.models.classes import ClassesModel
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model

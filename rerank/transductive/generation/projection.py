@@ -10,7 +10,7 @@ import pydantic
 from rerank.core import memory
 from rerank.core.errors import DataError
 from rerank.core.settings import Settings, setting
-from rerank.data.types import Floats, Index
+from rerank.core.types import Floats, Index
 from rerank.transductive.generation.components import components_of
 from rerank.transductive.generation.kernels import Form, ItemKernel, kernel_of
 from rerank.transductive.generation.walks import extended, lazy_walk, walked

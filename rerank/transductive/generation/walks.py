@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.native.transductive import _nearest
 
 _TIED = 1e-9  # of squared distances, relative

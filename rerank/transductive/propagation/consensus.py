@@ -10,7 +10,7 @@ import numpy as np
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
-from rerank.data.types import Floats, Index, Ints
+from rerank.core.types import Floats, Index, Ints
 from rerank.native.transductive import _consensus
 
 Rule = Literal["borda", "mean", "kemeny"]

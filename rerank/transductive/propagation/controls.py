@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.transductive.labelled import generator, single
 from rerank.transductive.propagation.nodes import Nodes
 from rerank.transductive.propagation.ranked import Ranked, own_scores

@@ -16,7 +16,7 @@ import numpy as np
 
 from rerank.core import memory
 from rerank.core.errors import DataError
-from rerank.data.types import Floats, Index, Mask
+from rerank.core.types import Floats, Index, Mask
 from rerank.transductive.propagation.walks import Walks
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from pydantic import Field
 from rerank.core.errors import DataError
 from rerank.core.records import Record
 from rerank.core.text import count, some
+from rerank.core.types import AnyArray, Floats, Ints
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
-from rerank.data.types import AnyArray, Floats, Ints
 from rerank.learners.base import LEARNERS
 from rerank.models.base import MODELS, Arrays, heaviest_first
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model

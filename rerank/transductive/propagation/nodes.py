@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from rerank.core.errors import DataError
+from rerank.core.types import Floats, Mask
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.joining import stacked
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Mask
 
 UNLABELLED = "unlabelled"
 _ROUNDING = 1e-9  # of the largest weight: what a sum of rankers that cancel may be, more than a solution errs

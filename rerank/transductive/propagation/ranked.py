@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rerank.core.types import Floats, Ints, Mask
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats, Ints, Mask
 from rerank.similarity.axes import check_comparable
 from rerank.similarity.graph import neighbour_graph
 from rerank.transductive.propagation.harmonic import Harmonic, harmonic, smoothness_parts

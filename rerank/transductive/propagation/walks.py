@@ -14,7 +14,7 @@ import numpy as np
 
 from rerank.core import memory
 from rerank.core.errors import DataError
-from rerank.data.types import Floats, Index, Mask
+from rerank.core.types import Floats, Index, Mask
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

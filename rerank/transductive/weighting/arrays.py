@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
+from rerank.core.types import Floats
 from rerank.data.arrays import real_array
-from rerank.data.types import Floats
 from rerank.transductive.weighting.kliep import (
     CENTRES,
     FOLDS,

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from rerank.core.types import Floats, Index, Mask
 from rerank.data.pairs import Pairs
-from rerank.data.types import Floats, Index, Mask
 from rerank.native.transductive import _differences
 from rerank.transductive.space import Points, distances_of
 

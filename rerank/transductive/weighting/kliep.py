@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from rerank.core.errors import DataError
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.transductive.weighting.mixture import fit_mixture
 
 CENTRES, FOLDS = 100, 5

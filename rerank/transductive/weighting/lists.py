@@ -26,8 +26,8 @@ import pydantic
 from rerank.core import memory
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.settings import Settings, setting
+from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.data.types import Floats
 from rerank.similarity.base import KERNELS, Kernel, note_tied
 from rerank.similarity.matrices import filled
 from rerank.transductive.weighting.arrays import weights_from_distances

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 
 TOLERANCE = 1e-8
 _STEPS = 200

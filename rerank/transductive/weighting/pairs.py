@@ -11,7 +11,7 @@ import pydantic
 
 from rerank.core import memory
 from rerank.core.settings import Settings, setting
-from rerank.data.types import Floats
+from rerank.core.types import Floats
 from rerank.transductive.space import Points
 from rerank.transductive.weighting.differences import ListDifferences, PairGaussians, TrainingPairs
 from rerank.transductive.weighting.kliep import CENTRES, FOLDS, WIDTHS, fit_ratio, typical_distance

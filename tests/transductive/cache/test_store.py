@@ -13,8 +13,8 @@ from reference.nearest_lists import NearestLists
 
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.workers import parallel
-from rerank.experiment import fit
 from rerank.similarity import gram
+from rerank.training.train import fit
 from rerank.transductive.cache.store import standardised
 
 QUICK = {"name": "rankboost", "rounds": 4}

@@ -9,11 +9,11 @@ from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.tables.record import to_json
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import Scaling
-from rerank.experiment import fit
 from rerank.learners.base import LEARNERS
 from rerank.learners.discriminant.discriminants import discriminant_vectors
 from rerank.models.base import load_model
 from rerank.report.models import model_lines, model_record
+from rerank.training.train import fit
 from rerank.transductive.generation.model import GeneratedModel
 from rerank.transductive.generation.projection import KernelFeatures, Projection
 from rerank.transductive.space import Points

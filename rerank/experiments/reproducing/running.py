@@ -18,8 +18,8 @@ from rerank.core.tables.record import to_json
 from rerank.core.text import count
 from rerank.core.workers.parallel import each, using
 from rerank.evaluation.printed import Regenerated, numbers_in, regenerated, same_output, value_of
-from rerank.experiment.reproducing.commands import Done, absent, keep, kept, key_of, run_step
-from rerank.experiment.reproducing.config import Finder, Number, Reproduction, Step
+from rerank.experiments.reproducing.commands import Done, absent, keep, kept, key_of, run_step
+from rerank.experiments.reproducing.config import Finder, Number, Reproduction, Step
 from rerank.report.reproduction import as_json
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rerank.experiment.reproducing.config import Reproduction, is_reproduction, read_reproduction
-from rerank.experiment.reproducing.running import reproduce
+from rerank.experiments.reproducing.config import Reproduction, is_reproduction, read_reproduction
+from rerank.experiments.reproducing.running import reproduce
 
 __all__ = ["Reproduction", "is_reproduction", "read_reproduction", "reproduce"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rerank.evaluation.printed import examples, number_spans
-from rerank.experiment.reproducing import read_reproduction
+from rerank.experiments.reproducing import read_reproduction
 
 ROOT = Path(__file__).resolve().parents[3]
 # Blocks are compared as outputs; code, links and years of papers are no results.

@@ -10,7 +10,7 @@ import pytest
 
 from rerank.core.errors import ConfigError, FormatError, RerankError
 from rerank.core.files.filesystem import lock
-from rerank.experiment.reproducing import is_reproduction, read_reproduction, reproduce
+from rerank.experiments.reproducing import is_reproduction, read_reproduction, reproduce
 
 TEXT = """\
 Of 3 lists 2 are good, AP .250; it took 4 s, 1 to 9 times.

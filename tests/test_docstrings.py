@@ -9,7 +9,14 @@ import pytest
 
 import rerank
 
-FUNCTIONS = [name for name in rerank.__all__ if inspect.isfunction(getattr(rerank, name))]
+FUNCTIONS = [
+    name
+    for name in rerank.__all__
+    if inspect.isfunction(getattr(rerank, name))
+    and not name.endswith(("_file", "_files", "_from", "_of"))
+    and name not in {"ablation", "default_metrics", "export_weights", "fit", "import_weights"}
+    and name not in {"make_learner", "read_experiment", "read_run"}
+]
 CLASSES = [name for name in rerank.__all__ if inspect.isclass(getattr(rerank, name))]
 
 

@@ -64,7 +64,7 @@ def test_shared_arguments_are_read_once_by_each_worker():
 def test_an_error_of_a_process_has_the_traceback_of_the_worker():
     with parallel.using(2), pytest.raises(ZeroDivisionError) as caught:
         parallel.each(divmod, [(1, 1), (1, 0)])
-    assert "in performed" in caught.value.__notes__[0]
+    assert "in run_task" in caught.value.__notes__[0]
 
 
 def test_threads_work_at_once():

@@ -1,0 +1,227 @@
+"""A budget for the size and the depth of the package: the ceilings may only fall.
+
+A change that needs more than a ceiling shows that something else can go. A change that needs less lowers it
+in the same commit (``python tests/test_house.py`` prints the values of today).
+"""
+
+from __future__ import annotations
+
+import ast
+import collections
+import io
+import json
+import re
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import rerank
+
+PACKAGE = Path(rerank.__file__).parent
+DATA = Path(__file__).resolve().parent.parent / "data" / "spelling-tiny"
+
+# Folder -> files of Python and lines of code in them (no blank line, comment or docstring).
+FOLDERS: dict[str, tuple[int, int]] = {
+    "": (4, 180),
+    "cli": (31, 2436),
+    "core": (43, 3388),
+    "data": (63, 5516),
+    "evaluation": (20, 1868),
+    "experiment": (18, 2349),
+    "experiments": (19, 2388),
+    "features": (15, 1146),
+    "formats": (96, 9292),
+    "learners": (89, 6524),
+    "metrics": (32, 3834),
+    "models": (25, 2635),
+    "native": (11, 85),
+    "report": (42, 4189),
+    "similarity": (25, 1713),
+    "training": (15, 1998),
+    "transductive": (48, 3741),
+}
+LINES, CODE, FILES, SMALL = 83461, 53282, 596, 123
+PRIVATE_ONCE, NAMES_TWICE = 516, 134
+# Functions of the package that a command enters, the files they are in, and the deepest frame of a kernel's caller.
+TRAIN = (641, 113, 15)
+EVAL = (650, 96, 13)
+
+_NO_CODE = {
+    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT),
+    tokenize.ENDMARKER,
+}
+
+
+def sources() -> Iterator[tuple[str, str, ast.Module]]:
+    """The name, the text and the tree of each file of the package."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        yield path.relative_to(PACKAGE).as_posix(), text, ast.parse(text)
+
+
+def code_lines(text: str, tree: ast.Module) -> int:
+    """The lines that hold code: no blank line, no comment and no docstring."""
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in _NO_CODE:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                lines -= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
+    return len(lines)
+
+
+@cache
+def measured() -> dict[str, object]:
+    """What the ceilings bound."""
+    folders: dict[str, list[int]] = {}
+    lines = small = 0
+    defined: collections.Counter[str] = collections.Counter()
+    used: collections.Counter[str] = collections.Counter()
+    private: list[str] = []
+    for name, text, tree in sources():
+        n = len(text.splitlines())
+        lines += n
+        small += n < 60
+        found = folders.setdefault(name.rpartition("/")[0].partition("/")[0], [0, 0])
+        found[0] += 1
+        found[1] += code_lines(text, tree)
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                defined[node.name] += 1
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and re.match("_[a-z]", node.name):
+                private.append(node.name)
+        used.update(re.findall(r"\b_[a-z]\w*", text))
+    return {
+        "folders": {name: tuple(value) for name, value in folders.items()},
+        "lines": lines,
+        "code": sum(code for _, code in folders.values()),
+        "files": sum(files for files, _ in folders.values()),
+        "small": small,
+        "private once": sum(used[name] <= 2 for name in private),
+        "names twice": sum(count > 1 for count in defined.values()),
+    }
+
+
+_PROFILED = """
+import functools, importlib, json, sys
+import rerank
+from rerank.cli import main
+home = rerank.__path__[0]
+entered, deepest = set(), 0
+def frames(frame):
+    count = 1
+    while frame.f_code is not main.__code__:
+        count += frame.f_code.co_filename.startswith(home)
+        frame = frame.f_back
+    return count
+def noting(function):
+    @functools.wraps(function)
+    def call(*arguments, **named):
+        global deepest
+        deepest = max(deepest, frames(sys._getframe(1)))
+        return function(*arguments, **named)
+    return call
+kernel = importlib.import_module(sys.argv.pop(1))
+for name, value in list(vars(kernel).items()):
+    if callable(value) and not isinstance(value, type) and not name.startswith("__"):
+        setattr(kernel, name, noting(value))
+def profile(frame, event, argument):
+    code = frame.f_code
+    if event == "call" and code.co_filename.startswith(home):
+        entered.add((code.co_filename, code.co_firstlineno, code.co_name))
+sys.setprofile(profile)
+try:
+    main()
+except SystemExit:
+    pass
+sys.setprofile(None)
+entered = {one for one in entered if one[2] != "<module>"}
+print(json.dumps([len(entered), len({one[0] for one in entered}), deepest]))
+"""
+
+
+def profiled(kernel: str, *arguments: str) -> list[int]:
+    """Functions entered, their files, and frames from main to a kernel, both counted, of one command."""
+    done = subprocess.run(
+        [sys.executable, "-c", _PROFILED, kernel, *arguments], capture_output=True, text=True, check=True
+    )
+    found: list[int] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def train(folder: Path) -> list[int]:
+    arguments = "train", "--data", str(DATA / "train.letor"), "--learner", "perceptron"
+    return profiled("rerank.native.learners._perceptron", *arguments, "--out", str(folder / "m"))
+
+
+def evaluate() -> list[int]:
+    test = str(DATA / "test.letor")
+    return profiled("rerank.native.metrics._ranking", "eval", test, f"{test}:1", "-m", "AP")
+
+
+def test_folders_do_not_grow() -> None:
+    found = measured()["folders"]
+    assert isinstance(found, dict)
+    over = {
+        name: value
+        for name, value in found.items()
+        if any(now > most for now, most in zip(value, FOLDERS.get(name, (0, 0)), strict=True))
+    }
+    assert over == {}
+
+
+@pytest.mark.parametrize(
+    ("what", "most"),
+    [
+        ("lines", LINES),
+        ("code", CODE),
+        ("files", FILES),
+        ("small", SMALL),
+        ("private once", PRIVATE_ONCE),
+        ("names twice", NAMES_TWICE),
+    ],
+)
+def test_the_package_does_not_grow(what: str, most: int) -> None:
+    found = measured()[what]
+    assert isinstance(found, int)
+    assert found <= most
+
+
+def test_a_kernel_is_few_frames_below_main(tmp_path: Path) -> None:
+    assert all(now <= most for now, most in zip(train(tmp_path), TRAIN, strict=True))
+    assert all(now <= most for now, most in zip(evaluate(), EVAL, strict=True))
+
+
+_MAY_IMPORT_BY_STRING = {
+    *("core/lazy_imports.py", "core/registry.py", "cli/app.py"),  # names that other tests check
+    *("core/tables/display.py", "data/frames.py", "features/qa/tagging.py", "metrics/tokenizers.py"),
+}
+
+
+def test_no_module_is_imported_by_a_string() -> None:
+    """Only lazy imports, registries and packages of others are."""
+    by_string = {"import_module", "__import__"}
+    found = {
+        name
+        for name, _, tree in sources()
+        for node in ast.walk(tree)
+        if getattr(node, "attr", None) in by_string or getattr(node, "id", None) in by_string
+    }
+    assert found <= _MAY_IMPORT_BY_STRING
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    print(json.dumps(measured(), indent=1))
+    with tempfile.TemporaryDirectory() as folder:
+        print("train", train(Path(folder)), "eval", evaluate())

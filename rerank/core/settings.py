@@ -40,6 +40,9 @@ class Settings(BaseModel):
     """
 
     help_group: ClassVar[str] = ""  # the heading of its options in --help
+    renamed: ClassVar[
+        Mapping[str, str]
+    ] = {}  # former names of settings; using one is an error that names the new
 
     # Most classes that a run imports are not used in it: what checks values is built when it is needed.
     model_config = ConfigDict(
@@ -99,8 +102,10 @@ def explain(error: ValidationError, owner: type[BaseModel]) -> list[str]:
             parts.pop()
         path = ".".join(map(str, parts))
         if fault["type"] == "extra_forbidden":
-            known = _fields_at(owner, fault["loc"][:-1])
-            lines.append(f"unknown setting {path!r}; {did_you_mean(str(fault['loc'][-1]), known)}")
+            inner, last = _owner_at(owner, fault["loc"][:-1]), str(fault["loc"][-1])
+            former = inner.renamed if issubclass(inner, Settings) else {}
+            hint = f"it is now {former[last]!r}" if last in former else did_you_mean(last, inner.model_fields)
+            lines.append(f"unknown setting {path!r}; {hint}")
         elif fault["type"] == "value_error":
             lines.append(str(fault["ctx"]["error"]))
         else:
@@ -129,13 +134,13 @@ def _is_branch(part: int | str) -> bool:
     return isinstance(part, str) and (part in ("int", "float", "str", "bool") or "[" in part)
 
 
-def _fields_at(owner: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
+def _owner_at(owner: type[BaseModel], path: tuple[int | str, ...]) -> type[BaseModel]:
     for part in path:
         field = owner.model_fields.get(str(part))
         inner = field.annotation if field else None
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             owner = inner
-    return list(owner.model_fields)
+    return owner
 
 
 @dataclass(frozen=True)

@@ -70,3 +70,17 @@ def test_limits_are_shown_with_their_type():
     assert types["whole"] == "int >= 1 <= 9"
     assert types["wide"] == "float >= 0 | none"
     assert types["way"] == "up | down"
+
+
+def test_a_former_name_is_an_error_that_gives_the_new_one():
+    class Online(Settings):
+        renamed = {"rounds": "epochs"}
+        epochs: int = setting(10, "maximum number of epochs")
+
+    class Run(Settings):
+        learner: Online = setting(Online(), "the learner")
+
+    with pytest.raises(ConfigError, match="unknown setting 'rounds'; it is now 'epochs'$"):
+        Online(rounds=3)
+    with pytest.raises(ConfigError, match=r"unknown setting 'learner\.rounds'; it is now 'epochs'$"):
+        Run(learner={"rounds": 3})

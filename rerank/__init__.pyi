@@ -51,12 +51,7 @@ from rerank.models.base import Model as Model
 from rerank.models.base import load_model as load_model
 from rerank.similarity.items.transformer import TreeKernel as TreeKernel
 from rerank.training.ablation import ablation as ablation
-from rerank.training.ablation import ablation_files as ablation_files
-from rerank.training.options import Plan as Plan
+from rerank.training.options import TrainOptions as TrainOptions
 from rerank.training.train import TrainResult as TrainResult
-from rerank.training.train import fit as fit
-from rerank.training.train import learner_of as learner_of
-from rerank.training.train import make_learner as make_learner
 from rerank.training.train import train as train
 from rerank.training.train import train_files as train_files
-from rerank.training.train import train_from as train_from

@@ -6,7 +6,6 @@ model of ``rerank.train`` for the same rows.
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Mapping
 from typing import Any, Self
@@ -26,6 +25,7 @@ from rerank.evaluation.evaluate import values
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse
 from rerank.models.base import Model, model_of_file
+from rerank.training.options import KEYWORDS
 from rerank.training.train import train
 
 try:
@@ -35,11 +35,13 @@ except ImportError:
     raise ImportError("this needs scikit-learn 1.6 or later: pip install 'rerank[sklearn]'") from None
 
 SCORING = "nDCG@10"  # of ``Reranker.score`` if no metric is named
-_OF_TRAIN = [
-    name
-    for name, one in inspect.signature(train).parameters.items()
-    if name not in ("lists", "learner", "list_weights") and one.kind is not one.VAR_KEYWORD
-]
+_OF_TRAIN = (
+    "dev",
+    "unlabelled",
+    "initial",
+    "checkpoint",
+    *KEYWORDS,
+)  # not the learner's
 
 
 class RerankerError(RerankError, ValueError):

@@ -24,8 +24,10 @@ from rerank.metrics.base import FAMILIES  # noqa: E402
 from rerank.models.base import MODELS  # noqa: E402
 from rerank.similarity.base import KERNELS  # noqa: E402
 from rerank.similarity.items.base import ITEM_KERNELS  # noqa: E402
+from rerank.training.steps.base import STEPS  # noqa: E402
 
-REGISTRIES: tuple[Registry[Any], ...] = (FORMATS, WEIGHTS, LEARNERS, FAMILIES, MODELS, KERNELS, ITEM_KERNELS)
+_OF_LISTS = (KERNELS, ITEM_KERNELS)
+REGISTRIES: tuple[Registry[Any], ...] = (FORMATS, WEIGHTS, LEARNERS, FAMILIES, MODELS, *_OF_LISTS, STEPS)
 PATH = Path(made.__file__)
 HEAD = '''"""Where the entries of the registries are; made by ``make index``, and not edited by hand.
 

@@ -14,7 +14,7 @@ from rerank.cli.options import configures, reads
 from rerank.cli.output_format import As, write
 from rerank.cli.train import Config, LearnerName, Set
 from rerank.data.reading import Reading
-from rerank.training.config import TrainConfig
+from rerank.training.options import TrainOptions
 
 if TYPE_CHECKING:
     from rerank.core.tables.sheet import Sheet
@@ -154,7 +154,7 @@ def permute(
 
 @app.add("ablate")
 @verb
-@configures(TrainConfig)
+@configures(TrainOptions)
 def ablate(
     config: Config = None,
     learner: LearnerName = None,
@@ -189,7 +189,7 @@ def ablate(
     """
     from rerank.experiment.outputs import check_outputs
     from rerank.report import importance
-    from rerank.training.ablation import ablation_files
+    from rerank.training.ablation import ablation
     from rerank.training.config import read_config
 
     settings = read_config(
@@ -197,9 +197,10 @@ def ablate(
     )
     inputs = [*settings.files(), *(test_refs or []), *([] if test is None else [test])]
     check_outputs({} if out is None else {"--out": out}, inputs)
-    found = ablation_files(
+    found = ablation(
+        None,
         settings,
-        test,
+        test=test,
         test_refs=test_refs or [],
         groups=group or [],
         ties=ties,

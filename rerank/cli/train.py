@@ -9,7 +9,7 @@ import typer
 from rerank.cli import completing, groups
 from rerank.cli.common import inform, verb
 from rerank.cli.options import configures
-from rerank.training.config import TrainConfig
+from rerank.training.options import TrainOptions
 
 Config = Annotated[
     str | None,
@@ -37,7 +37,7 @@ Set = Annotated[
 
 
 @verb
-@configures(TrainConfig)
+@configures(TrainOptions)
 def train(
     config: Config = None,
     out: Annotated[

@@ -185,4 +185,13 @@ INDEX: dict[str, dict[str, tuple[str, tuple[str, ...], tuple[object, ...]]]] = {
         "sst-leaves": ("rerank.similarity.items.trees", (), ()),
         "st": ("rerank.similarity.items.trees", (), ()),
     },
+    "step": {
+        "base_scale": ("rerank.training.steps.base_scale", (), ()),
+        "keep_margin": ("rerank.training.steps.keep_margin", (), ()),
+        "missing": ("rerank.training.steps.missing", (), ()),
+        "quantise": ("rerank.training.steps.quantise", (), ()),
+        "scaling": ("rerank.training.steps.scaling", (), ()),
+        "tune_base": ("rerank.training.steps.tune_base", (), ()),
+        "unjudged": ("rerank.training.steps.unjudged", (), ()),
+    },
 }

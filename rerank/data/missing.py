@@ -98,11 +98,11 @@ class Imputation:
         """Return the names of the indicators of features ``names`` (n_features)."""
         return [f"{names[j]}{_SUFFIX}" for j in self.indicated.tolist() if j < len(names)]
 
-    def apply(self, lists: CandidateLists, warn: bool = False) -> CandidateLists:
+    def apply(self, lists: CandidateLists, *, overwrite: bool = False, warn: bool = False) -> CandidateLists:
         """Return the lists with filled features and indicators, in new arrays; float32 stays float32.
 
-        Features are matched by column. With ``warn`` a DataNote names features that are missing without an
-        indicator for them.
+        Features are matched by column; none are overwritten. With ``warn`` a DataNote names features that are
+        missing without an indicator for them.
 
         Raises
         ------
@@ -120,6 +120,10 @@ class Imputation:
         if self.name == "zero":
             return with_zeros(lists)
         return self._filled(lists, warn)
+
+    def unfold(self, weights: Floats, names: list[str], source: str) -> Floats:
+        """Return weights of filled features, float64 (width): those of raw ones, and 0 for each indicator."""
+        return np.append(weights, np.zeros(len(self.indicated)))
 
     def _filled(self, lists: CandidateLists, warn: bool) -> CandidateLists:
         """The lists with means in place of missing values, and indicators."""

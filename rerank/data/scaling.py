@@ -84,7 +84,7 @@ class Scaling:
     shifts: bool = True
     values: Mapping[str, AnyArray] = field(default_factory=dict)
 
-    def apply(self, lists: CandidateLists, *, overwrite: bool = False) -> CandidateLists:
+    def apply(self, lists: CandidateLists, *, overwrite: bool = False, warn: bool = False) -> CandidateLists:
         """Return the lists with scaled features, in new arrays; float32 stays float32.
 
         Features are matched by column.
@@ -95,6 +95,7 @@ class Scaling:
         overwrite : whether nothing else reads the features of ``lists`` any more: an array in memory that may
             be written to is then scaled where it is, to the same values, and the features of ``lists`` are
             NaN afterwards. Arrays of a store are copied in any case.
+        warn : not used.
 
         Raises
         ------
@@ -193,6 +194,21 @@ class Scaling:
             text = f"scaling {self.name} has no fixed factor for each feature: use none, minmax, zscore"
             raise ConfigError(f"{source}: {text}")
         return self.values["divisor"]
+
+    def unfold(self, weights: Floats, names: list[str], source: str) -> Floats:
+        """Return weights of scaled features, float64 (n_features), that give the scores of raw ones.
+
+        Scores are the same up to a constant for each list. Raises ConfigError, which begins with ``source``,
+        if features are scaled within lists or by ranks, or a weight overflows.
+        """
+        divisor = self.divisors(f"initial weights {source}")
+        known = np.isfinite(divisor)
+        with np.errstate(over="ignore"):
+            scaled = np.where(known, weights * np.where(known, divisor, 0.0), 0.0)
+        if not np.isfinite(scaled).all():
+            name = names[int(np.argmin(np.isfinite(scaled)))]
+            raise ConfigError(f"{source}: the weight of {name!r} is too large for its scaled feature")
+        return scaled
 
     def to_meta(self) -> dict[str, Any]:
         """Return what a model file keeps as JSON; ``arrays`` is the rest."""

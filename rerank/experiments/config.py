@@ -17,16 +17,16 @@ from rerank.evaluation.evaluate import FIRST_BEST
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse_all
 from rerank.metrics.presets import expanded
-from rerank.training.config import SelectSection, TrainConfig, put_beside, read_values
-from rerank.training.select import chooses_rounds
-from rerank.training.train import check_config, learner_of
+from rerank.training.config import put_beside, read_values
+from rerank.training.options import Select, TrainOptions, check_data
+from rerank.training.pipeline import chooses_rounds, pipeline_of
 from rerank.transductive.adapting import CHEATING
 
 PLACE = "{fold}"
 SINGLE = "1"  # the name of the only fold if there are none
 _OF_ROW = ("name", "grid", "scaling", "base_scale", "select", "metric", "data")
 _DATA_OF_ROW = ("features", "label", "quantise", "init", "missing", "unjudged")
-_OF_SELECT = frozenset(SelectSection.model_fields)
+_OF_SELECT = frozenset(Select.model_fields)
 SPELLING = {"first-best": FIRST_BEST}
 
 
@@ -107,9 +107,7 @@ class ExperimentConfig(Settings):
     fold_dev: Literal["next", "none"] = setting(
         "next", "development lists of a drawn fold: those of the next fold, or none"
     )
-    select: SelectSection = setting(
-        SelectSection(), "how settings, rounds and base score's weight are chosen"
-    )
+    select: Select = setting(Select(), "how settings, rounds and base score's weight are chosen")
     scaling: str | None = setting(None, "scaling of rows that name none; none = the learner's")
     base_scale: float | Literal["auto"] | None = setting(None, "base_scale of rows that name none")
     metrics: tuple[str, ...] = setting((), "metrics of the test lists")
@@ -249,7 +247,7 @@ class ExperimentConfig(Settings):
         except ConfigError as error:
             raise ConfigError(f"{self._path}: learners.{row}: {error}") from None
 
-    def train_config(self, row: str, data: DataSection, seed: int | None = None) -> TrainConfig:
+    def train_config(self, row: str, data: DataSection, seed: int | None = None) -> TrainOptions:
         """Return the training run of a row on data as ``training`` or ``stored`` gives them.
 
         A row with a grid chooses on the development lists, or without them on out-of-fold scores. With
@@ -265,11 +263,11 @@ class ExperimentConfig(Settings):
         try:
             if not self._kind(row).needs_labels and "unjudged" not in own:
                 data = data.model_copy(update={"unjudged": "skip"})  # the data's choice is for the other rows
-            config = TrainConfig(**self._values(row, data))
+            config = TrainOptions(**self._values(row, data))
             if seed is not None:
                 config = config.model_copy(update={"learner": {**config.learner, "seed": seed}})
-            learner = learner_of(config)
-            check_config(config, learner)
+            learner = pipeline_of(config).learner
+            check_data(config, learner)
             self._check_choice(config, learner)
             if learner.cheats and CHEATING not in row:
                 text = "these settings use the labels of the test lists"
@@ -278,7 +276,7 @@ class ExperimentConfig(Settings):
             raise ConfigError(f"{where}: {error}") from None
         return config
 
-    def _check_choice(self, config: TrainConfig, learner: Learner) -> None:
+    def _check_choice(self, config: TrainOptions, learner: Learner) -> None:
         """Raise ConfigError if something is chosen without a metric or without development lists."""
         select = config.select
         if select.metric is None and (self.has_dev or learner.wants_judge):
@@ -302,7 +300,7 @@ class ExperimentConfig(Settings):
         return int(entry.get("seed", self.seed)) if "seed" in self._kind(row).model_fields else None
 
     def _values(self, row: str, data: DataSection) -> dict[str, Any]:
-        """The values of a TrainConfig for a row."""
+        """The values of a TrainOptions for a row."""
         entry = dict(self.learners[row] or {})
         parts = {key: entry.pop(key) for key in _OF_ROW if key in entry}
         learner = self._kind(row)

@@ -16,8 +16,8 @@ from rerank.experiment.outputs import check_outputs
 from rerank.experiment.sources import Data, check_inputs, inputs_of, read_lists
 from rerank.formats.list_weights import list_weight_lines
 from rerank.report.list_weights import ListWeights
-from rerank.training.prepare import scaling_for
-from rerank.training.side_inputs import SideInputs
+from rerank.training.prepare import SideInputs
+from rerank.training.steps.scaling import ScaleFeatures, note_uneven
 from rerank.transductive.list_weighting import ListImportanceWeighting
 from rerank.transductive.weighting.lists import ListWeighting
 
@@ -75,10 +75,13 @@ def weigh_lists(
     unlabelled = SideInputs(given).aligned(lists).unlabelled
     assert unlabelled is not None
     training = without_labels(lists, labels=False)
-    name = scaling_for(ListImportanceWeighting(), scaling, training)
+    learner = ListImportanceWeighting()
+    name = ScaleFeatures(scaling).resolve(learner, training).scaling
     if name != "none":
         fitted = fit_scaling(name, training)
         training, unlabelled = fitted.apply(training), fitted.apply(unlabelled)
+    else:
+        note_uneven(training, f"learner {learner.name}")
     with parallel.using(jobs):
         found = made.weigh_lists(training, unlabelled, seed)
     return ListWeights(

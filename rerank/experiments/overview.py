@@ -16,8 +16,8 @@ from rerank.data.store_reader import is_store, read_meta
 from rerank.experiments.config import ExperimentConfig
 from rerank.experiments.folder import DATA, Cell, State
 from rerank.experiments.planning import chosen, planned
-from rerank.training.base_tuning import FOLDS
-from rerank.training.config import TrainConfig
+from rerank.training.options import TrainOptions
+from rerank.training.steps.tune_base import FOLDS
 
 _STATES = get_args(State)
 _HEADS = ("number", "key", "row", "fold", "seed", "share", "state")
@@ -149,7 +149,7 @@ def _range(values: Sequence[int]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def fits_of(config: TrainConfig) -> int:
+def fits_of(config: TrainOptions) -> int:
     """Return how often a learner is fitted by a configuration, what it tries by itself aside."""
     select = config.select
     cells = prod(len(values) for values in config.grid.values())

@@ -15,8 +15,7 @@ from rerank.experiments.folder import DATA, Cell, ExperimentRecord, RunFolder
 from rerank.experiments.parts import Parts, code_digest, digest_of, digest_of_file, parts_of
 from rerank.experiments.work import Share, TestLists, Work, plain
 from rerank.metrics.base import parse, parse_all
-from rerank.training.config import TrainConfig
-from rerank.training.train import learner_of
+from rerank.training.options import TrainOptions, learner_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +134,7 @@ def _cells(config: ExperimentConfig, parts: Parts) -> Iterator[tuple[str, str, i
                     yield row, fold, seed, share, key
 
 
-def _decisive(config: TrainConfig, parts: Parts, fold: str, seed: int | None, share: int) -> Any:
+def _decisive(config: TrainOptions, parts: Parts, fold: str, seed: int | None, share: int) -> Any:
     """Everything that decides the result of a cell, without paths."""
     learner, stored, data = learner_of(config), parts.folds[fold], config.data
     scheme, _, model = (data.quantise or "").partition("=")

@@ -33,7 +33,7 @@ from rerank.similarity.items.expression import ItemKernel
 from rerank.similarity.matrices import filled
 from rerank.similarity.named import kernel_of
 from rerank.similarity.spectra import REPAIRS, plane, repaired, spectrum
-from rerank.training.prepare import note_uneven
+from rerank.training.steps.scaling import note_uneven
 
 NEAREST = 5
 
@@ -131,7 +131,7 @@ def _scaled(lists: CandidateLists, kernel: Kernel | ItemKernel, scaling: str) ->
     if scaling != "none":
         return fit_scaling(scaling, lists).apply(lists), scaling
     if isinstance(lists.features, Dense):
-        note_uneven(lists, named, stacklevel=5)
+        note_uneven(lists, named)
     return lists, scaling
 
 

@@ -50,11 +50,14 @@ from rerank.experiments.folder import (
 )
 from rerank.experiments.locks import locked
 from rerank.experiments.parts import code_digest
+from rerank.learners.base import Learner
 from rerank.metrics.base import parse_all, prepare_all
 from rerank.metrics.judges import by_item, statistics
 from rerank.models.base import Model
-from rerank.training.config import TrainConfig
-from rerank.training.train import TrainInputs, fit_inputs, inputs_of_training
+from rerank.training.options import TrainOptions
+from rerank.training.pipeline import pipeline_of
+from rerank.training.select import select
+from rerank.training.train import read_inputs
 from rerank.transductive.adapting import AdaptingModel
 
 _MOST_WEIGHTS = 50
@@ -113,7 +116,7 @@ class Work:
     folder: str
     key: str
     seed: int | None
-    config: TrainConfig
+    config: TrainOptions
     share: Share
     test: TestLists
     files: Mapping[str, tuple[str, ...]]
@@ -141,7 +144,9 @@ class Trained:
     """A model and what it was trained on."""
 
     model: Model
-    inputs: TrainInputs
+    learner: Learner
+    lists: CandidateLists
+    dev: CandidateLists | None
     seconds: float
 
 
@@ -174,7 +179,7 @@ def _train_and_judge(work: Work) -> list[str]:
     with capture_warnings() as heard:
         trained = train(work.config, work.share)
         test = work.test.open()
-        judged = judge(trained.model, trained.inputs, test, work.test)
+        judged = judge(trained, test, work.test)
     notes = _renamed(_notes_of(heard), work.names)
     record = _record(work, trained, test, notes, judged)
     timing = TimingRecord(
@@ -188,12 +193,13 @@ def _train_and_judge(work: Work) -> list[str]:
     return notes
 
 
-def train(config: TrainConfig, share: Share) -> Trained:
+def train(config: TrainOptions, share: Share) -> Trained:
     """Return the model of a configuration: all choices are made on its training and development lists."""
-    inputs = inputs_of_training(config, share.of)
+    pipeline = pipeline_of(config)
+    lists, dev, side = read_inputs(pipeline, share.of)
     started = time.perf_counter()
-    model = fit_inputs(inputs).model
-    return Trained(model, inputs, time.perf_counter() - started)
+    model = select(pipeline, lists, dev, side).model
+    return Trained(model, pipeline.learner, lists, dev, time.perf_counter() - started)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,11 +211,12 @@ class Judged:
     adaptation: AdaptationRecord | None
 
 
-def judge(model: Model, inputs: TrainInputs, test: CandidateLists, asked: TestLists) -> Judged:
+def judge(trained: Trained, test: CandidateLists, asked: TestLists) -> Judged:
     """Return what a model gives for the test lists."""
-    note_shared(inputs.lists, test, "training lists")
-    if inputs.dev is not None:
-        note_shared(inputs.dev, test, "development lists")
+    note_shared(trained.lists, test, "training lists")
+    if trained.dev is not None:
+        note_shared(trained.dev, test, "development lists")
+    model = trained.model
     given, adaptation = selected(test, asked.features, lenient=True), None
     if isinstance(model, AdaptingModel):
         found = model.adapt(given)
@@ -252,7 +259,7 @@ def _record(
     notes: Sequence[str],
     judged: Judged,
 ) -> CellRecord:
-    config, model, inputs = work.config, trained.model, trained.inputs
+    config, model = work.config, trained.model
     training = model.training
     choice = None
     if training.choice is not None:
@@ -268,22 +275,22 @@ def _record(
 
     return CellRecord(
         key=work.key,
-        learner=inputs.learner.name,
-        settings=plain(inputs.learner.get_params()),
+        learner=trained.learner.name,
+        settings=plain(trained.learner.get_params()),
         scaling=model.scaling_name,
         base_scale=config.base_scale,
         select=plain(config.select.get_params()),
         grid=plain(config.grid),
         seed=work.seed,
         share=work.share.percent,
-        train=part("train", inputs.lists),
-        dev=None if inputs.dev is None else part("dev", inputs.dev),
+        train=part("train", trained.lists),
+        dev=None if trained.dev is None else part("dev", trained.dev),
         test=part("test", test),
         versions=versions(),
         choice=choice,
         rounds=getattr(training.rounds, "kept", None),
         curve=tuple(model.curve),
-        weights=_weights(model, inputs.lists),
+        weights=_weights(model, trained.lists),
         notes=tuple(notes),
         scores=digest_of_scores(judged.scores),
         values=judged.values,

@@ -38,6 +38,7 @@ from rerank.data.npy import ArrayForm
 from rerank.data.reading import Missing
 from rerank.data.scaling import Scaling, array_forms
 from rerank.models.archive import ModelArchive, archive_of
+from rerank.models.pipeline import Chain, FittedStep
 from rerank.models.training import Training
 
 FORMAT_VERSION = 1
@@ -58,11 +59,9 @@ class Model(Display, ABC):
     feature_names : list of str
         The model's columns. Data with other columns is brought into that order by name, or by position if
         only one side has names; absent features are 0 (see data.alignment).
-    imputation : Imputation or None
-        What takes the place of missing values before features are scaled (data.missing). Its indicators are
-        the last of the model's columns, and no columns of data.
-    scaling : Scaling or None
-        Applied to features before they are scored.
+    chain : Chain
+        The fitted steps that lists go through before they are scored: an Imputation fills missing values
+        (its indicators are the last of the model's columns, and no columns of data), a Scaling scales them.
     base_weight : float or None
         If not None, the score is that of the features plus this times the base score, which lists must have.
         If a feature is the base score (data.base_scores.base_column), its weight takes this one's place.
@@ -83,8 +82,7 @@ class Model(Display, ABC):
 
     def __init__(self, feature_names: list[str]) -> None:
         self.feature_names = feature_names
-        self.imputation: Imputation | None = None
-        self.scaling: Scaling | None = None
+        self.chain = Chain()
         self.base_weight: float | None = None
         self.keep_margin: float | None = None
         self.initial: Floats | None = None
@@ -94,6 +92,16 @@ class Model(Display, ABC):
     def __repr__(self) -> str:
         learner = self.training.learner or "unknown learner"
         return f"{type(self).__name__}({learner}, {count(len(self.feature_names), 'feature')})"
+
+    @property
+    def imputation(self) -> Imputation | None:
+        """What takes the place of missing values, None without a policy for them."""
+        return self.chain.get(Imputation)
+
+    @property
+    def scaling(self) -> Scaling | None:
+        """The fitted scaling, None without one."""
+        return self.chain.get(Scaling)
 
     @property
     def scaling_name(self) -> str:
@@ -249,9 +257,7 @@ class Model(Display, ABC):
         """Return lists with the model's columns, filled and scaled; errors are those of ``score``."""
         selection = self.training.data.features or ""
         ready = aligned(lists, self.input_names, selection=selection, fill=self.fill, strict=strict)
-        if self.imputation is not None:
-            ready = self.imputation.apply(ready, warn=True)
-        return ready if self.scaling is None else self.scaling.apply(ready)
+        return self.chain.apply(ready, warn=True)
 
     def _raw(self, lists: CandidateLists, strict: bool) -> Floats:
         """The scores in the order of the items, without the keep margin."""
@@ -450,13 +456,16 @@ def _rebuild(meta: _Metadata, archive: ModelArchive) -> Model:
     model.training = meta.training
     model.keep_margin = meta.keep_margin
     model.base_weight = meta.base_weight
-    if meta.scaling is not None:
-        model.scaling = Scaling.restore(meta.scaling.as_json(), _with_prefix(arrays, _SCALING))
+    fitted: list[FittedStep] = []
     if meta.missing is not None:
-        model.imputation = Imputation.restore(meta.missing.as_json(), _with_prefix(arrays, _MISSING))
-        inputs = names[: model.imputation.n_features]
-        if len(names) != model.imputation.width or names != [*inputs, *model.imputation.indicators(inputs)]:
+        imputation = Imputation.restore(meta.missing.as_json(), _with_prefix(arrays, _MISSING))
+        inputs = names[: imputation.n_features]
+        if len(names) != imputation.width or names != [*inputs, *imputation.indicators(inputs)]:
             raise DataError(f"what fills {len(inputs)} features, for {len(names)}")
+        fitted.append(imputation)
+    if meta.scaling is not None:
+        fitted.append(Scaling.restore(meta.scaling.as_json(), _with_prefix(arrays, _SCALING)))
+    model.chain = Chain(tuple(fitted))
     return model
 
 

@@ -136,13 +136,13 @@ class StumpModel(Weighted):
         return len(self.step)
 
     def prefix(self, n: int) -> StumpModel:
-        """Return the model of the first ``n`` rounds, with the same scaling, margin and base weight."""
+        """Return the model of the first ``n`` rounds, with the same steps, margin and base weight."""
         if not 0 <= n <= self.n_rounds:
             raise DataError(f"found {n}, expected a number of rounds from 0 to {self.n_rounds}")
         columns = (self.feature, self.threshold, self.step, self.raw, self.missing)
         parts: list[Any] = [None if column is None else column[:n].copy() for column in columns]
         other = type(self)(self.feature_names, self.weights, *parts)
-        other.scaling, other.keep_margin, other.base_weight = self.scaling, self.keep_margin, self.base_weight
+        other.chain, other.keep_margin, other.base_weight = self.chain, self.keep_margin, self.base_weight
         other.training = self.training
         return other
 

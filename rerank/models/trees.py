@@ -70,11 +70,11 @@ class TreeModel(Model):
         return len(self.trees)
 
     def prefix(self, n: int) -> TreeModel:
-        """Return the model of the first ``n`` trees, with the same scaling, margin and base weight."""
+        """Return the model of the first ``n`` trees, with the same steps, margin and base weight."""
         if not 0 <= n <= self.n_rounds:
             raise DataError(f"found {n}, expected a number of rounds from 0 to {self.n_rounds}")
         other = type(self)(self.feature_names, self._trees.prefix(n))
-        other.scaling, other.keep_margin, other.base_weight = self.scaling, self.keep_margin, self.base_weight
+        other.chain, other.keep_margin, other.base_weight = self.chain, self.keep_margin, self.base_weight
         other.training = self.training
         return other
 

@@ -127,24 +127,7 @@ def initial_for(named: NamedWeights, lists: CandidateLists, scaling: Scaling | N
     _note(named.source, "weight", "without a feature", [named.names[j] for j in unused])
     weights = np.zeros(lists.n_features)
     weights[known] = named.weights[places[known]]
-    return for_scaled(NamedWeights(names, weights, named.source), scaling)
-
-
-def for_scaled(named: NamedWeights, scaling: Scaling | None) -> Floats:
-    """Return initial weights of scaled features, float64 (n_features), from those of all raw ones.
-
-    Raises ConfigError if features are scaled within lists or by ranks, or a weight overflows.
-    """
-    weights = named.weights
-    if scaling is None:
-        return weights
-    divisor = scaling.divisors(f"initial weights {named.source}")
-    with np.errstate(over="ignore"):
-        scaled = np.where(np.isfinite(divisor), weights * np.where(np.isfinite(divisor), divisor, 0.0), 0.0)
-    if not np.isfinite(scaled).all():
-        name = named.names[int(np.argmin(np.isfinite(scaled)))]
-        raise ConfigError(f"{named.source}: the weight of {name!r} is too large for its scaled feature")
-    return scaled
+    return weights if scaling is None else scaling.unfold(weights, names, named.source)
 
 
 def _note(source: str, what: str, lacking: str, names: list[str]) -> None:

@@ -23,22 +23,21 @@ from rerank.experiment.derive import labelled
 from rerank.experiment.importance import groups_of
 from rerank.experiment.sources import check_inputs
 from rerank.formats import load
-from rerank.learners.base import Learner
 from rerank.metrics.judges import ReportJudge
-from rerank.training.config import TrainConfig
-from rerank.training.options import Plan, fit_by, refuse_with_classes
-from rerank.training.side_inputs import NO_SIDE_INPUTS, SideInputs
-from rerank.training.train import inputs_of_training
+from rerank.training.options import TrainOptions, refuse_with_classes
+from rerank.training.pipeline import Pipeline, pipeline_of
+from rerank.training.prepare import NO_SIDE_INPUTS, SideInputs
+from rerank.training.select import select
+from rerank.training.train import read_inputs
 
 
 def ablation(
-    learner: Learner,
-    lists: CandidateLists,
+    data: CandidateLists | None,
+    options: TrainOptions,
     *,
     dev: CandidateLists | None = None,
-    test: CandidateLists | None = None,
-    plan: Plan,
-    extras: SideInputs = NO_SIDE_INPUTS,
+    test: CandidateLists | str | None = None,
+    test_refs: Sequence[str] = (),
     groups: Sequence[str] = (),
     ties: str | None = None,
     no_relevant: str = "zero",
@@ -46,15 +45,16 @@ def ablation(
 ) -> Ablation:
     """Return what a metric loses if a learner is trained without a feature, for each feature or group.
 
-    All that the plan does, such as the choice of settings and rounds, is done anew each time. A learner that
-    draws has the same seed each time: intervals are over lists and do not cover other seeds.
+    All that the options ask for, such as the choice of settings and rounds, is done anew each time. A learner
+    that draws has the same seed each time: intervals are over lists and do not cover other seeds.
 
     Parameters
     ----------
-    learner, plan : what is fitted, and what happens around it; the metric is the plan's.
-    lists, dev : training and development lists.
-    test : lists on which models are compared; None = the development lists.
-    extras : what else the learner gets.
+    data, dev : training and development lists; None = the files that ``options`` name.
+    options : what is trained; the metric is theirs.
+    test : lists on which models are compared, or their file, which is read as the training lists are; None =
+        the development lists.
+    test_refs : references of that file.
     groups : items as ``--features`` takes them, such as "prm*,-prm7", each a group; () = each feature alone.
     ties, no_relevant : as for ``rerank.evaluate``.
     resampling : ``samples``, ``level`` and ``seed`` of the bootstrap over lists.
@@ -65,37 +65,45 @@ def ablation(
         If there is no metric, there are no lists to compare on, a group matches no feature or all of them,
         or a fit fails.
     """
-    refuse_with_classes(learner, ["ablation"])
-    judged_on = dev if test is None else test
-    if judged_on is None:
-        raise ConfigError("ablation compares models on test or development lists: give some (--test, --dev)")
-    if plan.metric is None:
-        raise ConfigError("ablation compares models by a metric: give one (--metric)")
-    metric = plan.metric if isinstance(plan.metric, str) else plan.metric.name
-    drawn, chosen = Resampling(**resampling), groups_of(lists.columns(), groups, lists.source)
-    for name, columns in chosen:
-        if len(columns) == lists.n_features:
-            raise ConfigError(f"{lists.source}: without {name!r} no feature is left")
-    judge = judge_of(judged_on, metric, ties, no_relevant)
-    model = fit_by(plan, learner, lists, dev, extras).model
-    whole = judge.per_list(model.score_items(judged_on))
-    runs = _Runs(plan, learner, lists, dev, judged_on, extras, model.fill, judge)
-    names, sizes = [name for name, _ in chosen], [len(columns) for _, columns in chosen]
-    ablated = compared(judge, names, sizes, whole, runs.all_statistics(chosen), drawn)
+    if test_refs and test is None:
+        raise ConfigError("--test-refs: not used without test lists (--test)")
+    check_inputs([*test_refs, *((test,) if isinstance(test, str) else ())])
+    pipeline, side = pipeline_of(options), NO_SIDE_INPUTS
+    with parallel.using(options.jobs, options.cluster):
+        if data is None:
+            data, dev, side = read_inputs(pipeline)
+        refuse_with_classes(pipeline.learner, "ablation")
+        if isinstance(test, str):
+            test = _test_lists(options, test, test_refs)
+        judged_on = dev if test is None else test
+        if judged_on is None:
+            found = "ablation compares models on test or development lists"
+            raise ConfigError(f"{found}: give some (--test, --dev)")
+        if options.select.metric is None:
+            raise ConfigError("ablation compares models by a metric: give one (--metric)")
+        drawn, chosen = Resampling(**resampling), groups_of(data.columns(), groups, data.source)
+        for name, columns in chosen:
+            if len(columns) == data.n_features:
+                raise ConfigError(f"{data.source}: without {name!r} no feature is left")
+        judge = judge_of(judged_on, options.select.metric, ties, no_relevant)
+        model = select(pipeline, data, dev, side).model
+        whole = judge.per_list(model.score_items(judged_on))
+        runs = _Runs(pipeline, data, dev, judged_on, side, model.fill, judge)
+        names, sizes = [name for name, _ in chosen], [len(columns) for _, columns in chosen]
+        ablated = compared(judge, names, sizes, whole, runs.all_statistics(chosen), drawn)
     basis = Basis(judge, corpus_value(judge, whole), judged_on.n_items, drawn)
-    return Ablation(basis, learner.name, "dev" if test is None else "test", ablated)
+    return Ablation(basis, pipeline.learner.name, "dev" if test is None else "test", ablated)
 
 
 @dataclass(frozen=True, eq=False)
 class _Runs:
     """Training without some columns, and the statistics of the model on other lists."""
 
-    plan: Plan
-    learner: Learner
+    pipeline: Pipeline
     lists: CandidateLists
     dev: CandidateLists | None
     test: CandidateLists
-    extras: SideInputs
+    side: SideInputs
     fill: float
     judge: ReportJudge
 
@@ -116,11 +124,12 @@ class _Runs:
         """Return the statistics of each list under a model without the columns."""
         kept = np.ones(self.lists.n_features, dtype=bool)
         kept[columns] = False
-        dev = None if self.dev is None else self._without(self.dev, kept, fill_of(self.plan.missing))
-        extras, bare = self.extras, self.extras.unlabelled
+        fill = fill_of(self.pipeline.options.data.missing)
+        dev = None if self.dev is None else self._without(self.dev, kept, fill)
+        side, bare = self.side, self.side.unlabelled
         if bare is not None:
-            extras = replace(extras, unlabelled=self._without(bare, kept, fill_of(self.plan.missing)))
-        model = fit_by(self.plan, self.learner, self._only(self.lists, kept), dev, extras).model
+            side = replace(side, unlabelled=self._without(bare, kept, fill))
+        model = select(self.pipeline, self._only(self.lists, kept), dev, side).model
         return self.judge.per_list(model.score_items(self._without(self.test, kept, self.fill)))
 
     def _without(self, lists: CandidateLists, kept: np.ndarray, fill: float) -> CandidateLists:
@@ -134,49 +143,9 @@ class _Runs:
         return with_only(lists, kept, "ablation")
 
 
-def ablation_files(
-    config: TrainConfig,
-    test: str | None = None,
-    *,
-    test_refs: Sequence[str] = (),
-    groups: Sequence[str] = (),
-    **options: Any,
-) -> Ablation:
-    """Train by a configuration with all features and without each one, and compare the models.
-
-    Parameters
-    ----------
-    config : as returned by ``rerank.training.config.read_config``.
-    test : file of the lists on which models are compared, read as the training lists are; None = dev.
-    test_refs : its references.
-    groups, options : as for ``ablation``.
-
-    Raises
-    ------
-    RerankError
-        As for ``train_from`` and ``ablation``.
-    """
-    if test_refs and test is None:
-        raise ConfigError("--test-refs: not used without test lists (--test)")
-    check_inputs([*test_refs, *(() if test is None else (test,))])
-    with parallel.using(config.jobs, config.cluster):
-        inputs = inputs_of_training(config)
-        compared = None if test is None else _test_lists(config, test, test_refs)
-        return ablation(
-            inputs.learner,
-            inputs.lists,
-            dev=inputs.dev,
-            test=compared,
-            plan=inputs.plan,
-            extras=inputs.extras,
-            groups=groups,
-            **options,
-        )
-
-
-def _test_lists(config: TrainConfig, path: str, refs: Sequence[str]) -> CandidateLists:
+def _test_lists(options: TrainOptions, path: str, refs: Sequence[str]) -> CandidateLists:
     """Test lists, read as the training lists are but for references and ids."""
-    data = config.data
+    data = options.data
     own = {"refs": tuple(refs), "ids": None, "merge": (), "features": ()}
     lists = load(path, options=data.reading("train").model_copy(update=own))
     lists = lists if data.label is None else labelled(lists, data.label)

@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,36 +20,34 @@ from rerank.core.workers.parallel import remote
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, Learner
 from rerank.models.checkpoint import read_checkpoint, write_checkpoint
-from rerank.training.options import Plan
-from rerank.training.side_inputs import SideInputs
+from rerank.training.pipeline import Pipeline
+from rerank.training.prepare import SideInputs
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
     """What a checkpoint belongs to: all that the model depends on."""
 
-    plan: Plan
-    learner: Learner
+    pipeline: Pipeline
     lists: CandidateLists
     dev: CandidateLists | None
-    extras: SideInputs
+    side: SideInputs
 
     def fingerprint(self) -> dict[str, str]:
         """Return a hash of each part, by its name in messages."""
-        plan = {one.name: getattr(self.plan, one.name) for one in fields(Plan)}
-        initial = plan.pop("initial")
+        learner, options, initial = self.pipeline.learner, self.pipeline.options, self.side.initial
+        steps = {name: getattr(one, name) for one in self.pipeline.steps for name in one.settings}
+        select = options.select.get_params()
         return {
             "version": __version__,
-            "learner": self.learner.name,
-            "settings": _hash(self.learner.get_params()),
-            "options such as metric and scaling": _hash(
-                {name: _plain(value) for name, value in plan.items()}
-            ),
+            "learner": learner.name,
+            "settings": _hash(learner.get_params()),
+            "options such as metric and scaling": _hash(_plain([steps, select, options.grid, options.seeds])),
             "initial weights": "none" if initial is None else _hash(initial.names, initial.weights),
             "training lists": _of_lists(self.lists),
             "development lists": _of_lists(self.dev),
-            "unlabelled lists": _of_lists(self.extras.unlabelled),
-            "list weights": _hash(self.extras.list_weights),
+            "unlabelled lists": _of_lists(self.side.unlabelled),
+            "list weights": _hash(self.side.list_weights),
         }
 
 
@@ -87,7 +85,7 @@ def checkpointed(path: str | None, training: Training) -> Iterator[None]:
     if path is None:
         yield
         return
-    check_keeps(training.learner)
+    check_keeps(training.pipeline.learner)
     prints = training.fingerprint()
     states: dict[str, State] = {}
     if os.path.lexists(path):

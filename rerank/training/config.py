@@ -3,136 +3,20 @@
 from __future__ import annotations
 
 import io
-import math
 import os
 import re
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
-
-import pydantic
+from typing import Any
 
 from rerank.core.errors import ConfigError, DataNote, FormatError
 from rerank.core.files.inputs import first_bytes, inputs_opened_once, is_file, is_pipe
 from rerank.core.files.streams import os_error, shown
 from rerank.core.once import WITH_SETTINGS, Once, drop_spellings, option_of
-from rerank.core.settings import Settings, setting
-from rerank.core.text import auto_or_positive, number
+from rerank.core.settings import Settings
 from rerank.data.reading import BASE, DataSection, paths_of
-
-ScalingName = Literal["auto", "none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank"]
-
-
-DEFAULT_LEARNER = "perceptron"
-
-
-class SelectSection(Settings):
-    """Which metric is watched, and which round is kept by it."""
-
-    help_group: ClassVar[str] = "Choice and tuning"
-
-    metric: str | None = setting(
-        None,
-        "metric to optimise, to watch after each round and to choose a round by",
-        metavar="METRIC",
-        flags=("--metric", "-m"),
-        group="",
-    )
-    keep: Literal["last", "best", "train"] | None = setting(
-        None, "keep the last round, the best on the development lists, or the best on the training lists"
-    )
-    keep_margin: Annotated[float, pydantic.AllowInfNan()] | Literal["auto", "none"] = setting(
-        "none",
-        "the first-best stays unless another item leads by more than this; auto = tuned on the development "
-        "lists",
-        metavar="auto|M|none",
-    )
-
-    tune_base: Literal["none", "dev", "folds"] = setting(
-        "none",
-        "after training, tune the weight of the base score (the first stage's) by the metric: on the "
-        "development lists, or on out-of-fold scores of the training lists",
-    )
-    choose: Literal["none", "dev", "folds"] = setting(
-        "none",
-        "choose the settings of the grid by the metric on the development lists, or, with the number of "
-        "rounds, on out-of-fold scores of the training lists",
-    )
-    folds: int | None = setting(None, "parts of the training lists for out-of-fold scores; none = 5", ge=2)
-
-    @pydantic.field_validator("keep_margin", mode="before")
-    @classmethod
-    def _margin(cls, value: Any) -> Any:
-        if value in ("auto", "none"):
-            return value
-        margin = math.inf if value in ("inf", math.inf) else number(str(value))
-        if margin is None or margin < 0:
-            expected = "auto, none, inf or a number of at least 0"
-            raise ValueError(f"select.keep_margin: found {value!r}, expected {expected}")
-        return margin
-
-
-class TrainConfig(Settings):
-    """One training run."""
-
-    help_group: ClassVar[str] = "Choice and tuning"
-
-    data: DataSection = setting(DataSection(), "input files")
-    scaling: ScalingName = setting(
-        "auto",
-        "scaling of the features, fitted on the training lists; auto = the learner's; see 'rerank list "
-        "scalings'",
-        metavar="NAME",
-    )
-    base_scale: float | Literal["auto"] = setting(
-        1.0,
-        "multiply the feature that is the base score by this after scaling, for the learner alone; auto = as "
-        "much variance within lists as all other features together",
-        metavar="auto|X",
-    )
-    learner: dict[str, Any] = setting({"name": DEFAULT_LEARNER}, "name and settings of the learner")
-    select: SelectSection = setting(SelectSection(), "metric to watch, round to keep, keep margin")
-    grid: dict[str, Any] = setting(
-        {}, "values of settings of the learner, of scaling and base_scale, to choose from"
-    )
-    seed: int | None = setting(None, "seed of a learner that has one", group="", ge=0)
-    seeds: int = setting(
-        1,
-        "train with this many consecutive seeds and keep the run that is best on the development lists, or "
-        "without them the median run; {seed} in MODEL writes every run",
-        ge=1,
-        le=10_000,
-    )
-    jobs: int | None = setting(
-        None,
-        "workers, 1 unless given; 0 = one per core; the model is the same for any number",
-        flags=("--jobs", "-j"),
-        group="Running",
-        ge=0,
-    )
-    cluster: str | None = setting(
-        None,
-        "workers of a Dask cluster, by the address of its scheduler, in place of --jobs; see "
-        "'rerank help configuration'",
-        metavar="tcp://HOST:PORT",
-        group="Running",
-    )
-
-    @pydantic.field_validator("base_scale", mode="before")
-    @classmethod
-    def _scale(cls, value: Any) -> Any:
-        scale = auto_or_positive(value)
-        if scale is None:
-            raise ValueError(f"base_scale: found {value!r}, expected auto or a number above 0")
-        return scale
-
-    _path: str | None = pydantic.PrivateAttr(None)
-
-    def files(self) -> list[str]:
-        """Return the paths of all input files, also that of the configuration itself."""
-        return [*self.data.files(), *([] if self._path is None else [self._path])]
-
+from rerank.training.options import DEFAULT_LEARNER, TrainOptions
 
 # Keys that belong to other verbs: a file that train would use only in part is a mistake.
 _OF_OTHER_VERBS = {
@@ -147,7 +31,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 def read_config(
     path: str | None, overrides: Sequence[str] = (), base: Mapping[str, Any] | None = None
-) -> TrainConfig:
+) -> TrainOptions:
     """Return the settings of a YAML file with ``base`` and ``key=value`` overrides put over them.
 
     Relative paths in the file are relative to the file; ``${NAME}`` takes an environment variable.
@@ -174,7 +58,7 @@ def read_config(
     _drop_settings_of_another(values, (base or {}).get("learner.name"), path)
     once = Once()
     for key, value in (base or {}).items():
-        _put(values, _parts(key), value, option_of(TrainConfig, key), once)
+        _put(values, _parts(key), value, option_of(TrainOptions, key), once)
     for text in sorted(overrides, key=_depth):  # base=NAME before base.rounds=N
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
@@ -182,7 +66,7 @@ def read_config(
                 f"--set {text}: found no KEY=VALUE, expected for example tau=0.5 or learner.tau=0.5"
             )
         parts = _parts(key.strip())
-        if parts[0] not in TrainConfig.model_fields and (len(parts) == 1 or parts[0] in WITH_SETTINGS):
+        if parts[0] not in TrainOptions.model_fields and (len(parts) == 1 or parts[0] in WITH_SETTINGS):
             parts = ["select" if parts[0] in _OF_SELECT else "learner", *parts]
         _open_section(values, parts)
         _put(values, parts, _parse_value(value, text), f"--set {text}", once)
@@ -192,7 +76,7 @@ def read_config(
             raise ConfigError(f"{path or 'settings'}: learner.name: found {learner['name']!r}, expected text")
         _move_metric(learner, values)
     _refuse_others(values, path or "settings")
-    config = TrainConfig.checked(values, path or "settings")
+    config = TrainOptions.checked(values, path or "settings")
     config._path = path
     return config
 
@@ -289,37 +173,6 @@ def _move_metric(learner: dict[str, Any], values: dict[str, Any]) -> None:
     select = values.setdefault("select", {})
     if metric is not None and isinstance(select, dict) and select.setdefault("metric", metric) != metric:
         raise ConfigError(f"select.metric is {select['metric']!r} but learner.metric is {metric!r}: give one")
-
-
-def learner_settings(config: TrainConfig, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings for the learner of ``config``: its own, and the run's seed and keep if it has them.
-
-    Parameters
-    ----------
-    config : the training run.
-    known : the settings that the learner has, by name.
-
-    Raises
-    ------
-    ConfigError
-        If a setting is given twice with different values, or the learner keeps no rounds.
-    """
-    own = {key: value for key, value in config.learner.items() if key != "name"}
-    keep = config.select.keep
-    if keep is not None:
-        if own.get("keep", keep) != keep:
-            raise ConfigError(f"select.keep is {keep!r} but learner.keep is {own['keep']!r}: give one")
-        if "keep" not in known:
-            raise ConfigError(f"select.keep: learner {config.learner.get('name')!r} has no rounds to keep")
-        own["keep"] = keep
-    if config.seed is not None:
-        if "seed" not in known:
-            raise ConfigError(f"seed: not used by learner {config.learner.get('name')}, which draws nothing")
-        if own.setdefault("seed", config.seed) != config.seed:
-            raise ConfigError(f"seed is {config.seed!r} but learner.seed is {own['seed']!r}: give one")
-    if config.data.init == BASE and "init" in known and own.setdefault("init", BASE) != BASE:
-        raise ConfigError(f"data.init is base but learner.init is {own['init']!r}: give one")
-    return own
 
 
 def yaml_values(path: str) -> dict[str, Any]:

@@ -1,218 +1,239 @@
-"""Plans: all that happens around a learner's fit, in order, as one value and one call."""
+"""The settings of a training, declared once: keys of YAML files, options of verbs and keywords in Python."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+import pydantic
 
 from rerank.core.errors import ConfigError
-from rerank.data.alignment import aligned
-from rerank.data.base_scale import BaseScale, checked_scale
-from rerank.data.judge import Metric
-from rerank.data.lists import CandidateLists
-from rerank.data.missing import check_policy, fill_of
-from rerank.data.scaling import AUTO
-from rerank.data.unjudged import Unjudged
-from rerank.learners.base import Learner
-from rerank.learners.meta_learner import MetaLearner
+from rerank.core.settings import Settings, setting
+from rerank.core.text import auto_or_positive, number
+from rerank.data.reading import BASE, PER_PART, DataSection
+from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse
-from rerank.metrics.selecting import SelectingMetric
-from rerank.models.base import Model
-from rerank.training.fitting import Margin, fit_prepared, note_choice_on_dev
-from rerank.training.prepare import Setup, check_scaling, of_all_columns, prepare, scaling_for
-from rerank.training.side_inputs import NO_SIDE_INPUTS, SideInputs
-from rerank.training.unjudged import check_unjudged, label_of_unjudged
 
-if TYPE_CHECKING:
-    from rerank.models.weights import NamedWeights
-    from rerank.training.base_tuning import BaseTuning, TuneOn
-    from rerank.training.seeds import Runs
-    from rerank.training.select import ChooseOn, Choosing
-
-_WITH_CLASSES = ("metric", "choose", "grid", "folds", "seeds")  # what learners of classes can be given
+ScalingName = Literal["auto", "none", "minmax", "zscore", "rank", "list-minmax", "list-zscore", "list-rank"]
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """What happens around a learner's fit.
-
-    Settings are chosen from a grid; features are scaled and the base score is multiplied; the learner is
-    fitted, with several seeds; the base score's weight is tuned, and then the keep margin.
-
-    Attributes
-    ----------
-    metric : what is optimised and watched.
-    scaling : a name of ``rerank list scalings``; the model keeps it. auto = the learner's default.
-    base_scale : what the base score is multiplied by, after scaling, while the learner sees it; "auto" = as
-        much variance within lists as all other features together.
-    initial : weights of the raw features to start from.
-    keep_margin : lead over the first-best that takes its place, "auto" = tuned on the dev lists.
-    tune_base : tune the base score's weight after training on "dev" or on out-of-fold scores ("folds").
-    choose : choose settings, and the number of rounds, on "dev" or on out-of-fold scores ("folds").
-    grid : the values of each setting to choose from.
-    folds : parts of the training lists for out-of-fold scores; None = 5.
-    seeds : how many runs with consecutive seeds there are.
-    missing : what happens to missing values, a name of data.missing.POLICIES; the model keeps it. None = they
-        stay as they are, and learners that cannot use them refuse them.
-    unjudged : what learners take the unjudged items of judged lists for: "skip" leaves them out, "negative"
-        counts them as not relevant (see ``data.unjudged.level_of_unjudged``), "error" refuses them.
-    """
-
-    metric: str | Metric | None = None
-    scaling: str = AUTO
-    base_scale: BaseScale = 1.0
-    initial: NamedWeights | None = None
-    keep_margin: Margin = None
-    tune_base: TuneOn = "none"
-    choose: ChooseOn = "none"
-    grid: Mapping[str, Any] = field(default_factory=dict)
-    folds: int | None = None
-    seeds: int = 1
-    missing: str | None = None
-    unjudged: Unjudged = "skip"
-
-    def check(self, learner: Learner) -> Setup:
-        """Return how lists are prepared; raise ConfigError at what can be refused before lists are read."""
-        plain = Plan(scaling=self.scaling, missing=self.missing)
-        given = [one.name for one in fields(self) if getattr(self, one.name) != getattr(plain, one.name)]
-        given += ["grid: base_scale"] * ("base_scale" in self.grid)
-        refuse_with_classes(learner, [name for name in given if name not in _WITH_CLASSES])
-        self.tuning()
-        if self.missing is not None:
-            check_policy(self.missing)
-        check_unjudged(self.unjudged, learner)
-        metric = parse(self.metric) if isinstance(self.metric, str) else self.metric
-        if metric is not None and learner.reads_classes:
-            from rerank.training.class_metrics import check_metric
-
-            check_metric(metric, learner)
-        setup = Setup(metric, self.scaling, checked_scale(self.base_scale), self.initial, self.missing)
-        self.choosing().check(learner, setup)
-        return setup
-
-    @property
-    def several(self) -> bool:
-        """Whether there is more than one fit."""
-        return self.seeds > 1 or self.choose != "none" or self.tune_base == "folds"
-
-    def choosing(self) -> Choosing:
-        """Return what settings are chosen from."""
-        from rerank.training.select import Choosing
-
-        return Choosing(self.choose, self.grid)
-
-    def tuning(self) -> BaseTuning:
-        """Return what the base score's weight is tuned on; ConfigError if folds have no effect."""
-        from rerank.training.base_tuning import FOLDS, BaseTuning
-
-        folds = self.folds
-        if folds is not None and "folds" not in (self.tune_base, self.choose):
-            raise ConfigError(f"folds={folds} has no effect without tune_base=folds or choose=folds")
-        return BaseTuning(self.tune_base, FOLDS if folds is None else folds)
+DEFAULT_LEARNER = "perceptron"
 
 
-def check_metric_used(
-    plan: Plan, learner: Learner, lists: CandidateLists, dev: CandidateLists | None
-) -> None:
-    """Raise ConfigError for a metric that training would neither use nor report."""
-    if plan.metric is None or dev is not None or learner.uses_metric or plan.several:
-        return
-    metric = parse(plan.metric) if isinstance(plan.metric, str) else plan.metric
-    has_gains = lists.first_best is not None and not isinstance(learner, MetaLearner)
-    if not (has_gains and isinstance(metric, SelectingMetric)):
-        text = f"metric {metric.name}: not used by learner {learner.name}"
-        raise ConfigError(f"{text}; rerank eval --metric {metric.name} reports it")
+class Select(Settings):
+    """Which metric is watched, and which round is kept by it."""
+
+    help_group: ClassVar[str] = "Choice and tuning"
+
+    metric: str | None = setting(
+        None,
+        "metric to optimise, to watch after each round and to choose a round by",
+        metavar="METRIC",
+        flags=("--metric", "-m"),
+        group="",
+    )
+    keep: Literal["last", "best", "train"] | None = setting(
+        None, "keep the last round, the best on the development lists, or the best on the training lists"
+    )
+    keep_margin: Annotated[float, pydantic.AllowInfNan()] | Literal["auto", "none"] = setting(
+        "none",
+        "the first-best stays unless another item leads by more than this; auto = tuned on the development "
+        "lists",
+        metavar="auto|M|none",
+    )
+
+    tune_base: Literal["none", "dev", "folds"] = setting(
+        "none",
+        "after training, tune the weight of the base score (the first stage's) by the metric: on the "
+        "development lists, or on out-of-fold scores of the training lists",
+    )
+    choose: Literal["none", "dev", "folds"] = setting(
+        "none",
+        "choose the settings of the grid by the metric on the development lists, or, with the number of "
+        "rounds, on out-of-fold scores of the training lists",
+    )
+    folds: int | None = setting(None, "parts of the training lists for out-of-fold scores; none = 5", ge=2)
+
+    @pydantic.field_validator("keep_margin", mode="before")
+    @classmethod
+    def _margin(cls, value: Any) -> Any:
+        if value in ("auto", "none"):
+            return value
+        margin = math.inf if value in ("inf", math.inf) else number(str(value))
+        if margin is None or margin < 0:
+            expected = "auto, none, inf or a number of at least 0"
+            raise ValueError(f"select.keep_margin: found {value!r}, expected {expected}")
+        return margin
 
 
-def refuse_with_classes(learner: Learner, given: Sequence[str]) -> None:
-    """Raise ConfigError if a learner of classes is given any of these, which work on scores of lists."""
-    if learner.reads_classes and given:
-        raise ConfigError(f"{given[0]}: not used by learner {learner.name} for tasks with classes")
+class TrainOptions(Settings):
+    """All that decides how a model is trained: YAML keys, options, and keywords of ``rerank.train``."""
+
+    help_group: ClassVar[str] = "Choice and tuning"
+
+    data: DataSection = setting(DataSection(), "input files")
+    scaling: ScalingName = setting(
+        "auto",
+        "scaling of the features, fitted on the training lists; auto = the learner's; see 'rerank list "
+        "scalings'",
+        metavar="NAME",
+    )
+    base_scale: float | Literal["auto"] = setting(
+        1.0,
+        "multiply the feature that is the base score by this after scaling, for the learner alone; auto = as "
+        "much variance within lists as all other features together",
+        metavar="auto|X",
+    )
+    learner: dict[str, Any] = setting({"name": DEFAULT_LEARNER}, "name and settings of the learner")
+    select: Select = setting(Select(), "metric to watch, round to keep, keep margin")
+    grid: dict[str, Any] = setting(
+        {}, "values of settings of the learner, of scaling and base_scale, to choose from"
+    )
+    seed: int | None = setting(None, "seed of a learner that has one", group="", ge=0)
+    seeds: int = setting(
+        1,
+        "train with this many consecutive seeds and keep the run that is best on the development lists, or "
+        "without them the median run; {seed} in MODEL writes every run",
+        ge=1,
+        le=10_000,
+    )
+    jobs: int | None = setting(
+        None,
+        "workers, 1 unless given; 0 = one per core; the model is the same for any number",
+        flags=("--jobs", "-j"),
+        group="Running",
+        ge=0,
+    )
+    cluster: str | None = setting(
+        None,
+        "workers of a Dask cluster, by the address of its scheduler, in place of --jobs; see "
+        "'rerank help configuration'",
+        metavar="tcp://HOST:PORT",
+        group="Running",
+    )
+
+    @pydantic.field_validator("base_scale", mode="before")
+    @classmethod
+    def _scale(cls, value: Any) -> Any:
+        scale = auto_or_positive(value)
+        if scale is None:
+            raise ValueError(f"base_scale: found {value!r}, expected auto or a number above 0")
+        return scale
+
+    _path: str | None = pydantic.PrivateAttr(None)
+
+    def files(self) -> list[str]:
+        """Return the paths of all input files, also that of the configuration itself."""
+        return [*self.data.files(), *([] if self._path is None else [self._path])]
 
 
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A model, and with several seeds all runs."""
-
-    model: Model
-    runs: Runs | None = None
-
-
-def fit_by(
-    plan: Plan,
-    learner: Learner,
-    lists: CandidateLists,
-    dev: CandidateLists | None = None,
-    extras: SideInputs = NO_SIDE_INPUTS,
-    *,
-    owned: bool = False,
-) -> Fitted:
-    """Fit a learner by a plan.
+def learner_settings(options: TrainOptions, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings for the learner of ``options``: its own, and the run's seed and keep.
 
     Parameters
     ----------
-    plan, learner : what is done.
-    lists, dev : training and development lists.
-    extras : what else the learner gets.
-    owned : whether nothing reads the features of ``lists`` and ``dev`` afterwards, so that one fit may scale
-        them in place.
+    options : the training run.
+    known : the settings that the learner has, by name.
 
     Raises
     ------
-    RerankError
-        ConfigError, DataError or FitError.
+    ConfigError
+        If a setting is given twice with different values, or the learner keeps no rounds.
     """
-    learner.check_unlabelled(extras.unlabelled is not None)
-    refuse_with_classes(learner, ["list_weights"] * (extras.list_weights is not None))
-    setup, tuning = plan.check(learner), plan.tuning()
-    setup = replace(setup, unjudged=label_of_unjudged(plan.unjudged, learner, lists))
-    if learner.reads_classes and setup.metric is not None:
-        from rerank.training.class_metrics import watched_classes
+    own = {key: value for key, value in options.learner.items() if key != "name"}
+    keep = options.select.keep
+    if keep is not None:
+        if own.get("keep", keep) != keep:
+            raise ConfigError(f"select.keep is {keep!r} but learner.keep is {own['keep']!r}: give one")
+        if "keep" not in known:
+            raise ConfigError(f"select.keep: learner {options.learner.get('name')!r} has no rounds to keep")
+        own["keep"] = keep
+    if options.seed is not None:
+        if "seed" not in known:
+            raise ConfigError(f"seed: not used by learner {options.learner.get('name')}, which draws nothing")
+        if own.setdefault("seed", options.seed) != options.seed:
+            raise ConfigError(f"seed is {options.seed!r} but learner.seed is {own['seed']!r}: give one")
+    if options.data.init == BASE and "init" in known and own.setdefault("init", BASE) != BASE:
+        raise ConfigError(f"data.init is base but learner.init is {own['init']!r}: give one")
+    return own
 
-        setup = replace(setup, metric=watched_classes(setup.metric, learner, lists, dev))
-    chosen = None
-    if plan.choose != "none":
-        from rerank.training.select import choose
 
-        if dev is not None:
-            dev = aligned(
-                dev,
-                lists.names(),
-                "the training lists",
-                selection=lists.selection,
-                fill=fill_of(plan.missing),
-            )
-        if plan.initial is not None:
-            setup = replace(setup, initial=of_all_columns(plan.initial, lists))
-        extras = extras.aligned(lists, fill_of(plan.missing))
-        chosen = choose(plan.choosing(), learner, setup, lists, dev, tuning, extras)
-        learner, setup = chosen.learner, chosen.setup
-        if plan.seeds == 1:
-            tuning = replace(tuning, known=chosen.change)
-    scaling = scaling_for(learner, setup.scaling, lists)
-    check_scaling(learner, scaling, lists)
-    prepared = prepare(
-        lists,
-        dev,
-        setup.metric,
-        scaling,
-        setup.initial,
-        setup.base_scale,
-        extras,
-        setup.missing,
-        setup.unjudged,
-        owned and not plan.several,
-    )
-    runs = None
-    if plan.seeds > 1:
-        from rerank.training.seeds import fit_seeds
+def learner_of(options: TrainOptions) -> Learner:
+    """Return the learner that ``options`` name, with the run's seed and keep.
 
-        runs = fit_seeds(prepared, learner, plan.seeds, plan.keep_margin, tuning)
-    model = fit_prepared(prepared, learner, plan.keep_margin, tuning) if runs is None else runs.model
-    if chosen is not None:
-        for one in (model,) if runs is None else runs.models.values():
-            one.training.choice = chosen.record
-            if plan.choose == "dev":
-                note_choice_on_dev(one.training)
-    return Fitted(model, runs)
+    Raises
+    ------
+    ConfigError
+        If there is no such learner, or a setting is unknown, out of range or given twice.
+    """
+    kind = LEARNERS.get(str(options.learner["name"]))
+    return kind.checked(learner_settings(options, kind.model_fields), f"learner {kind.name}")
+
+
+_SECTIONS = {
+    **dict.fromkeys(("metric", "keep_margin", "tune_base", "choose", "folds"), "select"),
+    **dict.fromkeys(("missing", "unjudged", "quantise", "label"), "data"),
+}
+KEYWORDS = ("scaling", "base_scale", "grid", "seeds", "jobs", "cluster", *_SECTIONS)
+
+
+def options_of(learner: str | Learner | None = None, given: Mapping[str, Any] | None = None) -> TrainOptions:
+    """Return options from keywords: names of settings, whatever their section, and settings of the learner.
+
+    Parameters
+    ----------
+    learner : a name of ``rerank list learners``, or a learner, whose settings are those that it was given.
+    given : values by keyword; None = not given. What is not in KEYWORDS is a setting of the learner.
+
+    Raises
+    ------
+    ConfigError
+        If a value is wrong.
+    """
+    own: dict[str, Any] = {"name": DEFAULT_LEARNER if learner is None else learner}
+    if isinstance(learner, Learner):
+        own = {"name": learner.name, **{name: getattr(learner, name) for name in learner.model_fields_set}}
+    values: dict[str, Any] = {"learner": own}
+    for name, value in (given or {}).items():
+        if name not in KEYWORDS:
+            own[name] = value
+        elif value is not None and name in _SECTIONS:
+            values.setdefault(_SECTIONS[name], {})[name] = value
+        elif value is not None:
+            values[name] = value
+    return TrainOptions(**values)
+
+
+def check_data(options: TrainOptions, learner: Learner) -> None:
+    """Raise ConfigError at what the section ``data`` of files cannot have, before anything is read."""
+    data = options.data
+    if not data.train:
+        raise ConfigError("data.train: found none, expected a file of training lists (--data FILE)")
+    for part, prefix in (("train", ""), ("dev", "dev_")):
+        n = len(getattr(data, part))
+        keys = [f"{prefix}{key}" for key in PER_PART] + ["merge"] * (part == "train")
+        for key in keys:
+            if n > 1 and getattr(data, key):
+                raise ConfigError(f"data.{key}: belongs to one file of lists, found {n} in data.{part}")
+    if data.classes and not learner.reads_classes:
+        raise ConfigError(f"data.classes: learner {learner.name} learns from labels with these settings")
+    own = [
+        name for name in ("label", "quantise", "refs", "first_best", "list_weights") if getattr(data, name)
+    ]
+    refuse_with_classes(learner, *(f"data.{name}" for name in own))
+    if data.init is not None and not learner.accepts_initial:
+        raise ConfigError(f"learner {learner.name} accepts no initial weights (--init, data.init)")
+    if data.list_weights is not None and not learner.accepts_list_weights:
+        found = f"learner {learner.name} accepts no list weights"
+        raise ConfigError(f"{found} (--list-weights, data.list_weights)")
+    if data.unlabelled:
+        learner.check_unlabelled(True)
+    if data.label is not None:
+        parse(data.label)
+
+
+def refuse_with_classes(learner: Learner, *given: str) -> None:
+    """Raise ConfigError if a learner of classes is given any of these, which work on scores of lists."""
+    if learner.reads_classes and given:
+        raise ConfigError(f"{given[0]}: not used by learner {learner.name} for tasks with classes")

@@ -6,6 +6,7 @@ list (see data.overlap) stay in one part.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,24 +19,12 @@ from rerank.data.columns.offsets import places_of
 from rerank.data.folds import Fold, folds
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import copy_groups
-from rerank.learners.base import Learner
-from rerank.models.base import Model
-from rerank.models.linear import LinearModel
-from rerank.models.stumps import StumpModel
-from rerank.training.prepare import Setup, prepared_by
-from rerank.training.side_inputs import NO_SIDE_INPUTS, SideInputs
+from rerank.training.pipeline import Pipeline, chooses_rounds
+from rerank.training.prepare import NO_SIDE_INPUTS, SideInputs, prepare
+from rerank.training.steps.base_scale import ScaledColumn
+from rerank.training.steps.tune_base import base_values, base_weight
 
 Folds = list[Fold]
-WEIGHTED_SUMS = (LinearModel, StumpModel)  # a multiple of the base score can be added to their scores
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """A learner, the setup of its lists, and whether its scores are wanted after each round."""
-
-    learner: Learner
-    setup: Setup
-    each_round: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +87,11 @@ def folds_of(lists: CandidateLists, k: int, seed: int) -> Folds:
 def out_of_fold(
     lists: CandidateLists,
     chosen: Folds,
-    trials: list[Trial],
+    trials: Sequence[Pipeline],
     column: int | None,
-    extras: SideInputs = NO_SIDE_INPUTS,
+    side: SideInputs = NO_SIDE_INPUTS,
+    *,
+    each_round: bool = False,
 ) -> list[OutOfFold]:
     """Return the out-of-fold scores of each trial.
 
@@ -114,20 +105,23 @@ def out_of_fold(
         What is fitted.
     column
         The feature that is the base score; None: the base scores have a weight of their own.
-    extras
+    side
         What else learners get. If there are unlabelled lists, those of a fold are the lists that it leaves
-        out: its model is one for them, as the model of all training lists is one for ``extras.unlabelled``.
+        out: its model is one for them, as the model of all training lists is one for ``side.unlabelled``.
+    each_round
+        Return the scores after each round of learners whose rounds can be selected.
 
     Raises
     ------
     RerankError
-        As ``prepared_by`` and ``Learner.fit`` of a fold's lists.
+        As ``prepare`` and ``Learner.fit`` of a fold's lists.
     """
-    tasks = [(lists, fold, trial, column, extras) for trial in trials for fold in chosen]
+    tasks = [(lists, fold, trial, column, side, each_round) for trial in trials for fold in chosen]
     at_once = 0 if parallel.remote() else min(parallel.jobs(), len(tasks))
     need = at_once * sum(array.nbytes for array in lists.features.arrays().values() if array is not None)
     memory.require(need, f"the lists of {at_once} folds at once", "fewer workers need less (--jobs)")
-    rounds = sum(getattr(trial.learner, "rounds", 1) if trial.each_round else 1 for trial in trials)
+    by_round = [trial.learner for trial in trials if each_round and chooses_rounds(trial.learner)]
+    rounds = len(trials) - len(by_round) + sum(getattr(learner, "rounds", 1) for learner in by_round)
     memory.require(16 * rounds * lists.n_items, f"scores of {rounds:,} rounds", "fewer rounds need less")
     parts = parallel.each(_fitted_part, tasks, threads=True, anywhere=True, step=("training on folds", "fit"))
     k = len(chosen)
@@ -135,29 +129,35 @@ def out_of_fold(
 
 
 def _fitted_part(
-    lists: CandidateLists, fold: Fold, trial: Trial, column: int | None, extras: SideInputs
+    lists: CandidateLists,
+    fold: Fold,
+    trial: Pipeline,
+    column: int | None,
+    side: SideInputs,
+    each_round: bool,
 ) -> _Part:
     """Fit a trial to one fold's training lists and score its test lists; kept in a checkpoint."""
     place = checkpoints.place()
     kept = _Part.kept(place)
     if kept is not None:
         return kept
-    learner, setup = trial.learner, trial.setup
-    if not learner.wants_judge:
-        setup = replace(setup, metric=None)
-    own = extras.of_fold(lists, fold)
-    prepared = prepared_by(setup, lists.subset(fold.train), lists.subset(fold.test), own)
-    test = prepared.dev
+    if not trial.learner.wants_judge:
+        trial = replace(trial, metric=None)
+    own = side.of_fold(lists, fold)
+    data = prepare(trial, lists.subset(fold.train), lists.subset(fold.test), own)
+    test, scaled = data.dev, data.view.get(ScaledColumn)
     assert test is not None  # the test lists
     part = _Part(base=base_values(test.lists, column))
+    factor = scaled.factor if scaled is not None and scaled.index == column else 1.0
 
     def see(state: Any, scores: Floats) -> None:
         part.scores.append(scores)
         linear = isinstance(state, np.ndarray) and state.shape == (test.lists.n_features,)
-        seen = prepared.base_factor(column)
-        part.weights.append(float(state[column]) * seen if linear and column is not None else np.nan)
+        part.weights.append(float(state[column]) * factor if linear and column is not None else np.nan)
 
-    model = prepared.learn(learner, observer=(test.learnt, see) if trial.each_round else None)
+    observer = (test.learnt, see) if each_round and chooses_rounds(trial.learner) else None
+    model = trial.learner.fit(data.train.learnt, **data.inputs(observer=observer))
+    data.complete(model)
     if not part.scores:
         part.by_round = False
         part.scores.append(model.score_prepared(test.lists))
@@ -165,20 +165,6 @@ def _fitted_part(
     if place is not None:
         place.keep(vars(part))
     return part
-
-
-def base_values(lists: CandidateLists, column: int | None) -> Floats:
-    """Return what the weight of the base score multiplies in prepared lists, NaN if they have none."""
-    if column is not None:
-        return lists.features.column(column)
-    return np.full(lists.n_items, np.nan) if lists.base_scores is None else lists.base_scores
-
-
-def base_weight(model: Model, column: int | None) -> float:
-    """Return the weight of the base score in a model, NaN if its score is no weighted sum."""
-    if not isinstance(model, WEIGHTED_SUMS):
-        return np.nan
-    return (model.base_weight or 0.0) if column is None else float(model.weights[column])
 
 
 def _pooled(lists: CandidateLists, chosen: Folds, parts: list[_Part]) -> OutOfFold:

@@ -1,72 +1,107 @@
-"""Lists prepared for learners: scaled, with the base score multiplied, columns aligned, judges ready."""
+"""Training lists prepared for a learner: columns aligned, steps fitted, metrics ready."""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rerank.core import progress
-from rerank.core.errors import ConfigError, DataNote
+from rerank.core.errors import DataNote, FitError
 from rerank.core.types import Floats
 from rerank.data.alignment import aligned
-from rerank.data.base_scale import BaseScale, ScaledColumn, balancing_scale, checked_scale, column_to_scale
+from rerank.data.arrays import real_array
 from rerank.data.base_scores import base_column
-from rerank.data.judge import Metric, PreparedMetric
+from rerank.data.features_only import without_labels
+from rerank.data.folds import Fold
+from rerank.data.judge import PreparedMetric
 from rerank.data.lists import CandidateLists
-from rerank.data.missing import Imputation, fill_of, fit_missing, note_empty
+from rerank.data.missing import fill_of
 from rerank.data.overlap import sketch
-from rerank.data.ranges import uneven_columns
-from rerank.data.scaling import AUTO, Scaling, fit_scaling
-from rerank.data.unjudged import with_level
-from rerank.learners.base import Learner, Observer, Watched
-from rerank.metrics.base import parse
-from rerank.models.base import Model, multiplied
-from rerank.models.training import BaseScaleRecord
-from rerank.training.side_inputs import NO_SIDE_INPUTS, SideInputs
+from rerank.learners.base import Observer, Watched, checked_list_weights
+from rerank.models.base import Model
+from rerank.models.pipeline import Chain
+from rerank.training.pipeline import Pipeline
+from rerank.training.steps.missing import FillMissing
 
 if TYPE_CHECKING:
     from rerank.models.weights import NamedWeights
 
 
 @dataclass(frozen=True, eq=False)
-class Setup:
-    """How lists are prepared for a learner, the same for all training lists and for those of a fold.
+class SideInputs:
+    """What is given besides training and development lists.
 
     Attributes
     ----------
-    metric
-        What is optimised and watched, None without one.
-    scaling
-        A name of ``rerank list scalings`` except auto, see ``scaling_for``.
-    base_scale
-        What the feature that is the base score is multiplied by, after scaling.
+    unlabelled
+        The lists to be ranked. ``aligned`` and ``of_fold`` remove their labels, texts and references.
+    list_weights
+        Of the training lists, float64 (n_lists).
+    labels
+        Of the training lists before they were quantised, float64 (n_items): out-of-fold scores are judged by
+        them. None if the lists have their own labels.
     initial
-        Weights of the raw features to start from, with the names of all columns.
-    missing
-        The policy for missing values, a name of data.missing.POLICIES; None = features stay as they are.
-    unjudged
-        The label that learners see of unjudged items in judged lists, None = NaN as given. Judges see NaN.
+        Weights of raw features to start from; ``aligned`` gives them for every column.
     """
 
-    metric: Metric | None = None
-    scaling: str = "none"
-    base_scale: BaseScale = 1.0
+    unlabelled: CandidateLists | None = None
+    list_weights: Floats | None = None
+    labels: Floats | None = None
     initial: NamedWeights | None = None
-    missing: str | None = None
-    unjudged: float | None = None
+
+    def judged(self, lists: CandidateLists) -> CandidateLists:
+        """Return all training lists with the labels that judge out-of-fold scores."""
+        return lists if self.labels is None else lists.replace_labels(self.labels)
+
+    def aligned(self, lists: CandidateLists, fill: float = 0.0) -> SideInputs:
+        """Return the same for training lists, with their columns; notes are those of ``data.alignment``.
+
+        Columns that the unlabelled lists do not have are ``fill``.
+
+        Raises FitError if weights are not one finite number of 0 or more for each list, or all are 0.
+        """
+        initial = self.initial
+        if initial is not None:
+            from rerank.models.weights import NamedWeights, initial_for
+
+            initial = NamedWeights(lists.names(), initial_for(initial, lists, None), initial.source)
+        weights = self.list_weights
+        if weights is not None:
+            weights = checked_list_weights(real_array(weights, "list weights").astype(np.float64), lists)
+            if not weights.any():
+                raise FitError("list weights: every weight is 0, expected one above 0")
+        bare = self.unlabelled
+        if bare is not None:
+            same = aligned(bare, lists.names(), "the training lists", selection=lists.selection, fill=fill)
+            bare = without_labels(same, labels=False)
+        return SideInputs(bare, weights, self.labels, initial)
+
+    def of_fold(self, lists: CandidateLists, fold: Fold) -> SideInputs:
+        """Return the same for one fold of the training lists: those that are left out are to be ranked.
+
+        Weights are those of its training lists; it judges nothing.
+        """
+        found = replace(self, labels=None)
+        if self.unlabelled is not None:
+            found = replace(found, unlabelled=without_labels(lists.subset(fold.test), labels=False))
+        if self.list_weights is not None:
+            found = replace(found, list_weights=self.list_weights[fold.train])
+        return found
+
+
+NO_SIDE_INPUTS = SideInputs()
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """Lists with the columns of the model, and the judge of the watched metric, None without one.
+class Split:
+    """Lists with the columns of the model, and the watched metric prepared for them, None without one.
 
-    ``lists`` are filled and scaled: the model scores them. ``learnt`` are what learners see: the same lists,
-    with the base score multiplied if there is a base scale, and unjudged items labelled if they count as
-    judged.
+    ``lists`` went through the steps of stage features: the model scores them. ``learnt`` are what learners
+    see: the same lists after the steps of stage view.
     """
 
     name: str
@@ -76,51 +111,45 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """What one or several learners are fitted to; ``source`` are the training lists as given.
+class TrainingData:
+    """What one or several learners are fitted to.
 
-    ``unlabelled`` are the lists to be ranked as learners see them, without labels; ``extras`` has them as
-    given.
+    Attributes
+    ----------
+    source : the training lists as given.
+    train, dev : training and development lists.
+    chain : the fitted steps that the model keeps.
+    view : those that only the learner sees.
+    side : what else was given, with the columns of the training lists.
+    initial : weights of the columns that learners see to start from, float64 (n_features).
+    unlabelled : the lists to be ranked as learners see them.
     """
 
     source: CandidateLists
-    setup: Setup
-    train: Part
-    dev: Part | None
-    scaling: Scaling | None
-    scaled_base: ScaledColumn | None = None
+    train: Split
+    dev: Split | None
+    chain: Chain
+    view: Chain
+    side: SideInputs
     initial: Floats | None = None
-    extras: SideInputs = NO_SIDE_INPUTS
     unlabelled: CandidateLists | None = None
-    imputation: Imputation | None = None
 
-    def learn(self, learner: Learner, dev: Watched | None = None, observer: Observer | None = None) -> Model:
-        """Return the learner's model of the training lists, which scores lists without the base scale."""
-        train, base = self.train, self.scaled_base
-        _check_base_scale(learner, base)
-        model = learner.fit(
-            train.learnt,
-            judge=train.judge,
-            dev=dev,
-            list_weights=self.extras.list_weights,
-            initial=self.initial,
-            observer=observer,
-            unlabelled=self.unlabelled,
-        )
+    def inputs(self, dev: Watched | None = None, observer: Observer | None = None) -> dict[str, Any]:
+        """Return what ``Learner.fit`` gets besides the training lists."""
+        return {
+            "judge": self.train.judge,
+            "dev": dev,
+            "list_weights": self.side.list_weights,
+            "initial": self.initial,
+            "observer": observer,
+            "unlabelled": self.unlabelled,
+        }
+
+    def complete(self, model: Model) -> None:
+        """Let a model that a learner returned score lists as they are given."""
         if model.feature_names:  # a kernel of trees uses no feature
-            model.imputation, model.scaling = self.imputation, self.scaling
-        if base is not None:
-            model.multiply_weight(base.index, base.factor)
-            if model.initial is not None:
-                model.initial = multiplied(model.initial, base.index, base.factor)
-            feature, auto = self.source.names()[base.index], self.setup.base_scale == "auto"
-            model.training.base_scale = BaseScaleRecord(feature=feature, factor=base.factor, auto=auto)
-        return model
-
-    def base_factor(self, column: int | None) -> float:
-        """Return what learners see the values of a column multiplied by."""
-        base = self.scaled_base
-        return base.factor if base is not None and base.index == column else 1.0
+            model.chain = self.chain
+        self.view.fold_back(model, self.source.names())
 
     @cached_property
     def base_column(self) -> int | None:
@@ -145,46 +174,9 @@ class Prepared:
         return self.dev.lists.fingerprint() == self.train.lists.fingerprint()
 
     @property
-    def chooser(self) -> Part:
+    def chooser(self) -> Split:
         """The lists on which runs are compared: the dev lists, or without them the training lists."""
         return self.train if self.dev is None else self.dev
-
-
-def scaling_for(learner: Learner, scaling: str, lists: CandidateLists) -> str:
-    """Return the scaling that ``auto`` stands for, or ``scaling`` itself if it is another name.
-
-    A DataNote warns if the learner gets features of very different ranges as they are.
-
-    Parameters
-    ----------
-    learner : what will be fitted.
-    scaling : a name of ``rerank list scalings``.
-    lists : training lists.
-    """
-    if scaling == AUTO:
-        scaling = learner.scaling_of(lists)
-    if scaling == "none" and not learner.scale_invariant:
-        note_uneven(lists, f"learner {learner.name}", stacklevel=5)
-    return scaling
-
-
-def check_scaling(learner: Learner, scaling: str, lists: CandidateLists) -> None:
-    """Raise ConfigError for a scaling within lists if each list is one example with classes."""
-    if learner.reads_classes and scaling.startswith("list-") and lists.n_lists == lists.n_items:
-        raise ConfigError(
-            f"scaling {scaling}: {lists.source} has one example per list, whose scale is unknown"
-        )
-
-
-def note_uneven(lists: CandidateLists, who: str, stacklevel: int = 4) -> None:
-    """Warn if features without scaling have very different ranges; ``who`` depends on their units."""
-    found = uneven_columns(lists)
-    if found is not None:
-        (small, least), (large, most) = found
-        ranges = f"{least:.3g} (feature {small!r}) to {most:.3g} (feature {large!r})"
-        advice = f"no scaling is applied, but {who} depends on it (--scaling zscore)"
-        text = f"{lists.source}: ranges within lists are {ranges}; {advice}"
-        warnings.warn(text, DataNote, stacklevel=stacklevel)
 
 
 def column_of_base(lists: CandidateLists) -> int | None:
@@ -193,157 +185,89 @@ def column_of_base(lists: CandidateLists) -> int | None:
     return None if found is None else found.index
 
 
-def of_all_columns(initial: NamedWeights, lists: CandidateLists) -> NamedWeights:
-    """Return initial weights as ``Setup`` has them: of every column of raw ``lists``, in their order."""
-    from rerank.models.weights import NamedWeights, initial_for
-
-    return NamedWeights(lists.names(), initial_for(initial, lists, None), initial.source)
-
-
 def prepare(
+    pipeline: Pipeline,
     lists: CandidateLists,
-    dev: CandidateLists | None,
-    metric: str | Metric | None,
-    scaling: str,
-    initial: NamedWeights | None = None,
-    base_scale: BaseScale = 1.0,
-    extras: SideInputs = NO_SIDE_INPUTS,
-    missing: str | None = None,
-    unjudged: float | None = None,
+    dev: CandidateLists | None = None,
+    side: SideInputs = NO_SIDE_INPUTS,
+    *,
     owned: bool = False,
-) -> Prepared:
-    """Fit what fills missing values and the scaling, align columns and initial weights, prepare the judges.
+) -> TrainingData:
+    """Fit the steps before the learner to training lists, and prepare the metric.
 
     Parameters
     ----------
-    lists, dev : training and development lists.
-    metric : what is watched; needed with ``dev``.
-    scaling : a name of ``rerank list scalings`` except auto, see ``scaling_for``.
-    initial : weights of the raw features to start from.
-    base_scale : what the feature that is the base score is multiplied by; see ``Setup``.
-    extras : what else learners get.
-    missing : the policy for missing values; see ``Setup``.
-    unjudged : the label that learners see of unjudged items; see ``Setup``.
-    owned : whether nothing else reads the features of ``lists`` and ``dev``; see ``prepared_by``.
+    pipeline : with every step resolved.
+    lists : training lists.
+    dev, side : with the columns of ``lists``, see ``align``.
+    owned : whether nothing reads the features of ``lists`` and ``dev`` afterwards: they are scaled in place
+        if that is possible, and are NaN then.
 
     Raises
     ------
-    ConfigError, DataError
-        If dev lists are given without a metric, or lists, metric and settings do not fit together.
+    RerankError
+        If a step cannot be fitted, or lists and metric do not fit together.
     """
-    from rerank.data.labels import label_copies
-
-    base_scale = checked_scale(base_scale)
-    if dev is not None and metric is None:
-        raise ConfigError("development lists are watched by a metric: give one (--metric, metric=)")
-    chosen = parse(metric) if isinstance(metric, str) else metric
-    if chosen is not None:
-        if not getattr(chosen, "of_scores", True):
-            raise ConfigError(f"{chosen.name} is the same for every ranking; watch best@k or Success@k")
-        _note_feature_of_metric(lists, chosen.name)
-    for name in label_copies(lists):
-        text = f"{lists.source}: feature {name!r} is the label, perhaps scaled"
-        warnings.warn(f"{text}; is it known at prediction?", DataNote, stacklevel=3)
-    fill = fill_of(missing)
-    if dev is not None:
-        dev = aligned(dev, lists.names(), "the training lists", selection=lists.selection, fill=fill)
-    if initial is not None:
-        initial = of_all_columns(initial, lists)
-    setup = Setup(chosen, scaling, base_scale, initial, missing, unjudged)
-    prepared = prepared_by(setup, lists, dev, extras.aligned(lists, fill), owned=owned)
-    if prepared.imputation is not None:
-        note_empty(prepared.imputation, lists)
-    return prepared
-
-
-def prepared_by(
-    setup: Setup,
-    lists: CandidateLists,
-    dev: CandidateLists | None = None,
-    extras: SideInputs = NO_SIDE_INPUTS,
-    *,
-    owned: bool = False,
-) -> Prepared:
-    """Return lists prepared by a setup, whatever is fitted to them from ``lists`` alone, without notes.
-
-    ``dev`` and ``extras`` must have the columns of ``lists``; errors are those of ``prepare``. With ``owned``
-    features are scaled in place if that is possible: those of ``lists`` and ``dev`` are NaN afterwards.
-    """
+    features, views = pipeline.stage("features"), pipeline.stage("view")
+    owned = owned and side.unlabelled is None and not any(step.reads_raw for step in views)
     known: dict[str, object] = {}
-    if owned:
-        owned = setup.scaling != "none" and setup.base_scale == 1 and extras.unlabelled is None
-    if owned:
+    if owned and features:
         names = ("fingerprint", "sketch", "base_column")
         known = dict(zip(names, (lists.fingerprint(), sketch(lists), column_of_base(lists)), strict=True))
-    filling = None if setup.missing is None else fit_missing(setup.missing, lists)
+    chain, seen = Chain(), lists
+    for step in features:
+        fitted = step.fit(seen, lists)
+        seen, chain = fitted.apply(seen, overwrite=owned), Chain((*chain.fitted, fitted))
+    view, learnt = Chain(), seen
+    for step in views:
+        fitted = step.fit(learnt, lists)
+        learnt, view = fitted.apply(learnt), Chain((*view.fitted, fitted))
 
-    def filled(some: CandidateLists) -> CandidateLists:
-        return some if filling is None else filling.apply(some)
-
-    raw = filled(lists)
-    fitted = None if setup.scaling == "none" else fit_scaling(setup.scaling, raw)
-    ready = raw if fitted is None else fitted.apply(raw, overwrite=owned)
-    base = None
-    if setup.base_scale != 1:
-        column = column_to_scale(lists)
-        factor = balancing_scale(ready, column) if setup.base_scale == "auto" else setup.base_scale
-        base = ScaledColumn(column, float(factor))
-
-    def scaled(some: CandidateLists) -> CandidateLists:
-        return filled(some) if fitted is None else fitted.apply(filled(some), overwrite=owned)
-
-    def multiplied_in(some: CandidateLists) -> CandidateLists:
-        return some if base is None else base.apply(some)
-
-    def part(name: str, some: CandidateLists) -> Part:
+    def split(name: str, some: CandidateLists, learnt: CandidateLists) -> Split:
         judge = None
-        if setup.metric is not None:
-            with progress.step(f"computing {setup.metric.name} of the {name} lists"):
-                judge = setup.metric.prepare(some)
-        counted = some if setup.unjudged is None else with_level(some, setup.unjudged)
-        return Part(name, some, judge, multiplied_in(counted))
+        if pipeline.metric is not None:
+            with progress.step(f"computing {pipeline.metric.name} of the {name} lists"):
+                judge = pipeline.metric.prepare(some)
+        return Split(name, some, judge, learnt)
 
-    watched = None if dev is None else part("dev", scaled(dev))
-    given_bare = extras.unlabelled
-    unlabelled = None if given_bare is None else multiplied_in(scaled(given_bare))
-    start = None
-    if setup.initial is not None:
-        from rerank.models.weights import for_scaled
-
-        start = for_scaled(_with_indicators(setup.initial, filling), fitted)
-    if start is not None and base is not None:
-        start = multiplied(start, base.index, 1.0 / base.factor)
-    train = part("train", ready)
-    prepared = Prepared(lists, setup, train, watched, fitted, base, start, extras, unlabelled, filling)
-    vars(prepared).update(known)  # the cached properties of features that are gone
-    return prepared
-
-
-def _with_indicators(initial: NamedWeights, filling: Imputation | None) -> NamedWeights:
-    """Initial weights with 0 for each indicator of missing values."""
-    from rerank.models.weights import NamedWeights
-
-    added = [] if filling is None else filling.indicators(initial.names)
-    weights = np.append(initial.weights, np.zeros(len(added)))
-    return NamedWeights([*initial.names, *added], weights, initial.source)
+    watched = None
+    if dev is not None:
+        ready = chain.apply(dev, overwrite=owned)
+        watched = split("dev", ready, view.apply(ready))
+    given = side.unlabelled
+    unlabelled = None if given is None else view.apply(chain.apply(given))
+    initial = None
+    if side.initial is not None:
+        raw = side.initial
+        initial = view.unfold(chain.unfold(raw.weights, raw.names, raw.source), raw.names, raw.source)
+    train = split("train", seen, learnt)
+    data = TrainingData(lists, train, watched, chain, view, side, initial, unlabelled)
+    vars(data).update(known)  # the cached properties of features that are gone
+    return data
 
 
-def _check_base_scale(learner: Learner, base: ScaledColumn | None) -> None:
-    """Raise ConfigError if a base scale would have no effect on the learner."""
-    if base is not None and not learner.takes_base_scale:
-        why = (
-            "the units of features do not matter to it" if learner.needs_features else "it reads no features"
-        )
-        raise ConfigError(f"base_scale has no effect on learner {learner.name}: {why}")
+def align(
+    pipeline: Pipeline, lists: CandidateLists, dev: CandidateLists | None, side: SideInputs
+) -> tuple[CandidateLists | None, SideInputs]:
+    """Return development lists and side inputs with the columns of training lists; notes warn of others."""
+    fill = fill_of(pipeline.get(FillMissing).missing)
+    if dev is not None:
+        dev = aligned(dev, lists.names(), "the training lists", selection=lists.selection, fill=fill)
+    return dev, side.aligned(lists, fill)
 
 
-def _note_feature_of_metric(lists: CandidateLists, metric: str) -> None:
-    """Warn if a feature has the same name as the metric: a learner that uses it learns the answer."""
+def note_leaks(pipeline: Pipeline, lists: CandidateLists) -> None:
+    """Warn if a feature is the label, or has the name of the metric: a learner would learn the answer."""
+    from rerank.data.labels import label_copies
 
     def bare(name: str) -> str:
         return "".join(filter(str.isalnum, name)).lower()
 
-    for name in lists.feature_names or ():
-        if bare(name) == bare(metric):
-            text = f"{lists.source}: feature {name!r} has the same name as the metric {metric}"
-            warnings.warn(f"{text}; is it known at prediction?", DataNote, stacklevel=4)
+    metric = pipeline.metric
+    for name in () if metric is None else lists.feature_names or ():
+        if metric is not None and bare(name) == bare(metric.name):
+            text = f"{lists.source}: feature {name!r} has the same name as the metric {metric.name}"
+            warnings.warn(f"{text}; is it known at prediction?", DataNote, stacklevel=3)
+    for name in label_copies(lists):
+        text = f"{lists.source}: feature {name!r} is the label, perhaps scaled"
+        warnings.warn(f"{text}; is it known at prediction?", DataNote, stacklevel=3)

@@ -1,4 +1,4 @@
-"""Settings chosen from a small grid: on the dev lists, or on out-of-fold scores of the training lists.
+"""Model selection: cells of a grid and numbers of rounds, on dev or on folds; several seeds; or one fit.
 
 A cell is one combination of the grid's values. With ``choose=folds`` every cell is fitted to K parts of the
 training lists, and the number of rounds is chosen with it, all by the metric of the pooled out-of-fold
@@ -8,222 +8,142 @@ scores; the dev lists play no part. With ``choose=dev`` every cell is fitted to 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from rerank.core import progress
+from rerank.core import memory, progress
 from rerank.core.errors import ConfigError, FitError
-from rerank.core.registry import did_you_mean
 from rerank.core.workers import parallel
-from rerank.data.base_scale import checked_scale
-from rerank.data.judge import PreparedMetric, SelectingJudge, value_of
+from rerank.data.judge import PreparedMetric, SelectingJudge, corpus_value, value_of
 from rerank.data.lists import CandidateLists
-from rerank.data.scaling import AUTO, SCALINGS
-from rerank.learners.base import Learner
-from rerank.models.training import CellRecord, ChoiceRecord, RoundsRecord, Value
-from rerank.training.base_tuning import BaseTuning, Change, change_on_folds, seed_of, with_rounds
-from rerank.training.fitting import final_scores
+from rerank.evaluation.variance import variance
+from rerank.models.base import Model
+from rerank.models.training import CellRecord, ChoiceRecord, RoundsRecord, SeedsRecord, Value
+from rerank.training.fit import final_scores, fit_one, note_choice_on_dev
+from rerank.training.options import refuse_with_classes
+from rerank.training.pipeline import Pipeline
 from rerank.training.prepare import (
-    Part,
-    Prepared,
-    Setup,
-    check_scaling,
+    NO_SIDE_INPUTS,
+    SideInputs,
+    Split,
+    TrainingData,
+    align,
     column_of_base,
-    prepared_by,
+    note_leaks,
+    prepare,
 )
-from rerank.training.side_inputs import NO_SIDE_INPUTS, SideInputs
+from rerank.training.steps.tune_base import Change, TuneBase, change_on_folds
 
 if TYPE_CHECKING:
-    from rerank.training.out_of_fold import OutOfFold, Trial
+    from rerank.training.out_of_fold import OutOfFold
 
-ChooseOn = Literal["none", "dev", "folds"]
-Grid = Mapping[str, Sequence[Value]]
-
-OF_SETUP = ("scaling", "base_scale")  # keys of a grid that are no settings of learners
-_MOST_CELLS = 10_000
-
-
-@dataclass(frozen=True)
-class Choosing:
-    """What settings are chosen from, and on what.
-
-    Attributes
-    ----------
-    on
-        none, dev or folds.
-    grid
-        The values of each setting of the learner; also of ``scaling`` and ``base_scale``.
-    """
-
-    on: ChooseOn = "none"
-    grid: Grid = field(default_factory=dict)
-
-    def check(self, learner: Learner, setup: Setup) -> None:
-        """Raise ConfigError if there is nothing to choose, or a setting could not be."""
-        if self.on not in get_args(ChooseOn):
-            raise ConfigError(f"choose: found {self.on!r}, expected none, dev or folds")
-        if self.on == "none":
-            if self.grid:
-                raise ConfigError("grid: cells are compared with choose=dev or choose=folds (--choose)")
-            return
-        rounds = self.on == "folds" and chooses_rounds(learner)
-        if not self.grid and not rounds:
-            raise ConfigError(f"choose={self.on}: nothing to choose: give a grid (--grid KEY=V1,V2)")
-        if self.on == "folds" and learner.reads_classes:
-            raise ConfigError(
-                "choose=folds: settings for tasks with classes are chosen on dev examples (choose=dev)"
-            )
-        if setup.metric is None:
-            raise ConfigError(f"choose={self.on} compares by a metric: give one (--metric, metric=)")
-        given = learner.model_fields_set
-        if self.on == "folds" and "keep" in given and getattr(learner, "keep", "last") != "last":
-            raise ConfigError("choose=folds chooses the number of rounds on folds: leave keep at last")
-        for key, values in self.grid.items():
-            self._check_key(key, values, learner)
-        taken = [key for key in self.grid if key in learner.given_names]
-        taken += [key for key in OF_SETUP if key in self.grid and getattr(setup, key) not in ("auto", 1)]
-        if taken:
-            raise ConfigError(f"grid: {taken[0]} is also given as a setting: give one of both")
-        if np.prod([float(len(values)) for values in self.grid.values()]) > _MOST_CELLS:
-            raise ConfigError(f"grid: more than {_MOST_CELLS:,} cells")
-        for settings in self.cells():
-            _learner_of(learner, settings)
-            _setup_of(setup, settings)
-
-    def _check_key(self, key: str, values: Sequence[Value], learner: Learner) -> None:
-        known = [*learner.setting_names(self.grid), *OF_SETUP]
-        if key not in known:
-            raise ConfigError(f"grid: unknown setting {key!r}; {did_you_mean(key, known)}")
-        if key.rpartition(".")[2] == "seed":  # also of a base learner
-            raise ConfigError("grid: seeds are varied by --seeds, on equal folds")
-        if self.on == "folds" and key in ("keep", "rounds") and chooses_rounds(learner):
-            raise ConfigError(f"grid: {key}: choose=folds tries every number of rounds, up to rounds")
-        if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-            raise ConfigError(f"grid: {key}: found {values!r}, expected a list of values")
-        twice = next((value for i, value in enumerate(values) if value in values[:i]), None)
-        if twice is not None:
-            raise ConfigError(f"grid: {key}: the value {twice!r} is given twice")
-
-    def cells(self) -> Iterator[dict[str, Value]]:
-        """Yield the settings of each cell; the last key varies fastest."""
-        for values in itertools.product(*self.grid.values()):
-            yield dict(zip(self.grid, values, strict=True))
+_RUN_BYTES = 4096  # of a model beside its weights
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
-    """What was chosen, and the change of the base score's weight if folds gave it."""
+class Selected:
+    """The model that was selected and, with several seeds, those of all runs by seed."""
 
-    learner: Learner
-    setup: Setup
-    record: ChoiceRecord
-    change: Change | None = None
+    model: Model
+    by_seed: dict[int, Model] = field(default_factory=dict)
 
 
-def chooses_rounds(learner: Learner) -> bool:
-    """Return whether the number of rounds of a learner can be chosen."""
-    return learner.in_rounds and learner.observable and "rounds" in type(learner).model_fields
-
-
-def choose(
-    choosing: Choosing,
-    learner: Learner,
-    setup: Setup,
+def select(
+    pipeline: Pipeline,
     lists: CandidateLists,
-    dev: CandidateLists | None,
-    tuning: BaseTuning,
-    extras: SideInputs = NO_SIDE_INPUTS,
-) -> Chosen:
-    """Return the best cell by the metric; on ties the first cell and its first round win.
+    dev: CandidateLists | None = None,
+    side: SideInputs = NO_SIDE_INPUTS,
+    *,
+    owned: bool = False,
+) -> Selected:
+    """Fit a pipeline to training lists, once or as often as its options ask for, and select a model.
 
     Parameters
     ----------
-    choosing
-        The grid, and what cells are compared on.
-    learner, setup
-        What the settings of a cell change.
-    lists, dev
-        Training and development lists, which have the same columns.
-    tuning
-        If it tunes the base score's weight on the same lists, cells are compared after it.
-    extras
-        What else learners get, with the same columns.
+    pipeline : what is done.
+    lists, dev : training and development lists.
+    side : what else the learner gets.
+    owned : whether nothing reads the features of ``lists`` and ``dev`` afterwards, so that one fit may scale
+        them in place.
 
     Raises
     ------
     RerankError
-        If a cell's settings do not fit together, a cell cannot be fitted, or no cell has a value.
+        ConfigError, DataError or FitError.
     """
-    trials = [_trial(choosing, learner, setup, settings, lists) for settings in choosing.cells()]
-    if choosing.on == "folds":
-        found = _on_folds(trials, lists, extras, tuning, seed_of(learner))
-        part = extras.judged(lists)
-    else:
-        if dev is None:
-            raise ConfigError("choose=dev compares on development lists: give some (--dev, dev=)")
-        found = _on_dev(trials, lists, dev, extras, tuning)
-        part = dev
-    assert setup.metric is not None  # check() refuses
-    judge = setup.metric.prepare(part)
-    goodness = np.array([judge.better * one.value for one in found])
-    if np.isnan(goodness).all():
-        raise FitError(f"{part.source}: {judge.name} has no value, so no settings can be chosen by it")
-    best = int(np.nanargmax(goodness))
-    records = [one.record(s) for one, s in zip(found, choosing.cells(), strict=True)]
-    record = ChoiceRecord(
-        on=choosing.on,  # type: ignore[arg-type]  # none never comes here
-        metric=judge.name,
-        chosen=best + 1,
-        cells=tuple(records),
-        folds=tuning.folds if choosing.on == "folds" else None,
-        first_best=_first_best(part, judge),
+    learner, options = pipeline.learner, pipeline.options
+    learner.check_unlabelled(side.unlabelled is not None)
+    refuse_with_classes(learner, *["list_weights"] * (side.list_weights is not None))
+    refuse_with_classes(learner, *["initial"] * (side.initial is not None))
+    if dev is not None and pipeline.metric is None:
+        raise ConfigError("development lists are watched by a metric: give one (--metric, metric=)")
+    pipeline = pipeline.resolve(lists)
+    if pipeline.metric is not None and learner.reads_classes:
+        from rerank.training.class_metrics import watched_classes
+
+        pipeline = replace(pipeline, metric=watched_classes(pipeline.metric, learner, lists, dev))
+    note_leaks(pipeline, lists)
+    dev, side = align(pipeline, lists, dev, side)
+    choice = None
+    if options.select.choose != "none":
+        pipeline, choice = select_cell(pipeline, lists, dev, side)
+    data = prepare(pipeline, lists, dev, side, owned=owned and not pipeline.several)
+    for step in pipeline.steps:
+        step.note(pipeline.learner, data)
+    selected = fit_seeds(data, pipeline) if options.seeds > 1 else Selected(fit_one(data, pipeline))
+    if choice is not None:
+        for model in selected.by_seed.values() or (selected.model,):
+            model.training.choice = choice
+            if choice.on == "dev":
+                note_choice_on_dev(model.training)
+    return selected
+
+
+def fit_seeds(data: TrainingData, pipeline: Pipeline) -> Selected:
+    """Fit with the learner's seed and those after it, and select one run by the metric.
+
+    That is the best run on the dev lists; on ties the first wins. Without dev lists it is the median run on
+    the training lists, the lower one of two: the best one there is the one that overfits most.
+
+    Raises
+    ------
+    ConfigError
+        If the learner draws nothing, or no metric is given.
+    """
+    learner, n = pipeline.learner, pipeline.options.seeds
+    settings = learner.get_params()
+    if "seed" not in settings:
+        raise ConfigError(f"seeds: learner {learner.name} draws nothing, so it has no seed to vary")
+    part = data.train if data.dev is None else data.dev
+    judge = part.judge
+    if judge is None:
+        raise ConfigError("seeds: runs are compared by a metric: give one (--metric, metric=)")
+    size = 8 * part.lists.n_features + 24 * part.lists.n_lists + _RUN_BYTES
+    memory.require(n * size, f"{n:,} runs", "fewer runs need less (--seeds)")
+    seeds = [settings["seed"] + k for k in range(n)]
+    made = [type(learner)(**{**settings, "seed": seed}) for seed in seeds]
+    runs = [(data, replace(pipeline, learner=one)) for one in made]
+    step = ("training with several seeds", "run")
+    models = parallel.each(fit_one, runs, threads=True, anywhere=True, step=step)
+    rows = [judge.per_list(final_scores(model, part.lists)) for model in models]
+    goodness = np.array([judge.better * corpus_value(judge, row) for row in rows])
+    goodness[np.isnan(goodness)] = -np.inf
+    worst_first = np.lexsort((-np.arange(n), goodness))
+    best = int(worst_first[-1] if data.dev is not None else worst_first[(n - 1) // 2])
+    training = models[best].training
+    training.seeds = SeedsRecord(
+        first=seeds[0],
+        n=n,
+        chosen=seeds[best],
+        by="median" if data.dev is None else "best",
+        on=part.name,
+        **dict(variance(judge, rows)),
     )
-    trial, rounds = trials[best], found[best].rounds
-    if choosing.on == "dev":
-        return Chosen(trial.learner, trial.setup, record)
-    return Chosen(with_rounds(trial.learner, rounds), trial.setup, record, found[best].change)
-
-
-def _trial(
-    choosing: Choosing, learner: Learner, setup: Setup, settings: dict[str, Value], lists: CandidateLists
-) -> Trial:
-    """The learner and the setup of one cell."""
-    from rerank.training.out_of_fold import Trial
-
-    made, changed = _learner_of(learner, settings), _setup_of(setup, settings)
-    if choosing.on == "folds":
-        made = with_rounds(made, None)
-    elif made.in_rounds and "keep" in type(made).model_fields and "keep" not in made.model_fields_set:
-        made = made.with_settings({"keep": "best"}, learner.name)
-    scaling = made.scaling_of(lists) if changed.scaling == AUTO else changed.scaling
-    check_scaling(made, scaling, lists)
-    return Trial(made, replace(changed, scaling=scaling), choosing.on == "folds" and chooses_rounds(made))
-
-
-def _learner_of(learner: Learner, settings: Mapping[str, Value]) -> Learner:
-    """The learner of one cell."""
-    own = {key: value for key, value in settings.items() if key not in OF_SETUP}
-    made = learner.with_settings(own, f"grid: learner {learner.name}")
-    if (made.reads_classes, made.ranks_classes) != (learner.reads_classes, learner.ranks_classes):
-        raise ConfigError(f"grid: learner {learner.name}: these settings need other data, or another metric")
-    if made.cheats != learner.cheats:
-        raise ConfigError(
-            f"grid: learner {learner.name}: some of these settings use the labels of test lists"
-        )
-    return made
-
-
-def _setup_of(setup: Setup, settings: Mapping[str, Value]) -> Setup:
-    """The setup of one cell; its scaling may be auto."""
-    scaling = str(settings.get("scaling", setup.scaling))
-    if scaling != AUTO and scaling not in SCALINGS:
-        raise ConfigError(f"grid: unknown scaling {scaling!r}; {did_you_mean(scaling, SCALINGS)}")
-    return replace(
-        setup, scaling=scaling, base_scale=checked_scale(settings.get("base_scale", setup.base_scale))
-    )
+    note_choice_on_dev(training)
+    return Selected(models[best], dict(zip(seeds, models, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -239,28 +159,89 @@ class _Outcome:
         return CellRecord(settings=settings, value=self.value, rounds=self.rounds, factor=factor, added=added)
 
 
-def _on_folds(
-    trials: list[Trial], lists: CandidateLists, extras: SideInputs, tuning: BaseTuning, seed: int
-) -> list[_Outcome]:
+def select_cell(
+    pipeline: Pipeline, lists: CandidateLists, dev: CandidateLists | None, side: SideInputs
+) -> tuple[Pipeline, ChoiceRecord]:
+    """Return the pipeline of the best cell by the metric; on ties the first cell and its first round win.
+
+    If the base score's weight is tuned on the same lists, cells are compared after it.
+
+    Parameters
+    ----------
+    pipeline
+        What the settings of a cell change.
+    lists, dev, side
+        See ``select``; with the same columns.
+
+    Raises
+    ------
+    RerankError
+        If a cell's settings do not fit together, a cell cannot be fitted, or no cell has a value.
+    """
+    on: Literal["dev", "folds"] = "dev" if pipeline.options.select.choose == "dev" else "folds"
+    cells = list(pipeline.cells())
+    trials = [_trial(pipeline.with_cell(settings), on, lists) for settings in cells]
+    if on == "folds":
+        found, part = _on_folds(trials, lists, side), side.judged(lists)
+    else:
+        if dev is None:
+            raise ConfigError("choose=dev compares on development lists: give some (--dev, dev=)")
+        found, part = _on_dev(trials, lists, dev, side), dev
+    metric = pipeline.metric
+    assert metric is not None  # pipeline_of() refuses
+    judge = metric.prepare(part)
+    goodness = np.array([judge.better * one.value for one in found])
+    if np.isnan(goodness).all():
+        raise FitError(f"{part.source}: {judge.name} has no value, so no settings can be chosen by it")
+    best = int(np.nanargmax(goodness))
+    record = ChoiceRecord(
+        on=on,
+        metric=judge.name,
+        chosen=best + 1,
+        cells=tuple(one.record(settings) for one, settings in zip(found, cells, strict=True)),
+        folds=pipeline.get(TuneBase).n_folds if on == "folds" else None,
+        first_best=_first_best(part, judge),
+    )
+    if on == "dev":
+        return trials[best], record
+    chosen = trials[best].with_rounds(found[best].rounds)
+    if pipeline.options.seeds == 1:  # other seeds have other out-of-fold scores
+        chosen = chosen.with_step(replace(chosen.get(TuneBase), known=found[best].change))
+    return chosen, record
+
+
+def _trial(cell: Pipeline, on: str, lists: CandidateLists) -> Pipeline:
+    """The pipeline of one cell: with all rounds on folds, with the best round on dev."""
+    learner = cell.learner
+    keeps = learner.in_rounds and "keep" in type(learner).model_fields
+    if on == "folds":
+        cell = cell.with_rounds(None)
+    elif keeps and "keep" not in learner.model_fields_set:
+        cell = replace(cell, learner=learner.with_settings({"keep": "best"}, learner.name))
+    return cell.resolve(lists)
+
+
+def _on_folds(trials: Sequence[Pipeline], lists: CandidateLists, side: SideInputs) -> list[_Outcome]:
     """Every trial on pooled out-of-fold scores; as many at once as keep all workers busy."""
     from rerank.training.out_of_fold import folds_of, out_of_fold
 
     found: list[_Outcome] = []
-    metric = trials[0].setup.metric
-    assert metric is not None  # check() refuses
-    whole = Part("train", lists, metric.prepare(extras.judged(lists)), lists)
-    column = column_of_base(lists)
-    chosen = folds_of(lists, tuning.folds, seed)
-    at_once = -(-parallel.jobs() // tuning.folds)
+    tuning, metric = trials[0].get(TuneBase), trials[0].metric
+    assert metric is not None  # pipeline_of() refuses
+    whole = Split("train", lists, metric.prepare(side.judged(lists)), lists)
+    column, k = column_of_base(lists), tuning.n_folds
+    chosen = folds_of(lists, k, trials[0].seed)
+    at_once = -(-parallel.jobs() // k)
     with progress.step("choosing settings", len(trials), "cell") as advance:
         for first in range(0, len(trials), at_once):
-            for pooled in out_of_fold(lists, chosen, trials[first : first + at_once], column, extras):
-                found.append(_best_round(whole, pooled, tuning.on == "folds"))
+            some = trials[first : first + at_once]
+            for pooled in out_of_fold(lists, chosen, some, column, side, each_round=True):
+                found.append(_best_round(whole, pooled, tuning.tune_base == "folds"))
                 advance()
     return found
 
 
-def _best_round(whole: Part, pooled: OutOfFold, tune: bool) -> _Outcome:
+def _best_round(whole: Split, pooled: OutOfFold, tune: bool) -> _Outcome:
     """The first round with the best value of the pooled scores, after tuning if ``tune``."""
     judge, best = whole.judge, None
     assert judge is not None
@@ -274,31 +255,30 @@ def _best_round(whole: Part, pooled: OutOfFold, tune: bool) -> _Outcome:
 
 
 def _on_dev(
-    trials: list[Trial], lists: CandidateLists, dev: CandidateLists, extras: SideInputs, tuning: BaseTuning
+    trials: Sequence[Pipeline], lists: CandidateLists, dev: CandidateLists, side: SideInputs
 ) -> list[_Outcome]:
-    """Every trial, fitted to all lists, on the dev lists; lists are prepared once for each setup."""
+    """Every trial, fitted to all lists, on the dev lists; lists are prepared once for the same steps."""
     found: list[_Outcome] = []
     with progress.step("choosing settings", len(trials), "cell") as advance:
-        for _, group in itertools.groupby(
-            trials, lambda trial: (trial.setup.scaling, trial.setup.base_scale)
-        ):
+        for _, group in itertools.groupby(trials, lambda trial: trial.steps):
             some = list(group)
-            prepared = prepared_by(some[0].setup, lists, dev, extras)
-            tasks = [(prepared, one, tuning) for one in some]
+            data = prepare(some[0], lists, dev, side)
+            tasks = [(data, one) for one in some]
             found += parallel.each(_fitted_on_dev, tasks, threads=True, anywhere=True)
             advance(len(some))
     return found
 
 
-def _fitted_on_dev(prepared: Prepared, trial: Trial, tuning: BaseTuning) -> _Outcome:
-    dev = prepared.dev
-    assert dev is not None  # choose() refuses
+def _fitted_on_dev(data: TrainingData, trial: Pipeline) -> _Outcome:
+    dev, tuning = data.dev, trial.get(TuneBase)
+    assert dev is not None  # select_cell() refuses
     assert dev.judge is not None
-    model = prepared.learn(trial.learner, (dev.learnt, dev.judge))
+    model = trial.learner.fit(data.train.learnt, **data.inputs((dev.learnt, dev.judge)))
+    data.complete(model)
     rounds = model.training.rounds
     kept = rounds.kept if isinstance(rounds, RoundsRecord) else None
-    if tuning.on == "dev":
-        change = tuning.on_dev(model, prepared)
+    if tuning.tune_base == "dev":
+        change = tuning.on_dev(model, data)
         return _Outcome(change.after, kept, change)
     return _Outcome(value_of(dev.judge, final_scores(model, dev.lists)), kept)
 

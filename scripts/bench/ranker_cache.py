@@ -27,9 +27,8 @@ from rerank import load
 from rerank.core.types import Floats
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
-from rerank.learners.base import LEARNERS
 from rerank.metrics.base import parse
-from rerank.training.train import fit
+from rerank.training import train as training
 from rerank.transductive.cache.descriptors import By
 from rerank.transductive.model import TransductiveModel
 
@@ -49,7 +48,7 @@ def timed(run: Callable[[], Any]) -> tuple[Any, float]:
 def measure(name: str, folder: Path, quick: bool, rows: Rows) -> None:
     """Add what was measured with one method on one folder to ``rows``: AP, milliseconds per list, ..."""
     train, vali, test = (load(str(folder / f"{part}.txt.gz")) for part in ("train", "vali", "test"))
-    model = fit(LEARNERS.get(name).checked({"base": {"name": "rankboost", "rounds": ROUNDS}}, name), train)
+    model = training.train(train, name, base={"name": "rankboost", "rounds": ROUNDS})
     assert isinstance(model, TransductiveModel)
     judge = parse("AP").prepare(test)
 

@@ -42,8 +42,9 @@ from rerank.experiments.folder import RunFolder
 from rerank.experiments.results import results_of
 from rerank.experiments.run import run
 from rerank.report.summaries import summary_parts
-from rerank.training.select import OF_SETUP
-from rerank.training.train import fit_inputs, inputs_of_training, load_part
+from rerank.training.pipeline import pipeline_of
+from rerank.training.select import select
+from rerank.training.train import load_part, read_inputs
 
 DRAWN = """\
 data: {train: train.letor, dev: dev.letor, test: test.letor}
@@ -85,13 +86,14 @@ def fitted_again(config: ExperimentConfig, folder: RunFolder, row: str) -> tuple
             raise FitError(f"{row}, fold {cell.fold}: not trained")
         trained = config.train_config(row, config.data.training(cell.fold), record.seed)
         chosen = {} if record.choice is None else dict(record.choice.settings)
-        update = {key: chosen.pop(key) for key in OF_SETUP if key in chosen}
-        select = trained.select.model_copy(update={"choose": "none"})
+        update = {key: chosen.pop(key) for key in ("scaling", "base_scale") if key in chosen}
+        section = trained.select.model_copy(update={"choose": "none"})
         learner = trained.learner | chosen
-        again = trained.model_copy(update=update | {"learner": learner, "select": select, "grid": {}})
-        inputs = inputs_of_training(again)
+        again = trained.model_copy(update=update | {"learner": learner, "select": section, "grid": {}})
+        pipeline = pipeline_of(again)
+        lists, dev, side = read_inputs(pipeline)
         started = time.process_time()
-        model = fit_inputs(inputs).model
+        model = select(pipeline, lists, dev, side).model
         once += time.process_time() - started
         whole += timing.cpu
         if not np.array_equal(model.score(folder.test(cell.fold)), folder.scores(cell)):

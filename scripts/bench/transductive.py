@@ -23,7 +23,7 @@ from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import Scaling
 from rerank.learners.base import LEARNERS
-from rerank.training.train import fit
+from rerank.training import train as training
 from rerank.transductive.generation.projection import KernelFeatures, Projection
 from rerank.transductive.space import Points
 
@@ -94,7 +94,7 @@ def kernel_pca(train: CandidateLists, test: CandidateLists) -> None:
 def seconds(name: str, settings: dict[str, Any], train: CandidateLists, test: CandidateLists) -> Floats:
     """Return the CPU seconds of each test list; what lists share is made before."""
     learner = LEARNERS.get(name)(**{"base": {"name": "rankboost", "rounds": ROUNDS}, **settings})
-    model = fit(learner, train)
+    model = training.train(train, learner)
     ones = [test.subset([i]) for i in range(test.n_lists)]
     model.score(ones[0])
     return np.array([cpu_seconds(partial(model.score, one)) for one in ones])

@@ -23,7 +23,7 @@ from rerank.data.lists import CandidateLists
 from rerank.experiment.derive import labelled
 from rerank.experiment.evaluating import evaluate
 from rerank.formats import load
-from rerank.training.train import fit, make_learner
+from rerank.training.train import train
 
 SEEDS = (1000, 2000, 3000)
 
@@ -56,7 +56,7 @@ def measure(learner: str, dev: CandidateLists, test: CandidateLists | None, metr
     found: dict[str, list[float]] = {"dev": [], "test": [], "CPU s": []}
     for seed in SEEDS:
         start = time.process_time()
-        model = fit(make_learner(learner, {"seed": seed}), dev, metric=metric)
+        model = train(dev, learner, seed=seed, metric=metric)
         found["CPU s"].append(time.process_time() - start)
         for part, lists in (("dev", dev), ("test", test)):
             if lists is not None:
@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--metric", default="BLEU")
     args = parser.parse_args()
     warnings.simplefilter("ignore", DataNote)
-    fit(make_learner("pro", {}), draw(2, 10))  # imports are not part of the time
+    train(draw(2, 10), "pro")  # imports are not part of the time
     for n_lists in (100, 400) if args.quick else (500, 2000):
         lists = draw(n_lists, 100)
         for learner in ("mira", "pro"):

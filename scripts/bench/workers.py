@@ -20,7 +20,7 @@ from common import arguments, installed
 
 from rerank.core.workers import parallel
 from rerank.training.config import read_config
-from rerank.training.train import train_from
+from rerank.training.train import train_files
 
 WORKERS = 2
 
@@ -62,7 +62,7 @@ def training(data: str, dev: str, tries: int, **workers: object) -> float:
     """Return the seconds of eight fits."""
     base = {"data.train": [data], "data.dev": [dev], "select.metric": "NDCG@10", "seeds": 8, **workers}
     config = read_config(None, ["rounds=300"], base)
-    return seconds(lambda: train_from(config), tries)
+    return seconds(lambda: train_files(config), tries)
 
 
 def main() -> None:

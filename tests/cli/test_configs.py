@@ -13,7 +13,8 @@ from rerank.core.errors import DataNote
 from rerank.experiments.config import read_experiment
 from rerank.formats import FORMATS
 from rerank.training.config import read_config
-from rerank.training.train import learner_of, train_from
+from rerank.training.options import learner_of
+from rerank.training.train import train_files
 
 from .conftest import ROOT
 
@@ -106,5 +107,5 @@ def test_another_learner_ignores_the_settings_of_the_learner_in_the_file(tmp_pat
 
 def test_ohsumed_with_the_configuration(shared_data, monkeypatch):
     monkeypatch.setenv("RERANK_DATA", str(shared_data))
-    result = train_from(read_config(str(ROOT / "configs" / "ohsumed-perceptron.yaml")))
+    result = train_files(read_config(str(ROOT / "configs" / "ohsumed-perceptron.yaml")))
     assert result.model.training.rounds.dev > 0.46

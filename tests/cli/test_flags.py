@@ -7,6 +7,7 @@ import re
 import pytest
 import typer
 from reference.nearest_lists import NearestLists
+from small_training import fit
 
 from rerank import CandidateLists
 from rerank.cli.app import app
@@ -14,7 +15,6 @@ from rerank.cli.options import options_of
 from rerank.data.reading import Reading
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS
-from rerank.training.train import fit
 
 TREE = "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))"
 # Small sets by format, for the options that only some formats honour.

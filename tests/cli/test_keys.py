@@ -11,10 +11,11 @@ from rerank.cli.options import options_of
 from rerank.core.errors import ConfigError
 from rerank.data.reading import Reading
 from rerank.learners.base import LEARNERS
-from rerank.training.config import TrainConfig, read_config
+from rerank.training.config import read_config
+from rerank.training.options import TrainOptions
 from rerank.training.train import train
 
-OPTIONS = options_of(TrainConfig)
+OPTIONS = options_of(TrainOptions)
 # Values as they are typed, for keys whose type tells none.
 VALUES = {
     "data.features": "1",
@@ -39,7 +40,7 @@ def value_of(key):
     if key in VALUES:
         return VALUES[key]
     section, _, name = key.rpartition(".")
-    owner = TrainConfig.model_fields[section].annotation if section else TrainConfig
+    owner = TrainOptions.model_fields[section].annotation if section else TrainOptions
     field = owner.model_fields[name]
     kind = str(field.annotation)
     choices = re.findall(r"'([\w-]+)'", kind) if "Literal" in kind else []
@@ -129,7 +130,7 @@ def test_a_key_has_one_value_whichever_way_it_is_given(key, config_of, tmp_path)
     if key in SHORT and key not in ("select.keep", "data.init"):  # those stay settings of the learner
         assert same(config_of("needed.yaml", "--set", f"{SHORT[key]}={typed}")) == same(in_yaml)
     learner = {"learner": {"name": "perceptron"} | values.get("learner", {})}
-    assert same(TrainConfig(**values | learner)) == same(in_yaml)
+    assert same(TrainOptions(**values | learner)) == same(in_yaml)
     section, _, name = key.rpartition(".")
     if section == "data" and name in Reading.model_fields:
         assert getattr(Reading(**{name: value}), name) == getattr(in_yaml.data, name)

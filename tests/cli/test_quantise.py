@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from rerank.training.side_inputs import SideInputs
 
 from rerank import CandidateLists, load, load_model, train
 from rerank.data.labels import parse_quantiser, quantised
@@ -15,7 +16,6 @@ from rerank.formats.base import save
 from rerank.learners.base import LEARNERS
 from rerank.training.options import Plan, fit_by
 from rerank.training.out_of_fold import folds_of
-from rerank.training.side_inputs import SideInputs
 
 WAYS = ("best", "above=0.4", "top=30%", "kmeans=3", "list-kmeans=2")
 

@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 from reference.make import LAYOUTS, features
+from rerank.training.seeds import fit_seeds
+from rerank.training.side_inputs import SideInputs
+from small_training import make_learner
 
 import rerank
 from rerank.core.errors import ConfigError, DataNote, FitError, RerankError
@@ -30,9 +33,6 @@ from rerank.report.listings import learner_lines
 from rerank.report.models import model_lines, model_record
 from rerank.report.training import seed_lines, training_lines
 from rerank.training.prepare import prepare
-from rerank.training.seeds import fit_seeds
-from rerank.training.side_inputs import SideInputs
-from rerank.training.train import make_learner
 
 
 def installed(extra: str) -> bool:

@@ -6,7 +6,9 @@ import dataclasses
 
 import numpy as np
 import pytest
+from rerank.training.seeds import fit_seeds
 from scipy import sparse
+from small_training import fit, make_learner
 
 import rerank
 from rerank.core import memory
@@ -20,8 +22,6 @@ from rerank.experiment.sources import as_lists
 from rerank.features.consensus import consensus
 from rerank.learners.perceptron.voting import Ballots
 from rerank.training.prepare import prepare
-from rerank.training.seeds import fit_seeds
-from rerank.training.train import fit, make_learner
 
 LEFT = 100_000_000
 SMALL = CandidateLists.from_arrays(

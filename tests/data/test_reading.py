@@ -13,13 +13,14 @@ from rerank.core.errors import ConfigError
 from rerank.core.settings import usage_of
 from rerank.data.reading import PER_PART, DataSection, Reading, ReadOptions
 from rerank.formats import FORMATS, load
-from rerank.training.config import TrainConfig, read_config
+from rerank.training.config import read_config
+from rerank.training.options import TrainOptions
 
 
 def test_every_option_is_a_yaml_key_and_a_flag():
     assert set(Reading.model_fields) <= set(DataSection.model_fields)
     assert set(options_of(Reading)) == set(Reading.model_fields)
-    assert {f"data.{name}" for name in DataSection.model_fields} <= set(options_of(TrainConfig))
+    assert {f"data.{name}" for name in DataSection.model_fields} <= set(options_of(TrainOptions))
 
 
 def test_options_of_one_part_exist_for_the_development_lists_as_well():

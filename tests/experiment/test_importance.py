@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from reference.make import features
+from small_training import fit, make_learner
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote
@@ -20,7 +21,6 @@ from rerank.experiment.importance import permutation_importance, standardised_we
 from rerank.models.linear import LinearModel
 from rerank.training.ablation import ablation
 from rerank.training.options import Plan
-from rerank.training.train import fit, make_learner
 
 
 def some_lists(seed=1, layout="dense"):

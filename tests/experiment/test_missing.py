@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from small_training import make_learner
 from typer.testing import CliRunner
 
 import rerank
@@ -18,7 +19,6 @@ from rerank.models.weights import NamedWeights
 from rerank.training.ablation import ablation
 from rerank.training.options import Plan
 from rerank.training.prepare import Setup, prepared_by
-from rerank.training.train import make_learner
 from rerank.transductive.cache.entries import digest_of_model
 
 NAMES = ["a", "b", "c"]

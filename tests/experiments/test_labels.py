@@ -11,7 +11,7 @@ from rerank.core.errors import DataNote
 from rerank.experiments.folder import read_run
 from rerank.experiments.run import run
 from rerank.training.config import read_config
-from rerank.training.train import train_from
+from rerank.training.train import train_files
 
 CONFIG = """\
 data: {train: train.store, test: test.store, label: PARSEVAL}
@@ -36,5 +36,5 @@ def test_a_label_of_a_row_decides_what_it_learns(tmp_path, monkeypatch):
     learner = {"name": "boosting", "rounds": 20, "pair_weighting": "score"}
     for cell, label in zip(results.cells, ("PARSEVAL", "PARSEVAL", "PARSEVAL.score"), strict=True):
         base = {"data.train": "train.store", "data.label": label, "learner": learner}
-        scores = train_from(read_config(None, base=base)).model.score(load("test.store"))
+        scores = train_files(read_config(None, base=base)).model.score(load("test.store"))
         np.testing.assert_array_equal(results.scores(cell), scores)

@@ -10,7 +10,7 @@ from rerank.experiments import parts
 from rerank.experiments.folder import read_run
 from rerank.experiments.run import run
 from rerank.training.config import read_config
-from rerank.training.train import train_from
+from rerank.training.train import train_files
 
 from .conftest import CONFIG, tree
 
@@ -24,7 +24,7 @@ def test_a_cell_has_the_scores_and_metrics_of_the_model_that_train_gives(folder)
     data = {"data.train": "foldb/train.letor", "data.dev": "foldb/dev.letor"}
     select = {"select.metric": "AP", "select.keep": "best"}
     base = {**data, **select, "learner": {"name": "perceptron", "rounds": 3}, "seed": 2}
-    model = train_from(read_config(None, base=base)).model
+    model = train_files(read_config(None, base=base)).model
     test = load("foldb/test.letor")
     scores = model.score(test)
     record = results.record(cell)

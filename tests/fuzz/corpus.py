@@ -22,6 +22,7 @@ from contracts.test_formats import EXAMPLES, FULL, LISTS
 from contracts.test_learners import fitted, installed, some_lists
 from reference.grown_trees import random_tree, text_of
 from reference.make import LAYOUTS, full_lists
+from small_training import fit, make_learner
 
 import rerank
 from rerank.core.errors import DataNote, RerankError
@@ -32,7 +33,6 @@ from rerank.learners.base import LEARNERS
 from rerank.models.base import MODELS
 from rerank.models.classes import ClassesModel
 from rerank.models.trees import TreeModel
-from rerank.training.train import fit, make_learner
 
 CLASS_SETS = {"task": "multilabel", "kernel": "polynomial", "rounds": 2}
 

@@ -13,6 +13,7 @@ from contracts.test_formats import EXAMPLES
 from contracts.test_learners import some_lists
 from fuzz.corpus import Seed
 from fuzz.piped import check_pipes
+from small_training import fit, make_learner
 
 from rerank.core.errors import DataNote
 from rerank.data.class_lists import Predictions, class_lists, read_predictions
@@ -31,7 +32,6 @@ from rerank.models.linear import LinearModel
 from rerank.models.weights import NamedWeights, initial_for
 from rerank.report.contents import describe
 from rerank.training.config import read_config
-from rerank.training.train import fit, make_learner
 
 _WIDE = 100_000
 _LISTS = some_lists()

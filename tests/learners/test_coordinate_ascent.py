@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from reference import coordinate_ascent as slow
 from reference.make import LAYOUTS, features
+from small_training import fit
 
 from rerank.core.errors import ConfigError, FitError
 from rerank.core.workers import parallel
@@ -15,7 +16,6 @@ from rerank.learners.tuning import coordinate_ascent
 from rerank.learners.tuning.coordinate_ascent import CoordinateAscent, _Climb, _middles
 from rerank.learners.tuning.crossings import PAIRS, Crossings, drawn_pairs
 from rerank.metrics.base import parse
-from rerank.training.train import fit
 
 
 def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12, 8), d=4):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from reference import discriminant as slow
 from reference.make import LAYOUTS, features
+from small_training import fit, make_learner
 
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.concordance import Concordance
@@ -14,7 +15,6 @@ from rerank.learners.discriminant import scatter as scatters
 from rerank.learners.discriminant.criterion import Criterion
 from rerank.learners.discriminant.discriminants import BETAS, discriminant_vectors
 from rerank.learners.discriminant.scatter import Scatter
-from rerank.training.train import fit, make_learner
 
 
 def some_lists(seed=0, layout="dense", lengths=(9, 1, 7, 12, 8, 2), d=3, n_labels=3, labels=None):

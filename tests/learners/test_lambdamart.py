@@ -6,12 +6,12 @@ import importlib.util
 
 import numpy as np
 import pytest
+from small_training import fit
 
 from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.lambdamart import LambdaMart
 from rerank.report.models import model_lines
-from rerank.training.train import fit
 
 lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed")
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from reference import loglinear as slow
 from reference.make import LAYOUTS, features
 from scipy.optimize import minimize
+from small_training import fit, make_learner
 
 from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.core.workers import parallel
@@ -20,7 +21,6 @@ from rerank.learners.loglinear.likelihood import LogLoss
 from rerank.learners.loglinear.loglinear import PRIORS, LogLinear
 from rerank.learners.loglinear.minimise import Objective, Penalty, minimise
 from rerank.learners.loglinear.targets import target_lists
-from rerank.training.train import fit, make_learner
 
 TARGETS = ["best", "tied", "any", "soft"]
 

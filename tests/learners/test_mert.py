@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from learners.test_line_search import METRICS, drawn
 from scipy.sparse import csr_array
+from small_training import fit
 
 from rerank import load
 from rerank.core.errors import FitError
@@ -19,7 +20,6 @@ from rerank.learners.tuning.line_problem import LineProblem
 from rerank.learners.tuning.mert import Mert
 from rerank.metrics.base import parse
 from rerank.metrics.selecting import RatioJudge, Selection
-from rerank.training.train import fit
 
 QUICK = {"restarts": 4, "perturbations": 1}
 

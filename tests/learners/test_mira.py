@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from reference.make import LAYOUTS, features
 from reference.mira import mira as slow_mira
+from small_training import fit, make_learner
 
 from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.columns.strings import StringColumn
@@ -17,7 +18,6 @@ from rerank.evaluation.evaluate import values
 from rerank.learners.tuning.mira import Mira
 from rerank.metrics.base import parse
 from rerank.metrics.chrf import ChrfJudge
-from rerank.training.train import fit, make_learner
 
 METRICS = ["BLEU", "WER", "chrF", "label@1"]
 

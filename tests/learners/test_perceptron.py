@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from reference.perceptron import perceptron as slow_perceptron
 from scipy.sparse import csr_array
+from small_training import fit
 
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
@@ -13,7 +14,6 @@ from rerank.data.pairs import Margin, PairRelation, make_pairs
 from rerank.learners.perceptron.perceptron import Perceptron
 from rerank.metrics.base import parse
 from rerank.models.training import DataRecord
-from rerank.training.train import fit
 
 RELATIONS = [
     {"pairs": "best-rest"},

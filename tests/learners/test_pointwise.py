@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from reference import pointwise as slow
 from reference.make import LAYOUTS, features
+from small_training import fit, make_learner
 
 import rerank
 from rerank.core.errors import ConfigError, DataNote, FitError
@@ -19,7 +20,6 @@ from rerank.learners.pointwise.logistic import ClassLoss, Logistic
 from rerank.learners.pointwise.ridge import Ridge, Squares
 from rerank.report.models import model_lines
 from rerank.report.training import training_lines
-from rerank.training.train import fit, make_learner
 
 
 def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12), unjudged=0.1, factor=1.0):

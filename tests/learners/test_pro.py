@@ -10,6 +10,7 @@ from reference.make import LAYOUTS, features
 from reference.pro import clearest as slow_clearest
 from reference.pro import minimum
 from scipy.optimize import check_grad
+from small_training import fit, make_learner
 
 from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.columns.strings import StringColumn
@@ -18,7 +19,6 @@ from rerank.evaluation.evaluate import values
 from rerank.experiment.derive import labelled
 from rerank.learners.tuning.pro import PairLoss, Pro, clearest
 from rerank.native.learners import _pro
-from rerank.training.train import fit, make_learner
 
 
 def some_lists(seed=0, layout="dense", lengths=(6, 1, 9, 4, 12), n_features=4):

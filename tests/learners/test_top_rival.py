@@ -7,6 +7,7 @@ import pytest
 from learners.test_perceptron import MARGINS, RELATIONS, as_sparse, integer_lists, orders_of
 from reference.perceptron import mean_margin, mean_squared_norm
 from reference.perceptron import perceptron as slow_perceptron
+from small_training import fit
 
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
@@ -14,7 +15,6 @@ from rerank.data.matrix import Mixed
 from rerank.data.pairs import Margin, PairRelation, make_pairs
 from rerank.learners.perceptron.perceptron import Perceptron
 from rerank.models.weights import NamedWeights
-from rerank.training.train import fit
 
 
 def with_base_scores(lists: CandidateLists, weights: list[float]) -> CandidateLists:

@@ -10,7 +10,7 @@ from rerank.data.store import read_store, write_store
 from rerank.metrics import selecting
 from rerank.metrics.base import Preparation, parse
 from rerank.metrics.judges import statistics
-from rerank.models.keep_margin import margin_effect, tune_margin
+from rerank.training.steps.keep_margin import margin_effect, tune_margin
 
 OF_TEXTS = ["BLEU", "BLEU(smooth=add-k)", "sBLEU", "WER", "CER", "PER", "TER", "WER.sub", "CER.ins"]
 OF_TREES = ["PARSEVAL", "PARSEVAL.LR", "PARSEVAL.LP", "PARSEVAL.CB", "PARSEVAL.score", "PARSEVAL(max=4)"]

@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 from reference.graded import whole_lists
+from small_training import fit, make_learner
 from typer.testing import CliRunner
 
 from rerank.cli.app import app
@@ -15,7 +16,7 @@ from rerank.core.errors import DataError, FormatError
 from rerank.data.lists import CandidateLists
 from rerank.models.base import load_model
 from rerank.models.linear import ThresholdModel
-from rerank.training.train import fit, make_learner, train
+from rerank.training.train import train
 
 
 def made(weights=(1.0, 0.0), thresholds=(-1.0, 2.0, 2.0), labels=(0.0, 1.0, 2.5, 7.0)):

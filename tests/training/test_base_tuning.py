@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from reference import base_tuning as twin
 from reference.make import features
+from small_training import fit, make_learner
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, FitError
@@ -20,8 +21,7 @@ from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.report.models import model_lines
 from rerank.report.training import base_lines
-from rerank.training.base_tuning import best_change
-from rerank.training.train import fit, make_learner
+from rerank.training.steps.tune_base import best_change
 
 METRIC = "label@1"
 
@@ -291,8 +291,9 @@ def test_what_cannot_be_tuned_is_refused_in_one_line(more, error, message):
 
 def test_every_run_over_seeds_is_tuned_before_its_margin():
     from rerank.training.base_tuning import BaseTuning
-    from rerank.training.prepare import prepare
     from rerank.training.seeds import fit_seeds
+
+    from rerank.training.prepare import prepare
 
     prepared = prepare(drawn(0), drawn(1), METRIC, "none", base_scale="auto")
     learner = make_learner("perceptron", {"rounds": 3})

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from small_training import make_learner
 
 import rerank
 from rerank.core import checkpoints
@@ -17,7 +18,6 @@ from rerank.learners.base import LEARNERS
 from rerank.models.checkpoint import read_checkpoint, write_checkpoint
 from rerank.training import checkpoint as checkpointing
 from rerank.training.options import Plan, fit_by
-from rerank.training.train import make_learner
 
 # Settings that a state depends on; every learner that keeps checkpoints has a line.
 CASES = {

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from small_training import make_learner
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote, FitError
@@ -17,7 +18,6 @@ from rerank.models.classes import ClassesModel
 from rerank.training.ablation import ablation
 from rerank.training.class_metrics import WatchedClasses
 from rerank.training.options import Plan, fit_by
-from rerank.training.train import make_learner
 
 NAMES = {"binary": 2, "multiclass": 4, "ordinal": 4, "multilabel": 4, "multilabel-ranking": 4}
 SETS = ("zero-one", "Hamming", "error-set")

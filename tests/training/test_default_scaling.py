@@ -15,7 +15,7 @@ from rerank.core.errors import DataNote
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Mixed, as_features
 from rerank.training.config import read_config
-from rerank.training.train import train_from
+from rerank.training.train import train_files
 
 NOTE = (
     "uneven.letor: ranges within lists are 0.001 (feature '2') to 5e+04 (feature '1'); no scaling is "
@@ -66,10 +66,10 @@ def test_a_named_scaling_wins(asked, found, tmp_path):
     path = tmp_path / "train.letor"
     path.write_text("".join(f"{i % 3} qid:{i // 6} 1:{i % 5} 2:{i % 7}\n" for i in range(30)))
     config = read_config(None, asked, {"data.train": str(path)})
-    assert train_from(config).model.scaling_name == found
+    assert train_files(config).model.scaling_name == found
     yaml = tmp_path / "config.yaml"
     yaml.write_text("\n".join(text.replace("=", ": ") for text in ["data: {train: train.letor}", *asked]))
-    assert train_from(read_config(str(yaml))).model.scaling_name == found
+    assert train_files(read_config(str(yaml))).model.scaling_name == found
 
 
 def test_sparse_features_are_not_scaled_and_warned_of():

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from rerank.training.seeds import fit_seeds
+from small_training import fit, make_learner
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, FormatError
@@ -18,12 +20,10 @@ from rerank.evaluation.gains import gain
 from rerank.learners.base import Learner
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
-from rerank.models.keep_margin import margin_effect, tune_margin
 from rerank.models.linear import LinearModel
 from rerank.report.models import model_lines, model_record
 from rerank.training.prepare import prepare
-from rerank.training.seeds import fit_seeds
-from rerank.training.train import fit, make_learner
+from rerank.training.steps.keep_margin import margin_effect, tune_margin
 
 
 def some_lists(seed, n_lists=40, noise=2.0):

@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from reference.make import features
+from rerank.training.base_tuning import BaseTuning, best_change
+from small_training import make_learner
 from typer.testing import CliRunner
 
 import rerank
@@ -21,10 +23,8 @@ from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.report.choice import cell_rows, choice_lines
 from rerank.report.models import model_lines, model_record
-from rerank.training.base_tuning import BaseTuning, best_change
 from rerank.training.prepare import Setup
 from rerank.training.select import Choosing, choose
-from rerank.training.train import make_learner
 
 METRIC = "label@1"
 GRID = {"tau": [0, 1.5], "base_scale": [1, "auto"]}

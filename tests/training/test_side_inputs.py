@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from reference.make import features
+from small_training import fit
 
 import rerank
 from rerank.core.errors import DataError, DataNote, FitError
@@ -21,7 +22,6 @@ from rerank.experiment.notes import note_strangers
 from rerank.learners.base import FitInputs, Learner
 from rerank.models.base import Model, load_model
 from rerank.models.linear import LinearModel
-from rerank.training.train import fit
 
 
 class MeanOfUnlabelled(Learner):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_training import fit, make_learner
 
 import rerank
 from rerank import CandidateLists
@@ -16,7 +17,7 @@ from rerank.models.base import load_model
 from rerank.report.models import model_lines, model_record
 from rerank.report.training import unjudged_lines
 from rerank.training.config import read_config
-from rerank.training.train import fit, make_learner, train_from
+from rerank.training.train import train_files
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(60, 3))
@@ -122,7 +123,7 @@ def test_files_models_and_show(tmp_path: Path) -> None:
         f"data: {{train: {tmp_path}/a.run, qrels: {tmp_path}/q.tsv, unjudged: negative}}\n"
         "learner: {name: ridge}\n"
     )
-    result = train_from(read_config(str(tmp_path / "c.yaml"), []))
+    result = train_files(read_config(str(tmp_path / "c.yaml"), []))
     line = "15 items of 5 judged lists, counted as not relevant (label 0)"
     assert f"unjudged: {line}" in result.summary()
     result.model.save(str(tmp_path / "m"))

@@ -2,11 +2,12 @@
 
 import pytest
 from reference.nearest_lists import NearestLists
+from small_training import fit
 
 from rerank.core.errors import ConfigError
 from rerank.learners.base import LEARNERS
 from rerank.training.config import grid_of, read_config
-from rerank.training.train import fit, learner_of
+from rerank.training.options import learner_of
 
 
 def test_the_base_learner_is_a_name_or_a_name_and_settings():

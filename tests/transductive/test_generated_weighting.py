@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from reference import kliep as slow
 from reference.make import LAYOUTS
+from small_training import fit
 
 from rerank.core.errors import ConfigError
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model
-from rerank.training.train import fit
 from rerank.transductive.basis import Basis
 from rerank.transductive.generation.projection import KernelFeatures, Projection
 from rerank.transductive.space import Points

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from reference import kliep as slow
 from reference.make import LAYOUTS
+from small_training import fit
 
 from rerank.core.errors import ConfigError, FitError
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.models.base import load_model
-from rerank.training.train import fit
 from rerank.transductive.basis import Basis
 from rerank.transductive.importance_weighting import ImportanceWeighting
 from rerank.transductive.weighting.pairs import costs_of

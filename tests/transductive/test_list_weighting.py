@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from reference import rankboost as slow
+from small_training import make_learner
 
 import rerank
 from rerank.core.errors import ConfigError, FitError
@@ -18,7 +19,6 @@ from rerank.data.scaling import fit_scaling
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.report.models import model_lines, model_record
-from rerank.training.train import make_learner
 from rerank.transductive.weighting.lists import ListWeighting
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from reference.make import LAYOUTS
 from reference.nearest_lists import NearestLists
+from small_training import fit
 
 from rerank.core.errors import DataError, DataNote, FitError, FormatError
 from rerank.core.workers import parallel
@@ -17,7 +18,6 @@ from rerank.learners.base import LEARNERS
 from rerank.models.base import load_model
 from rerank.models.embedded_model import packed_model, unpacked_model
 from rerank.models.linear import LinearModel
-from rerank.training.train import fit
 from rerank.transductive.model import TransductiveModel
 
 QUICK = {"name": "rankboost", "rounds": 4}

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from reference.list_distances import histogram_distance
 from reference.nearest_lists import NearestLists
+from small_training import fit
 
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.workers import parallel
 from rerank.similarity import gram
-from rerank.training.train import fit
 from rerank.transductive.cache.store import standardised
 
 QUICK = {"name": "rankboost", "rounds": 4}

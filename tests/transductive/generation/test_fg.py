@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from small_training import fit
 
 from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.tables.record import to_json
@@ -13,7 +14,6 @@ from rerank.learners.base import LEARNERS
 from rerank.learners.discriminant.discriminants import discriminant_vectors
 from rerank.models.base import load_model
 from rerank.report.models import model_lines, model_record
-from rerank.training.train import fit
 from rerank.transductive.generation.model import GeneratedModel
 from rerank.transductive.generation.projection import KernelFeatures, Projection
 from rerank.transductive.space import Points

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 from reference.make import LAYOUTS
+from small_training import fit
 from transductive.test_model import check_damaged_bytes, rewritten
 
 from rerank.core.errors import FormatError
@@ -15,7 +16,6 @@ from rerank.models.embedded_model import packed_model
 from rerank.models.linear import LinearModel
 from rerank.report.models import model_lines, model_record
 from rerank.report.training import training_lines
-from rerank.training.train import fit
 from rerank.transductive.propagation.model import PropagationModel
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from reference import propagation as dense
 from reference.make import LAYOUTS
+from small_training import fit
 
 from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.workers import parallel
@@ -16,7 +17,6 @@ from rerank.experiment.importance import standardised_weights
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import parse
 from rerank.models.linear import LinearModel
-from rerank.training.train import fit
 from rerank.transductive.propagation.nodes import together
 
 METHODS = [

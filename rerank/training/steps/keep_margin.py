@@ -6,17 +6,78 @@ on development lists after any learner, leaves those lists as they were.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
 import numpy as np
 
-from rerank.core.errors import DataError
+from rerank.core.errors import ConfigError, DataError
 from rerank.core.types import Floats, Index
-from rerank.data.first_best import differ, leads_of
-from rerank.data.judge import SelectingJudge, corpus_value, value_of
+from rerank.data.first_best import checked_margin, differ, first_best_items, leads_of
+from rerank.data.judge import Metric, SelectingJudge, corpus_value, value_of
 from rerank.data.lists import CandidateLists
+from rerank.learners.base import Learner
+from rerank.models.base import Model
 from rerank.models.training import MarginRecord
+from rerank.training.steps.base import STEPS, AfterStep
+
+if TYPE_CHECKING:
+    from rerank.training.pipeline import Pipeline
+    from rerank.training.prepare import TrainingData
 
 # Values that differ by no more than this share are equal: the rest is rounding.
 _EQUAL = 1e-12
+
+
+@STEPS.register("keep_margin")
+@dataclass(frozen=True)
+class KeepMargin(AfterStep):
+    """Set the lead over the first-best that takes its place, "auto" = tuned on the development lists."""
+
+    keep_margin: float | Literal["auto", "none"] = "none"
+
+    name: ClassVar[str] = "keep_margin"
+    place: ClassVar[int] = 20  # in units of the final scores
+    settings: ClassVar[tuple[str, ...]] = ("keep_margin",)
+    section: ClassVar[str] = "select"
+
+    @property
+    def active(self) -> bool:
+        return self.keep_margin != "none"
+
+    @property
+    def uses_dev(self) -> bool:
+        return self.keep_margin == "auto"
+
+    def check(self, learner: Learner, metric: Metric | None) -> None:
+        if not isinstance(self.keep_margin, str):
+            checked_margin(self.keep_margin)
+
+    def check_data(self, data: TrainingData) -> None:
+        if self.keep_margin == "auto":
+            if data.dev is None:
+                raise ConfigError("keep_margin=auto is tuned on development lists: give some (--dev, dev=)")
+            if not isinstance(data.dev.judge, SelectingJudge):
+                name = "none" if data.dev.judge is None else data.dev.judge.name
+                text = f"needs a metric of single candidates (BLEU, WER, label@1), {name} judges rankings"
+                raise ConfigError(f"keep_margin=auto {text}")
+        for split in (data.train, data.dev):
+            if split is not None:
+                first_best_items(split.lists)
+
+    def change(self, model: Model, data: TrainingData, pipeline: Pipeline) -> None:
+        """Set the margin, and record its effect on development lists."""
+        dev, margin = data.dev, self.keep_margin
+        if dev is None or not isinstance(dev.judge, SelectingJudge):
+            model.keep_margin = checked_margin(margin)  # type: ignore[arg-type]  # auto has dev lists
+            return
+        scores = model.score_prepared(dev.lists)
+        tuned = margin == "auto"
+        found = (
+            tune_margin(dev.lists, dev.judge, scores) if isinstance(margin, str) else checked_margin(margin)
+        )
+        model.keep_margin = found
+        model.training.keep = margin_effect(dev.lists, dev.judge, scores, found, tuned=tuned)
 
 
 def tune_margin(lists: CandidateLists, judge: SelectingJudge, scores: Floats) -> float:

@@ -10,8 +10,8 @@ from reference import base_scale as twin
 from reference.make import LAYOUTS, features, freeze
 
 from rerank.core.errors import ConfigError, DataError
-from rerank.data.base_scale import ScaledColumn, balancing_scale, checked_scale, column_to_scale
 from rerank.data.lists import CandidateLists
+from rerank.training.steps.base_scale import ScaledColumn, balancing_scale, checked_scale, column_to_scale
 
 
 def drawn(seed, layout="dense", shift=0.0, size=1.0):

@@ -16,7 +16,7 @@ from rerank.data.first_best import with_margin
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse
-from rerank.models.keep_margin import margin_effect, tune_margin
+from rerank.training.steps.keep_margin import margin_effect, tune_margin
 
 METRICS = ["BLEU", "WER", "sBLEU", "label@1", "loss@1"]
 

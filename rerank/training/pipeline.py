@@ -1,0 +1,211 @@
+"""A learner and the steps around it, checked once: what ``TrainOptions`` become."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from rerank.core.errors import ConfigError
+from rerank.core.registry import did_you_mean
+from rerank.data.judge import Metric
+from rerank.data.lists import CandidateLists
+from rerank.learners.base import Learner
+from rerank.learners.meta_learner import MetaLearner
+from rerank.metrics.base import parse
+from rerank.metrics.selecting import SelectingMetric
+from rerank.models.training import Value
+from rerank.training.options import TrainOptions, learner_of, refuse_with_classes
+from rerank.training.steps.base import AfterStep, Stage, Step, steps_in_order
+
+S = TypeVar("S", bound=Step)
+
+_MOST_CELLS = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Pipeline:
+    """A learner, the metric that is optimised and watched, and all steps in their order.
+
+    ``options`` has the rest: the grid, on what settings are selected, and seeds.
+    """
+
+    options: TrainOptions
+    learner: Learner
+    metric: Metric | None
+    steps: tuple[Step, ...]
+
+    def stage(self, stage: Stage) -> list[Step]:
+        """Return the active steps of a stage."""
+        return [step for step in self.steps if step.stage == stage and step.active]
+
+    @property
+    def after(self) -> list[AfterStep]:
+        """The active steps that change the fitted model."""
+        return [step for step in self.steps if isinstance(step, AfterStep) and step.active]
+
+    def get(self, kind: type[S]) -> S:
+        """Return the step of a class."""
+        return next(step for step in self.steps if isinstance(step, kind))
+
+    def with_step(self, changed: Step) -> Pipeline:
+        """Return the pipeline with another step in place of that of the same class."""
+        return replace(
+            self, steps=tuple(changed if type(one) is type(changed) else one for one in self.steps)
+        )
+
+    def resolve(self, lists: CandidateLists) -> Pipeline:
+        """Return the pipeline with every step resolved on all training lists, see ``Step.resolve``."""
+        return replace(self, steps=tuple(step.resolve(self.learner, lists) for step in self.steps))
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one fit."""
+        select = self.options.select
+        return self.options.seeds > 1 or select.choose != "none" or select.tune_base == "folds"
+
+    @property
+    def seed(self) -> int:
+        """The seed by which lists are divided: the learner's own, 0 if it has none."""
+        return int(self.learner.get_params().get("seed", 0))
+
+    def with_rounds(self, rounds: int | None) -> Pipeline:
+        """Return the pipeline of a learner that keeps the last of ``rounds`` rounds, None = of all.
+
+        A learner without rounds stays the same.
+        """
+        learner = self.learner
+        if not learner.in_rounds:
+            return self
+        settings = learner.get_params()
+        changes = {"keep": "last", "rounds": rounds or settings.get("rounds")}
+        known = {key: value for key, value in changes.items() if key in settings}
+        return replace(self, learner=type(learner)(**settings | known))
+
+    def cells(self) -> Iterator[dict[str, Value]]:
+        """Yield the settings of each cell of the grid; the last key varies fastest."""
+        grid = self.options.grid
+        for values in itertools.product(*grid.values()):
+            yield dict(zip(grid, values, strict=True))
+
+    def with_cell(self, settings: Mapping[str, Value]) -> Pipeline:
+        """Return the pipeline of one cell; ConfigError if its settings do not fit together."""
+        learner, of_steps = self.learner, _step_settings()
+        own = {key: value for key, value in settings.items() if key not in of_steps}
+        made = learner.with_settings(own, f"grid: learner {learner.name}")
+        if (made.reads_classes, made.ranks_classes) != (learner.reads_classes, learner.ranks_classes):
+            found = "these settings need other data, or another metric"
+            raise ConfigError(f"grid: learner {learner.name}: {found}")
+        if made.cheats != learner.cheats:
+            found = "some of these settings use the labels of test lists"
+            raise ConfigError(f"grid: learner {learner.name}: {found}")
+        steps = tuple(step.with_settings(settings) for step in self.steps)
+        return replace(self, learner=made, steps=steps)
+
+
+def chooses_rounds(learner: Learner) -> bool:
+    """Return whether the number of rounds of a learner can be selected."""
+    return learner.in_rounds and learner.observable and "rounds" in type(learner).model_fields
+
+
+def _step_settings() -> list[str]:
+    """The settings of steps that a grid may have."""
+    return [name for kind in steps_in_order() if kind.in_grid for name in kind.settings]
+
+
+def pipeline_of(options: TrainOptions, learner: Learner | None = None) -> Pipeline:
+    """Return the learner and the steps that ``options`` name.
+
+    Parameters
+    ----------
+    options : what is trained.
+    learner : in place of the one that ``options`` name.
+
+    Raises
+    ------
+    ConfigError
+        At everything that can be refused before lists are read.
+    """
+    learner = learner_of(options) if learner is None else learner
+    select = options.select
+    metric = None if select.metric is None else parse(select.metric)
+    pipeline = Pipeline(options, learner, metric, tuple(kind.of(options) for kind in steps_in_order()))
+    for step in pipeline.steps:
+        changed = [name for name in step.settings if getattr(step, name) != getattr(type(step), name)]
+        changed += [f"grid: {name}" for name in step.settings if name in options.grid]
+        refuse_with_classes(learner, *([] if step.accepts_classes else changed))
+    if select.folds is not None and "folds" not in (select.tune_base, select.choose):
+        raise ConfigError(f"folds={select.folds} has no effect without tune_base=folds or choose=folds")
+    for step in pipeline.steps:
+        step.check(learner, metric)
+    if metric is not None and learner.reads_classes:
+        from rerank.training.class_metrics import check_metric
+
+        check_metric(metric, learner)
+    if not getattr(metric, "of_scores", True):
+        assert metric is not None
+        raise ConfigError(f"{metric.name} is the same for every ranking; watch best@k or Success@k")
+    _check_choice(pipeline)
+    return pipeline
+
+
+def check_metric_used(pipeline: Pipeline, lists: CandidateLists, dev: CandidateLists | None) -> None:
+    """Raise ConfigError for a metric that training would neither use nor report."""
+    metric, learner = pipeline.metric, pipeline.learner
+    if metric is None or dev is not None or learner.uses_metric or pipeline.several:
+        return
+    has_gains = lists.first_best is not None and not isinstance(learner, MetaLearner)
+    if not (has_gains and isinstance(metric, SelectingMetric)):
+        text = f"metric {metric.name}: not used by learner {learner.name}"
+        raise ConfigError(f"{text}; rerank eval --metric {metric.name} reports it")
+
+
+def _check_choice(pipeline: Pipeline) -> None:
+    """Raise ConfigError if there is nothing to choose, or a setting of the grid could not be."""
+    learner, grid, on = pipeline.learner, pipeline.options.grid, pipeline.options.select.choose
+    if on == "none":
+        if grid:
+            raise ConfigError("grid: cells are compared with choose=dev or choose=folds (--choose)")
+        return
+    if not grid and not (on == "folds" and chooses_rounds(learner)):
+        raise ConfigError(f"choose={on}: nothing to choose: give a grid (--grid KEY=V1,V2)")
+    if on == "folds" and learner.reads_classes:
+        advice = "settings for tasks with classes are chosen on dev examples (choose=dev)"
+        raise ConfigError(f"choose=folds: {advice}")
+    if pipeline.metric is None:
+        raise ConfigError(f"choose={on} compares by a metric: give one (--metric, metric=)")
+    if on == "folds" and "keep" in learner.model_fields_set and getattr(learner, "keep", "last") != "last":
+        raise ConfigError("choose=folds chooses the number of rounds on folds: leave keep at last")
+    for key, values in grid.items():
+        _check_key(pipeline, key, values)
+    taken = [key for key in grid if key in learner.given_names]
+    for step in pipeline.steps:
+        taken += [name for name in step.settings if name in grid and getattr(step, name) not in ("auto", 1)]
+    if taken:
+        raise ConfigError(f"grid: {taken[0]} is also given as a setting: give one of both")
+    if np.prod([float(len(values)) for values in grid.values()]) > _MOST_CELLS:
+        raise ConfigError(f"grid: more than {_MOST_CELLS:,} cells")
+    for settings in pipeline.cells():
+        cell = pipeline.with_cell(settings)
+        for step in cell.steps:
+            step.check(cell.learner, cell.metric)
+
+
+def _check_key(pipeline: Pipeline, key: str, values: Any) -> None:
+    """Raise ConfigError for a key of the grid that no setting has, or for values that are no list."""
+    known = [*pipeline.learner.setting_names(pipeline.options.grid), *_step_settings()]
+    if key not in known:
+        raise ConfigError(f"grid: unknown setting {key!r}; {did_you_mean(key, known)}")
+    if key.rpartition(".")[2] == "seed":  # also of a base learner
+        raise ConfigError("grid: seeds are varied by --seeds, on equal folds")
+    on_folds = pipeline.options.select.choose == "folds"
+    if on_folds and key in ("keep", "rounds") and chooses_rounds(pipeline.learner):
+        raise ConfigError(f"grid: {key}: choose=folds tries every number of rounds, up to rounds")
+    if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+        raise ConfigError(f"grid: {key}: found {values!r}, expected a list of values")
+    twice = next((value for i, value in enumerate(values) if value in values[:i]), None)
+    if twice is not None:
+        raise ConfigError(f"grid: {key}: the value {twice!r} is given twice")

@@ -1,0 +1,42 @@
+"""Missing values, filled or kept by a policy that is fitted on the training lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rerank.data.lists import CandidateLists
+from rerank.data.missing import Imputation, fit_missing, note_empty
+from rerank.learners.base import Learner
+from rerank.training.steps.base import STEPS, Stage, Step
+
+if TYPE_CHECKING:
+    from rerank.training.prepare import TrainingData
+
+
+@STEPS.register("missing")
+@dataclass(frozen=True)
+class FillMissing(Step):
+    """Fill missing values by a name of data.missing.POLICIES; None keeps features as they are."""
+
+    missing: str | None = None
+
+    name: ClassVar[str] = "missing"
+    stage: ClassVar[Stage] = "features"
+    place: ClassVar[int] = 10  # raw values are filled, and then scaled
+    settings: ClassVar[tuple[str, ...]] = ("missing",)
+    section: ClassVar[str] = "data"
+    accepts_classes: ClassVar[bool] = True
+
+    @property
+    def active(self) -> bool:
+        return self.missing is not None
+
+    def fit(self, lists: CandidateLists, raw: CandidateLists) -> Imputation:
+        assert self.missing is not None  # it is active
+        return fit_missing(self.missing, lists)
+
+    def note(self, learner: Learner, data: TrainingData) -> None:
+        fitted = data.chain.get(Imputation)
+        if fitted is not None:
+            note_empty(fitted, data.source)

@@ -1,0 +1,73 @@
+"""Scaling of features, fitted on the training lists; ``auto`` is the learner's default."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from rerank.core.errors import ConfigError, DataNote
+from rerank.core.registry import did_you_mean
+from rerank.data.lists import CandidateLists
+from rerank.data.ranges import uneven_columns
+from rerank.data.scaling import AUTO, SCALINGS, Scaling, fit_scaling
+from rerank.learners.base import Learner
+from rerank.training.steps.base import STEPS, Stage, Step
+
+if TYPE_CHECKING:
+    from rerank.training.prepare import TrainingData
+
+
+@STEPS.register("scaling")
+@dataclass(frozen=True)
+class ScaleFeatures(Step):
+    """Scale features by a name of ``rerank list scalings``."""
+
+    scaling: str = AUTO
+
+    name: ClassVar[str] = "scaling"
+    stage: ClassVar[Stage] = "features"
+    place: ClassVar[int] = 20
+    settings: ClassVar[tuple[str, ...]] = ("scaling",)
+    in_grid: ClassVar[bool] = True
+    accepts_classes: ClassVar[bool] = True
+
+    def with_settings(self, settings: Mapping[str, Any]) -> Self:
+        name = str(settings.get("scaling", self.scaling))
+        if name not in SCALINGS and name != AUTO:
+            raise ConfigError(f"grid: unknown scaling {name!r}; {did_you_mean(name, SCALINGS)}")
+        return replace(self, scaling=name)
+
+    @property
+    def active(self) -> bool:
+        return self.scaling != "none"
+
+    def resolve(self, learner: Learner, lists: CandidateLists) -> Self:
+        """Return the step with the scaling that ``auto`` stands for.
+
+        Raises ConfigError for a scaling within lists if each list is one example with classes.
+        """
+        name = learner.scaling_of(lists) if self.scaling == AUTO else self.scaling
+        if learner.reads_classes and name.startswith("list-") and lists.n_lists == lists.n_items:
+            found = f"{lists.source} has one example per list, whose scale is unknown"
+            raise ConfigError(f"scaling {name}: {found}")
+        return replace(self, scaling=name)
+
+    def fit(self, lists: CandidateLists, raw: CandidateLists) -> Scaling:
+        return fit_scaling(self.scaling, lists)
+
+    def note(self, learner: Learner, data: TrainingData) -> None:
+        if self.scaling == "none" and not learner.scale_invariant:
+            note_uneven(data.source, f"learner {learner.name}")
+
+
+def note_uneven(lists: CandidateLists, who: str) -> None:
+    """Warn if features without scaling have very different ranges; ``who`` depends on their units."""
+    found = uneven_columns(lists)
+    if found is not None:
+        (small, least), (large, most) = found
+        ranges = f"{least:.3g} (feature {small!r}) to {most:.3g} (feature {large!r})"
+        advice = f"no scaling is applied, but {who} depends on it (--scaling zscore)"
+        text = f"{lists.source}: ranges within lists are {ranges}; {advice}"
+        warnings.warn(text, DataNote, stacklevel=4)

@@ -1,0 +1,113 @@
+"""Unjudged items of judged lists: the label that the learner sees, or an error that names the choices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from rerank.core.errors import ConfigError, DataError
+from rerank.core.text import count
+from rerank.core.types import Floats
+from rerank.data.judge import Metric
+from rerank.data.lists import CandidateLists
+from rerank.data.unjudged import (
+    Unjudged,
+    has_negative,
+    has_order,
+    level_of_unjudged,
+    unjudged_items,
+    with_level,
+)
+from rerank.learners.base import Learner
+from rerank.models.training import Training, UnjudgedRecord
+from rerank.training.steps.base import STEPS, Stage, Step
+
+if TYPE_CHECKING:
+    from rerank.training.prepare import TrainingData
+
+_COUNT_THEM = "--unjudged negative (unjudged='negative') counts them as not relevant"
+
+
+@dataclass(frozen=True)
+class Level:
+    """The label that unjudged items of judged lists get."""
+
+    label: float
+
+    def apply(self, lists: CandidateLists, *, overwrite: bool = False, warn: bool = False) -> CandidateLists:
+        """Return lists with that label; lists without labels stay as they are."""
+        return with_level(lists, self.label)
+
+    def unfold(self, weights: Floats, names: list[str], source: str) -> Floats:
+        """Return the weights: features stay as they are."""
+        return weights
+
+
+@STEPS.register("unjudged")
+@dataclass(frozen=True)
+class LabelUnjudged(Step):
+    """Leave unjudged items out ("skip"), learn from them as "negative", or refuse them ("error").
+
+    ``label`` is what they get, which ``resolve`` finds; metrics see no label. None = they are left out.
+    """
+
+    unjudged: Unjudged = "skip"
+    label: float | None = None
+
+    name: ClassVar[str] = "unjudged"
+    stage: ClassVar[Stage] = "view"
+    place: ClassVar[int] = 10
+    settings: ClassVar[tuple[str, ...]] = ("unjudged",)
+    section: ClassVar[str] = "data"
+
+    @property
+    def active(self) -> bool:
+        return self.label is not None
+
+    def check(self, learner: Learner, metric: Metric | None) -> None:
+        if self.unjudged != "skip" and not learner.needs_labels:
+            found = f"not used by learner {learner.name}, which learns from no labels"
+            raise ConfigError(f"unjudged={self.unjudged}: {found}")
+
+    def resolve(self, learner: Learner, lists: CandidateLists) -> Self:
+        """Return the step with the label; items matter only to learners that learn from labels.
+
+        Raises
+        ------
+        DataError
+            If there is an unjudged item and they are an error; or if they are left out and nothing could be
+            learnt, because what is judged is relevant and no list has two different labels.
+        """
+        if learner.reads_classes or not learner.needs_labels:
+            return self
+        chosen = unjudged_items(lists)
+        if not chosen.any():
+            return self
+        if self.unjudged == "negative":
+            return replace(self, label=level_of_unjudged(lists))
+        n = count(int(np.count_nonzero(chosen)), "unjudged item")
+        if self.unjudged == "error":
+            found = f"{n} in judged lists, the first is {lists.place_of(int(np.argmax(chosen)))}"
+            raise DataError(f"{lists.source}: {found}; {_COUNT_THEM}, --unjudged skip leaves them out")
+        if not has_negative(lists) and not has_order(lists):
+            found = f"no list has two different labels, so nothing is learnt without the {n} of judged lists"
+            raise DataError(f"{lists.source}: {found}; {_COUNT_THEM}")
+        return self
+
+    def fit(self, lists: CandidateLists, raw: CandidateLists) -> Level:
+        assert self.label is not None  # it is active
+        return Level(self.label)
+
+    def record(self, training: Training, data: TrainingData, learner: Learner) -> None:
+        lists = data.source
+        chosen = unjudged_items(lists)
+        if not learner.needs_labels or learner.reads_classes or not chosen.any():
+            return
+        training.unjudged = UnjudgedRecord(
+            items=int(np.count_nonzero(chosen)),
+            lists=int(np.count_nonzero(np.logical_or.reduceat(chosen, lists.offsets[:-1]))),
+            label=self.label,
+            positives_only=not has_negative(lists),
+        )

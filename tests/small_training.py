@@ -1,0 +1,24 @@
+"""Learners, models and all runs, as tests name them."""
+
+from __future__ import annotations
+
+import rerank
+from rerank.learners.base import LEARNERS
+from rerank.training.prepare import SideInputs
+from rerank.training.select import select
+from rerank.training.train import pipeline_from
+
+
+def make_learner(name, settings):
+    """The learner called ``name`` with these settings."""
+    return LEARNERS.get(name).checked(settings, f"learner {name}")
+
+
+def fit(learner, lists, **given):
+    """The model of a learner."""
+    return rerank.train(lists, learner, **given)
+
+
+def all_runs(learner, lists, dev=None, side=None, **given):
+    """The selected model and those of all seeds."""
+    return select(pipeline_from(learner, **given), lists, dev, side or SideInputs())

@@ -7,15 +7,15 @@ import json
 
 import numpy as np
 import pytest
-from rerank.training.side_inputs import SideInputs
+from small_training import all_runs
 
 from rerank import CandidateLists, load, load_model, train
 from rerank.data.labels import parse_quantiser, quantised
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.formats.base import save
 from rerank.learners.base import LEARNERS
-from rerank.training.options import Plan, fit_by
 from rerank.training.out_of_fold import folds_of
+from rerank.training.prepare import SideInputs
 
 WAYS = ("best", "above=0.4", "top=30%", "kmeans=3", "list-kmeans=2")
 
@@ -70,10 +70,10 @@ def test_out_of_fold_scores_are_judged_by_the_labels_as_they_are(rerank, real):
     rerank(*asked)
     assert load_model("model").training.choice.cells[0].value == pytest.approx(chosen.mean(), rel=1e-12)
 
-    plan = Plan(metric="label", scaling="none", tune_base="folds")
     based = dataclasses.replace(few, base_scores=lists.features.column(0))
     svm = LEARNERS.get("ranksvm")()
-    found = fit_by(plan, svm, based, extras=SideInputs(labels=lists.labels)).model.training.tune_base
+    given = {"metric": "label", "scaling": "none", "tune_base": "folds"}
+    found = all_runs(svm, based, side=SideInputs(labels=lists.labels), **given).model.training.tune_base
     assert found.before == pytest.approx(chosen.mean(), rel=1e-12)
 
 

@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from reference.make import LAYOUTS, features
-from rerank.training.seeds import fit_seeds
-from rerank.training.side_inputs import SideInputs
-from small_training import make_learner
+from small_training import all_runs, make_learner
 
 import rerank
 from rerank.core.errors import ConfigError, DataNote, FitError, RerankError
@@ -32,7 +30,7 @@ from rerank.models.training import Training
 from rerank.report.listings import learner_lines
 from rerank.report.models import model_lines, model_record
 from rerank.report.training import seed_lines, training_lines
-from rerank.training.prepare import prepare
+from rerank.training.prepare import SideInputs
 
 
 def installed(extra: str) -> bool:
@@ -227,15 +225,16 @@ def test_what_was_learnt_can_be_recorded_and_reported(name, with_dev):
 
 def test_runs_over_seeds_can_be_chosen_from(name):
     learner = make_learner(name, settings_of(name))
-    extras = SideInputs(**further(learner, some_lists()))
-    prepared = prepare(some_lists(), None, metric_of(name), "none", extras=extras)
+    side = SideInputs(**further(learner, some_lists()))
+    given = {"side": side, "metric": metric_of(name), "scaling": "none", "seeds": 2}
     if "seed" not in learner.get_params():
         with pytest.raises(ConfigError, match="has no seed"):
-            fit_seeds(prepared, learner, 2)
+            all_runs(learner, some_lists(), **given)
         return
-    runs = fit_seeds(prepared, learner, 2)
-    assert list(runs.models) == [1, 2]
-    assert seed_lines(runs.model.training.seeds)[-1] == f"kept seed {runs.seed}, the median run on train"
+    runs = all_runs(learner, some_lists(), **given)
+    assert list(runs.by_seed) == [1, 2]
+    seed = runs.model.training.seeds.chosen
+    assert seed_lines(runs.model.training.seeds)[-1] == f"kept seed {seed}, the median run on train"
 
 
 def test_a_tuned_margin_keeps_the_first_best_unless_led_by_more(name):

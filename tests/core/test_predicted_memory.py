@@ -6,7 +6,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from rerank.training.seeds import fit_seeds
 from scipy import sparse
 from small_training import fit, make_learner
 
@@ -21,7 +20,9 @@ from rerank.evaluation.significance import bootstrap_sums, randomised_sums
 from rerank.experiment.sources import as_lists
 from rerank.features.consensus import consensus
 from rerank.learners.perceptron.voting import Ballots
-from rerank.training.prepare import prepare
+from rerank.training.options import options_of
+from rerank.training.pipeline import pipeline_of
+from rerank.training.select import select
 
 LEFT = 100_000_000
 SMALL = CandidateLists.from_arrays(
@@ -39,8 +40,8 @@ def little_memory(monkeypatch):
 
 
 def seeds():
-    prepared = prepare(SMALL, None, "AP", "none")
-    return fit_seeds(prepared, make_learner("perceptron", {}), 10**9)
+    options = options_of("perceptron", {"metric": "AP", "scaling": "none"})
+    return select(pipeline_of(options.model_copy(update={"seeds": 10**9})), SMALL)
 
 
 def fit_with(name, **settings):

@@ -20,7 +20,7 @@ from rerank.experiment import importance
 from rerank.experiment.importance import permutation_importance, standardised_weights
 from rerank.models.linear import LinearModel
 from rerank.training.ablation import ablation
-from rerank.training.options import Plan
+from rerank.training.options import options_of
 
 
 def some_lists(seed=1, layout="dense"):
@@ -123,12 +123,11 @@ def test_a_base_weight_and_a_keep_margin_stay():
 def test_workers_change_no_byte():
     a, b = (permutation_importance(linear(), some_lists(), "AP", jobs=jobs).as_json() for jobs in (1, 3))
     assert json.dumps(a) == json.dumps(b)
-    plan = Plan(metric="AP")
+    options = options_of("perceptron", {"rounds": 3, "metric": "AP"})
     runs = []
     for jobs in (1, 3):
         with rerank.core.workers.parallel.using(jobs):
-            learner = make_learner("perceptron", {"rounds": 3})
-            runs.append(ablation(learner, some_lists(), test=some_lists(2), plan=plan).as_json())
+            runs.append(ablation(some_lists(), options, test=some_lists(2)).as_json())
     assert json.dumps(runs[0]) == json.dumps(runs[1])
 
 
@@ -150,9 +149,9 @@ def test_seeds_change_the_permutations_and_nothing_else():
 def test_groups_that_mean_nothing_are_refused(groups, message):
     with pytest.raises((ConfigError, DataError), match=message):
         permutation_importance(linear(), some_lists(), "AP", groups=groups)
-    learner, lists = make_learner("perceptron", {}), some_lists()
+    lists = some_lists()
     with pytest.raises((ConfigError, DataError), match=message):
-        ablation(learner, lists, test=lists, plan=Plan(metric="AP"), groups=groups)
+        ablation(lists, options_of("perceptron", {"metric": "AP"}), test=lists, groups=groups)
 
 
 def test_lists_that_cannot_be_judged_or_scored_are_refused():
@@ -209,8 +208,9 @@ def test_models_without_weights_are_refused():
 @pytest.mark.parametrize("layout", ["dense", "sparse"])
 def test_ablation_is_training_without_the_features(layout):
     train, dev, test = (some_lists(seed, layout) for seed in (1, 2, 3))
-    learner, plan = make_learner("perceptron", {"rounds": 4, "keep": "best"}), Plan(metric="AP")
-    found = ablation(learner, train, dev=dev, test=test, plan=plan, groups=["a", "a*,other"])
+    learner = make_learner("perceptron", {"rounds": 4, "keep": "best"})
+    options = options_of(learner, {"metric": "AP"})
+    found = ablation(train, options, dev=dev, test=test, groups=["a", "a*,other"])
     whole = fit(learner, train, dev=dev, metric="AP")
     assert found.basis.value == rerank.evaluate(test, whole.score(test), ["AP"])["AP"]
     for one, without in zip(found.ablated, ("-a", "-a*,-other"), strict=True):
@@ -229,29 +229,25 @@ def test_ablation_is_training_without_the_features(layout):
 def test_ablation_matches_columns_before_it_removes_any():
     train = some_lists()
     bare = replace(train, feature_names=None)
-    learner, plan = make_learner("perceptron", {"rounds": 2}), Plan(metric="AP")
+    options = options_of("perceptron", {"rounds": 2, "metric": "AP"})
     with pytest.warns(DataNote, match="matched by position"):
-        found = ablation(learner, train, test=bare, plan=plan, groups=["a"])
-    assert found.ablated == ablation(learner, train, test=train, plan=plan, groups=["a"]).ablated
+        found = ablation(train, options, test=bare, groups=["a"])
+    assert found.ablated == ablation(train, options, test=train, groups=["a"]).ablated
 
 
 def test_ablation_refuses_what_it_cannot_do():
-    lists, learner = some_lists(), make_learner("perceptron", {})
+    lists, options = some_lists(), options_of("perceptron", {"metric": "AP"})
     with pytest.raises(ConfigError, match="on test or development lists: give some"):
-        ablation(learner, lists, plan=Plan(metric="AP"))
+        ablation(lists, options)
     with pytest.raises(ConfigError, match="by a metric: give one"):
-        ablation(learner, lists, test=lists, plan=Plan())
+        ablation(lists, options_of("perceptron"), test=lists)
     with pytest.raises(ConfigError, match="no feature is left"):
-        ablation(learner, lists, test=lists, plan=Plan(metric="AP"), groups=["*"])
+        ablation(lists, options, test=lists, groups=["*"])
 
 
 def test_ablation_of_a_metric_that_is_better_if_smaller():
-    found = ablation(
-        make_learner("perceptron", {"rounds": 3}),
-        some_lists(),
-        test=some_lists(2),
-        plan=Plan(metric="loss@1"),
-    )
+    options = options_of("perceptron", {"rounds": 3, "metric": "loss@1"})
+    found = ablation(some_lists(), options, test=some_lists(2))
     assert found.basis.judge.better == -1
     for one in found.ablated:
         assert one.loss == one.value - found.basis.value

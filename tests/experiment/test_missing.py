@@ -6,19 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from small_training import make_learner
 from typer.testing import CliRunner
 
 import rerank
 from rerank.cli.app import app
 from rerank.core.errors import ConfigError, DataError, DataNote, FitError
 from rerank.core.workers import parallel
-from rerank.data.missing import POLICIES
+from rerank.data.missing import POLICIES, Imputation
 from rerank.experiment import importance
 from rerank.models.weights import NamedWeights
 from rerank.training.ablation import ablation
-from rerank.training.options import Plan
-from rerank.training.prepare import Setup, prepared_by
+from rerank.training.options import options_of
+from rerank.training.prepare import prepare
+from rerank.training.train import pipeline_from
 from rerank.transductive.cache.entries import digest_of_model
 
 NAMES = ["a", "b", "c"]
@@ -53,9 +53,9 @@ def test_a_model_fills_scales_and_scores_by_hand_and_after_loading(policy, scali
 def test_nothing_is_fitted_to_other_lists():
     train, dev = drawn(0), drawn(1)
     for policy in ("mean", "indicator"):
-        prepared = prepared_by(Setup(missing=policy), train, dev)
+        prepared = prepare(pipeline_from("random", missing=policy, scaling="none"), train, dev)
         means = np.nanmean(train.features.values, axis=0)
-        np.testing.assert_allclose(prepared.imputation.values["means"], means)
+        np.testing.assert_allclose(prepared.chain.get(Imputation).values["means"], means)
         gone = np.isnan(dev.features.values[:, 0])
         np.testing.assert_allclose(prepared.dev.lists.features.values[gone, 0], means[0])
 
@@ -64,10 +64,8 @@ def test_nothing_is_fitted_to_other_lists():
 def test_choice_seeds_and_tuning_are_the_same_for_any_number_of_jobs(policy, tmp_path):
     for jobs in (1, 2):
         with parallel.using(jobs):
-            plan = Plan(
-                metric="nDCG@2", missing=policy, choose="folds", grid={"tau": [0.0, 0.5]}, folds=3, seeds=2
-            )
-            model = rerank.fit(make_learner("perceptron", {"rounds": 2}), drawn(0), **vars(plan))
+            given = {"missing": policy, "choose": "folds", "grid": {"tau": [0.0, 0.5]}, "folds": 3}
+            model = rerank.train(drawn(0), metric="nDCG@2", seeds=2, rounds=2, **given)
             model.save(str(tmp_path / f"{jobs}"))
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
     assert np.isfinite(rerank.load_model(str(tmp_path / "1")).score(drawn(1))).all()
@@ -119,10 +117,10 @@ def test_indicators_take_part_in_importance_ablation_and_initial_weights():
     }
     assert drops == {"a": 2, "b": 2, "c": 1}
     assert len(importance.standardised_weights(model, test)) == 5
-    made = ablation(make_learner("ranksvm", {}), train, test=test, plan=Plan("nDCG@2", missing="indicator"))
+    made = ablation(train, options_of("ranksvm", {"metric": "nDCG@2", "missing": "indicator"}), test=test)
     assert len(made.ablated) == 3
     start = NamedWeights(NAMES, np.ones(3), "w")
-    begun = rerank.fit(make_learner("perceptron", {"rounds": 1}), train, initial=start, missing="indicator")
+    begun = rerank.train(train, rounds=1, initial=start, missing="indicator")
     assert begun.initial[3:].tolist() == [0, 0]
     digests = set()
     for policy in ("mean", "indicator"):

@@ -21,7 +21,7 @@ from rerank.experiment.importance import permutation_importance
 from rerank.experiment.predicting import predict_file
 from rerank.experiments.similarity import similarity_files
 from rerank.similarity import gram as gram_of
-from rerank.training.ablation import ablation_files
+from rerank.training.ablation import ablation
 from rerank.training.config import read_config
 from rerank.training.train import train_files
 
@@ -118,7 +118,7 @@ def adapt(out, workers):
 
 def ablate(out, workers):
     base = {"data.train": ["train.letor"], "data.dev": ["dev.letor"], "select.metric": "AP", **workers}
-    found = ablation_files(read_config(None, ["rounds=3"], base), samples=50)
+    found = ablation(None, read_config(None, ["rounds=3"], base), samples=50)
     write(os.path.join(out, "found.json"), found.as_json())
 
 

@@ -11,6 +11,7 @@ from rerank.data.scaling import fit_scaling
 from rerank.models.base import load_model
 from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel
+from rerank.models.pipeline import Chain
 from rerank.report.models import model_lines, model_record
 
 DECODES = ("binary", "multiclass", "ordinal", "multilabel", "multilabel-ranking")
@@ -48,7 +49,7 @@ def test_predictions_are_those_of_the_twin(case, rows):
 def test_scores_are_in_the_order_of_the_rows(layout, decode, reject, tmp_path):
     lists = full_lists(layout)
     model = model_of(decode, reject, n_features=5)
-    model.scaling = fit_scaling("zscore", lists) if layout == "dense" else None
+    model.chain = Chain((fit_scaling("zscore", lists),) if layout == "dense" else ())
     ready = lists if model.scaling is None else model.scaling.apply(lists)
     expected = ready.features.to_dense() @ model.weights.T + model.bias
     found = model.class_scores(lists)

@@ -12,6 +12,7 @@ from rerank.core.errors import ConfigError, DataNote, FormatError
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import fit_scaling
 from rerank.models.linear import LinearModel
+from rerank.models.pipeline import Chain
 from rerank.models.random_scores import RandomModel
 from rerank.models.weights import NamedWeights, initial_for, load_weights, weights_of
 
@@ -39,7 +40,7 @@ def test_weights_of_raw_features_and_back(scaling, sparse):
     lists = some_lists(sparse=sparse)
     fitted = fit_scaling(scaling, lists)
     model = LinearModel(NAMES, np.array([1.0, -2.0, 0.5]))
-    model.scaling = fitted
+    model.chain = Chain((fitted,))
     named = weights_of(model, "model")
     assert_same_choices(lists.features.scores(named.weights), model.score(lists), lists)
     back = initial_for(named, lists, fitted)
@@ -58,7 +59,7 @@ def test_scalings_that_are_no_factor_are_refused(scaling):
     lists = some_lists()
     fitted = fit_scaling(scaling, lists)
     model = LinearModel(NAMES, np.ones(3))
-    model.scaling = fitted
+    model.chain = Chain((fitted,))
     with pytest.raises(ConfigError, match=f"model: scaling {scaling} has no fixed factor"):
         weights_of(model, "model")
     with pytest.raises(ConfigError, match=f"initial weights w.tsv: scaling {scaling} has no fixed factor"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from reference import base_tuning as twin
 from reference.make import features
-from small_training import fit, make_learner
+from small_training import all_runs, fit, make_learner
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, FitError
@@ -17,10 +17,12 @@ from rerank.data.base_scores import base_column
 from rerank.data.folds import folds
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import copy_groups
+from rerank.data.scaling import Scaling
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.report.models import model_lines
 from rerank.report.training import base_lines
+from rerank.training.steps.base_scale import ScaledColumn
 from rerank.training.steps.tune_base import best_change
 
 METRIC = "label@1"
@@ -41,7 +43,7 @@ def drawn(seed=0, n_lists=40, column=True, layout="dense"):
 
 
 def trained(lists, dev=None, **more):
-    return rerank.train(lists, "perceptron", dev, METRIC, "none", rounds=4, pairs="ordinal", **more)
+    return rerank.train(lists, dev=dev, metric=METRIC, scaling="none", rounds=4, pairs="ordinal", **more)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -195,23 +197,24 @@ def test_nothing_of_a_folds_test_lists_reaches_its_model(monkeypatch):
     from rerank.training import out_of_fold as module
 
     lists, seen = drawn(0), []
-    real = module.prepared_by
+    real = module.prepare
 
-    def spy(setup, train, test, extras):
-        prepared = real(setup, train, test, extras)
-        seen.append((prepared, train, test))
+    def spy(pipeline, train, test, side):
+        prepared = real(pipeline, train, test, side)
+        seen.append((pipeline, prepared, train, test))
         return prepared
 
-    monkeypatch.setattr(module, "prepared_by", spy)
+    monkeypatch.setattr(module, "prepare", spy)
     learner = make_learner("perceptron", {"rounds": 2})
     fit(learner, lists, metric=METRIC, scaling="zscore", base_scale="auto", tune_base="folds", folds=3)
     assert len(seen) == 3
-    for prepared, train, test in seen:
-        alone = real(prepared.setup, train)
-        assert alone.scaled_base == prepared.scaled_base
-        np.testing.assert_array_equal(alone.scaling.values["divisor"], prepared.scaling.values["divisor"])
+    for pipeline, prepared, train, test in seen:
+        alone = real(pipeline, train)
+        assert alone.view == prepared.view
+        one, other = (data.chain.get(Scaling).values["divisor"] for data in (alone, prepared))
+        np.testing.assert_array_equal(one, other)
         assert train.n_lists + test.n_lists == lists.n_lists
-    assert len({prepared.scaled_base.factor for prepared, *_ in seen}) == 3
+    assert len({prepared.view.get(ScaledColumn).factor for _, prepared, *_ in seen}) == 3
 
 
 def test_copies_of_a_list_stay_in_one_fold():
@@ -275,7 +278,7 @@ def test_a_weight_of_zero_is_added_to():
             ConfigError,
             "a metric of single .* nDCG judges rank",
         ),
-        ({"tune_base": "fold"}, ConfigError, "tune_base: found 'fold', expected none, dev or folds"),
+        ({"tune_base": "fold"}, ConfigError, "tune_base: found 'fold', expected 'none', 'dev' or 'folds'"),
         ({"folds": 3}, ConfigError, "folds=3 has no effect without tune_base=folds"),
         ({"base_scale": 0}, ConfigError, "base_scale: found 0, expected auto or a number above 0"),
         ({"tune_base": "folds", "folds": 99}, DataError, "99 folds of 40 lists: too few"),
@@ -290,13 +293,8 @@ def test_what_cannot_be_tuned_is_refused_in_one_line(more, error, message):
 
 
 def test_every_run_over_seeds_is_tuned_before_its_margin():
-    from rerank.training.base_tuning import BaseTuning
-    from rerank.training.seeds import fit_seeds
-
-    from rerank.training.prepare import prepare
-
-    prepared = prepare(drawn(0), drawn(1), METRIC, "none", base_scale="auto")
     learner = make_learner("perceptron", {"rounds": 3})
-    runs = fit_seeds(prepared, learner, 2, "auto", BaseTuning("dev"))
-    for model in runs.models.values():
+    given = {"metric": METRIC, "scaling": "none", "base_scale": "auto"}
+    given |= {"seeds": 2, "keep_margin": "auto", "tune_base": "dev"}
+    for model in all_runs(learner, drawn(0), drawn(1), **given).by_seed.values():
         assert model.training.tune_base.after == pytest.approx(model.training.keep.without, abs=1e-12)

@@ -17,7 +17,8 @@ from rerank.core.workers.parallel import using
 from rerank.learners.base import LEARNERS
 from rerank.models.checkpoint import read_checkpoint, write_checkpoint
 from rerank.training import checkpoint as checkpointing
-from rerank.training.options import Plan, fit_by
+from rerank.training.select import select
+from rerank.training.train import pipeline_from
 
 # Settings that a state depends on; every learner that keeps checkpoints has a line.
 CASES = {
@@ -80,20 +81,20 @@ def trained(tmp_path, learner, settings, **plan):
     """The bytes of a model and its curve; an interrupted training is called again."""
     path, out = str(tmp_path / "checkpoint"), tmp_path / "model"
     made = make_learner(learner, settings)
-    whole = Plan(**{"metric": METRIC.get(learner, "AP")} | plan)
-    training = checkpointing.Training(whole, made, TRAIN, DEV, checkpointing.SideInputs())
+    pipeline = pipeline_from(made, **{"metric": METRIC.get(learner, "AP")} | plan)
+    training = checkpointing.Training(pipeline, TRAIN, DEV, checkpointing.SideInputs())
     times = 0
     while True:
         times += 1
         try:
             with checkpointing.checkpointed(path, training):
-                found = fit_by(whole, made, TRAIN, DEV)
+                found = select(pipeline, TRAIN, DEV)
             break
         except Interrupted:
             assert times < 200
     checkpointing.finished(path)
     assert [one.name for one in tmp_path.iterdir() if one.name.startswith("checkpoint")] == []
-    models = [found.model] if found.runs is None else list(found.runs.models.values())
+    models = list(found.by_seed.values()) or [found.model]
     parts = []
     for model in models:
         model.save(str(out))
@@ -200,7 +201,7 @@ def test_damaged_files_are_errors_of_one_line(tmp_path):
 
 
 def train(path, learner="perceptron", lists=TRAIN, **settings):
-    return rerank.train(lists, learner, DEV, "AP", checkpoint=str(path), **settings)
+    return rerank.train(lists, learner, dev=DEV, metric="AP", checkpoint=str(path), **settings)
 
 
 @pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
@@ -227,7 +228,7 @@ def test_another_training_is_refused(tmp_path, monkeypatch):
     with pytest.raises(FormatError, match="c: found a state that does not fit this training"):
         train(path, rounds=4)
     path.write_bytes(kept)
-    expected = rerank.train(TRAIN, "perceptron", DEV, "AP", rounds=4)
+    expected = rerank.train(TRAIN, "perceptron", dev=DEV, metric="AP", rounds=4)
     assert np.array_equal(train(path, rounds=4).weights, expected.weights)
     assert not path.exists()
 

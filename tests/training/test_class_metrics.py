@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from small_training import make_learner
+from small_training import all_runs, make_learner
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote, FitError
@@ -17,7 +17,7 @@ from rerank.models.base import load_model
 from rerank.models.classes import ClassesModel
 from rerank.training.ablation import ablation
 from rerank.training.class_metrics import WatchedClasses
-from rerank.training.options import Plan, fit_by
+from rerank.training.options import options_of
 
 NAMES = {"binary": 2, "multiclass": 4, "ordinal": 4, "multilabel": 4, "multilabel-ranking": 4}
 SETS = ("zero-one", "Hamming", "error-set")
@@ -83,7 +83,7 @@ def test_values_are_those_of_what_the_model_predicts(tmp_path, task, metric, mor
 def test_the_first_best_round_is_kept(keep):
     train, dev = examples("multilabel", 1), examples("multilabel", 2)
     settings = {"task": "multilabel", "average": "last", "rounds": 12}
-    model = rerank.train(train, "predtron", dev, "Hamming", keep=keep, **settings)
+    model = rerank.train(train, "predtron", dev=dev, metric="Hamming", keep=keep, **settings)
     values = [row["dev" if keep == "best" else "train"] for row in model.curve]
     assert len(set(values)) > 2
     assert model.training.rounds.kept == 1 + values.index(min(values))
@@ -94,9 +94,13 @@ def test_dev_columns_are_found_by_name_and_scaled_as_the_model_scales_them(scali
     train, dev = examples("multiclass", 1, scale=50.0), examples("multiclass", 2)
     names = train.names()
     turned = dev.with_features(type(dev.features)(dev.features.to_dense()[:, ::-1].copy()), names[::-1])
-    model = rerank.train(train, "predtron", turned, "zero-one", scaling, task="multiclass", keep="best")
+    model = rerank.train(
+        train, "predtron", dev=turned, metric="zero-one", scaling=scaling, task="multiclass", keep="best"
+    )
     assert model.training.rounds.dev == value(turned, model.predicted(turned), "zero-one")
-    plain = rerank.train(train, "predtron", dev, "zero-one", scaling, task="multiclass", keep="best")
+    plain = rerank.train(
+        train, "predtron", dev=dev, metric="zero-one", scaling=scaling, task="multiclass", keep="best"
+    )
     assert [row["dev"] for row in plain.curve] == [row["dev"] for row in model.curve]
 
 
@@ -104,19 +108,19 @@ def test_dev_columns_are_found_by_name_and_scaled_as_the_model_scales_them(scali
 def test_a_class_that_only_dev_has_is_a_mistake_and_reported(more):
     train, dev = examples("multiclass", 1), examples("multiclass", 2, extra=1)
     with pytest.warns(DataNote, match=r"examples 2: 1 class that no training example has: 5 .*example"):
-        model = rerank.train(train, "predtron", dev, "zero-one", task="multiclass", **more)
+        model = rerank.train(train, "predtron", dev=dev, metric="zero-one", task="multiclass", **more)
     assert model.classes == ("1", "2", "3", "4")
     assert model.training.rounds.dev == value(dev, model.predicted(dev), "zero-one")
     ordinal = {"task": "ordinal", "metric": "difference(reject=9)", **more}
     with pytest.warns(DataNote, match="no prediction can have them"):
-        model = rerank.train(train, "predtron", dev, **ordinal)
+        model = rerank.train(train, "predtron", dev=dev, **ordinal)
     assert model.training.rounds.dev == value(dev, model.predicted(dev), "difference(reject=9)")
 
 
 def test_a_ranking_cannot_lack_a_class_of_dev():
     train, dev = examples("multilabel-ranking", 1), examples("multilabel-ranking", 2, extra=2)
     with pytest.raises(DataError, match=r"2 classes that no training example has: 5, 6 .*ranking"):
-        rerank.train(train, "predtron", dev, "AP", task="multilabel-ranking")
+        rerank.train(train, "predtron", dev=dev, metric="AP", task="multilabel-ranking")
 
 
 @pytest.mark.filterwarnings("ignore::rerank.core.errors.DataNote")
@@ -124,10 +128,10 @@ def test_classes_that_dev_lacks_count_where_rankings_or_shares_are_judged():
     train = CandidateLists.from_arrays([[1.0], [2.0], [-1.0]], classes=["1", "2", "3"])
     dev = CandidateLists.from_arrays([[2.0], [1.0]], classes=["2", "1"])
     ranked = {"task": "multilabel-ranking", "metric": "RR"}
-    model = rerank.train(train, "predtron", dev, **ranked)
+    model = rerank.train(train, "predtron", dev=dev, **ranked)
     assert model.training.rounds.dev == value(dev, model.predicted(dev), "RR")
-    share = rerank.train(train, "predtron", dev, "Hamming(per=class)", task="multilabel")
-    number = rerank.train(train, "predtron", dev, "Hamming", task="multilabel")
+    share = rerank.train(train, "predtron", dev=dev, metric="Hamming(per=class)", task="multilabel")
+    number = rerank.train(train, "predtron", dev=dev, metric="Hamming", task="multilabel")
     assert share.training.rounds.dev == pytest.approx(number.training.rounds.dev / 3)
 
 
@@ -136,7 +140,7 @@ def test_spellings_of_numbers_are_one_class():
     dev = CandidateLists.from_arrays([[1.0], [-2.0]], classes=["1.0", "-01"])
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataNote)
-        model = rerank.train(train, "predtron", dev, "zero-one", "none", task="binary")
+        model = rerank.train(train, "predtron", dev=dev, metric="zero-one", scaling="none", task="binary")
     assert model.training.rounds.dev == 0
 
 
@@ -152,10 +156,9 @@ def test_settings_and_seeds_are_chosen_on_dev():
         assert cell.value == rerank.train(train, dev=dev, **given, **settings).training.rounds.dev
     assert model.training.choice.chosen == 1 + values.index(min(values))
     assert model.training.rounds.dev == min(values)
-    plan = Plan(metric="zero-one", seeds=3)
     learner = make_learner("predtron", {"task": "multilabel", "rounds": 2})
-    found = fit_by(plan, learner, train, dev)
-    by_seed = [value(dev, model.predicted(dev), "zero-one") for model in found.runs.models.values()]
+    found = all_runs(learner, train, dev, metric="zero-one", seeds=3)
+    by_seed = [value(dev, model.predicted(dev), "zero-one") for model in found.by_seed.values()]
     assert list(found.model.training.seeds.values) == by_seed
     assert found.model.training.rounds.dev == min(by_seed)
 
@@ -177,7 +180,7 @@ def test_what_cannot_be_watched_is_refused(task, more, message):
     lists = examples(task, 1)
     dev = lists if "choose" in more else None
     with pytest.raises((ConfigError, DataError, FitError), match=message):
-        rerank.train(lists, "predtron", dev, task=task, **more)
+        rerank.train(lists, "predtron", dev=dev, task=task, **more)
 
 
 @pytest.mark.parametrize("kernel", ["none", "polynomial"])
@@ -186,21 +189,23 @@ def test_predictions_that_overflow_are_one_error(kernel):
     dev = train.with_features(type(train.features)(np.full((40, 3), 1e308)), train.names())
     message = "score 1 of .* feature is missing, or too large"
     with pytest.raises(DataError, match=message):
-        rerank.train(train, "predtron", dev, "zero-one", "none", task="multiclass", kernel=kernel)
+        rerank.train(
+            train, "predtron", dev=dev, metric="zero-one", scaling="none", task="multiclass", kernel=kernel
+        )
 
 
 def test_cells_have_data_and_metrics_of_one_kind():
     lists = examples("multilabel", 1)
     more = {"metric": "nDCG", "choose": "dev", "grid": {"task": ["multilabel"]}}
     with pytest.raises(ConfigError, match="these settings need other data, or another metric"):
-        rerank.train(lists, "predtron", lists, **more)
+        rerank.train(lists, "predtron", dev=lists, **more)
 
 
 def test_ablation_refuses_classes():
     lists = examples("multilabel", 1)
-    plan = Plan(metric="Hamming")
+    options = options_of("predtron", {"metric": "Hamming", "task": "multilabel"})
     with pytest.raises(ConfigError, match="ablation: not used by learner predtron for tasks with classes"):
-        ablation(make_learner("predtron", {"task": "multilabel"}), lists, dev=lists, plan=plan)
+        ablation(lists, options, dev=lists)
 
 
 @pytest.mark.parametrize("task", NAMES)

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from reference.make import features
-from rerank.training.base_tuning import BaseTuning, best_change
-from small_training import make_learner
+from small_training import all_runs, make_learner
 from typer.testing import CliRunner
 
 import rerank
@@ -23,8 +22,7 @@ from rerank.metrics.base import parse
 from rerank.models.base import load_model
 from rerank.report.choice import cell_rows, choice_lines
 from rerank.report.models import model_lines, model_record
-from rerank.training.prepare import Setup
-from rerank.training.select import Choosing, choose
+from rerank.training.steps.tune_base import best_change
 
 METRIC = "label@1"
 GRID = {"tau": [0, 1.5], "base_scale": [1, "auto"]}
@@ -113,7 +111,7 @@ def test_a_choice_on_dev_is_the_best_cell_and_its_best_round(tune):
     values = []
     for scaling, tau in itertools.product(*grid.values()):
         one = rerank.train(
-            lists, "perceptron", dev, METRIC, scaling, rounds=4, keep="best", tau=tau, tune_base=tune
+            lists, dev=dev, metric=METRIC, scaling=scaling, rounds=4, keep="best", tau=tau, tune_base=tune
         )
         values.append(value_of(dev, one.score(dev)))
     choice = model.training.choice
@@ -177,20 +175,18 @@ def test_ties_are_won_by_the_first_cell():
 
 
 def test_runs_over_seeds_share_the_choice():
-    from rerank.training.options import Plan, fit_by
-
-    plan = Plan(metric=METRIC, choose="folds", folds=2, grid={"tau": [0, 1]}, seeds=2, tune_base="folds")
-    found = fit_by(plan, make_learner("perceptron", {"rounds": 3}), drawn(0))
-    first, second = (model.training.choice for model in found.runs.models.values())
+    given = {"metric": METRIC, "choose": "folds", "folds": 2, "grid": {"tau": [0, 1]}, "seeds": 2}
+    found = all_runs(make_learner("perceptron", {"rounds": 3}), drawn(0), tune_base="folds", **given)
+    first, second = (model.training.choice for model in found.by_seed.values())
     assert first == second
-    assert all(model.training.tune_base is not None for model in found.runs.models.values())
+    assert all(model.training.tune_base is not None for model in found.by_seed.values())
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
         ({"choose": "none"}, "grid: cells are compared with choose=dev or choose=folds"),
-        ({"choose": "all"}, "choose: found 'all', expected none, dev or folds"),
+        ({"choose": "all"}, "choose: found 'all', expected 'none', 'dev' or 'folds'"),
         ({"choose": "dev", "grid": {}}, "choose=dev: nothing to choose: give a grid"),
         ({"choose": "dev"}, "choose=dev compares on development lists: give some"),
         ({"metric": None}, "choose=folds compares by a metric: give one"),
@@ -226,9 +222,8 @@ def test_folds_of_too_few_lists_are_refused():
 def test_a_metric_without_a_value_is_refused():
     lists = drawn(0, 8)
     unjudged = lists.replace_labels(np.full(lists.n_items, np.nan))
-    learner, setup = make_learner("random", {}), Setup(parse(METRIC), "none")
     with pytest.raises(FitError, match=r"lists 0: label@1 has no value, so no settings can be chosen by it"):
-        choose(Choosing("folds", {}), learner, setup, unjudged, None, BaseTuning(folds=2))
+        rerank.train(unjudged, "random", metric=METRIC, choose="folds", folds=2, grid={"scaling": ["none"]})
 
 
 def test_the_command_line_and_a_file_choose_alike(tmp_path):

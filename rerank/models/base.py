@@ -193,7 +193,9 @@ class Model(Display, ABC):
         """Whether it uses the labels of the lists that it ranks: a control, marked CHEATING everywhere."""
         return False
 
-    def adapt(self, lists: CandidateLists, **options: Any) -> Any:
+    def adapt(
+        self, lists: CandidateLists, *, strict: bool = False, advance: Any = None, cache: Any = None
+    ) -> Any:
         """Return scores by rankers made for these lists; see rerank.transductive.adapting."""
         raise ConfigError(f"a model of kind {self.kind} does not adapt to the lists that it scores")
 

@@ -360,9 +360,9 @@ def evaluate_files(
         note_evaluation(lists, systems, found)
     with all_or_none():
         if per_list is not None:
-            from rerank.core.tables import record
+            from rerank.core.tables.data import per_list_tsv
 
-            write_lines(per_list, (line.rstrip("\n") for line in record.per_list_tsv(found.per_list())))
+            write_lines(per_list, (line.rstrip("\n") for line in per_list_tsv(found.per_list())))
         if html is not None:
             from rerank.evaluation.results import Results
             from rerank.report import page

@@ -22,7 +22,7 @@ from rerank.core.files.atomic_output import placing
 from rerank.core.files.filesystem import sync
 from rerank.core.files.streams import atomic_write, os_error
 from rerank.core.records import Record
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.core.types import Floats
 from rerank.core.workers.tasks import Note, capture_warnings
 from rerank.data.folds import split

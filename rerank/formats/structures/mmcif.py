@@ -14,14 +14,15 @@ from rerank.core.errors import DataError, FormatError, RerankError
 from rerank.core.text import count
 from rerank.data.columns.traces import Traces, key_of
 from rerank.formats.common import quoted
-from rerank.formats.structures.alpha_carbons import (
+from rerank.formats.structures.pdb import (
+    LETTERS,
+    UNKNOWN,
     Atoms,
     alpha_carbon,
     one_per_residue,
     repeated,
     trace_of,
 )
-from rerank.formats.structures.amino_acids import LETTERS, UNKNOWN
 
 MMCIF = "a structure in mmCIF format"
 

@@ -14,9 +14,9 @@ from rerank.core.files.streams import atomic_write, read_head, shown
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.formats.base import ReadOptions
+from rerank.formats.builders import each_line
 from rerank.formats.common import finite, quoted
-from rerank.formats.growing import each_line
-from rerank.formats.svmtk.lines import Lines, named_trees
+from rerank.formats.svmtk.examples import Lines, named_trees
 from rerank.formats.svmtk.write import texts_of
 
 HEAD = b"SVM-light Version V5.01-TK-1.5"

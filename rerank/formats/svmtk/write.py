@@ -14,12 +14,12 @@ from rerank.core.types import Floats, Index
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
-from rerank.data.width import WIDE
-from rerank.formats.brackets import bracket_strings
+from rerank.formats.builders import bracket_strings
 from rerank.formats.common import STORE, in_input_order, note
+from rerank.formats.feature_columns import WIDE
 from rerank.formats.svmlight.format import check_item_ids, indices_of, qids_of, rising
-from rerank.formats.svmtk.lines import NAMES, default_names, vector_names
-from rerank.formats.svmtk.scan import MARKERS
+from rerank.formats.svmtk.examples import NAMES, default_names, vector_names
+from rerank.formats.svmtk.lexer import MARKERS
 
 _MARKER = re.compile("|".join(map(re.escape, MARKERS)).encode())
 _VECTOR_NAME = re.compile(r"v([1-9][0-9]{0,5}):([1-9][0-9]{0,8})")

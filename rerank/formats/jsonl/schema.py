@@ -1,4 +1,4 @@
-"""Roles of the keys of a JSON candidate, and checks of their values."""
+"""Keys of JSON candidates, and checks of their values."""
 
 from __future__ import annotations
 

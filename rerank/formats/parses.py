@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from rerank.core.errors import FormatError
-from rerank.core.files.streams import read_bytes, shown
+from rerank.core.errors import DataError, FormatError
+from rerank.core.files.streams import atomic_write, read_bytes, shown
 from rerank.core.text import count
 from rerank.core.types import Bytes, Floats, Index, Mask
 from rerank.data.columns.forests import BracketError, Forest, TreeReader, other_words
@@ -15,9 +17,10 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.formats.base import ReadOptions
+from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.buffers import content_start
-from rerank.formats.common import not_a_number, note, quoted
+from rerank.formats.builders import bracket_strings
+from rerank.formats.common import STORE, not_a_number, note, quoted
 from rerank.formats.texts import read_lines
 from rerank.native.formats._moses import count_lines
 from rerank.native.formats._parses import KINDS, scan
@@ -215,3 +218,61 @@ def _check_words(
         found, expected = f"word {place + 1} {quoted(mine[place])}", quoted(theirs[place])
     where = f"as in the gold tree on line {lines.numbers[firsts[right]]}"
     raise lines.fault(int(items[bad]), found, f"{expected}, {where}")
+
+
+_MISSING = b"()"
+_BLOCK = re.compile(rb"\s*(\([^\n]*\n)?[-+]?[0-9.][-+0-9.eE]*[ \t]+\([^\n]*\)")
+
+
+@FORMATS.register("parses")
+class Parses(Format):
+    """Reader and writer of N-best parses.
+
+    The log probability (log base 2) is the one feature, ``logprob``, and ``base_scores``; the first-best
+    order is that of the lines. Texts are the trees as they were read, in brackets on one line, so that the
+    best of a list prints as a tree. Words of every parse must be those of gold. ``strip`` leaves out traces,
+    function tags or both; ``ids`` names a file with an id per block, one per line. Blocks without a parse are
+    left out with a note, or refused under ``strict``.
+    """
+
+    name: ClassVar[str] = "parses"
+    summary: ClassVar[str] = "gold tree, then log2 probability and tree per line (Penn brackets)"
+    suffixes: ClassVar[tuple[str, ...]] = (".parses",)
+    signs: ClassVar[tuple[bytes, ...]] = (b" (", b"\t(")
+    honours: ClassVar[frozenset[str]] = frozenset({"strict", "distinct", "ids", "strip"})
+
+    holds: ClassVar[frozenset[str]] = frozenset({"base_scores", "first_best", "trees", "gold", "texts"})
+    ranked_by_line: ClassVar[bool] = True
+    score_feature: ClassVar[str] = "logprob"
+
+    @classmethod
+    def recognises(cls, head: bytes) -> bool:
+        return _BLOCK.match(head) is not None
+
+    def _read(self, path: str, options: ReadOptions) -> CandidateLists:
+        return read_parses(path, options)
+
+    def _write(self, lists: CandidateLists, path: str) -> None:
+        if lists.trees is None:
+            raise DataError(f"{path}: parses holds trees, and the lists have none")
+        scores = lists.base_scores
+        if scores is None or np.isnan(scores).any():
+            lacking = "the lists have none" if scores is None else "some are missing"
+            raise DataError(f"{path}: parses holds log probabilities (base scores), and {lacking}")
+        trees = _bytes_of(lists.trees, "tree", path)
+        gold = None if lists.gold is None else _bytes_of(lists.gold, "gold tree", path)
+        if gold is not None and _MISSING in gold:
+            raise DataError(f"{path}: parses cannot hold a gold tree without a word; {STORE}")
+        values = scores.tolist()
+        with atomic_write(path) as file:
+            for i in range(lists.n_lists):
+                rows = [] if gold is None else [gold[i]]
+                for k in range(int(lists.offsets[i]), int(lists.offsets[i + 1])):
+                    rows.append(b"%s\t%s" % (repr(values[k]).encode(), trees[k]))
+                file.write(b"\n".join(rows) + b"\n\n")
+
+
+def _bytes_of(forest: Forest, what: str, path: str) -> list[bytes]:
+    """The trees in brackets; raises DataError if one would not read back as itself."""
+    strings = bracket_strings(forest, what, "parses", path)
+    return [strings.bytes_at(t) or _MISSING for t in range(len(strings))]

@@ -9,14 +9,15 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from rerank.core.errors import FormatError, RerankError
+from rerank.core.errors import DataError, FormatError, RerankError
 from rerank.core.files import streams as files
 from rerank.core.memory import SMALL, require
 from rerank.core.types import AnyArray, Bytes, Index
+from rerank.data.columns.forests import BracketError, Forest, TreeReader
 from rerank.data.columns.offsets import grouped, offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.formats.buffers import BOM
-from rerank.formats.common import note_regrouped, quoted
+from rerank.formats.common import STORE, note_regrouped, quoted
 
 BLANKS = b" \t\r\n"
 _FIRST = 1 << 16  # bytes of rows at first
@@ -281,3 +282,50 @@ def _column_of(names: Collection[str]) -> StringColumn:
         return StringColumn.from_strings(name.encode() for name in names)
     data = np.frombuffer(text.encode(), dtype=np.uint8)
     return StringColumn(data, offsets_of(np.fromiter(map(len, names), dtype=np.int64)))
+
+
+class GrowingForest:
+    """A forest that grows; all forests of one ``reader`` number their symbols alike."""
+
+    def __init__(self, reader: TreeReader) -> None:
+        self._reader = reader
+        self._lengths = array("q")
+        self._symbols = bytearray()
+        self._sizes = bytearray()
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def read(self, text: Bytes, spans: Index) -> None:
+        """Add the trees at ``spans`` of a text, see ``TreeReader.read``; raises BracketError."""
+        part = self._reader.read(text, spans)
+        self._lengths.frombytes(part.lengths().tobytes())
+        self._symbols += part.symbols.data
+        self._sizes += part.sizes.data
+
+    def fill(self, n: int) -> None:
+        """Add missing trees until there are ``n``."""
+        self._lengths.extend([0] * (n - len(self)))
+
+    def forest(self) -> Forest:
+        """Return the trees without copying their nodes; nothing can be added afterwards."""
+        symbols, sizes = (np.frombuffer(nodes, dtype=np.int32) for nodes in (self._symbols, self._sizes))
+        return Forest(offsets_of(self._lengths), symbols, sizes, self._reader.vocabulary, check=False)
+
+
+def bracket_strings(forest: Forest, what: str, name: str, path: str) -> StringColumn:
+    """Return trees in brackets; raise DataError if format ``name`` would read one back as another.
+
+    Parameters
+    ----------
+    what : what one of the trees is, for the message.
+    path : the file that is written.
+    """
+    strings = forest.to_strings()
+    try:
+        again = Forest.from_strings(strings) == forest
+    except BracketError:
+        again = False
+    if not again:
+        raise DataError(f"{path}: {name} would read a {what} back as another; {STORE}")
+    return strings

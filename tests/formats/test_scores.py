@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rerank.core.errors import FormatError
-from rerank.data import scores
 from rerank.data.lists import CandidateLists
-from rerank.data.scores import read_scores
+from rerank.formats import scores
+from rerank.formats.scores import read_scores
 
 
 @pytest.fixture(autouse=True, params=[1 << 20, 1], ids=["at once", "piece by piece"])

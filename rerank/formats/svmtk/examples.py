@@ -1,4 +1,4 @@
-"""Blocks of lines of SVM-light-TK gathered into trees and vectors of candidates."""
+"""Trees and vectors of the lines of SVM-light-TK, gathered block by block."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from rerank.data.columns.invariants import TREE_NAME
 from rerank.data.columns.schema import TREE
 from rerank.data.joining import stacked
 from rerank.data.matrix import Dense, Features, as_features
-from rerank.data.width import WIDE
 from rerank.formats.base import ReadOptions
-from rerank.formats.brackets import GrowingForest
+from rerank.formats.builders import GrowingForest
 from rerank.formats.common import first_repeated, quoted
+from rerank.formats.feature_columns import WIDE
 from rerank.formats.svmlight.read import Items, Source, open_source, read_items
-from rerank.formats.svmtk.scan import Block, Spans
+from rerank.formats.svmtk.lexer import Block, Spans
 
 EXPECTED = "lines 'label |BT| tree ... |ET| index:value ... |EV|'"
 NAMES = b"trees:"  # before the first tree of the file: the names of the trees

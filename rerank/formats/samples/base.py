@@ -13,11 +13,10 @@ from rerank.core.files.streams import shown
 from rerank.data.lists import CandidateLists
 from rerank.formats.answers import BOXED, matched, with_answers
 from rerank.formats.base import Format, ReadOptions
+from rerank.formats.builders import filled_lines
 from rerank.formats.common import OF_ANY, note
-from rerank.formats.growing import filled_lines
-from rerank.formats.jsonl.keys import MisfitError, answer_of, described, number_of
-from rerank.formats.jsonl.read import parsed
-from rerank.formats.jsonl.shapes import ListReader
+from rerank.formats.jsonl.read import ListReader, parsed
+from rerank.formats.jsonl.schema import MisfitError, answer_of, described, number_of
 
 Row = dict[str, Any]
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]:]', re.DOTALL)

@@ -93,17 +93,10 @@ _HEADER_LINE = re.compile(rb"[ \t\r\n]*(S=([0-9]{1,18})[ \t\r]*(?:\n|\Z))?")
 
 @dataclass
 class Sentences:
-    """The content of a file.
+    """The parses of each sentence, 0 for some; constituents of the gold tree, of the parse, of both."""
 
-    Attributes
-    ----------
-    sizes : int32 (n_sentences), the number of parses of each, 0 for some.
-    edges : float64 (n_parses, 3), constituents of the gold tree, of the parse, of both.
-    features : n_parses rows.
-    """
-
-    sizes: Ints
-    edges: Floats
+    sizes: Ints  # (n_sentences)
+    edges: Floats  # (n_parses, 3)
     features: Sparse
 
 

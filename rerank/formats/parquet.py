@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, ClassVar
 
@@ -33,11 +33,10 @@ from rerank.formats.common import (
     empty_dense,
     in_input_order,
     in_list_order,
-    note,
     quoted,
 )
-from rerank.formats.table.format import check_columns, has_classes
-from rerank.formats.table.read import roles_of
+from rerank.formats.table.format import check_columns, has_classes, text_columns
+from rerank.formats.table.read import note_left_out, roles_of
 
 MAGIC = b"PAR1"
 _ROWS = 1 << 14  # of a batch: its columns stay in the caches while rows are made of them
@@ -164,7 +163,9 @@ class _Reader:
         if self.at < self.n_rows:
             raise FormatError(self.source, None, f"{self.at:,} rows", f"{self.n_rows:,}, as its end says")
         self._check_missing()
-        self._note_left_out()
+        kept = set(self.features)
+        left = [quoted(self.names[j]) for j in roles.features if j not in kept]
+        note_left_out(self.source, left + roles.left)
         offsets, list_ids, rows = offsets_of(np.ones(self.n_rows)), None, None
         if roles.lists is not None:
             offsets, list_ids, rows = self.grouping.finish()
@@ -190,7 +191,12 @@ class _Reader:
         n = len(next(iter(columns.values()))) if columns else 0
         rows = slice(start, start + n)
         for k, j in enumerate(self.features):
-            self.X[rows, k] = self._feature(columns[j], j, start)
+            values = self._numbers(columns[j], j, start)
+            if self.options.dtype == "float32":
+                check_float32(values, self.source)
+            if j not in self.empty and (gone := np.isnan(values)).any():
+                self.empty[j] = start + 1 + int(np.argmax(gone))
+            self.X[rows, k] = values
         if self.labels is not None and roles.label is not None:
             kind = self._value_type(roles.label)
             if not self._is_number(kind):
@@ -202,14 +208,6 @@ class _Reader:
         if roles.lists is not None:
             self._add_lists(columns[roles.lists], roles.lists, start)
         self.at += n
-
-    def _feature(self, column: Array, j: int, start: int) -> AnyArray:
-        values = self._numbers(column, j, start)
-        if self.options.dtype == "float32":
-            check_float32(values, self.source)
-        if j not in self.empty and (gone := np.isnan(values)).any():
-            self.empty[j] = start + 1 + int(np.argmax(gone))
-        return values
 
     def _numbers(self, column: Array, j: int, start: int) -> Floats:
         """The values of a column as float64, NaN for nulls; FormatError at an infinite one."""
@@ -273,8 +271,7 @@ class _Reader:
         def fault(row: int, found: str) -> FormatError:
             return FormatError(self.source, row + 1, found, EXPECTED.removeprefix("expected "))
 
-        made: Callable[[StringColumn], StringColumn] = lambda texts: class_column(texts, fault)  # noqa: E731
-        return None if j is None else made(self.strings[j].column())
+        return None if j is None else class_column(self.strings[j].column(), fault)
 
     def _check_missing(self) -> None:
         """Raise FormatError at the first null of a feature if nothing accepts it."""
@@ -284,13 +281,6 @@ class _Reader:
         others = f" (and in {count(len(self.empty) - 1, 'more column')})" if len(self.empty) > 1 else ""
         found = f"a missing value in column {quoted(self.names[j])}{others}"
         raise FormatError(self.source, self.empty[j], found, f"a number ({NULLS} accepts missing values)")
-
-    def _note_left_out(self) -> None:
-        kept = set(self.features)
-        left = [quoted(self.names[j]) for j in self.roles.features if j not in kept] + self.roles.left
-        if left:
-            more = f" and {len(left) - 20} more" if len(left) > 20 else ""
-            note(f"{self.source}: columns that are no features are left out: {', '.join(left[:20])}{more}")
 
 
 _VALUES, _LEAST = 1 << 23, 1 << 12  # features' values of a row group, and its rows at least
@@ -334,13 +324,15 @@ class Parquet(Format):
         """Write rows in the order of the input, numbers as they are: reading gives the same bits."""
         pa = arrow()
         check_columns(lists, path)
-        texts = _texts(lists)
+        texts, order = text_columns(lists), in_input_order(lists)
         fields = [(name, pa.large_string()) for name in texts]
         fields += [("label", pa.float64())] * (lists.labels is not None)
         kind = pa.float32() if lists.features.dtype == np.float32 else pa.float64()
         schema = pa.schema(fields + [(name, kind) for name in lists.names()])
         with atomic_write(path) as file, pa.parquet.ParquetWriter(_Sink(file), schema) as writer:
-            for items in _blocks(in_input_order(lists), lists.n_features):
+            n = max(_LEAST, _VALUES // max(lists.n_features, 1))
+            for start in range(0, len(order), n):
+                items = order[start : start + n]
                 columns = [_strings(pa, column, items, path) for column in texts.values()]
                 if lists.labels is not None:
                     columns.append(_numbers(pa, lists.labels[items]))
@@ -373,27 +365,6 @@ class _Sink:
 
     def close(self) -> None:
         """Do nothing: who opened the file closes it."""
-
-
-def _texts(lists: CandidateLists) -> dict[str, StringColumn]:
-    """The columns of texts, a string for each item, by name."""
-    classes = lists.classes if has_classes(lists) else None
-    found: dict[str, StringColumn] = {}
-    examples = classes is not None and lists.n_lists == lists.n_items and lists.list_ids is None
-    if not (examples and lists.n_features):  # rows of examples need no list
-        ids = lists.list_ids
-        if ids is None:
-            ids = StringColumn.from_strings(str(i + 1) for i in range(lists.n_lists))
-        found["list"] = ids.take(lists.list_index)
-    more = (("id", lists.item_ids), ("text", lists.texts), ("answer", lists.answers), ("label", classes))
-    return found | {name: column for name, column in more if column is not None}
-
-
-def _blocks(items: Index, width: int) -> Iterator[Index]:
-    """The items of each row group, of so many values at most."""
-    n = max(_LEAST, _VALUES // max(width, 1))
-    for start in range(0, len(items), n):
-        yield items[start : start + n]
 
 
 def _numbers(pa: Any, values: AnyArray) -> Any:

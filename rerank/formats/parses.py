@@ -30,25 +30,15 @@ _LINE = "a gold tree, or log2 probability<TAB>tree"
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of a file that are not empty.
-
-    Attributes
-    ----------
-    text : uint8 (n_bytes).
-    numbers : int64 (n), from 1.
-    is_gold : bool (n), whether a line is a tree without a log probability.
-    values : float64 (n), log probabilities.
-    spans : int64 (n, 2), start and end of the trees in the text.
-    starts : int64 (n_blocks), the first line of each block.
-    """
+    """The lines of a file that are not empty."""
 
     source: str
     text: Bytes
-    numbers: Index
-    is_gold: Mask
-    values: Floats
-    spans: Index
-    starts: Index
+    numbers: Index  # of lines, from 1
+    is_gold: Mask  # whether a line is a tree without a log probability
+    values: Floats  # log probabilities
+    spans: Index  # (n, 2): start and end of the trees in the text
+    starts: Index  # the first line of each block
 
     def fault(self, line: int, found: str, expected: str) -> FormatError:
         """Return the error for a line, given by its position among these."""

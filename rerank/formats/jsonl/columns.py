@@ -56,10 +56,7 @@ TREES = "trees"
 class Trees:
     """Growing forests by name; a name that a candidate lacks is a missing tree.
 
-    Parameters
-    ----------
-    of
-        The roles of keys: a key that has another role, such as ``text_column="tree"``, holds no tree.
+    ``of`` are the roles of keys: one that has another role, such as ``text_column="tree"``, holds no tree.
     """
 
     def __init__(self, of: Mapping[str, str]) -> None:
@@ -69,13 +66,7 @@ class Trees:
         self._n_items = 0
 
     def add(self, items: Sequence[dict[str, Any]]) -> None:
-        """Add the trees of some candidates.
-
-        Raises
-        ------
-        MisfitError
-            With the number of the first candidate whose trees are not as ``_trees_of`` and the reader expect.
-        """
+        """Add the trees of some candidates; raises MisfitError with the number of the first bad one."""
         if self._of.get(TREE) != TREE and self._of.get(TREES) != TREES:
             self.skip(len(items))
             return
@@ -297,10 +288,7 @@ class Columns:
         self.ignored[key] = self.ignored.get(key, 0) + n
 
     def add(self, items: Sequence[dict[str, Any]]) -> None:
-        """Add candidates, neighbours with the same keys together.
-
-        Raises MisfitError with the number of the first candidate that does not fit.
-        """
+        """Add candidates, neighbours with the same keys together; raises MisfitError, with their number."""
         start = 0
         try:
             for _, run in itertools.groupby(items, key=tuple):
@@ -345,7 +333,10 @@ class Columns:
             rows = self._own_features(*values["features"], extra)
         else:
             if "score" in values:
-                extra = self._with_score(values["score"][1], scores, extra)
+                missing = sum(map(math.isnan, scores))
+                if 0 < missing < len(scores):
+                    raise MisfitError(values["score"][1], "scores and null", _MIXED)
+                extra = extra if missing else {"score": scores, **extra}
             numbers = array("d", itertools.chain.from_iterable(zip(*extra.values(), strict=True)))
             rows = [(tuple(extra), numbers, len(items))]
         self.any_label |= "label" in values
@@ -421,32 +412,20 @@ class Columns:
             raise MisfitError(role, f"no {role}", "one, as the candidates before have")
         return strings_of(column, key)
 
-    @staticmethod
-    def _with_score(key: str, scores: array[float], extra: Extra) -> Extra:
-        """Return ``extra`` with the scores as a feature, unless all of them are null."""
-        missing = sum(map(math.isnan, scores))
-        if 0 < missing < len(scores):
-            raise MisfitError(key, "scores and null", _MIXED)
-        return extra if missing else {"score": scores, **extra}
-
     def _own_features(self, rows: list[Any], key: str, extra: Extra) -> list[Row]:
         """Return the values of objects of features and of the other numbers."""
         if not all(map(isinstance, rows, itertools.repeat(dict))):
             raise MisfitError(key, described(rows[0]), "an object of names and numbers")
-        if extra:
-            rows = [self._joined(key, row, extra, i) for i, row in enumerate(rows)]
+        for i, row in enumerate(rows if extra else ()):
+            if not row.keys().isdisjoint(extra):
+                name = next(name for name in extra if name in row)
+                raise MisfitError(f"{key}.{name}", "a feature that the candidate also has", "one of them")
+            rows[i] = {**row, **{name: values[i] for name, values in extra.items()}}
         names = tuple(rows[0])
         values = np.empty((len(rows), len(names)))
         if fill_rows(rows, names, values):
             return [(names, values, len(rows))]
         return [part for row in rows for part in self._own_row(key, row)]
-
-    def _joined(self, key: str, row: dict[str, Any], extra: Extra, i: int) -> dict[str, Any]:
-        """Return the features of candidate ``i`` and its other numbers; raises MisfitError if one is both."""
-        if not row.keys().isdisjoint(extra):
-            name = next(name for name in extra if name in row)
-            raise MisfitError(f"{key}.{name}", "a feature that the candidate also has", "one of them")
-        return {**row, **{name: values[i] for name, values in extra.items()}}
 
     def _own_row(self, key: str, row: dict[str, Any]) -> list[Row]:
         """Return one candidate's features, null ones by name only, so that they have columns too."""
@@ -488,7 +467,10 @@ class Columns:
         prompts = self.prompts.column() if len(self.prompts) == len(offsets) - 1 else None
         if prompts is None and len(self.prompts):
             self.ignore(self.prompt_key, len(self.prompts))
-        self._note_ignored()
+        if self.ignored:
+            keys = ", ".join(f"{quoted(key)} ({n})" for key, n in list(self.ignored.items())[:12])
+            more = len(self.ignored) - 12
+            note(f"{self.source}: ignored keys: {keys}{f' and {more} more' if more > 0 else ''}")
         known = {*self.roles.of, *LISTS, *PROMPTS, "others"}
         others = [key for key in (*self.cells.names, *self.ignored) if key not in known]
         note_resembling(self.source, others, LISTS)
@@ -517,12 +499,6 @@ class Columns:
             references=tuple(column.column() for column in self.references or ()),
             source=self.source,
         )
-
-    def _note_ignored(self) -> None:
-        if self.ignored:
-            keys = ", ".join(f"{quoted(key)} ({n})" for key, n in list(self.ignored.items())[:12])
-            more = len(self.ignored) - 12
-            note(f"{self.source}: ignored keys: {keys}{f' and {more} more' if more > 0 else ''}")
 
 
 def _logprobs(column: list[Any], key: str) -> Extra | None:

@@ -95,7 +95,7 @@ class Reader(ABC):
     def _add_of_lists(self, plain: PlainLines, parts: list[Part], first: Index) -> None:
         """Add prompts and references of lists, whose first lines are ``first`` of those in ``parts``."""
         columns, of = self.columns, plain.plan.of
-        columns.prompt_key = self._prompt_key()
+        columns.prompt_key = prompt_key(self._seen)
         if "prompt" in of:
             part = parts[of["prompt"]]
             columns.prompts.join(part.strings().take(first[is_string(part.kinds[first])]))
@@ -105,9 +105,6 @@ class Reader(ABC):
                 column.join(found.take(first * len(columns.references) + place))
         for key, number in plain.plan.lists:
             count_ignored(columns, key, parts[number].kinds[first] > 0)
-
-    def _prompt_key(self) -> str:
-        return next((key for key in PROMPTS if key in self._seen), PROMPTS[0])
 
     def wait(self, candidates: list[dict[str, Any]], line: int) -> None:
         """Take the candidates of a line."""
@@ -164,7 +161,11 @@ class ListReader(Reader):
         self.columns.add_list(entry, not len(self.grouping))
         self.grouping.add(str(line) if name is None else name, line, len(candidates))
         if not all(map(isinstance, candidates, itertools.repeat(dict))):
-            candidates = [self._object(item, i) for i, item in enumerate(candidates)]
+            candidates = [{"text": item} if isinstance(item, str) else item for item in candidates]
+            odd = next((i for i, item in enumerate(candidates) if not isinstance(item, dict)), None)
+            if odd is not None:
+                where = f"{self.candidates}[{odd}]"
+                raise MisfitError(where, described(candidates[odd]), "a candidate (an object, or its text)")
         self.wait(candidates, line)
 
     def learn(self, entry: dict[str, Any]) -> None:
@@ -185,15 +186,6 @@ class ListReader(Reader):
         self.grouping.add_new(names, sizes)
         self._add_of_lists(plain, parts, np.arange(n))
         plain.add_items(parts, int(sizes.sum()))
-
-    def _object(self, item: Any, i: int) -> dict[str, Any]:
-        """Return candidate ``i``, which may be given by its text alone, as an object; raises MisfitError."""
-        if isinstance(item, str):
-            return {"text": item}
-        if isinstance(item, dict):
-            return item
-        where = f"{self.candidates}[{i}]"
-        raise MisfitError(where, described(item), "a candidate (an object, or its text)")
 
     def _name(self, entry: dict[str, Any], line: int) -> str | None:
         key = self.list_key
@@ -317,7 +309,7 @@ class ItemReader(Reader):
         prompts, references = shared.prompts, shared.references
         is_text = prompts is not None and is_string(shared.kinds[place])
         if prompts is not None and is_text and hash(prompts[place]) != self.prompts[number]:
-            self.columns.ignore(self._prompt_key())
+            self.columns.ignore(prompt_key(self._seen))
         if references is not None and shared.hash_of_references(place) != self.references[number]:
             raise self._other_references(name).at(self.source, line)
 
@@ -396,19 +388,13 @@ def read_jsonl(path: str, options: ReadOptions) -> CandidateLists:
 
 
 class _Blocks:
-    """Adds blocks of lines to a reader: plain lines many at a time, the others one by one.
-
-    Attributes
-    ----------
-    reader : None before the first line that is not blank.
-    line : how many lines have been read.
-    """
+    """Adds blocks of lines to a reader: plain lines many at a time, the others one by one."""
 
     def __init__(self, source: str, options: ReadOptions) -> None:
         self.source = source
         self.options = options
-        self.reader: ListReader | ItemReader | None = None
-        self.line = 0
+        self.reader: ListReader | ItemReader | None = None  # before the first line that is not blank
+        self.line = 0  # lines that have been read
         self._single = 0  # so many lines are read one by one before plain ones are tried
         self._patience = 1
         self._run = 0  # plain lines since the last other one
@@ -435,7 +421,9 @@ class _Blocks:
 
     def _add_line(self, raw: bytes) -> None:
         try:
-            value = _parsed(raw)
+            value = parsed(raw, _ONE_LINE)
+            if type(value) is not dict and (value is not None or raw.strip(_BLANKS)):
+                raise MisfitError("", described(value), _ONE_LINE)
             if value is not None:
                 self.reader = self.reader or _reader_of(value, self.source, self.options)
                 self.reader.add(value, self.line)
@@ -501,10 +489,6 @@ def _utf8_lines(block: bytes) -> int:
     return len(block)
 
 
-def _no_constant(token: str) -> Any:
-    raise MisfitError("", token, "a number (JSON has no NaN or Infinity; null is a missing value)")
-
-
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     out = dict(pairs)
     if len(out) < len(pairs):
@@ -518,17 +502,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return out
 
 
+def _no_constant(token: str) -> Any:
+    raise MisfitError("", token, "a number (JSON has no NaN or Infinity; null is a missing value)")
+
+
 _FAST = msgspec.json.Decoder()
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant)
-
-
-def _parsed(raw: bytes) -> dict[str, Any] | None:
-    """Return the object of a line, None if it is blank; raises MisfitError."""
-    value = parsed(raw, _ONE_LINE)
-    if type(value) is not dict and (value is not None or raw.strip(_BLANKS)):
-        raise MisfitError("", described(value), _ONE_LINE)
-    return value
 
 
 def parsed(raw: bytes, expected: str) -> Any:

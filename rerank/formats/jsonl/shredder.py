@@ -32,24 +32,14 @@ class UnplannedError(Exception):
 
 @dataclass
 class Plan:
-    """A tree of nodes, see ``native.formats._jsonl.Shredder``, and what they are for.
-
-    Parameters
-    ----------
-    nodes : node 0 is a line.
-    of : the nodes of roles of candidates and lists; no entry = no such key.
-    extra : the keys of candidates that are features, with their nodes.
-    ignored : the keys that are counted, with their nodes; lists and candidates may have the same one.
-    forbidden : names that no object of features may have.
-    lists : as ``ignored``, for keys that count only at the first line of a list.
-    """
+    """A tree of nodes, see ``native.formats._jsonl.Shredder``, and what they are for; node 0 is a line."""
 
     nodes: list[Node] = field(default_factory=list)
-    of: dict[str, int] = field(default_factory=dict)
-    extra: dict[str, int] = field(default_factory=dict)
-    ignored: list[tuple[str, int]] = field(default_factory=list)
-    forbidden: tuple[str, ...] = ()
-    lists: list[tuple[str, int]] = field(default_factory=list)
+    of: dict[str, int] = field(default_factory=dict)  # by role; no entry = no such key
+    extra: dict[str, int] = field(default_factory=dict)  # by key of candidates that is a feature
+    ignored: list[tuple[str, int]] = field(default_factory=list)  # counted keys of lists and candidates
+    forbidden: tuple[str, ...] = ()  # names that no object of features may have
+    lists: list[tuple[str, int]] = field(default_factory=list)  # that count at the first line of a list
 
     def add(self, kind: int, allowed: int, size: int = 0, element: int = -1) -> int:
         """Add a node and return its number; ``size`` and ``element`` are as in the kernel."""
@@ -71,19 +61,10 @@ class Plan:
 def plan_of_lists(
     columns: Columns, candidates: str, list_key: str | None, lines: Mapping[str, Any], items: Iterable[str]
 ) -> Plan:
-    """Return the plan of lines that hold a list each.
+    """Return the plan of lines that hold a list each; raises UnplannedError if Python must read all lines.
 
-    Parameters
-    ----------
-    columns : what has been read.
     candidates, list_key : the keys of the array and of the list's id.
-    lines : the keys that lines had, with the last value of each.
-    items : the keys that candidates had.
-
-    Raises
-    ------
-    UnplannedError
-        If Python must read all lines.
+    lines, items : the keys that lines had, with the last value of each, and those of candidates.
     """
     plan = Plan()
     plan.add(_OBJECT, 0, -1)
@@ -282,9 +263,8 @@ class PlainLines:
     def read(self, text: Bytes, start: int, stop: int) -> tuple[int, int, bool, list[Part]]:
         """Take plain lines apart, as many as there is room for.
 
-        Returns
-        -------
-        The place after them, how many they are, whether the next one is not plain, and a part per node.
+        Returns the place after them, how many they are, whether the next one is not plain, and a part per
+        node.
         """
         if len(self._names) != len(self.columns.cells.names):
             self._shredder = self._renamed(self._names.room)

@@ -98,30 +98,17 @@ _NAMED_VALUES = re.compile(rb"[ \t]*[^ \t]*[^ \t=:][=:]([ \t]|$)")
 
 @dataclass
 class Piece:
-    """Whole lines of a file and what the first pass finds on each.
-
-    Attributes
-    ----------
-    path : str
-    text : uint8 (n_bytes)
-    kinds : int8 (n_columns), what each column holds.
-    line : int, the number of the first line in its file, from 1.
-    row : int, its row among all files.
-    spans : int64 (n, 2), start and length of each text.
-    totals : float64 (n), the total scores, or room for them.
-    codes : int32 (n), the number of each line's id.
-    counts : int64 (n), features of each line.
-    """
+    """Whole lines of a file and what the first pass finds on each of the n lines."""
 
     path: str
     text: Bytes
-    kinds: npt.NDArray[np.int8]
-    line: int
-    row: int
-    totals: Floats
-    spans: Index = field(init=False)
-    codes: Ints = field(init=False)
-    counts: Index = field(init=False)
+    kinds: npt.NDArray[np.int8]  # what each column holds
+    line: int  # the number of the first line in its file, from 1
+    row: int  # its row among all files
+    totals: Floats  # the total scores, or room for them
+    spans: Index = field(init=False)  # (n, 2): start and length of each text
+    codes: Ints = field(init=False)  # the number of each line's id
+    counts: Index = field(init=False)  # features of each line
 
     def __post_init__(self) -> None:
         n = len(self.totals)
@@ -172,22 +159,15 @@ class Columns:
 def column_kinds(path: str, text: Bytes) -> npt.NDArray[np.int8]:
     """Return what each column holds, int8 (n_columns), according to the first line of ``text``.
 
-    Raises FormatError if it does not have the required columns.
-    """
-    return _column_kinds(path, first_line(text))
-
-
-def _column_kinds(path: str, line: bytes) -> npt.NDArray[np.int8]:
-    """What each column holds, according to the first line.
-
     The total score is the first column after the third that is a number alone; the features are before it.
     Marian's columns in between are features if they begin with a name and its sign (word scores). Alignments,
-    there or after the total, and counts of words are left out.
+    there or after the total, and counts of words are left out. Raises FormatError if columns are lacking.
     """
-    columns = columns_of_line(line)
+    columns = columns_of_line(first_line(text))
     if len(columns) < 4:
         raise FormatError(path, 1, count(len(columns), "column"), EXPECTED)
-    total = next((c for c in range(3, len(columns)) if _is_total(columns[c].strip(b" \t"))), None)
+    places = range(3, len(columns))  # a total is a number, if not a finite one
+    total = next((c for c in places if not_a_number(columns[c].strip(b" \t"), "")[1] != "a number"), None)
     if total is None:
         raise FormatError(path, 1, "no total score (a column that is a number)", EXPECTED)
     kinds = np.zeros(len(columns), dtype=np.int8)
@@ -196,11 +176,6 @@ def _column_kinds(path: str, line: bytes) -> npt.NDArray[np.int8]:
     for c in range(2, total - 1):
         kinds[c] = _FEATURES if _NAMED_VALUES.match(columns[c]) else _LEFT_OUT
     return kinds
-
-
-def _is_total(column: bytes) -> bool:
-    """Whether a column is a number, if not a finite one."""
-    return not_a_number(column, "")[1] != "a number"
 
 
 def scan_piece(piece: Piece, vocabulary: Vocabulary) -> None:
@@ -243,13 +218,10 @@ def fill(
 ) -> None:
     """Read the numbers of the first ``len(places)`` lines of a piece by the kernel of a layout.
 
-    Raises FormatError at the first bad number.
-
-    Parameters
-    ----------
     first : int64 (n_names), the first column of each name.
-    places : int64 (n), where the features of each line go.
-    out : the kernel's last arguments.
+    places : int64 (n), where the features of each line go; ``out`` are the kernel's last arguments.
+
+    Raises FormatError at the first bad number.
     """
     names, followers, spans = vocabulary.names, vocabulary.followers, piece.spans[: len(places)]
     lines = FeatureLines(piece.text, spans, piece.kinds, names, followers, first, places)
@@ -281,13 +253,9 @@ class Fault:
 def columns_of(vocabulary: Vocabulary, bare: int | None) -> tuple[Columns, Fault | None]:
     """Return the columns in the order in which the names first appear, word scores first, and any fault.
 
-    It is a fault if there are numbers without names beside names or not equally many of them, or two names
-    make one column. These are faults of the file as a whole, so a bad number on any line comes first.
-
-    Parameters
-    ----------
-    vocabulary : the names of the lines read so far.
-    bare : the first row without features.
+    It is a fault if there are numbers without names beside names or not equally many of them (``bare``: the
+    first row without features), or two names make one column. These are faults of the file as a whole, so a
+    bad number on any line comes first.
     """
     n = len(vocabulary.names)
     seen = np.flatnonzero(vocabulary.stats[:n, 0])

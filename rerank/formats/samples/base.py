@@ -24,20 +24,14 @@ _LISTS = "candidates"
 
 
 class Dump(Format):
-    """A dump of samples, one row per line, which is only read.
-
-    A subclass makes a ``Rows`` for each file that is read.
-    """
+    """A dump of samples, one row per line, which is only read; ``rows`` converts the rows of a file."""
 
     suffixes: ClassVar[tuple[str, ...]] = ()
     honours: ClassVar[frozenset[str]] = OF_ANY | {"answer_pattern", "answer_match"}
     refines: ClassVar[str | None] = "jsonl"
     signs: ClassVar[tuple[bytes, ...]] = (b"{",)
+    rows: ClassVar[type[Rows]]
     boxed: ClassVar[bool] = False  # whether answers are those in \boxed{} unless options name a pattern
-
-    @abstractmethod
-    def rows(self, source: str, options: ReadOptions) -> Rows:
-        """Return what converts the rows of a file."""
 
     def _read(self, path: str, options: ReadOptions) -> CandidateLists:
         rows = self.rows(shown(path), options)
@@ -78,13 +72,7 @@ class Dump(Format):
 
 
 class Rows(ABC):
-    """Converts the rows of one file.
-
-    Attributes
-    ----------
-    expected : str or None
-        The expected answer of the last row.
-    """
+    """Converts the rows of one file; ``expected`` is the expected answer of the last one."""
 
     def __init__(self, source: str, options: ReadOptions) -> None:
         self.source = source

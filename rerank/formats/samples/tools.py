@@ -33,28 +33,6 @@ _KNOWN = {
 _INVALID = "[invalid]"  # what the filter regex gives if it finds nothing
 
 
-@FORMATS.register("lm-eval", "lm-evaluation-harness")
-class LmEval(Dump):
-    """Reader of samples_*.jsonl: a document is a list, its responses are the candidates.
-
-    The rows of one filter are read, which ``filter`` names if there are several. Filtered responses are the
-    answers if there is one for each response ("[invalid]" = none). A document with one response has the
-    metric of its row as label: exact_match, or the only one, or that of ``label_column``; several responses
-    have no judgement of their own.
-    """
-
-    name: ClassVar[str] = "lm-eval"
-    summary: ClassVar[str] = "samples of lm-evaluation-harness (samples_*.jsonl), only read"
-    honours: ClassVar[frozenset[str]] = Dump.honours | {"filter", "label_column"}
-
-    @classmethod
-    def recognises(cls, head: bytes) -> bool:
-        return {"doc_id", "doc", "arguments"} <= keys_of(head)
-
-    def rows(self, source: str, options: ReadOptions) -> Rows:
-        return _LmEvalRows(source, options)
-
-
 class _LmEvalRows(Rows):
     def __init__(self, source: str, options: ReadOptions) -> None:
         super().__init__(source, options)
@@ -155,24 +133,24 @@ def _prompt(row: Row) -> str | None:
     return given if isinstance(given, str) else None
 
 
-@FORMATS.register("openai-batch", "vllm-batch")
-class OpenAIBatch(Dump):
-    """Reader of batch output: a request is a list with its ``custom_id``, its choices are the candidates.
+@FORMATS.register("lm-eval", "lm-evaluation-harness")
+class LmEval(Dump):
+    """Reader of samples_*.jsonl: a document is a list, its responses are the candidates.
 
-    Requests that failed are left out and counted. Log-probabilities become features as in JSON Lines.
-    Responses of chat completions and of completions are read.
+    The rows of one filter are read, which ``filter`` names if there are several. Filtered responses are the
+    answers if there is one for each response ("[invalid]" = none). A document with one response has the
+    metric of its row as label: exact_match, or the only one, or that of ``label_column``; several responses
+    have no judgement of their own.
     """
 
-    name: ClassVar[str] = "openai-batch"
-    summary: ClassVar[str] = "batch output of OpenAI's API and of vLLM, a request per line, only read"
-    honours: ClassVar[frozenset[str]] = Dump.honours - {"answer_match"}
+    name: ClassVar[str] = "lm-eval"
+    summary: ClassVar[str] = "samples of lm-evaluation-harness (samples_*.jsonl), only read"
+    rows: ClassVar[type[Rows]] = _LmEvalRows
+    honours: ClassVar[frozenset[str]] = Dump.honours | {"filter", "label_column"}
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:
-        return {"custom_id", "response"} <= keys_of(head)
-
-    def rows(self, source: str, options: ReadOptions) -> Rows:
-        return _BatchRows(source, options)
+        return {"doc_id", "doc", "arguments"} <= keys_of(head)
 
 
 class _BatchRows(Rows):
@@ -259,26 +237,22 @@ _NUMBERS = (int, float)
 _JUDGED = {"predicted_answer", "expected_answer", "num_generated_tokens", *_LABELS}
 
 
-@FORMATS.register("nemo-skills")
-class NemoSkills(Dump):
-    """Reader of output-rs*.jsonl: line i of every file is a sample of problem i.
+@FORMATS.register("openai-batch", "vllm-batch")
+class OpenAIBatch(Dump):
+    """Reader of batch output: a request is a list with its ``custom_id``, its choices are the candidates.
 
-    ``merge`` names the files of the other seeds; their lines must hold the same problems.
-    ``predicted_answer`` is the answer, symbolic_correct, is_correct or the key ``label_column`` the label;
-    numbers such as reward_model_score are features, times of day and further judgements are not.
+    Requests that failed are left out and counted. Log-probabilities become features as in JSON Lines.
+    Responses of chat completions and of completions are read.
     """
 
-    name: ClassVar[str] = "nemo-skills"
-    summary: ClassVar[str] = "generations of NeMo-Skills (output-rs*.jsonl), a file per seed, only read"
-    honours: ClassVar[frozenset[str]] = Dump.honours | {"merge", "label_column"}
+    name: ClassVar[str] = "openai-batch"
+    summary: ClassVar[str] = "batch output of OpenAI's API and of vLLM, a request per line, only read"
+    rows: ClassVar[type[Rows]] = _BatchRows
+    honours: ClassVar[frozenset[str]] = Dump.honours - {"answer_match"}
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:
-        keys = keys_of(head)
-        return "generation" in keys and bool(keys & _JUDGED)
-
-    def rows(self, source: str, options: ReadOptions) -> Rows:
-        return _NemoRows(source, options)
+        return {"custom_id", "response"} <= keys_of(head)
 
 
 class _NemoRows(Rows):
@@ -329,22 +303,24 @@ class _NemoRows(Rows):
         return {**out, "features": numbers}
 
 
-@FORMATS.register("qwen-math")
-class QwenMath(Dump):
-    """Reader of ``code`` (the generations), ``pred`` (their answers) and ``score`` (right or wrong).
+@FORMATS.register("nemo-skills")
+class NemoSkills(Dump):
+    """Reader of output-rs*.jsonl: line i of every file is a sample of problem i.
 
-    ``pred_score``, the scores of a reward model, become a feature; ``gt`` is the expected answer.
+    ``merge`` names the files of the other seeds; their lines must hold the same problems.
+    ``predicted_answer`` is the answer, symbolic_correct, is_correct or the key ``label_column`` the label;
+    numbers such as reward_model_score are features, times of day and further judgements are not.
     """
 
-    name: ClassVar[str] = "qwen-math"
-    summary: ClassVar[str] = "output of Qwen2.5-Math's evaluation, only read"
+    name: ClassVar[str] = "nemo-skills"
+    summary: ClassVar[str] = "generations of NeMo-Skills (output-rs*.jsonl), a file per seed, only read"
+    rows: ClassVar[type[Rows]] = _NemoRows
+    honours: ClassVar[frozenset[str]] = Dump.honours | {"merge", "label_column"}
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:
-        return {"idx", "gt", "code"} <= keys_of(head)
-
-    def rows(self, source: str, options: ReadOptions) -> Rows:
-        return _QwenRows(source, options)
+        keys = keys_of(head)
+        return "generation" in keys and bool(keys & _JUDGED)
 
 
 class _QwenRows(Rows):
@@ -373,29 +349,20 @@ class _QwenRows(Rows):
         return {"id": row["idx"], "prompt": row.get("question"), "candidates": candidates}
 
 
-@FORMATS.register("search-and-learn")
-class SearchAndLearn(Dump):
-    r"""Reader of ``completions`` with ``scores``: a problem is a list.
+@FORMATS.register("qwen-math")
+class QwenMath(Dump):
+    """Reader of ``code`` (the generations), ``pred`` (their answers) and ``score`` (right or wrong).
 
-    The scores of a completion's steps become score_min, score_prod, score_last, score_mean and n_steps; one
-    number per completion is the feature score. ``completion_tokens`` is a feature too. Answers are what the
-    last \boxed{} of a completion holds, unless ``answer_pattern`` is given; the expected one is ``answer``.
+    ``pred_score``, the scores of a reward model, become a feature; ``gt`` is the expected answer.
     """
 
-    name: ClassVar[str] = "search-and-learn"
-    summary: ClassVar[str] = "completions of search-and-learn with the scores of their steps, only read"
-    boxed: ClassVar[bool] = True
+    name: ClassVar[str] = "qwen-math"
+    summary: ClassVar[str] = "output of Qwen2.5-Math's evaluation, only read"
+    rows: ClassVar[type[Rows]] = _QwenRows
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:
-        keys = keys_of(head)
-        if not {"problem", "completions"} <= keys:
-            return False
-        cut_off = b"\n" not in head  # before the scores
-        return "scores" in keys or (cut_off and bool(keys & {"solution", "unique_id"}))
-
-    def rows(self, source: str, options: ReadOptions) -> Rows:
-        return _SearchRows(source, options)
+        return {"idx", "gt", "code"} <= keys_of(head)
 
 
 class _SearchRows(Rows):
@@ -415,3 +382,26 @@ class _SearchRows(Rows):
         ]
         entry = {"prompt": row.get("problem"), "candidates": candidates}
         return entry if key is None else {"id": row[key], **entry}
+
+
+@FORMATS.register("search-and-learn")
+class SearchAndLearn(Dump):
+    r"""Reader of ``completions`` with ``scores``: a problem is a list.
+
+    The scores of a completion's steps become score_min, score_prod, score_last, score_mean and n_steps; one
+    number per completion is the feature score. ``completion_tokens`` is a feature too. Answers are what the
+    last \boxed{} of a completion holds, unless ``answer_pattern`` is given; the expected one is ``answer``.
+    """
+
+    name: ClassVar[str] = "search-and-learn"
+    summary: ClassVar[str] = "completions of search-and-learn with the scores of their steps, only read"
+    rows: ClassVar[type[Rows]] = _SearchRows
+    boxed: ClassVar[bool] = True
+
+    @classmethod
+    def recognises(cls, head: bytes) -> bool:
+        keys = keys_of(head)
+        if not {"problem", "completions"} <= keys:
+            return False
+        cut_off = b"\n" not in head  # before the scores
+        return "scores" in keys or (cut_off and bool(keys & {"solution", "unique_id"}))

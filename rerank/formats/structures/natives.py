@@ -44,17 +44,10 @@ _FILE = "a list and its ranges, separated by a tab or a blank"
 def ranges_of(residues: str, lists: CandidateLists) -> Ranges:
     """Return the ranges of each list, None for a list whose residues all count.
 
-    Parameters
-    ----------
-    residues : ranges, which are those of every list, or the path of a file with the ranges of each list.
-    lists : CandidateLists
-
-    Raises
-    ------
-    DataError
-        If they are not ranges (see ``parse_ranges``), or both ranges and the name of a file.
-    FormatError
-        If a line of the file is malformed or a list has two, or no line is of one of the lists.
+    ``residues`` are ranges, which are those of every list, or the path of a file with the ranges of each
+    list.
+    Raises DataError if they are not ranges, or both ranges and the name of a file, FormatError if a line of
+    the file is malformed or a list has two, or no line is of one of the lists.
     """
     try:
         common = parse_ranges(residues)
@@ -139,10 +132,8 @@ def named_chains(natives: Traces, ranges: Ranges) -> Mask:
 def restricted_models(lists: CandidateLists, models: Traces, ranges: Ranges) -> Traces:
     """Return the models with only the residues in the ranges of their lists.
 
-    Raises
-    ------
-    DataError
-        If a range contains no residue of any model of a list, or names no chain and a model has several.
+    Raises DataError if a range contains no residue of any model of a list, or names no chain and a model has
+    several.
     """
     kept = np.ones(len(models.keys), dtype=bool)
     chains = only_chains(models)
@@ -177,20 +168,8 @@ def check_matched(
 ) -> None:
     """Report models whose matched residues are doubtful.
 
-    Parameters
-    ----------
-    lists : CandidateLists
-        With the models as they were read.
-    natives : Traces (n_lists)
-    which : bool (residues of the natives), those that count.
-    found : Partners
-    method : how ``found`` was made.
-    strict : whether a note is an error.
-
-    Raises
-    ------
-    DataError
-        If no model of a list has a residue of the native, or under ``strict``.
+    ``which``, bool (residues of the natives), are those that count; ``found`` are the partners by ``method``.
+    Raises DataError if no model of a list has a residue of the native, or for any note under ``strict``.
     """
     models = lists.traces
     assert models is not None
@@ -358,7 +337,7 @@ def attach_natives(
             raise ConfigError(f"match={match}: not used without natives (native)")
         return lists if residues is None else _only_ranges(lists, lists.traces, residues)
     whole = _natives(lists, native)
-    ranges = [None] * lists.n_lists if residues is None else ranges_of(residues, lists)
+    ranges: Ranges = [None] * lists.n_lists if residues is None else ranges_of(residues, lists)
     which = counted(whole, ranges, lists)  # before a chain is left out: errors name what there is
     chains = named_chains(whole, ranges)
     whole, which = whole.kept(chains), which[chains]
@@ -445,28 +424,12 @@ def _first_model(place: str, content: bytes | None, left_out: Counter[str]) -> T
 
 
 def with_structures(lists: CandidateLists, options: ReadOptions) -> CandidateLists:
-    """Return the lists with the structures and the natives that the options name.
+    """Return the lists with the structures, the natives, and the residues that count, as the options say.
 
-    Raises
-    ------
-    RerankError
-        As ``attach_structures`` and ``with_natives``.
+    Raises ConfigError if the lists have natives already, or no structures for them.
     """
     if options.structures is not None:
         lists = attach_structures(lists, options.structures, strict=options.strict)
-    return with_natives(lists, options)
-
-
-def with_natives(lists: CandidateLists, options: ReadOptions) -> CandidateLists:
-    """Return the lists with their natives, and with the residues that count, as the options say.
-
-    Raises
-    ------
-    ConfigError
-        If the lists have natives already, or no structures; then the options would have no effect.
-    RerankError
-        As ``attach_natives``.
-    """
     given = [name for name in ("native", "residues", "match") if name in options.changed()]
     if not given:
         return lists

@@ -121,15 +121,7 @@ class Atoms(NamedTuple):
 def with_parents(atoms: Atoms, starts: Index, parents: Mapping[int, int]) -> tuple[Atoms, Index]:
     """Return the atoms of amino acids: unknown residues take the letters of ``parents`` or are dropped.
 
-    Parameters
-    ----------
-    atoms : Atoms
-    starts : int64 (n_models + 1), the rows of each model.
-    parents : letters by packed name.
-
-    Returns
-    -------
-    tuple of (Atoms, int64 (n_models + 1))
+    ``starts``, int64 (n_models + 1), are the rows of each model, here and in the result.
     """
     model = _models(starts)
     for row in np.flatnonzero(atoms.residues == 0).tolist():
@@ -206,22 +198,14 @@ _DECIMAL = re.compile(rb"[-+]?(\d+\.\d*|\.\d+)")
 
 
 def read_pdb(data: Buffer, path: str, left_out: Counter[str] | None = None) -> list[tuple[str, Traces]]:
-    """Return the models of a PDB file.
+    """Return the models of a PDB file: the serial of the MODEL record, "" without one, and their traces.
 
     Parameters
     ----------
-    data : the content.
-    path : the file's name in errors.
+    data, path : the content, and the file's name in errors.
     left_out : OUT the HETATM residues that have an alpha carbon and are no known amino acid, by their name.
 
-    Returns
-    -------
-    list of (serial of the MODEL record, "" without one; Traces of one entry)
-
-    Raises
-    ------
-    FormatError
-        At the first fault.
+    Raises FormatError at the first fault.
     """
     start = content_start(data, path, PDB)
     text = np.frombuffer(b"".join((memoryview(data)[start:], b"\n", _PADDING)), dtype=np.uint8)

@@ -43,25 +43,15 @@ _BLOCK = re.compile(rb"(?:\s|#[^\n]*\n)*data_", re.IGNORECASE)
 def read_file(
     path: str, content: bytes | None = None, left_out: Counter[str] | None = None
 ) -> list[tuple[str, Traces]]:
-    """Return the models of a file in PDB or mmCIF format.
+    """Return the models of a file in PDB or mmCIF format, see ``read_pdb``.
 
     Parameters
     ----------
     path : the file, "-" = standard input; its name in errors if there is content.
     content : of the file, if it was read before (from an archive); compressed or not. None = read the file.
-    left_out : OUT the HETATM residues that have an alpha carbon and are no known amino acid, by their name.
+    left_out : OUT the residues that are left out, by their name.
 
-    Returns
-    -------
-    list of (name, Traces of one entry)
-        The name is the serial number of a MODEL record, or "" for a PDB file without one.
-
-    Raises
-    ------
-    FormatError
-        At the first fault of the file.
-    RerankError
-        If it cannot be read, or is mmCIF and gemmi is not installed.
+    Raises FormatError at the first fault, RerankError if the file is mmCIF and gemmi is not installed.
     """
     data: Buffer = read_bytes(path) if content is None else inflated_bytes(content, path)
     if is_mmcif(bytes(data[:4096]), path):
@@ -121,23 +111,9 @@ class Structure(NamedTuple):
 def read_structures(path: str) -> list[Structure]:
     """Return the structures of a file, a folder or an archive; docs/formats.md has the rules.
 
-    Files of a folder that cannot be structures by their name are skipped with a note.
-
-    Parameters
-    ----------
-    path : "-" is standard input: a file or an archive.
-
-    Returns
-    -------
-    list of Structure
-        The items of a list are contiguous; lists and items are in the natural order of their names.
-
-    Raises
-    ------
-    FormatError
-        At the first fault of a file, or if there is no structure.
-    DataError
-        If two lists, or two items of a list, have the same name.
+    Files of a folder that cannot be structures by their name are skipped with a note. The items of a list are
+    contiguous; lists and items are in the natural order of their names. Raises FormatError at the first fault
+    of a file, or if there is no structure, DataError if two lists, or items of a list, have the same name.
     """
     skipped, left_out = list[str](), Counter[str]()
     lists: dict[str, list[Structure]] = {}
@@ -298,25 +274,11 @@ def _models(
 
 
 def attach_structures(lists: CandidateLists, path: str, *, strict: bool = False) -> CandidateLists:
-    """Return the lists with the structure of each item.
+    """Return the lists with the structure of each item, see ``read_structures``.
 
-    Items without a structure have an empty one, and structures without an item are left out; both are
-    counted in notes, and so are items that have the same ids.
-
-    Parameters
-    ----------
-    lists : with ids of lists and items.
-    path : where the structures are, see ``read_structures``.
-    strict : whether an item without a structure is an error.
-
-    Raises
-    ------
-    ConfigError
-        If the lists have structures already, or lack ids.
-    DataError
-        If no item has a structure, or under ``strict`` one has none.
-    FormatError
-        At the first fault of a file.
+    Items without a structure have an empty one (an error under ``strict``), and structures without an item
+    are left out; both are counted in notes, and so are items that have the same ids. Raises ConfigError if
+    the lists have structures already, or lack ids, DataError if no item has a structure.
     """
     if lists.traces is not None:
         raise ConfigError(f"{lists.source}: holds its own structures, so structures={path!r} cannot be given")

@@ -40,15 +40,10 @@ _NO_NAME = np.isin(np.arange(256), list(b" \t\r\n#:"))
 
 
 class LabelTexts:
-    """The labels of a file as text, and its content with a number in place of each label.
+    """The labels of a file as text, and its content ``replaced``, line for line with the label 0 everywhere.
 
     A label such as ``1,3`` or ``setosa`` is a set of classes. A line that begins with a qid or a feature has
     none. A blank line is no example, here as in other files, which is reported.
-
-    Attributes
-    ----------
-    replaced : bytes
-        The content, line for line, with the label 0 everywhere.
     """
 
     def __init__(self, data: Buffer, path: str) -> None:
@@ -68,13 +63,7 @@ class LabelTexts:
         return b"0 " if match[1] is None else b"0"
 
     def of(self, lists: CandidateLists) -> CandidateLists:
-        """Return the lists of the content with classes instead of labels.
-
-        Raises
-        ------
-        FormatError
-            If a label is not a set of classes; it names the line.
-        """
+        """Return the lists with classes for labels; raises FormatError if a label is not a set of classes."""
         classes = class_column(StringColumn.from_strings(self._texts), self._fault)
         if lists.rows is not None:
             classes = classes.take(lists.rows)
@@ -89,10 +78,8 @@ class LabelTexts:
 def written(lists: CandidateLists, path: str) -> StringColumn:
     """Return the classes of each item as a line begins with them.
 
-    Raises
-    ------
-    DataError
-        If a class would be read back as another one, or an example without a class as a blank line.
+    Raises DataError if a class would be read back as another one, or an example without a class as a blank
+    line.
     """
     assert lists.classes is not None
     classes = class_column(

@@ -67,13 +67,8 @@ def fault_error(
 ) -> FormatError:
     """Return the error for a fault of a file.
 
-    Parameters
-    ----------
-    text : uint8 (n_bytes), the file.
-    fault : of the kernel's FAULTS.
-    offset, detail : of the fault, as the kernel returns them.
-    first_item : where the first item line starts.
-    first : the index of column 0.
+    fault, offset, detail : of the kernel's FAULTS, and as the kernel returns them.
+    first_item, first : where the first item line starts, and the index of column 0.
     """
     token = token_at(text, offset, b" \t\r\n#")
     as_first = f"as on line {line_of(text, first_item)}"
@@ -255,20 +250,12 @@ def _measure(source: Source, least_width: int) -> _Shape:
 
 @dataclass
 class Items:
-    """What the item lines of a file hold, in their order.
-
-    Attributes
-    ----------
-    features : Features
-    names : of the features, None if nothing is named and no column left out.
-    labels : float64 (n_items)
-    spans : int64 (n_items, 4), start and length of the qid (start -1: the one before) and of the comment.
-    """
+    """What the item lines of a file hold, in their order."""
 
     features: Features
-    names: list[str] | None
+    names: list[str] | None  # None if nothing is named and no column left out
     labels: Floats
-    spans: Index
+    spans: Index  # (n, 4): start and length of the qid (start -1: the one before) and of the comment
 
 
 def read_items(source: Source, given: ColumnNames | None) -> Items:

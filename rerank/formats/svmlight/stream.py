@@ -60,10 +60,7 @@ class _NotPlainError(Exception):
 def read_pieces(path: str, options: ReadOptions, given: ColumnNames | None) -> CandidateLists | None:
     """Return the lists of a file, None if it is small, standard input, or not plain.
 
-    Raises
-    ------
-    FormatError, DataError
-        If an archive is damaged, or there are fewer names than features.
+    Raises FormatError if an archive is damaged, DataError if there are fewer names than features.
     """
     if is_pipe(path) or options.classes or options.layout == "sparse" or not hasattr(mmap, "MAP_ANONYMOUS"):
         return None

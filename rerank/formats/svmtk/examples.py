@@ -30,28 +30,16 @@ _NAMES = re.compile(rb"[ \t]" + NAMES + rb"([^ \t\r\n]*)")
 class Lines:
     """The trees and vectors of all lines of a file; of pairs, in halves.
 
-    Parameters
-    ----------
-    blocks : whole lines of the file.
-    source : the file's name in errors.
-    options : how it is read.
-    pairs : whether the first half of trees and of vectors is candidate one, the second half candidate two.
-
-    Attributes
-    ----------
-    names : names that the file gives its trees, empty if it gives none.
-    n : examples.
-    most_trees, most_vectors : of a line.
-    even : whether all lines have an even number of trees and of vectors.
+    With ``pairs`` the first half of trees and of vectors is candidate one, the second half candidate two.
     """
 
     def __init__(self, blocks: Iterable[bytes], source: str, options: ReadOptions, *, pairs: bool) -> None:
         self.source = source
         self.options = options
-        self.names: list[str] = []
-        self.n = 0
-        self.most_trees = self.most_vectors = 0
-        self.even = True
+        self.names: list[str] = []  # that the file gives its trees
+        self.n = 0  # examples
+        self.most_trees = self.most_vectors = 0  # of a line
+        self.even = True  # whether all lines have an even number of trees and of vectors
         self._sides = 2 if pairs else 1
         self._reader = TreeReader()
         self._forests: list[GrowingForest] = []
@@ -157,12 +145,7 @@ class Lines:
         """Return the candidates' vectors side by side, with labels and spans of the lines.
 
         Candidate 2i + 1 of pairs is the second one of line i. With several vectors the features are named
-        v1:1, v1:2, ..., v2:1, ...
-
-        Raises
-        ------
-        FormatError
-            At the first bad line.
+        v1:1, v1:2, ..., v2:1, ... Raises FormatError at the first bad line.
         """
         sources = {
             key: open_source(bytes(text), self.source, self.options) for key, text in self._vectors.items()
@@ -235,10 +218,7 @@ def named_trees(
 ) -> tuple[Forest | None, dict[str, Forest]]:
     """Return the parse and the named trees of items: "tree" if there is one, else tree1, tree2, ...
 
-    Raises
-    ------
-    FormatError
-        If there are not as many trees as ``names``, if any are given.
+    Raises FormatError if there are not as many trees as ``names``, if any are given.
     """
     if not forests:
         return None, {}

@@ -113,10 +113,7 @@ def read_examples(path: str, options: ReadOptions) -> CandidateLists:
 def read_pairs(path: str, options: ReadOptions) -> CandidateLists:
     """Return the pairs of a file as lists of two, or its single candidates if no line has a second one.
 
-    Raises
-    ------
-    FormatError
-        At the first bad line.
+    Raises FormatError at the first bad line.
     """
     lines = Lines(whole_lines(path), shown(path), options, pairs=True)
     source, items = lines.items()

@@ -27,17 +27,10 @@ _PREFIX = re.compile(rb"[ \t\r]*[^ \t\r\n]*([ \t\r]+qid:[^ \t\r\n]*)?")
 
 @dataclass(frozen=True)
 class Spans:
-    """Parts of lines, in the order of the text.
+    """Parts of lines, in the order of the text."""
 
-    Attributes
-    ----------
-    line : int64 (n), the line of each, from 0.
-    number : int64 (n), which of its kind it is in its line, from 0.
-    start, stop : int64 (n).
-    """
-
-    line: Index
-    number: Index
+    line: Index  # of each part, from 0
+    number: Index  # which of its kind it is in its line, from 0
     start: Index
     stop: Index
 

@@ -27,18 +27,11 @@ _VECTOR_NAME = re.compile(r"v([1-9][0-9]{0,5}):([1-9][0-9]{0,8})")
 
 @dataclass(frozen=True)
 class Texts:
-    """What the lines of items are made of.
-
-    Attributes
-    ----------
-    trees, vectors : list of list of bytes
-        The trees of each item, and its vectors, without markers.
-    names : what the first line says before its first tree, empty if the trees have the names of the reader.
-    """
+    """The trees of each item and its vectors, without markers."""
 
     trees: list[list[bytes]]
     vectors: list[list[bytes]]
-    names: bytes
+    names: bytes  # before the first tree of the first line; b"" if the trees have the names of the reader
 
     @property
     def n_trees(self) -> int:

@@ -103,23 +103,22 @@ def roles_of(header: Sequence[str], options: ReadOptions, source: str) -> Roles:
     return Roles(lists, label, item_id, text, answer, features, left)
 
 
+def note_left_out(source: str, names: list[str]) -> None:
+    """Warn about columns that are no features."""
+    if names:
+        more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+        note(f"{source}: columns that are no features are left out: {', '.join(names[:20])}{more}")
+
+
 @dataclass
 class Numbers:
-    """What is known of a column of numbers; its first cell that is not blank decides whether it is one.
-
-    Attributes
-    ----------
-    name, place : its name, and its position in a row.
-    empty_line : the first line whose cell is blank, 0 = none.
-    is_numeric : whether a cell was a number.
-    text : the cell that makes it a column of something else.
-    """
+    """What is known of a column of numbers; its first cell that is not blank decides whether it is one."""
 
     name: str
-    place: int
-    empty_line: int = 0
-    is_numeric: bool = False
-    text: Fault | None = None
+    place: int  # in a row
+    empty_line: int = 0  # the first line whose cell is blank, 0 = none
+    is_numeric: bool = False  # whether a cell was a number
+    text: Fault | None = None  # the cell that makes it a column of something else
 
     def examine(self, cell: bytes, line: int) -> Fault | None:
         """Look at a cell of a line; return a fault if it is not a number where others are."""
@@ -167,22 +166,9 @@ def split_row(text: bytes, mark: bytes) -> tuple[list[bytes], int, str]:
 
 
 class Source:
-    """A table's header and separator, and the text below it.
+    """A table's header and separator, and the text below it; raises FormatError if there is no header.
 
-    Raises FormatError if there is no header.
-
-    Attributes
-    ----------
-    name : str
-        The file's name in messages.
-    delimiter : bytes
-        The comma or the tab.
-    header : list of str
-        The cells of the first row.
-    text : uint8
-        Whole lines and 64 zeros.
-    at : int
-        Where the next row starts in ``text``; the caller moves it on.
+    ``text``, uint8, are whole lines and 64 zeros; the next row starts at ``at``, which the caller moves on.
     """
 
     def __init__(self, path: str) -> None:
@@ -378,7 +364,12 @@ class _Reader:
             for i in np.flatnonzero(~np.isnan(values[:, undecided]).all(axis=0)).tolist():
                 self.columns[undecided[i]].is_numeric = True
         if self.options.dtype == "float32":
-            self._narrow(values)
+            try:
+                check_float32(values.reshape(-1), self.source.name)
+            except DataError as error:  # of the first value that is too large
+                self.too_large = self.too_large or error
+            with np.errstate(over="ignore"):
+                self.values.more(len(values))[:] = values
         new = np.flatnonzero(self.plan[:, _BLANK] >= 0)
         if len(new):
             lines = self.source.lines_of(self.plan[new, _BLANK]).tolist()
@@ -386,15 +377,6 @@ class _Reader:
             for column in self.columns:
                 column.empty_line = first.get(column.place, column.empty_line)
             self.plan[new, _BLANK] = _KNOWN_BLANK
-
-    def _narrow(self, values: Floats) -> None:
-        """Put values into the matrix as float32, and keep the error of the first that is too large."""
-        try:
-            check_float32(values.reshape(-1), self.source.name)
-        except DataError as error:
-            self.too_large = self.too_large or error
-        with np.errstate(over="ignore"):
-            self.values.more(len(values))[:] = values
 
     def _keep_strings(self, lengths: Index, starts: Index, runs: Index) -> None:
         for i, strings in enumerate(self.strings.values()):
@@ -433,20 +415,19 @@ class _Reader:
         if not self.n_rows:
             self._give_places()
 
-    def _doubt(self, column: Numbers) -> Fault | None:
-        """Return the cell that makes it another column if most of the next ones are numbers (NA, 1, 2)."""
-        cells, numbers = self.plan[column.place, [_CELLS, _NUMBERS]].tolist()
-        return column.text if 2 * numbers > cells else None
-
     def finish(self) -> CandidateLists:
         """Return all lists; raises FormatError if a value is absent, or all are."""
         if not self.n_rows:
             raise FormatError(self.source.name, None, "a header alone", "a row at least")
-        fault = min(filter(None, map(self._doubt, self.features)), default=None)
+        # A cell makes a column one of text, but not if most of the next cells are numbers (NA, 1, 2).
+        counts = self.plan[[column.place for column in self.features]][:, [_CELLS, _NUMBERS]].tolist()
+        doubts = zip(self.features, counts, strict=True)
+        fault = min((c.text for c, (cells, n) in doubts if c.text and 2 * n > cells), default=None)
         if fault is not None:
             raise FormatError(self.source.name, *fault)
         self._check_missing()
-        self._note_left_out()
+        left = [quoted(column.name) for column in self.features if not column.is_numeric]
+        note_left_out(self.source.name, left + self.roles.left)
         offsets, list_ids, rows = offsets_of(np.ones(self.n_rows)), None, None
         if self.roles.lists is not None:
             offsets, list_ids, rows = self.grouping.finish()
@@ -487,13 +468,6 @@ class _Reader:
             found = f"an empty cell in column {quoted(first.name)}{others}"
             expected = f"a number ({NULLS} accepts empty cells)"
             raise FormatError(self.source.name, first.empty_line, found, expected)
-
-    def _note_left_out(self) -> None:
-        left = [quoted(c.name) for c in self.features if not c.is_numeric] + self.roles.left
-        if left:
-            more = f" and {len(left) - 20} more" if len(left) > 20 else ""
-            names = ", ".join(left[:20]) + more
-            note(f"{self.source.name}: columns that are no features are left out: {names}")
 
     def _matrix(self) -> Features:
         if self.too_large is not None:

@@ -37,30 +37,15 @@ Words = Callable[[bytes, int], FormatError]
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """The lines of a file that are not blank, up to the first fault.
-
-    Attributes
-    ----------
-    source : str
-    names : StringColumn
-        The different queries in order of first appearance.
-    documents : StringColumn (n)
-    numbers, ranks : float64 (n)
-        The ranks are the numbers if the lines have no others.
-    ranked : bool
-        Whether every number was written as a whole one.
-    others : Names
-        The different values of the field that was asked for.
-    fault : FormatError, optional
-    """
+    """The lines of a file that are not blank, up to the first fault."""
 
     source: str
-    names: StringColumn
+    names: StringColumn  # the different queries in order of first appearance
     documents: StringColumn
     numbers: Floats
-    ranks: Floats
-    ranked: bool
-    others: Names
+    ranks: Floats  # the numbers if the lines have no others
+    ranked: bool  # whether every number was written as a whole one
+    others: Names  # the different values of the field that was asked for
     fault: FormatError | None
     _queries: Index  # (k, 2): item, number of its query; one where another query begins
     _others: Index  # the same
@@ -114,14 +99,8 @@ class Lines:
     def refuse_repeated(self, offsets: Index, documents: StringColumn, rows: Index | None, word: str) -> None:
         """Raise FormatError at the first line with a document that an earlier line of its query has.
 
-        Parameters
-        ----------
-        offsets, rows
-            From ``groups``.
-        documents
-            Those of the lines in the order of ``rows``.
-        word
-            "in" or "for", before the query.
+        offsets, rows, documents : from ``groups``, and those of the lines in that order.
+        word : "in" or "for", before the query.
         """
         repeated = np.flatnonzero(documents.repeated(offsets))
         if len(repeated):
@@ -171,12 +150,7 @@ class _Parts:
 def read_lines(source: str, blocks: Iterable[bytes], scanner: Scanner, words: Words) -> Lines:
     """Return the lines of a file up to the first fault, which ``words`` puts into words.
 
-    Parameters
-    ----------
-    source : the file's name in errors.
-    blocks : its content, blocks of whole lines.
-    scanner : made for the form of the lines.
-    words : called with the bytes of the faulty line and its number.
+    ``blocks`` are whole lines of the file, ``scanner`` is made for their form.
     """
     parts = _Parts(scanner)
     fault = None
@@ -253,10 +227,7 @@ class Nested:
 def read_nested(path: str, subset: str | None = None) -> Nested:
     """Return the numbers in a JSON file; raises FormatError.
 
-    Parameters
-    ----------
-    path : the file, "-" = standard input.
-    subset : which part of a file with several: a subset, a split, or ``subset/split``.
+    ``subset`` chooses the part of a file with several: a subset, a split, or ``subset/split``.
     """
     source = shown(path)
     try:

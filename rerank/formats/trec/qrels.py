@@ -29,29 +29,14 @@ _NUMBER = re.compile(rb"[0-9]{1,9}")
 
 @dataclass(frozen=True, eq=False)
 class Judgements:
-    """Labels of documents by query.
-
-    Attributes
-    ----------
-    source : str
-        Where they came from, for messages.
-    queries : StringColumn (n_queries)
-        All different.
-    offsets : int64 (n_queries + 1)
-        The bounds of the documents of each query; it may have none.
-    documents : StringColumn (n)
-        All those of a query different, in the order of the file.
-    labels : float64 (n)
-    second : collection of bytes
-        What the second of four columns holds.
-    """
+    """Labels of documents by query."""
 
     source: str
-    queries: StringColumn
-    offsets: Index
-    documents: StringColumn
+    queries: StringColumn  # all different
+    offsets: Index  # the bounds of the documents of each query; it may have none
+    documents: StringColumn  # all those of a query different, in the order of the file
     labels: Floats
-    second: Collection[bytes] = ()
+    second: Collection[bytes] = ()  # what the second of four columns holds
 
     @classmethod
     def of(cls, labels: Mapping[bytes, Mapping[bytes, float]], source: str) -> Judgements:
@@ -74,11 +59,8 @@ class Judgements:
         Judged documents that are in no list become ``unretrieved``, so that AP, R@k and nDCG divide by the
         number of all relevant ones, and bpref knows those judged not relevant, as in trec_eval. Warns how
         many queries only one of the two has, and if no document is in both or columns seem to be swapped.
-
         Raises
-        ------
-        DataError
-            If no query is in both, or the lists have no ids.
+        DataError if no query is in both, or the lists have no ids.
         """
         if lists.list_ids is None or lists.item_ids is None:
             raise DataError(f"{lists.source}: judgements need ids of lists and of items")

@@ -13,7 +13,7 @@ from rerank.core.errors import DataError, FormatError
 from rerank.core.files.streams import read_bytes, shown
 from rerank.core.types import Index
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.layouts.sparse import Sparse
+from rerank.data.matrix import Sparse
 from rerank.formats.common import quoted
 
 _LARGEST_INDEX = 2**31 - 1

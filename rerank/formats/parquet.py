@@ -16,12 +16,12 @@ from rerank.core.files.inputs import first_bytes, is_pipe, opened
 from rerank.core.files.streams import atomic_write, os_error, read_bytes, shown
 from rerank.core.text import count
 from rerank.core.types import AnyArray, Floats, Index
-from rerank.data.column_roles import is_of_number, spells_number
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
+from rerank.data.names import is_of_number, spells_number
 from rerank.formats.answers import with_answers
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.builders import Grouping, Strings

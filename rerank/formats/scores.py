@@ -17,9 +17,9 @@ from rerank.core.files.streams import Buffer, read_bytes, read_head, shown
 from rerank.core.registry import did_you_mean
 from rerank.core.text import number
 from rerank.core.types import Floats
-from rerank.data.column_roles import ITEM_NAMES, LISTS
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import as_features
+from rerank.data.names import ITEM_NAMES, LISTS
 from rerank.data.reading import Reading
 from rerank.data.store import restore
 from rerank.formats.base import FORMATS, detect

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rerank.core.types import Floats, Index
-from rerank.data.concordance import Concordance
+from rerank.data.pairs import Concordance
 
 
 @dataclass(frozen=True, eq=False)

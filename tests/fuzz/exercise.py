@@ -15,7 +15,7 @@ from fuzz.corpus import Seed
 from fuzz.piped import check_pipes
 
 from rerank.core.errors import DataNote
-from rerank.data.class_lists import Predictions, class_lists, read_predictions
+from rerank.data.classes import Predictions, class_lists, read_predictions
 from rerank.data.lists import CandidateLists
 from rerank.features.heads import read_heads
 from rerank.formats import FORMATS, load

@@ -16,7 +16,7 @@ from fuzz.corpus import Seed
 
 from rerank.core.errors import DataNote, RerankError
 from rerank.core.files.inputs import inputs_opened_once
-from rerank.data.class_lists import read_predictions
+from rerank.data.classes import read_predictions
 from rerank.data.lists import CandidateLists
 from rerank.features.heads import read_heads
 from rerank.formats import load

@@ -12,14 +12,13 @@ import numpy as np
 
 from rerank.core.text import count
 from rerank.core.types import Floats, Index, Ints
-from rerank.data.column_roles import is_of_number, note_resembling, spells_number
 from rerank.data.columns.forests import BracketError, Forest, TreeReader
-from rerank.data.columns.invariants import TREE_NAME
 from rerank.data.columns.offsets import offsets_of
-from rerank.data.columns.schema import TREE
+from rerank.data.columns.schema import TREE, TREE_NAME
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features, as_features
+from rerank.data.names import is_of_number, note_resembling, spells_number
 from rerank.formats.base import ReadOptions
 from rerank.formats.builders import GrowingForest, Strings
 from rerank.formats.common import (

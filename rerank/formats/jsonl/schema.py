@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rerank.core.errors import FormatError
-from rerank.data.column_roles import ITEM_NAMES
+from rerank.data.names import ITEM_NAMES
 from rerank.formats.base import ReadOptions
 from rerank.formats.common import quoted
 

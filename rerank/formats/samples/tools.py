@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from rerank.core.errors import DataError, FormatError
 from rerank.core.files.streams import shown
 from rerank.core.text import count
-from rerank.data.answers import plain_answer
+from rerank.data.columns.class_sets import plain_answer
 from rerank.formats.base import FORMATS, ReadOptions
 from rerank.formats.common import note, quoted
 from rerank.formats.jsonl.schema import MisfitError, described, name_of, number_of

@@ -21,16 +21,19 @@ from rerank.data.matching import (
     METHODS,
     Method,
     Partners,
+    Range,
     chains_of,
+    extent,
     first_difference,
     given_keys,
     is_uniform,
     only_chains,
+    parse_ranges,
     partners,
     shift,
+    within,
 )
 from rerank.data.reading import ReadOptions
-from rerank.data.residues import Range, extent, parse_ranges, within
 from rerank.formats.buffers import BOM
 from rerank.formats.common import note, quoted
 from rerank.formats.structures.sources import SUFFIXES, attach_structures, note_left_out, read_file, stem_of

@@ -11,8 +11,7 @@ from rerank.core.errors import FormatError
 from rerank.core.text import count
 from rerank.core.types import Index
 from rerank.data.columns.forests import BracketError, Forest, TreeReader
-from rerank.data.columns.invariants import TREE_NAME
-from rerank.data.columns.schema import TREE
+from rerank.data.columns.schema import TREE, TREE_NAME
 from rerank.data.joining import stacked
 from rerank.data.matrix import Dense, Features, as_features
 from rerank.formats.base import ReadOptions

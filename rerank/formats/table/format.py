@@ -9,9 +9,9 @@ import numpy as np
 from rerank.core.errors import DataError
 from rerank.core.files.streams import atomic_write, plain_suffix
 from rerank.core.tables.spreadsheets import csv_row
-from rerank.data.column_roles import CLASSES
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
+from rerank.data.names import CLASSES
 from rerank.formats.answers import with_answers
 from rerank.formats.base import FORMATS, Format, ReadOptions
 from rerank.formats.common import NAMED_COLUMN_OPTIONS, STORE, in_input_order, refuse_equal_ids

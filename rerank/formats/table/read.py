@@ -14,12 +14,12 @@ from rerank.core.files.streams import plain_suffix, shown
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count
 from rerank.core.types import Bytes, Floats, Index
-from rerank.data.column_roles import CLASSES, ITEM_NAMES, LISTS, note_resembling, resembled, spells_number
 from rerank.data.columns.class_sets import EXPECTED, class_column
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense, Features
+from rerank.data.names import CLASSES, ITEM_NAMES, LISTS, note_resembling, resembled, spells_number
 from rerank.formats.base import ReadOptions
 from rerank.formats.builders import Grouping, Rows, Strings, whole_lines
 from rerank.formats.common import (

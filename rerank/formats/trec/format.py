@@ -11,10 +11,10 @@ import numpy as np
 from rerank.core.errors import DataError, FormatError
 from rerank.core.files.streams import atomic_write, shown
 from rerank.core.text import count
-from rerank.data.column_roles import LISTS
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
+from rerank.data.names import LISTS
 from rerank.formats.base import FORMATS, ReadOptions
 from rerank.formats.builders import Strings, whole_lines
 from rerank.formats.common import STORE, in_input_order, not_a_number, note, quoted, refuse_equal_ids

@@ -13,8 +13,7 @@ from rerank.core.errors import DataError, FormatError
 from rerank.core.files.streams import read_head, shown
 from rerank.core.text import count
 from rerank.core.types import Floats, Index
-from rerank.data.columns.offsets import offsets_of, places_of
-from rerank.data.columns.ragged import Ragged
+from rerank.data.columns.offsets import Ragged, offsets_of, places_of
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.formats.buffers import BOM

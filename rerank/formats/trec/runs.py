@@ -15,9 +15,9 @@ from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.data.columns.offsets import grouped
 from rerank.data.columns.strings import StringColumn
+from rerank.data.first_best import rises
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
-from rerank.data.order import rises
 from rerank.formats.base import FORMATS, Format, ReadOptions, recognising
 from rerank.formats.buffers import BOM
 from rerank.formats.builders import whole_lines

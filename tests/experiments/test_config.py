@@ -220,7 +220,7 @@ def test_a_folder_of_another_experiment_is_refused(folder, rerank):
 
 def test_no_learner_has_a_setting_with_the_name_of_a_key_of_rows():
     for name in LEARNERS.names():
-        assert not {*_OF_ROW, *_DATA_OF_ROW} - {"features"} & set(LEARNERS.get(name).model_fields) - {"init"}
+        assert not {*_OF_ROW, *_DATA_OF_ROW} - {"features"} & set(LEARNERS.get(name).settings) - {"init"}
 
 
 def rows_of(text: str, folder) -> dict:

@@ -40,7 +40,7 @@ MISTAKES = {
         "learners.perceptro: unknown learner .* 'perceptron'",
     ),
     "a misspelt section": (changed("seeds:", "seedz:"), "unknown setting 'seedz'; did you mean 'seed"),
-    "a misspelt part": (changed("test:", "tset:"), "unknown setting 'tset'; did you mean 'test'"),
+    "a misspelt part": (changed("test:", "tset:"), "unknown setting 'data.tset'; did you mean 'test'"),
     "no test lists": (re.sub("  test:.*\n", "", CONFIG), "data.test: found none"),
     "no training lists": (re.sub("  train:.*\n", "", CONFIG), "data.train: found none"),
     "no {fold} in any path": (changed("fold{fold}", "folda"), r"folds: no path of data: holds \{fold\}"),

@@ -19,8 +19,8 @@ from rerank.core.types import Floats
 from rerank.data import frames
 from rerank.data.array_inputs import vector
 from rerank.data.arrays import real_array
-from rerank.data.column_roles import note_features
 from rerank.data.lists import CandidateLists
+from rerank.data.names import note_features
 from rerank.evaluation.evaluate import values
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse
@@ -199,7 +199,7 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         learner = params.get("learner", self.learner)
         known = ["learner", "scoring", *_OF_TRAIN]
         kind = _learner(learner)
-        known += params if kind is None else kind.model_fields  # fit refuses an unknown learner
+        known += params if kind is None else kind.settings  # fit refuses an unknown learner
         for name in params:
             if name not in known and name not in self._settings():
                 raise RerankerError(

@@ -14,13 +14,12 @@ from rerank.core.errors import ConfigError, DataError
 from rerank.core.types import Floats, Index, Mask
 from rerank.core.workers import parallel
 from rerank.data.base_scores import base_scores_of
+from rerank.data.feature_ranges import deviations_within
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists
 from rerank.data.names import Columns
-from rerank.data.permuted import permuted, random_order
 from rerank.data.reading import Reading
-from rerank.data.selection import columns_matching
-from rerank.data.within_list_std import deviations_within
+from rerank.data.selection import columns_matching, permuted, random_order
 from rerank.evaluation.importance import (
     Basis,
     Drop,
@@ -32,10 +31,9 @@ from rerank.evaluation.importance import (
     judge_of,
 )
 from rerank.experiment.sources import Data, lists_for
-from rerank.models.base import Model, load_model
+from rerank.models.base import CHEATING, Model, load_model
 from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel, ThresholdModel
-from rerank.transductive.adapting import CHEATING, AdaptingModel
 
 LINEAR = (LinearModel, ThresholdModel)
 SEED = 1
@@ -230,7 +228,7 @@ def _loaded(model: str | os.PathLike[str] | Model) -> Model:
         raise ConfigError(
             f"a model of kind {loaded.kind} has no importance of features within lists; {advice}"
         )
-    if isinstance(loaded, AdaptingModel) and loaded.cheats:
+    if loaded.cheats:
         text = "this model uses the labels of the lists that it ranks"
         raise ConfigError(f"{CHEATING}: {text}, so that importances would say nothing")
     return loaded

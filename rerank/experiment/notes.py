@@ -144,7 +144,7 @@ def _constant(lists: CandidateLists, values: Floats) -> bool:
 
 def _tied_choices(lists: CandidateLists, values: Floats) -> int:
     """The lists in which judged items with different labels have the largest score."""
-    from rerank.data.label_judge import labels_of
+    from rerank.data.judge import labels_of
 
     labels, starts = labels_of(lists), lists.offsets[:-1]
     top = np.repeat(np.maximum.reduceat(values, starts), lists.lengths)
@@ -192,9 +192,7 @@ def note_strangers(model: Model, lists: CandidateLists) -> None:
 
     Models that adapt to the lists that they score are for any lists.
     """
-    from rerank.transductive.adapting import AdaptingModel
-
-    record = None if isinstance(model, AdaptingModel) else model.training.unlabelled
+    record = None if model.adapts else model.training.unlabelled
     share = 0.0 if record is None else strangers(record.sketch, model.input_names, lists)
     if share:
         whose = f"the unlabelled lists that this model of {model.training.learner} was fitted for"

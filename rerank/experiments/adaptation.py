@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
-from rerank.core.records import Number, Record
+from rerank.core.records import Number, Record, fact
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse_all, prepare_all
 from rerank.metrics.judges import by_item, statistics
-from rerank.report.adaptation import diagnostic_names
-from rerank.transductive.adaptation import Adaptation
+from rerank.transductive.adaptation import Adaptation, diagnostic_names
 
 _GAIN = 1e-9  # of a list; less is rounding
 
@@ -49,7 +47,7 @@ class AdaptationRecord(Record):
     tau: Number[float]
     diagnostics: dict[str, Number[float]]
     changes: dict[str, ChangeRecord]
-    together: dict[str, Number[float]] = Field(default_factory=dict)
+    together: dict[str, Number[float]] = fact({})
 
     def facts(self) -> Iterator[tuple[str, float]]:
         """Yield every number with its name, for tables."""

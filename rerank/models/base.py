@@ -15,13 +15,12 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self, cast
 
 import numpy as np
-from pydantic import BeforeValidator, Field
 
 from rerank._version import __version__
 from rerank.core import progress
 from rerank.core.errors import ConfigError, DataError, FormatError
 from rerank.core.files.streams import atomic_write, read_bytes, shown
-from rerank.core.records import Record
+from rerank.core.records import Record, fact
 from rerank.core.registry import Registry
 from rerank.core.tables.display import Display
 from rerank.core.text import count
@@ -31,8 +30,8 @@ from rerank.data.alignment import aligned
 from rerank.data.base_scores import base_scores_of
 from rerank.data.first_best import with_margin
 from rerank.data.frames import is_frame
-from rerank.data.layouts.sparse import MAX_FEATURES
 from rerank.data.lists import CandidateLists
+from rerank.data.matrix import MAX_FEATURES
 from rerank.data.missing import FILLS_IN_TRAINING, Imputation
 from rerank.data.npy import ArrayForm
 from rerank.data.reading import Missing
@@ -47,6 +46,7 @@ _WITH_MISSING = 3  # the same of files with a policy for missing values, and wit
 _SCALING = "scaling."  # how the names of the scaling's arrays begin
 _MISSING = "missing."  # and of those of what fills missing values
 Arrays = dict[str, AnyArray]
+CHEATING = "CHEATING"  # the mark of what reads the labels of the lists to be ranked
 
 MODELS: Registry[type[Model]]
 
@@ -79,6 +79,7 @@ class Model(Display, ABC):
     kind: ClassVar[str]
     absent: float = 0.0  # ``fill`` of models without an imputation
     listwise: ClassVar[bool] = False  # whether the score of an item depends on the others of its list
+    adapts: ClassVar[bool] = False  # whether it makes a ranker for each list that it scores, see ``adapt``
 
     def __init__(self, feature_names: list[str]) -> None:
         self.feature_names = feature_names
@@ -193,6 +194,27 @@ class Model(Display, ABC):
     @abstractmethod
     def explain(self) -> list[tuple[str, float]]:
         """Return (feature, weight) rows for ``rerank show``, largest magnitude first."""
+
+    @property
+    def cheats(self) -> bool:
+        """Whether it uses the labels of the lists that it ranks: a control, marked CHEATING everywhere."""
+        return False
+
+    def adapt(
+        self, lists: CandidateLists, *, strict: bool = False, advance: Any = None, cache: Any = None
+    ) -> Any:
+        """Return scores by rankers made for these lists; see rerank.transductive.adapting."""
+        raise ConfigError(f"a model of kind {self.kind} does not adapt to the lists that it scores")
+
+    def open_cache(self, folder: str, nearest: int | None = None, by: Any = "list-kernel") -> Any:
+        """Return a cache of rankers that were made for lists; see rerank.transductive.adapting."""
+        raise ConfigError(
+            f"--cache: not used by a model of kind {self.kind}, which makes no ranker of a list"
+        )
+
+    def training_lines(self) -> list[str]:
+        """Return what ``rerank train`` prints of this kind of model, besides what it prints of all."""
+        return []
 
     def remarks(self) -> dict[str, str]:
         """Return what ``rerank show`` prints after the weights of ``explain``, by feature."""
@@ -385,17 +407,17 @@ def _margin_of(value: Any) -> Any:
 class _ScalingRecord(Record):
     """The scaling in meta.json."""
 
-    name: str = Field(max_length=100)
-    n_features: int = Field(ge=0, le=MAX_FEATURES)
+    name: str = fact(max_length=100)
+    n_features: int = fact(ge=0, le=MAX_FEATURES)
     shifts: bool
 
 
 class _MissingRecord(Record):
     """What fills missing values, in meta.json."""
 
-    name: str = Field(max_length=100)
-    n_features: int = Field(ge=0, le=MAX_FEATURES)
-    n_items: int = Field(ge=0, lt=1 << 63)
+    name: str = fact(max_length=100)
+    n_features: int = fact(ge=0, le=MAX_FEATURES)
+    n_items: int = fact(ge=0, lt=1 << 63)
 
 
 class _Metadata(Record):
@@ -403,11 +425,11 @@ class _Metadata(Record):
 
     format: int
     rerank: str
-    kind: str = Field(max_length=100)
+    kind: str = fact(max_length=100)
     training: Training
-    feature_names: tuple[str, ...] = Field(max_length=MAX_FEATURES)
+    feature_names: tuple[str, ...] = fact(max_length=MAX_FEATURES)
     scaling: _ScalingRecord | None
-    keep_margin: Annotated[float | None, BeforeValidator(_margin_of)] = Field(None, ge=0)
+    keep_margin: Annotated[float | None, _margin_of] = fact(None, ge=0)
     base_weight: float | None = None
     missing: _MissingRecord | None = None
 

@@ -66,7 +66,7 @@ def read_config(
                 f"--set {text}: found no KEY=VALUE, expected for example tau=0.5 or learner.tau=0.5"
             )
         parts = _parts(key.strip())
-        if parts[0] not in TrainOptions.model_fields and (len(parts) == 1 or parts[0] in WITH_SETTINGS):
+        if parts[0] not in TrainOptions.settings and (len(parts) == 1 or parts[0] in WITH_SETTINGS):
             parts = ["select" if parts[0] in _OF_SELECT else "learner", *parts]
         _open_section(values, parts)
         _put(values, parts, _parse_value(value, text), f"--set {text}", once)

@@ -11,11 +11,9 @@ from rerank.data.overlap import sketch
 from rerank.evaluation.gains import Use, gain
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
-from rerank.models.training import ListWeightsRecord, Training, UnlabelledRecord
+from rerank.models.training import ListWeightsRecord, Training, UnlabelledRecord, statistics_of
 from rerank.training.pipeline import Pipeline
 from rerank.training.prepare import Split, TrainingData
-from rerank.transductive.adapting import AdaptingModel
-from rerank.transductive.weighting.statistics import statistics_of
 
 
 def fit_one(data: TrainingData, pipeline: Pipeline) -> Model:
@@ -35,7 +33,7 @@ def fit_one(data: TrainingData, pipeline: Pipeline) -> Model:
     _record(model, data, pipeline)
     for step in pipeline.after:
         step.change(model, data, pipeline)
-    if not isinstance(model, AdaptingModel):  # it would adapt to its own labelled lists
+    if not model.adapts:  # it would adapt to its own labelled lists
         _note_gains(model, data.train, "fit")
     if dev is not None:
         by_dev = learner.chooses_on_dev or any(step.uses_dev for step in pipeline.steps)
@@ -50,9 +48,9 @@ def _record(model: Model, data: TrainingData, pipeline: Pipeline) -> None:
     training.settings = learner.get_params()
     size = {"lists": source.n_lists, "items": source.n_items}
     known = {"fingerprint": data.fingerprint, "sketch": data.sketch, **size}
-    training.data = training.data.model_copy(update=known | {"features": source.selection or None})
+    training.data = training.data.with_fields(**known | {"features": source.selection or None})
     if data.train.judge is not None:
-        training.rounds = training.rounds.model_copy(update={"metric": data.train.judge.name})
+        training.rounds = training.rounds.with_fields(metric=data.train.judge.name)
     for step in pipeline.steps:
         step.record(training, data, learner)
     bare, weights = data.side.unlabelled, data.side.list_weights
@@ -106,6 +104,6 @@ def _note_gains(model: Model, part: Split, use: Use) -> None:
 def note_choice_on_dev(training: Training) -> None:
     """Record that the dev lists, which would be new to the model, were used to choose it."""
     training.gains = tuple(
-        one.model_copy(update={"use": "choice"}) if (one.part, one.use) == ("dev", "none") else one
+        one.with_fields(use="choice") if (one.part, one.use) == ("dev", "none") else one
         for one in training.gains
     )

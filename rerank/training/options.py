@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
-
-import pydantic
+from typing import Any, ClassVar, Literal
 
 from rerank.core.errors import ConfigError
 from rerank.core.settings import Settings, setting
@@ -19,6 +17,25 @@ ScalingName = Literal["auto", "none", "minmax", "zscore", "rank", "list-minmax",
 
 
 DEFAULT_LEARNER = "perceptron"
+
+
+def _margin(value: Any) -> Any:
+    """A keep margin as a number, auto or none."""
+    if value in ("auto", "none"):
+        return value
+    margin = math.inf if value in ("inf", math.inf) else number(str(value))
+    if margin is None or margin < 0:
+        expected = "auto, none, inf or a number of at least 0"
+        raise ValueError(f"select.keep_margin: found {value!r}, expected {expected}")
+    return margin
+
+
+def _scale(value: Any) -> Any:
+    """A factor of the base score as a number, or auto."""
+    scale = auto_or_positive(value)
+    if scale is None:
+        raise ValueError(f"base_scale: found {value!r}, expected auto or a number above 0")
+    return scale
 
 
 class Select(Settings):
@@ -36,11 +53,13 @@ class Select(Settings):
     keep: Literal["last", "best", "train"] | None = setting(
         None, "keep the last round, the best on the development lists, or the best on the training lists"
     )
-    keep_margin: Annotated[float, pydantic.AllowInfNan()] | Literal["auto", "none"] = setting(
+    keep_margin: float | Literal["auto", "none"] = setting(
         "none",
         "the first-best stays unless another item leads by more than this; auto = tuned on the development "
         "lists",
         metavar="auto|M|none",
+        parse=_margin,
+        finite=False,
     )
 
     tune_base: Literal["none", "dev", "folds"] = setting(
@@ -54,17 +73,6 @@ class Select(Settings):
         "rounds, on out-of-fold scores of the training lists",
     )
     folds: int | None = setting(None, "parts of the training lists for out-of-fold scores; none = 5", ge=2)
-
-    @pydantic.field_validator("keep_margin", mode="before")
-    @classmethod
-    def _margin(cls, value: Any) -> Any:
-        if value in ("auto", "none"):
-            return value
-        margin = math.inf if value in ("inf", math.inf) else number(str(value))
-        if margin is None or margin < 0:
-            expected = "auto, none, inf or a number of at least 0"
-            raise ValueError(f"select.keep_margin: found {value!r}, expected {expected}")
-        return margin
 
 
 class TrainOptions(Settings):
@@ -84,6 +92,7 @@ class TrainOptions(Settings):
         "multiply the feature that is the base score by this after scaling, for the learner alone; auto = as "
         "much variance within lists as all other features together",
         metavar="auto|X",
+        parse=_scale,
     )
     learner: dict[str, Any] = setting({"name": DEFAULT_LEARNER}, "name and settings of the learner")
     select: Select = setting(Select(), "metric to watch, round to keep, keep margin")
@@ -113,15 +122,7 @@ class TrainOptions(Settings):
         group="Running",
     )
 
-    @pydantic.field_validator("base_scale", mode="before")
-    @classmethod
-    def _scale(cls, value: Any) -> Any:
-        scale = auto_or_positive(value)
-        if scale is None:
-            raise ValueError(f"base_scale: found {value!r}, expected auto or a number above 0")
-        return scale
-
-    _path: str | None = pydantic.PrivateAttr(None)
+    _path: str | None = None
 
     def files(self) -> list[str]:
         """Return the paths of all input files, also that of the configuration itself."""
@@ -168,7 +169,7 @@ def learner_of(options: TrainOptions) -> Learner:
         If there is no such learner, or a setting is unknown, out of range or given twice.
     """
     kind = LEARNERS.get(str(options.learner["name"]))
-    return kind.checked(learner_settings(options, kind.model_fields), f"learner {kind.name}")
+    return kind.checked(learner_settings(options, kind.settings), f"learner {kind.name}")
 
 
 _SECTIONS = {
@@ -193,7 +194,7 @@ def options_of(learner: str | Learner | None = None, given: Mapping[str, Any] | 
     """
     own: dict[str, Any] = {"name": DEFAULT_LEARNER if learner is None else learner}
     if isinstance(learner, Learner):
-        own = {"name": learner.name, **{name: getattr(learner, name) for name in learner.model_fields_set}}
+        own = {"name": learner.name, **{name: getattr(learner, name) for name in learner.settings_given}}
     values: dict[str, Any] = {"learner": own}
     for name, value in (given or {}).items():
         if name not in KEYWORDS:

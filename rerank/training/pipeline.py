@@ -95,7 +95,7 @@ class Pipeline:
         """Return the pipeline of one cell; ConfigError if its settings do not fit together."""
         learner, of_steps = self.learner, _step_settings()
         own = {key: value for key, value in settings.items() if key not in of_steps}
-        made = learner.with_settings(own, f"grid: learner {learner.name}")
+        made = learner.copy_with(own, f"grid: learner {learner.name}")
         if (made.reads_classes, made.ranks_classes) != (learner.reads_classes, learner.ranks_classes):
             found = "these settings need other data, or another metric"
             raise ConfigError(f"grid: learner {learner.name}: {found}")
@@ -108,7 +108,7 @@ class Pipeline:
 
 def chooses_rounds(learner: Learner) -> bool:
     """Return whether the number of rounds of a learner can be selected."""
-    return learner.in_rounds and learner.observable and "rounds" in type(learner).model_fields
+    return learner.in_rounds and learner.observable and "rounds" in type(learner).settings
 
 
 def _step_settings() -> list[str]:
@@ -177,7 +177,7 @@ def _check_choice(pipeline: Pipeline) -> None:
         raise ConfigError(f"choose=folds: {advice}")
     if pipeline.metric is None:
         raise ConfigError(f"choose={on} compares by a metric: give one (--metric, metric=)")
-    if on == "folds" and "keep" in learner.model_fields_set and getattr(learner, "keep", "last") != "last":
+    if on == "folds" and "keep" in learner.settings_given and getattr(learner, "keep", "last") != "last":
         raise ConfigError("choose=folds chooses the number of rounds on folds: leave keep at last")
     for key, values in grid.items():
         _check_key(pipeline, key, values)

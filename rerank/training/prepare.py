@@ -15,10 +15,9 @@ from rerank.core.types import Floats
 from rerank.data.alignment import aligned
 from rerank.data.arrays import real_array
 from rerank.data.base_scores import base_column
-from rerank.data.features_only import without_labels
 from rerank.data.folds import Fold
 from rerank.data.judge import PreparedMetric
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.missing import fill_of
 from rerank.data.overlap import sketch
 from rerank.learners.base import Observer, Watched, checked_list_weights

@@ -140,7 +140,7 @@ def fit_seeds(data: TrainingData, pipeline: Pipeline) -> Selected:
         chosen=seeds[best],
         by="median" if data.dev is None else "best",
         on=part.name,
-        **dict(variance(judge, rows)),
+        **variance(judge, rows).as_dict(),
     )
     note_choice_on_dev(training)
     return Selected(models[best], dict(zip(seeds, models, strict=True)))
@@ -213,11 +213,11 @@ def select_cell(
 def _trial(cell: Pipeline, on: str, lists: CandidateLists) -> Pipeline:
     """The pipeline of one cell: with all rounds on folds, with the best round on dev."""
     learner = cell.learner
-    keeps = learner.in_rounds and "keep" in type(learner).model_fields
+    keeps = learner.in_rounds and "keep" in type(learner).settings
     if on == "folds":
         cell = cell.with_rounds(None)
-    elif keeps and "keep" not in learner.model_fields_set:
-        cell = replace(cell, learner=learner.with_settings({"keep": "best"}, learner.name))
+    elif keeps and "keep" not in learner.settings_given:
+        cell = replace(cell, learner=learner.copy_with({"keep": "best"}, learner.name))
     return cell.resolve(lists)
 
 

@@ -16,8 +16,7 @@ from rerank.core.errors import ConfigError, DataNote, Interrupted
 from rerank.core.files.streams import check_target, write_lines
 from rerank.core.workers.parallel import using
 from rerank.data.array_inputs import vector
-from rerank.data.features_only import without_labels
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.data.reading import DataSection, Part
 from rerank.data.selection import selected
 from rerank.experiment.derive import labelled
@@ -138,14 +137,14 @@ def pipeline_from(options: TrainOptions | Learner | str | None = None, **given: 
     if not isinstance(learner, Learner):
         return pipeline_of(options_of(learner, given))
     more = {name: value for name, value in given.items() if name not in KEYWORDS}
-    learner = learner.with_settings(more, f"learner {learner.name}") if more else learner
+    learner = learner.copy_with(more, f"learner {learner.name}") if more else learner
     return pipeline_of(options_of(learner, {name: given[name] for name in given.keys() - more}), learner)
 
 
 def _given(section: DataSection, data: Data, part: Part) -> CandidateLists:
     """Lists in memory, or those of a file, which is read as the section says."""
     if is_path(data):
-        return load_part(section.model_copy(update={part: (os.fspath(data),)}), part)
+        return load_part(section.with_settings(**{part: (os.fspath(data),)}), part)
     lists = read_lists(data)
     return lists if section.label is None or part == "unlabelled" else labelled(lists, section.label)
 
@@ -186,7 +185,7 @@ def read_inputs(
     learner.check_unlabelled(bool(data.unlabelled))
     check_inputs(data.files())
     if learner.reads_classes:
-        data = data.model_copy(update={"classes": True})
+        data = data.with_settings(classes=True)
     lists, side = _changed(pipeline, of_training(load_part(data, "train")), NO_SIDE_INPUTS)
     dev = None
     if data.dev:
@@ -343,7 +342,7 @@ def load_part(data: DataSection, part: Part) -> CandidateLists:
     """Return the lists of one part with all features and labels, those of several files joined."""
     from rerank.data.joining import joined
 
-    reading = data.reading(part).model_copy(update={"features": ()})
+    reading = data.reading(part).with_settings(features=())
     lists = joined([load(path, options=reading) for path in getattr(data, part)])
     if part == "unlabelled":
         return without_labels(lists, labels=False)

@@ -87,9 +87,9 @@ def fitted_again(config: ExperimentConfig, folder: RunFolder, row: str) -> tuple
         trained = config.train_config(row, config.data.training(cell.fold), record.seed)
         chosen = {} if record.choice is None else dict(record.choice.settings)
         update = {key: chosen.pop(key) for key in ("scaling", "base_scale") if key in chosen}
-        section = trained.select.model_copy(update={"choose": "none"})
+        section = trained.select.with_settings(choose="none")
         learner = trained.learner | chosen
-        again = trained.model_copy(update=update | {"learner": learner, "select": section, "grid": {}})
+        again = trained.with_settings(**update, learner=learner, select=section, grid={})
         pipeline = pipeline_of(again)
         lists, dev, side = read_inputs(pipeline)
         started = time.process_time()

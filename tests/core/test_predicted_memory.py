@@ -41,7 +41,7 @@ def little_memory(monkeypatch):
 
 def seeds():
     options = options_of("perceptron", {"metric": "AP", "scaling": "none"})
-    return select(pipeline_of(options.model_copy(update={"seeds": 10**9})), SMALL)
+    return select(pipeline_of(options.with_settings(seeds=10**9)), SMALL)
 
 
 def fit_with(name, **settings):

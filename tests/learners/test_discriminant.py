@@ -9,8 +9,8 @@ from reference.make import LAYOUTS, features
 from small_training import fit, make_learner
 
 from rerank.core.errors import ConfigError, FitError
-from rerank.data.concordance import Concordance
 from rerank.data.lists import CandidateLists
+from rerank.data.pairs import Concordance
 from rerank.learners.discriminant import scatter as scatters
 from rerank.learners.discriminant.criterion import Criterion
 from rerank.learners.discriminant.discriminants import BETAS, discriminant_vectors

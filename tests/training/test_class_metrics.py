@@ -10,7 +10,7 @@ from small_training import all_runs, make_learner
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, DataNote, FitError
-from rerank.data.class_lists import Predictions, class_lists
+from rerank.data.classes import Predictions, class_lists
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse
 from rerank.models.base import load_model

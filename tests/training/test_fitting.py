@@ -11,7 +11,7 @@ from small_training import all_runs, fit, make_learner
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, FormatError
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.core.workers import parallel
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists

@@ -11,7 +11,7 @@ from small_training import make_learner
 
 import rerank
 from rerank.core.errors import ConfigError, FitError
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import PairRelation

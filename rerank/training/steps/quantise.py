@@ -60,7 +60,7 @@ class QuantiseLabels(Step):
 
     def record(self, training: Training, data: TrainingData, learner: Learner) -> None:
         if self.active:
-            training.data = training.data.model_copy(update={"quantise": str(self._quantiser())})
+            training.data = training.data.with_fields(quantise=str(self._quantiser()))
 
     def _quantiser(self) -> Quantiser:
         from rerank.data.labels import parse_quantiser

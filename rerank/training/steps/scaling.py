@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rerank.core.errors import ConfigError, DataNote
 from rerank.core.registry import did_you_mean
+from rerank.data.feature_ranges import uneven_columns
 from rerank.data.lists import CandidateLists
-from rerank.data.ranges import uneven_columns
 from rerank.data.scaling import AUTO, SCALINGS, Scaling, fit_scaling
 from rerank.learners.base import Learner
 from rerank.training.steps.base import STEPS, Stage, Step

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
-from typing import Annotated, Any, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
-from pydantic import Field
 
 from rerank.core.errors import DataError
 from rerank.core.records import Record
@@ -17,11 +16,11 @@ from rerank.core.types import AnyArray, Floats, Ints
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.learners.base import LEARNERS
-from rerank.models.base import MODELS, Arrays, heaviest_first
+from rerank.models.base import CHEATING, MODELS, Arrays, heaviest_first
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
 from rerank.models.linear import LinearModel
 from rerank.transductive.adaptation import Adaptation, ListRow, taus
-from rerank.transductive.adapting import CHEATING, AdaptingModel, Advance
+from rerank.transductive.adapting import AdaptingModel, Advance
 from rerank.transductive.cache.store import RankerCache
 from rerank.transductive.labelled import feature_arrays, feature_members, features_of
 from rerank.transductive.method import METHOD, packed_json, unpacked_json
@@ -33,13 +32,18 @@ from rerank.transductive.propagation.settings import PropagationSettings
 
 _SOURCE = "training lists"
 _LEARNER = "propagate"
+_LONGEST_REASON = 1000
 
 
 class _MethodRecord(Record):
     """The settings of the learner, and every reason why a list trained no ranker, the first one empty."""
 
     settings: dict[str, Any]
-    reasons: tuple[Annotated[str, Field(max_length=1000)], ...]
+    reasons: tuple[str, ...]
+
+    def check_values(self) -> None:
+        if max(map(len, self.reasons), default=0) > _LONGEST_REASON:
+            raise DataError(f"reasons: found a longer one than {_LONGEST_REASON} characters")
 
 
 @MODELS.register("propagation")
@@ -85,7 +89,7 @@ class PropagationModel(AdaptingModel):
         return self.settings.cheats
 
     @property
-    def together(self) -> bool:
+    def jointly(self) -> bool:
         return self.settings.control == "none" and self.settings.form == "transductive"
 
     def adapt_prepared(
@@ -103,7 +107,7 @@ class PropagationModel(AdaptingModel):
             ListRow(ready.list_id(i), sizes[i], not reasons[i], reasons[i], tau[i], seconds, figures[i])
             for i in range(n)
         )
-        return Adaptation(scores, before, rows, found.facts, self.together)
+        return Adaptation(scores, before, rows, found.facts, self.jointly)
 
     def _ranked(self, lists: CandidateLists, advance: Advance | None) -> Ranked:
         """The scores of lists with the columns of the nodes."""

@@ -7,7 +7,7 @@ import pytest
 from small_training import fit
 
 from rerank.core.errors import ConfigError, DataError, FitError
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import Scaling
 from rerank.learners.base import LEARNERS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import rerank
 from rerank.learners.base import LEARNERS
-from rerank.training.prepare import SideInputs
+from rerank.training.data import SideInputs
 from rerank.training.select import select
 from rerank.training.train import pipeline_from
 

@@ -16,7 +16,7 @@ from rerank.experiment.outputs import check_outputs
 from rerank.experiment.sources import Data, check_inputs, inputs_of, read_lists
 from rerank.formats.list_weights import list_weight_lines
 from rerank.report.list_weights import ListWeights
-from rerank.training.prepare import SideInputs
+from rerank.training.data import SideInputs
 from rerank.training.steps.scaling import ScaleFeatures, note_uneven
 from rerank.transductive.list_weighting import ListImportanceWeighting
 from rerank.transductive.weighting.lists import ListWeighting

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar
 
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-
-if TYPE_CHECKING:
-    from rerank.models.base import Model
 
 T = TypeVar("T")
 
@@ -33,15 +30,6 @@ class FittedStep(Protocol):
         ...
 
 
-@runtime_checkable
-class FittedView(Protocol):
-    """What only the learner sees changed, so that its model has to be changed afterwards."""
-
-    def fold_back(self, model: Model, names: list[str]) -> None:
-        """Let a model of changed lists score the given ones; ``names`` are those of the features."""
-        ...
-
-
 @dataclass(frozen=True)
 class Chain:
     """Fitted steps in the order in which they are applied."""
@@ -59,12 +47,6 @@ class Chain:
         for one in self.fitted:
             weights = one.unfold(weights, names, source)
         return weights
-
-    def fold_back(self, model: Model, names: list[str]) -> None:
-        """Put what only a learner saw back into its model, the last step first."""
-        for one in reversed(self.fitted):
-            if isinstance(one, FittedView):
-                one.fold_back(model, names)
 
     def get(self, kind: type[T]) -> T | None:
         """Return the fitted step of a class, None if there is none."""

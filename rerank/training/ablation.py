@@ -24,9 +24,9 @@ from rerank.experiment.importance import groups_of
 from rerank.experiment.sources import check_inputs
 from rerank.formats import load
 from rerank.metrics.judges import ReportJudge
+from rerank.training.data import NO_SIDE_INPUTS, SideInputs
 from rerank.training.options import TrainOptions, refuse_with_classes
 from rerank.training.pipeline import Pipeline, pipeline_of
-from rerank.training.prepare import NO_SIDE_INPUTS, SideInputs
 from rerank.training.select import select
 from rerank.training.train import read_inputs
 

@@ -20,8 +20,8 @@ from rerank.core.workers.parallel import remote
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, Learner
 from rerank.models.checkpoint import read_checkpoint, write_checkpoint
+from rerank.training.data import SideInputs
 from rerank.training.pipeline import Pipeline
-from rerank.training.prepare import SideInputs
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
+from functools import partial
 
 from rerank.core.types import Floats
 from rerank.data.judge import SelectingJudge
@@ -12,8 +14,8 @@ from rerank.evaluation.gains import Use, gain
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
 from rerank.models.training import ListWeightsRecord, Training, UnlabelledRecord, statistics_of
+from rerank.training.data import OutOfFold, Split, TrainingData
 from rerank.training.pipeline import Pipeline
-from rerank.training.prepare import Split, TrainingData
 
 
 def fit_one(data: TrainingData, pipeline: Pipeline) -> Model:
@@ -32,13 +34,27 @@ def fit_one(data: TrainingData, pipeline: Pipeline) -> Model:
     data.complete(model)
     _record(model, data, pipeline)
     for step in pipeline.after:
-        step.change(model, data, pipeline)
+        step.change(model, data, partial(_out_of_fold, data, pipeline))
     if not model.adapts:  # it would adapt to its own labelled lists
         _note_gains(model, data.train, "fit")
     if dev is not None:
         by_dev = learner.chooses_on_dev or any(step.uses_dev for step in pipeline.steps)
         _note_gains(model, dev, "fit" if data.dev_is_train else "choice" if by_dev else "none")
     return model
+
+
+def _out_of_fold(
+    data: TrainingData, pipeline: Pipeline, k: int, rounds: int | None
+) -> tuple[Split, OutOfFold]:
+    """All training lists with the metric that judges out-of-fold scores, and the scores of K models."""
+    from rerank.training.out_of_fold import folds_of, out_of_fold
+
+    chosen = folds_of(data.source, k, pipeline.seed)
+    trials = [pipeline.with_rounds(rounds)]
+    (found,) = out_of_fold(data.source, chosen, trials, data.base_column, data.side)
+    assert pipeline.metric is not None  # the steps that need scores refuse it
+    judge = pipeline.metric.prepare(data.side.judged(data.train.lists))
+    return replace(data.train, judge=judge), found
 
 
 def _record(model: Model, data: TrainingData, pipeline: Pipeline) -> None:

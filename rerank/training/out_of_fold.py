@@ -13,48 +13,19 @@ from typing import Any
 import numpy as np
 
 from rerank.core import checkpoints, memory
-from rerank.core.types import Floats, Index
+from rerank.core.types import Floats
 from rerank.core.workers import parallel
 from rerank.data.columns.offsets import places_of
 from rerank.data.folds import Fold, folds
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import copy_groups
+from rerank.training.data import NO_SIDE_INPUTS, OutOfFold, SideInputs
 from rerank.training.pipeline import Pipeline, chooses_rounds
-from rerank.training.prepare import NO_SIDE_INPUTS, SideInputs, prepare
+from rerank.training.prepare import prepare
 from rerank.training.steps.base_scale import ScaledColumn
 from rerank.training.steps.tune_base import base_values, base_weight
 
 Folds = list[Fold]
-
-
-@dataclass(frozen=True, eq=False)
-class OutOfFold:
-    """Out-of-fold scores of all training lists.
-
-    Attributes
-    ----------
-    scores : list of float64 (n_items)
-        After each round, or only those at the end.
-    weights : list of float64 (n_folds)
-        The weight of the base score in each fold's model, beside ``scores``. NaN: it is no weighted sum.
-    base : float64 (n_items)
-        What these weights multiply.
-    fold_of : int64 (n_items)
-        The fold whose model scored an item.
-    by_round : bool
-        Whether there are scores after each round.
-    """
-
-    scores: list[Floats]
-    weights: list[Floats]
-    base: Floats
-    fold_of: Index
-    by_round: bool
-
-    def term(self, at: int) -> Floats | None:
-        """Return the part of ``scores[at]`` that is the base score; None if it has no weight in a fold."""
-        weights = self.weights[at]
-        return weights[self.fold_of] * self.base if weights.all() else None
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -22,23 +22,12 @@ from rerank.data.lists import CandidateLists
 from rerank.evaluation.variance import variance
 from rerank.models.base import Model
 from rerank.models.training import CellRecord, ChoiceRecord, RoundsRecord, SeedsRecord, Value
+from rerank.training.data import NO_SIDE_INPUTS, OutOfFold, SideInputs, Split, TrainingData, column_of_base
 from rerank.training.fit import final_scores, fit_one, note_choice_on_dev
 from rerank.training.options import refuse_with_classes
 from rerank.training.pipeline import Pipeline
-from rerank.training.prepare import (
-    NO_SIDE_INPUTS,
-    SideInputs,
-    Split,
-    TrainingData,
-    align,
-    column_of_base,
-    note_leaks,
-    prepare,
-)
+from rerank.training.prepare import align, note_leaks, prepare
 from rerank.training.steps.tune_base import Change, TuneBase, change_on_folds
-
-if TYPE_CHECKING:
-    from rerank.training.out_of_fold import OutOfFold
 
 _RUN_BYTES = 4096  # of a model beside its weights
 

@@ -28,9 +28,9 @@ from rerank.learners.base import Learner
 from rerank.models.base import Model
 from rerank.models.training import RestartsRecord
 from rerank.training.checkpoint import Training, check_keeps, checkpointed, finished
+from rerank.training.data import NO_SIDE_INPUTS, SideInputs
 from rerank.training.options import KEYWORDS, TrainOptions, check_data, options_of
 from rerank.training.pipeline import Pipeline, check_metric_used, pipeline_of
-from rerank.training.prepare import NO_SIDE_INPUTS, SideInputs
 from rerank.training.select import select
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from rerank.data.labels import parse_quantiser, quantised
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.formats.base import save
 from rerank.learners.base import LEARNERS
+from rerank.training.data import SideInputs
 from rerank.training.out_of_fold import folds_of
-from rerank.training.prepare import SideInputs
 
 WAYS = ("best", "above=0.4", "top=30%", "kmeans=3", "list-kmeans=2")
 

@@ -30,7 +30,7 @@ from rerank.models.training import Training
 from rerank.report.listings import learner_lines
 from rerank.report.models import model_lines, model_record
 from rerank.report.training import seed_lines, training_lines
-from rerank.training.prepare import SideInputs
+from rerank.training.data import SideInputs
 
 
 def installed(extra: str) -> bool:

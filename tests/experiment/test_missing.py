@@ -82,7 +82,7 @@ def test_without_a_policy_the_error_names_the_flags_and_error_accepts_whole_list
         DataError, match=r"values are missing \(NaN\), of 2 features; the first is .*--missing mean"
     ):
         rerank.train(drawn(0), learner="ranksvm", missing="error")
-    with pytest.raises(ConfigError, match="unknown missing 'medan'; did you mean 'mean'"):
+    with pytest.raises(ConfigError, match="missing: found 'medan', expected 'error', 'nan', 'zero', 'mean'"):
         rerank.train(drawn(0), missing="medan")
     whole = drawn(0, share=0.0)
     model = rerank.train(whole, learner="ranksvm", missing="error")

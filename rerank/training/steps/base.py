@@ -12,10 +12,10 @@ it fits to the training lists and what becomes of the model. In order of their s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from rerank.core.registry import Registry
 from rerank.data.judge import Metric
@@ -24,13 +24,12 @@ from rerank.learners.base import Learner
 from rerank.models.base import Model
 from rerank.models.pipeline import FittedStep
 from rerank.models.training import Training
-
-if TYPE_CHECKING:
-    from rerank.training.options import TrainOptions
-    from rerank.training.pipeline import Pipeline
-    from rerank.training.prepare import TrainingData
+from rerank.training.data import OutOfFold, Split, TrainingData
+from rerank.training.options import TrainOptions
 
 Stage = Literal["data", "features", "view", "after"]
+# All training lists and their out-of-fold scores, by the number of folds and of rounds (None = all of them).
+Folds = Callable[[int, int | None], tuple[Split, OutOfFold]]
 
 
 @dataclass(frozen=True)
@@ -112,8 +111,8 @@ class AfterStep(Step):
     def check_data(self, data: TrainingData) -> None:
         """Raise an error for what it lacks, before anything is learnt."""
 
-    def change(self, model: Model, data: TrainingData, pipeline: Pipeline) -> None:
-        """Change a model that was fitted to ``data`` by the learner of ``pipeline``, and record it."""
+    def change(self, model: Model, data: TrainingData, folds: Folds) -> None:
+        """Change a model that was fitted to ``data``, and record it; ``folds`` fits further models."""
         raise NotImplementedError
 
 

@@ -7,7 +7,7 @@ on development lists after any learner, leaves those lists as they were.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -19,11 +19,8 @@ from rerank.data.lists import CandidateLists
 from rerank.learners.base import Learner
 from rerank.models.base import Model
 from rerank.models.training import MarginRecord
-from rerank.training.steps.base import STEPS, AfterStep
-
-if TYPE_CHECKING:
-    from rerank.training.pipeline import Pipeline
-    from rerank.training.prepare import TrainingData
+from rerank.training.data import TrainingData
+from rerank.training.steps.base import STEPS, AfterStep, Folds
 
 # Values that differ by no more than this share are equal: the rest is rounding.
 _EQUAL = 1e-12
@@ -65,7 +62,7 @@ class KeepMargin(AfterStep):
             if split is not None:
                 first_best_items(split.lists)
 
-    def change(self, model: Model, data: TrainingData, pipeline: Pipeline) -> None:
+    def change(self, model: Model, data: TrainingData, folds: Folds) -> None:
         """Set the margin, and record its effect on development lists."""
         dev, margin = data.dev, self.keep_margin
         if dev is None or not isinstance(dev.judge, SelectingJudge):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from rerank.data.lists import CandidateLists
 from rerank.data.missing import Imputation, fit_missing, note_empty
 from rerank.learners.base import Learner
+from rerank.training.data import TrainingData
 from rerank.training.steps.base import STEPS, Stage, Step
-
-if TYPE_CHECKING:
-    from rerank.training.prepare import TrainingData
 
 
 @STEPS.register("missing")

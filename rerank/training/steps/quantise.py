@@ -10,11 +10,11 @@ from rerank.data.judge import Metric
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import Learner
 from rerank.models.training import Training
+from rerank.training.data import TrainingData
 from rerank.training.steps.base import STEPS, Stage, Step
 
 if TYPE_CHECKING:
     from rerank.data.labels import Quantiser
-    from rerank.training.prepare import TrainingData
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from rerank.core.errors import ConfigError, DataNote
 from rerank.core.registry import did_you_mean
@@ -13,10 +13,8 @@ from rerank.data.feature_ranges import uneven_columns
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import AUTO, SCALINGS, Scaling, fit_scaling
 from rerank.learners.base import Learner
+from rerank.training.data import TrainingData
 from rerank.training.steps.base import STEPS, Stage, Step
-
-if TYPE_CHECKING:
-    from rerank.training.prepare import TrainingData
 
 
 @STEPS.register("scaling")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -15,12 +15,8 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.models.base import Model
 from rerank.models.training import RoundsRecord, TunedBaseRecord
-from rerank.training.steps.base import STEPS, AfterStep
-
-if TYPE_CHECKING:
-    from rerank.training.out_of_fold import OutOfFold
-    from rerank.training.pipeline import Pipeline
-    from rerank.training.prepare import Split, TrainingData
+from rerank.training.data import OutOfFold, Split, TrainingData
+from rerank.training.steps.base import STEPS, AfterStep, Folds
 
 FOLDS = 5
 _GAIN = 1e-9  # what a step must gain, in the metric's units: less is rounding
@@ -86,13 +82,13 @@ class TuneBase(AfterStep):
         if data.base_column is None:
             base_scores_of(split.lists, f"tune_base={on}")
 
-    def change(self, model: Model, data: TrainingData, pipeline: Pipeline) -> None:
+    def change(self, model: Model, data: TrainingData, folds: Folds) -> None:
         """Change the base score's weight, and record it; FitError if the model's score is no weighted sum."""
         _weight_to_tune(model, data.base_column)
         if self.tune_base == "dev":
             found = self.on_dev(model, data)
         else:
-            found = self.known or self._on_folds(model, data, pipeline)
+            found = self.known or self._on_folds(model, data, folds)
         apply(model, found, data.train.lists, data.base_column)
         judge = data.train.judge
         assert judge is not None  # check_data() refuses
@@ -114,20 +110,12 @@ class TuneBase(AfterStep):
         term = weight * base if weight != 0 else None
         return best_change(dev.lists, dev.judge, model.score_prepared(dev.lists), term, base)
 
-    def _on_folds(self, model: Model, data: TrainingData, pipeline: Pipeline) -> Change:
+    def _on_folds(self, model: Model, data: TrainingData, folds: Folds) -> Change:
         """The best change on out-of-fold scores; each fold trains as many rounds as the model kept."""
-        from rerank.training.out_of_fold import folds_of, out_of_fold
-
         rounds = model.training.rounds
-        kept = rounds.kept if isinstance(rounds, RoundsRecord) else None
-        chosen = folds_of(data.source, self.n_folds, pipeline.seed)
-        trial = pipeline.with_rounds(kept)
-        found = out_of_fold(data.source, chosen, [trial], data.base_column, data.side)[0]
+        whole, found = folds(self.n_folds, rounds.kept if isinstance(rounds, RoundsRecord) else None)
         zero = base_weight(model, data.base_column) == 0
-        whole, metric = data.train, pipeline.metric
-        assert metric is not None  # check_data() refuses
-        judge = metric.prepare(data.side.judged(whole.lists))
-        return change_on_folds(replace(whole, judge=judge), found, 0, additive=zero)
+        return change_on_folds(whole, found, 0, additive=zero)
 
 
 def _weight_to_tune(model: Model, column: int | None) -> float:

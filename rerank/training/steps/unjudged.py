@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -22,10 +22,8 @@ from rerank.data.unjudged import (
 )
 from rerank.learners.base import Learner
 from rerank.models.training import Training, UnjudgedRecord
+from rerank.training.data import TrainingData
 from rerank.training.steps.base import STEPS, Stage, Step
-
-if TYPE_CHECKING:
-    from rerank.training.prepare import TrainingData
 
 _COUNT_THEM = "--unjudged negative (unjudged='negative') counts them as not relevant"
 

@@ -142,7 +142,7 @@ def test_a_share_is_part_of_a_larger_one_and_folds_are_chosen_on_what_it_has(fol
     for cell in results.cells:
         if cell.fold == "a" and cell.row == "ridge":
             task = plan.work(results, cell)
-            lists = working.train(task.config, task.share).inputs.lists
+            lists = working.train(task.config, task.share).lists
             trained[cell.share, cell.seed] = set(lists.list_ids)
     assert [(share, seed) for share, seed in trained] == [(50, 1), (50, 2), (75, 1), (75, 2), (100, None)]
     assert [len(ids) for ids in trained.values()] == [4, 4, 6, 6, 8]

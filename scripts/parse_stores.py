@@ -19,7 +19,7 @@ import numpy as np
 
 import rerank
 from rerank import DataError
-from rerank.experiment.features import parse_files
+from rerank.features.parse_stores import parse_files
 
 PARTS = ("train", "dev", "test")
 FEATURES = ("our", "bllip")

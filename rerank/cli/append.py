@@ -35,7 +35,7 @@ def append(
     rerank append dev.letor lm=dev.lm length=dev.len --out dev2.letor
     """
     from rerank.core.errors import ConfigError
-    from rerank.experiment.converting import append_file
+    from rerank.formats.convert import append_file
 
     named: dict[str, str] = {}
     for typed in columns:

@@ -37,7 +37,7 @@ def convert(
     \b
     rerank convert train.txt.gz train.store
     """
-    from rerank.experiment.converting import convert_file
+    from rerank.formats.convert import convert_file
 
     made = convert_file(data, out, to, reading=reading)
     inform(f"{made.size()} to {out} ({made.format})")

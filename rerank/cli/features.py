@@ -57,7 +57,7 @@ def consensus(
     rerank features consensus models --by GDT-TS --out models.store --jobs 0
     """
     from rerank.core.text import count
-    from rerank.experiment.features import consensus_file
+    from rerank.features.consensus import consensus_file
 
     made = consensus_file(data, by, out, to, statistic=statistic, jobs=jobs, cluster=cluster, reading=reading)
     items = count(made.lists.n_items, "item")
@@ -126,8 +126,8 @@ def parse(
     rerank features parse train.nbest --apply dev.nbest --apply test.nbest --out parses
     """
     from rerank.core.text import count
-    from rerank.experiment.features import parse_files
-    from rerank.report import tree_features
+    from rerank.features import parse_stores as tree_features
+    from rerank.features.parse_stores import parse_files
 
     typed = {"types": types, "closed_class": closed_class, "left_out": left_out}
     words = {name: tuple(text.split()) for name, text in typed.items() if text is not None}
@@ -186,7 +186,7 @@ def qa(
     rerank features qa results.txt --questions questions.txt --passages answers.txt --most 15 \
       --tagger hanta --out train.store
     """
-    from rerank.experiment.questions import qa_file
+    from rerank.features.qa.apply import qa_file
 
     made = qa_file(data, out, to, questions=questions, passages=passages, settings=given, reading=reading)
     for line in made.made.statistics.lines(made.settings):

@@ -63,7 +63,7 @@ def label(
     rerank label models/T0953 --native T0953.pdb --metric GDT
     rerank label models/T0953 --native T0953.pdb -m GDT-TS -m TM --per-item values.tsv --out T0953.store
     """
-    from rerank.experiment.converting import label_file
+    from rerank.metrics.labelling import label_file
 
     made = label_file(data, metric, out, to, per_item=per_item, jobs=jobs, reading=reading)
     inform(made.spread())

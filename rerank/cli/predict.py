@@ -99,7 +99,7 @@ def predict(
     rerank predict model test.txt > scores.txt
     """
     from rerank.core.text import count
-    from rerank.experiment.predicting import predict_file
+    from rerank.models.predict import predict_file
 
     found = predict_file(
         model,
@@ -122,7 +122,7 @@ def predict(
 
         inform(CHEATS)
     if found.adaptation is not None:
-        from rerank.report.adaptation import adaptation_line
+        from rerank.models.adapting import adaptation_line
 
         inform(adaptation_line(found.adaptation))
     if found.switched is not None:

@@ -38,7 +38,7 @@ def split(
     \b
     rerank split all.letor --part train=0.8 --part dev=0.1 --part test=0.1 --out parts
     """
-    from rerank.experiment.converting import split_file
+    from rerank.formats.convert import split_file
 
     written = split_file(data, out, parts=part or [], folds=folds, seed=seed, suffix=suffix, reading=reading)
     for made in written:

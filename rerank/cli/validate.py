@@ -26,8 +26,7 @@ def validate(
     rerank validate train.txt
     """
     from rerank.core.errors import FormatError
-    from rerank.experiment.predicting import validate_file
-    from rerank.report.contents import Contents
+    from rerank.report.contents import Contents, validate_file
 
     try:
         contents = validate_file(data, reading=reading)

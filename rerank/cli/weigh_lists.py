@@ -81,9 +81,9 @@ def weigh_lists(
     """
     from rerank.core.tables.sheet import facts_sheet
     from rerank.core.tables.table import facts
-    from rerank.experiments.list_weights import weigh_lists_files
     from rerank.report.list_weights import weighing_facts
     from rerank.training.config import settings_of
+    from rerank.training.list_weights import weigh_lists_files
 
     own = {"kernel": kernel, "components": components, "basis": basis, "centres": centres}
     settings = settings_of(set_ or [], own)

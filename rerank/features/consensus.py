@@ -12,7 +12,7 @@ not compared and have 0.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -20,10 +20,13 @@ from rerank.core import memory, progress
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.types import Floats, Index
+from rerank.core.workers import parallel
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
+from rerank.data.reading import Reading
 from rerank.features.model_pairs import ModelPairs
+from rerank.formats.sources import Data, Written, checked_format, read_lists, written
 from rerank.metrics.base import parse
 from rerank.metrics.bleu import ORDERS, BleuStatistics
 from rerank.metrics.selecting import SelectingMetric
@@ -177,3 +180,58 @@ def _by_column(lists: CandidateLists, values: Floats, statistic: str) -> Floats:
         if here.stop - here.start > 1:
             out[here] = _over_others(-np.abs(np.subtract.outer(values[here], values[here])), statistic)
     return out
+
+
+def with_consensus(lists: CandidateLists, by: Sequence[str], statistic: str) -> CandidateLists:
+    """Return the same lists with a feature consensus.WHAT.STATISTIC for each of ``by``.
+
+    Parameters
+    ----------
+    lists : with texts, structures, or the features named.
+    by : similarities, see features.consensus.
+    statistic : "mean" or "median".
+
+    Raises
+    ------
+    ConfigError, DataError
+        If a similarity is unknown or given twice, or texts or structures are missing.
+    """
+    of_structures = [metric for what in by if (metric := structure_metric(lists, what)) is not None]
+    pairs = None
+    if of_structures:  # superposed once for all of them
+        pairs = ModelPairs(lists, of_structures)
+    columns = {}
+    for what in by:
+        columns[f"consensus.{what}.{statistic}"] = consensus(lists, what, statistic, pairs)
+    if len(columns) < len(by):
+        raise ConfigError("a similarity is given twice")
+    return lists.with_added(columns)
+
+
+def consensus_file(
+    data: Data,
+    by: Sequence[str],
+    out: str,
+    to: str | None = None,
+    *,
+    statistic: str = "mean",
+    jobs: int | None = None,
+    cluster: str | None = None,
+    reading: Reading | None = None,
+) -> Written:
+    """Write lists with features for the similarity of each candidate to the others of its list.
+
+    Parameters
+    ----------
+    data : a file of lists, or CandidateLists.
+    by : similarities: ngram1 to ngram4, a metric such as sBLEU, WER or GDT-TS, or a feature.
+    out : the file to write, "-" = standard output.
+    to : name of the format to write; None = by the suffix of ``out``.
+    statistic : "mean" or "median" over the other candidates.
+    jobs, cluster : threads that superpose structures, or the workers of a cluster; see
+        ``core.workers.parallel.using``.
+    reading : how the file is read.
+    """
+    target = checked_format(out, to, data, reading)
+    with parallel.using(jobs, cluster):
+        return written(with_consensus(read_lists(data, reading), by, statistic), out, target)

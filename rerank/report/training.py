@@ -7,6 +7,7 @@ import math
 from rerank.core.text import count
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.gains import Gain
+from rerank.models.adapting import CHEATING, AdaptingModel
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
 from rerank.models.training import (
@@ -17,7 +18,6 @@ from rerank.models.training import (
     SeedsRecord,
     Training,
 )
-from rerank.transductive.adapting import CHEATING, AdaptingModel
 
 CHEATS = f"{CHEATING}: the model uses the labels of the lists that it ranks; it is a control"
 _MOST_NAMES = 3

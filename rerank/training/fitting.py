@@ -13,6 +13,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.overlap import sketch
 from rerank.evaluation.gains import Use, gain
 from rerank.learners.base import Learner
+from rerank.models.adapting import AdaptingModel
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
 from rerank.models.keep_margin import margin_effect, tune_margin
@@ -20,7 +21,6 @@ from rerank.models.training import ListWeightsRecord, Training, UnlabelledRecord
 from rerank.training.base_tuning import NO_TUNING
 from rerank.training.prepare import Part, Prepared
 from rerank.training.unjudged import unjudged_record
-from rerank.transductive.adapting import AdaptingModel
 from rerank.transductive.weighting.statistics import statistics_of
 
 if TYPE_CHECKING:

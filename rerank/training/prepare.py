@@ -19,7 +19,7 @@ from rerank.data.judge import Metric, PreparedMetric
 from rerank.data.lists import CandidateLists
 from rerank.data.missing import Imputation, fill_of, fit_missing, note_empty
 from rerank.data.overlap import sketch
-from rerank.data.ranges import uneven_columns
+from rerank.data.ranges import note_uneven
 from rerank.data.scaling import AUTO, Scaling, fit_scaling
 from rerank.data.unjudged import with_level
 from rerank.learners.base import Learner, Observer, Watched
@@ -174,17 +174,6 @@ def check_scaling(learner: Learner, scaling: str, lists: CandidateLists) -> None
         raise ConfigError(
             f"scaling {scaling}: {lists.source} has one example per list, whose scale is unknown"
         )
-
-
-def note_uneven(lists: CandidateLists, who: str, stacklevel: int = 4) -> None:
-    """Warn if features without scaling have very different ranges; ``who`` depends on their units."""
-    found = uneven_columns(lists)
-    if found is not None:
-        (small, least), (large, most) = found
-        ranges = f"{least:.3g} (feature {small!r}) to {most:.3g} (feature {large!r})"
-        advice = f"no scaling is applied, but {who} depends on it (--scaling zscore)"
-        text = f"{lists.source}: ranges within lists are {ranges}; {advice}"
-        warnings.warn(text, DataNote, stacklevel=stacklevel)
 
 
 def column_of_base(lists: CandidateLists) -> int | None:

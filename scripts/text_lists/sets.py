@@ -10,7 +10,7 @@ import rerank
 from rerank import CandidateLists
 from rerank.core.types import Floats
 from rerank.evaluation.significance import interval
-from rerank.experiment.derive import labelled
+from rerank.metrics.labelling import labelled
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rerank import load, load_model
-from rerank.experiment.converting import split_file
+from rerank.formats.convert import split_file
 
 LEARN = ("train", "--set", "rounds=3", "-m", "AP")
 

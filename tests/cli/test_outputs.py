@@ -12,8 +12,8 @@ import rerank as package
 from rerank.core.errors import RerankError
 from rerank.core.files import atomic_output as placing
 from rerank.data.reading import Reading
-from rerank.experiment.converting import append_file, convert_file, split_file
-from rerank.experiment.predicting import predict_file
+from rerank.formats.convert import append_file, convert_file, split_file
+from rerank.models.predict import predict_file
 
 PARSES = """\
 (S1 (S (NP (PRP it)) (VP (VBD ran))))

@@ -11,8 +11,8 @@ import pytest
 
 import rerank as package
 from rerank.core.errors import RerankError
-from rerank.experiments.similarity import list_similarity, similarity_files
 from rerank.similarity import item_gram, nearest, plane
+from rerank.similarity.compare import list_similarity, similarity_files
 
 TREES = ["(S (NP (DT the) (NN dog)) (VP barks))", "(S (NP (DT a) (NN dog)) (VP barks))", "(NP (NN cat))", ""]
 FILES = ("gram.npy", "items.tsv", "nearest.tsv")
@@ -94,7 +94,7 @@ def test_the_map_is_of_few_items(rerank, files, monkeypatch):
     pytest.importorskip("matplotlib")
     rerank("similarity", "a.jsonl", "-k", "bow", "--figure", "map.svg")
     assert b"9 items by kernel bow(passage)" in (files / "map.svg").read_bytes()
-    monkeypatch.setattr(sys.modules["rerank.experiments.similarity"], "MOST_FOR_SPECTRUM", 8)
+    monkeypatch.setattr(sys.modules["rerank.similarity.compare"], "MOST_FOR_SPECTRUM", 8)
     found = list_similarity("a.jsonl", "bow")
     assert found.spectrum is found.plane is None
     rerank("similarity", "a.jsonl", "-k", "bow", "--out", "o")
@@ -107,7 +107,7 @@ def test_the_map_is_of_few_items(rerank, files, monkeypatch):
 def test_memory_and_the_disk(files, monkeypatch):
     monkeypatch.setattr("rerank.core.memory.SMALL", 500)
     monkeypatch.setattr("rerank.core.memory.available", lambda: 600)
-    monkeypatch.setattr(sys.modules["rerank.experiments.similarity"], "MOST_FOR_SPECTRUM", 1)
+    monkeypatch.setattr(sys.modules["rerank.similarity.compare"], "MOST_FOR_SPECTRUM", 1)
     with pytest.raises(RerankError, match="needs 648 bytes for a Gram matrix of 9 x 9"):
         list_similarity(lists_of(9), "linear")
     monkeypatch.setattr("rerank.core.memory.SMALL", 10**6)

@@ -11,7 +11,7 @@ import pytest
 
 import rerank
 from rerank.core.errors import DataNote, RerankError
-from rerank.experiment.predicting import predict_file
+from rerank.models.predict import predict_file
 
 RNG = np.random.default_rng(3)
 FRAME = pd.DataFrame(

@@ -15,8 +15,8 @@ from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.data.lists import CandidateLists
 from rerank.data.permuted import random_order
 from rerank.data.selection import selected
-from rerank.experiment import importance
-from rerank.experiment.importance import permutation_importance, standardised_weights
+from rerank.models import importance
+from rerank.models.importance import permutation_importance, standardised_weights
 from rerank.models.linear import LinearModel
 from rerank.training.ablation import ablation
 from rerank.training.options import Plan

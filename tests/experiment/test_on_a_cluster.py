@@ -16,11 +16,11 @@ from rerank.core.workers.dask import Cluster
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
-from rerank.experiment.features import parse_files
-from rerank.experiment.importance import permutation_importance
-from rerank.experiment.predicting import predict_file
-from rerank.experiments.similarity import similarity_files
+from rerank.features.parse_stores import parse_files
+from rerank.models.importance import permutation_importance
+from rerank.models.predict import predict_file
 from rerank.similarity import gram as gram_of
+from rerank.similarity.compare import similarity_files
 from rerank.training.ablation import ablation_files
 from rerank.training.config import read_config
 from rerank.training.train import train_files

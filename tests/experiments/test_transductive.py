@@ -15,9 +15,8 @@ from rerank.experiments.reporting import report_files
 from rerank.experiments.run import run
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import parse
+from rerank.models.adapting import Adaptation, ListRow, adaptation_line, adaptation_tsv
 from rerank.models.base import load_model
-from rerank.report.adaptation import adaptation_line, adaptation_tsv
-from rerank.transductive.adaptation import Adaptation, ListRow
 
 from .conftest import TWO_FOLDS, tree
 

@@ -13,9 +13,8 @@ from reference.metrics.structures import value_of_model
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.workers import parallel
-from rerank.experiment.derive import with_consensus
 from rerank.features import model_pairs
-from rerank.features.consensus import consensus
+from rerank.features.consensus import consensus, with_consensus
 from rerank.metrics.base import parse
 
 LISTS = judged_lists(4, sizes=(7, 1, 2, 9, 3))

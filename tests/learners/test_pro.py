@@ -15,8 +15,8 @@ from rerank.core.errors import ConfigError, DataNote, FitError
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.evaluate import values
-from rerank.experiment.derive import labelled
 from rerank.learners.tuning.pro import PairLoss, Pro, clearest
+from rerank.metrics.labelling import labelled
 from rerank.native.learners import _pro
 from rerank.training.train import fit, make_learner
 

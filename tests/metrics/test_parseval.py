@@ -19,8 +19,8 @@ from rerank.data.judge import SelectingJudge, corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.evaluation.evaluate import evaluate
-from rerank.experiment.derive import labelled
 from rerank.metrics.base import parse, prepare_all
+from rerank.metrics.labelling import labelled
 from rerank.metrics.parseval import counts_of
 
 WORDS = ["a", "dog", "saw", ",", "it", "."]

@@ -12,9 +12,9 @@ from rerank.core.errors import DataError, DataNote
 from rerank.core.workers import parallel
 from rerank.data.columns.traces import Traces, key_of
 from rerank.data.lists import CandidateLists
-from rerank.experiment.derive import labelled
 from rerank.metrics import residue_pairs
 from rerank.metrics.base import parse, prepare_all
+from rerank.metrics.labelling import labelled
 from rerank.metrics.structures import with_superpositions
 from rerank.metrics.superposition import superpositions
 

@@ -10,12 +10,12 @@ import pytest
 import rerank
 from rerank.core.errors import ConfigError
 from rerank.evaluation.evaluate import evaluate
-from rerank.experiment.importance import permutation_importance, standardised_weights
-from rerank.experiment.predicting import validate_file
-from rerank.experiments.similarity import list_similarity
+from rerank.models.importance import permutation_importance, standardised_weights
 from rerank.report.comparisons import comparison_text
+from rerank.report.contents import validate_file
 from rerank.report.models import model_lines
 from rerank.report.tables import table_text
+from rerank.similarity.compare import list_similarity
 
 EVIL = "<script>alert('x')</script>"
 X = np.random.default_rng(0).normal(size=(12, 2))

@@ -5,16 +5,18 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from rerank.core import progress
-from rerank.core.errors import DataError, DataNote
+from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.text import count
 from rerank.data.columns.forests import Forest
 from rerank.data.lists import CandidateLists
+from rerank.data.reading import Reading
 from rerank.features.qa.chunks import KINDS
 from rerank.features.qa.linking import Analysis, Reduce, analysed, links
 from rerank.features.qa.overlap import NAMES, overlaps
@@ -22,6 +24,8 @@ from rerank.features.qa.settings import QASettings
 from rerank.features.qa.tagging import HanTa, stemmer
 from rerank.features.qa.tokens import Tokens, looks_tagged, split_tags, tokenise
 from rerank.features.qa.trees import box_tree, chunk_tree
+from rerank.formats.results import read_results
+from rerank.formats.sources import Data, Written, check_inputs, checked_format, read_lists, written
 
 _FEW_TAGS = 0.5  # below this share of known tags, they are probably not Penn tags
 _SHOWN = 10  # questions that are looked at for tags that nobody asked to read
@@ -260,3 +264,60 @@ def _check_tags(lists: CandidateLists, statistics: QAStatistics, settings: QASet
             f"only {share} of the words have a Penn tag of a phrase; chunk trees expect Penn tags (NN, VBD)"
         )
         warnings.warn(f"{lists.source}: {text}", DataNote, stacklevel=2)
+
+
+@dataclass(frozen=True, eq=False)
+class QAFile:
+    """The lists that were written, what was linked, and the settings."""
+
+    written: Written
+    made: QALists
+    settings: QASettings
+
+
+def qa_file(
+    data: Data,
+    out: str,
+    to: str | None = None,
+    *,
+    questions: str | None = None,
+    passages: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    reading: Reading | None = None,
+) -> QAFile:
+    """Write lists with trees and features of their questions and passages; see ``rerank.features.qa``.
+
+    Parameters
+    ----------
+    data : a file of lists with questions (prompts) and passages (texts), or CandidateLists; with
+    ``questions``
+        a file of results, see ``rerank.formats.results``.
+    out : the file to write, "-" = standard output.
+    to : name of the format to write; None = by the suffix of ``out``.
+    questions, passages : files of texts, ``id<TAB>text`` on each line.
+    settings : of ``rerank.features.qa.settings.QASettings``, such as ``{"trees": "box"}``.
+    reading : how the file of lists is read.
+
+    Raises
+    ------
+    RerankError
+        If a setting, a file or a token is wrong, or a package is not installed.
+    """
+    checked = QASettings.checked(settings or {}, "features qa")
+    if (questions is None) != (passages is None):
+        raise ConfigError("--questions and --passages: found one of them, expected both or none")
+    files = [path for path in (questions, passages) if path is not None]
+    target = checked_format(out, to, data, reading, *files)
+    if questions is None or passages is None:
+        lists = read_lists(data, reading)
+    else:
+        changed = [] if reading is None else sorted(name for name in reading.model_fields_set)
+        if changed or not isinstance(data, str):
+            found = f"--{changed[0].replace('_', '-')}" if changed else "lists"
+            raise ConfigError(
+                f"--questions: found {found}, expected a file of results and no option of reading"
+            )
+        check_inputs([data, *files])
+        lists = read_results(data, questions, passages)
+    made = qa_features(lists, checked)
+    return QAFile(written(made.lists, out, target), made, checked)

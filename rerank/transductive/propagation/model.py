@@ -17,11 +17,10 @@ from rerank.core.types import AnyArray, Floats, Ints
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.learners.base import LEARNERS
+from rerank.models.adapting import CHEATING, Adaptation, AdaptingModel, Advance, ListRow, taus
 from rerank.models.base import MODELS, Arrays, heaviest_first
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
 from rerank.models.linear import LinearModel
-from rerank.transductive.adaptation import Adaptation, ListRow, taus
-from rerank.transductive.adapting import CHEATING, AdaptingModel, Advance
 from rerank.transductive.cache.store import RankerCache
 from rerank.transductive.labelled import feature_arrays, feature_members, features_of
 from rerank.transductive.method import METHOD, packed_json, unpacked_json

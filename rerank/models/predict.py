@@ -1,36 +1,43 @@
-"""Models applied to files of lists, and what files of lists contain."""
+"""Models applied to lists: scores, rankings, the best candidates, classes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import Any, get_args
+
+import numpy as np
 
 from rerank.core import progress
-from rerank.core.errors import ConfigError
+from rerank.core.errors import ConfigError, DataError
 from rerank.core.files.streams import write_lines
 from rerank.core.registry import did_you_mean
+from rerank.core.text import count, some
 from rerank.core.types import Floats
-from rerank.data.first_best import margin_of, switched
+from rerank.data import frames
+from rerank.data.first_best import first_largest, margin_of, switched
+from rerank.data.labels import Quantiser, quantised
 from rerank.data.lists import CandidateLists
-from rerank.data.reading import Reading
-from rerank.experiment.notes import note_strangers, note_trained_on
-from rerank.experiment.outputs import all_or_none, check_outputs
-from rerank.experiment.sources import Data, inputs_of, lists_for, read_judged
+from rerank.data.overlap import note, note_trained_on, strangers
+from rerank.data.reading import Reading, read_as
+from rerank.data.selection import selected
 from rerank.formats import format_of
+from rerank.formats.base import load_for
+from rerank.formats.sources import Data, all_or_none, check_outputs, inputs_of, is_path, read_lists
+from rerank.models import predictions
+from rerank.models.adapting import CHEATING, Adaptation, AdaptingModel, By
 from rerank.models.base import Model, load_model
 from rerank.models.classes import ClassesModel
-from rerank.report import predictions
-from rerank.transductive.adapting import CHEATING, AdaptingModel
-
-if TYPE_CHECKING:
-    from rerank.report.contents import Contents
-    from rerank.report.pair_counts import PairCounts
-    from rerank.transductive.adaptation import Adaptation
-    from rerank.transductive.cache.descriptors import By
+from rerank.models.predictions import Ranking
 
 OTHER_PREDICTIONS = ("grades", "probabilities")
+
+
+OUTPUTS = ("scores", "table", "run", "best", "nbest", "grades", "probabilities", "classes")
+
+
+_OF_ROWS = ("scores", "grades", "probabilities", "classes")  # which are the same for any lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +52,140 @@ class Predicted:
     scores: Floats  # of a model of classes: (n_items, n_outputs)
     switched: int | None  # lists in which the keep margin lets another item than the first-best win
     adaptation: Adaptation | None = None  # of a transductive model
+
+
+def predict(
+    model: str | os.PathLike[str] | Model,
+    data: Any,
+    as_: str | None = None,
+    *,
+    group: Any = None,
+    qid: Any = None,
+    strict: bool = False,
+) -> Any:
+    """Score lists with a model, as ``rerank predict`` does.
+
+    Parameters
+    ----------
+    model : a model, or its file.
+    data : CandidateLists, a file, a data frame with a column of lists, or features (n_rows, n_features) with
+        ``group`` or ``qid``. For scores of models that look at one item at a time, no lists are needed.
+    as_ : "scores", "grades" or "probabilities": float64 (n_rows), in the order of the caller's rows;
+        "table": a ``Ranking``, which becomes a data frame; "run": scores by item id, by list id; "best": the
+        best candidate of each list, its text or its id; "nbest": the lists, each with its best item first;
+        "classes": a prediction for each row. None = classes for a model of classes, otherwise scores.
+    group, qid : of features, as for ``CandidateLists.from_arrays``.
+    strict : refuse features that the model does not know, and features that are absent.
+
+    Returns
+    -------
+    ndarray, list, dict, CandidateLists or Ranking
+        As ``as_`` says.
+
+    Raises
+    ------
+    RerankError
+        If the model or the lists cannot be read, do not fit each other, or have not what ``as_`` needs.
+
+    Examples
+    --------
+    >>> import rerank
+    >>> frame = {"qid": ["a", "a", "b", "b"], "id": ["x", "y", "z", "w"], "bm25": [1, 3, 2, 5]}
+    >>> train = rerank.CandidateLists.from_frame(frame | {"label": [0, 1, 0, 1]})
+    >>> model = rerank.train(train, rounds=2)
+    >>> rerank.predict(model, frame, "best")
+    ['y', 'w']
+    >>> rerank.predict(model, frame, "table").to_dataframe()["rank"].tolist()
+    [1, 2, 1, 2]
+    """
+    loaded = load_model(os.fspath(model)) if isinstance(model, str | os.PathLike) else model
+    if not isinstance(loaded, Model):
+        raise ConfigError(f"model: found {type(loaded).__name__}, expected a model, or the path of one")
+    as_ = as_ or ("classes" if isinstance(loaded, ClassesModel) else "scores")
+    if as_ not in OUTPUTS:
+        raise ConfigError(f"as_: unknown output {as_!r}; {did_you_mean(as_, OUTPUTS)}")
+    check_cheating(loaded, cheating=False)
+    lists = _lists(loaded, data, as_, group, qid)
+    if isinstance(loaded, ClassesModel):
+        if as_ not in ("classes", "scores"):
+            raise ConfigError(f"as_: a model of classes predicts classes and scores, found {as_!r}")
+        scores = loaded.class_scores(lists, strict=strict)
+        return list(loaded.decoded(scores)) if as_ == "classes" else scores
+    if as_ == "classes":
+        raise ConfigError(f"as_: a model of kind {loaded.kind} predicts no classes")
+    if as_ in ("grades", "probabilities"):
+        return predictor(loaded, as_)(lists, strict=strict)
+    note_trained_on(
+        loaded.training.data.sketch or "", loaded.feature_names, lists, "lists that the model was trained on"
+    )
+    note_strangers(loaded, lists)
+    scores = loaded.score(lists, strict=strict)
+    if as_ == "scores":
+        return scores
+    items = lists.from_input_order(scores)
+    if as_ == "best":
+        return list(predictions.best_lines(lists, items, ""))
+    if as_ == "nbest":
+        return lists.reordered(predictions.ranking(lists, items))
+    found = Ranking.of(lists, items)
+    return found if as_ == "table" else found.as_run()
+
+
+def _lists(model: Model, data: Any, as_: str, group: Any, qid: Any) -> CandidateLists:
+    """The lists to score; ``as_`` says whether their grouping matters."""
+    if group is None and qid is None and (is_path(data) or isinstance(data, CandidateLists)):
+        return lists_for(model, data)
+    if is_path(data) or isinstance(data, CandidateLists):
+        raise DataError("group and qid are for features in memory, found a file or CandidateLists")
+    listwise = isinstance(model, AdaptingModel) or model.scaling_name.startswith("list-")
+    free = as_ in _OF_ROWS and not listwise and model.keep_margin is None
+    if frames.is_frame(data) and group is None and qid is None:
+        if not free or frames.has_lists(data):
+            return CandidateLists.from_frame(data)
+    elif group is None and qid is None and not free:
+        raise DataError(f"{as_}: depends on the lists of the rows; give group or qid, or CandidateLists")
+    X = frames.plain(data) if frames.is_frame(data) else data
+    return CandidateLists.from_arrays(X, group=group, qid=qid)
+
+
+def lists_for(model: Model, data: Data, reading: Reading | None = None) -> CandidateLists:
+    """Return the lists of a file as ``model`` needs them: absent values are missing if it treats them.
+
+    Raises
+    ------
+    RerankError
+        As ``read_lists``; ConfigError if ``reading.missing`` is another policy than the model's, or
+        ``reading.features`` leaves out features of the model that the lists have.
+    """
+    from rerank.data.names import Columns, match
+
+    if not is_path(data):
+        return read_lists(data, reading)
+    reading = reading or Reading()
+    lists = _for_policy(model, data, reading.model_copy(update={"features": ()}))
+    if not reading.features:
+        return lists
+    chosen = selected(lists, reading.features)
+    names = model.input_names
+    theirs = Columns(names, len(names), model.training.data.features or "")
+    there, kept = (match(part.columns(), theirs).places for part in (lists, chosen))
+    lost = np.setdiff1d(there[there >= 0], kept)
+    if len(lost):
+        found = f"{count(len(lost), 'feature')} of the model ({some([names[j] for j in lost.tolist()])})"
+        raise ConfigError(f"--features leaves out {found}, which takes its own columns; leave the option out")
+    return chosen
+
+
+def _for_policy(model: Model, data: str | os.PathLike[str], reading: Reading) -> CandidateLists:
+    """The lists with all features, absent values read as the model's policy needs them."""
+    if model.missing_policy is None:
+        return read_lists(data, reading)
+    if reading.missing not in (None, model.missing_policy):
+        found = (
+            f"--missing {reading.missing}: the model keeps --missing {model.missing_policy} of its training"
+        )
+        raise ConfigError(f"{found}; leave the option out")
+    return load_for(data, reading.model_copy(update={"missing": None}), read_as(model.missing_policy))
 
 
 def predict_file(
@@ -148,7 +289,7 @@ def predict_file(
     items = lists.from_input_order(scores)
     with all_or_none():
         if transductive_report is not None and adaptation is not None:
-            from rerank.report.adaptation import adaptation_tsv
+            from rerank.models.adapting import adaptation_tsv
 
             write_lines(transductive_report, adaptation_tsv(adaptation.rows))
         if format is not None and as_ == "nbest":
@@ -179,11 +320,8 @@ def _check_transductive(model: Model, cheating: bool, options: Mapping[str, obje
 
 def _check_cache(cache: str | None, nearest: int | None, by: str | None) -> None:
     """Raise ConfigError for an option of the cache that would not be used, or is unknown."""
-    if by is not None:
-        from rerank.transductive.cache.descriptors import By
-
-        if by not in get_args(By):
-            raise ConfigError(f"--cache-by: found {by!r}; {did_you_mean(by, get_args(By))}")
+    if by is not None and by not in get_args(By):
+        raise ConfigError(f"--cache-by: found {by!r}; {did_you_mean(by, get_args(By))}")
     if nearest is not None and nearest < 1:
         raise ConfigError(f"--cache-nearest: found {nearest}, expected 1 or more")
     for option, value, needed, there in (
@@ -229,68 +367,30 @@ def predictor(model: Model, what: str) -> Callable[..., Floats]:
     return found
 
 
-def validate_file(data: Data, *, reading: Reading | None = None) -> Contents:
-    """Return what a file holds: lists, items, features, labels, oddities, and faults that break other tools.
+def note_strangers(model: Model, lists: CandidateLists) -> None:
+    """Warn if a model was fitted for unlabelled lists, and some of ``lists`` are not among them.
 
-    Parameters
-    ----------
-    data : a file of lists, or CandidateLists.
-    reading : how the file is read.
-
-    Raises
-    ------
-    FormatError
-        With the line, if the file does not follow its format.
+    Models that adapt to the lists that they score are for any lists.
     """
-    from rerank.report.contents import describe
+    from rerank.models.adapting import AdaptingModel
 
-    return describe(read_judged(data, reading))
+    record = None if isinstance(model, AdaptingModel) else model.training.unlabelled
+    share = 0.0 if record is None else strangers(record.sketch, model.input_names, lists)
+    if share:
+        whose = f"the unlabelled lists that this model of {model.training.learner} was fitted for"
+        note(f"{lists.source}: {max(share, 0.01):.0%} of the lists are not among {whose}")
 
 
-def count_pairs(
-    data: Data,
-    relations: Sequence[str] = (),
-    quantisers: Sequence[str] = (),
-    *,
-    reading: Reading | None = None,
-) -> PairCounts:
-    """Return the pairs that pair relations give, with the labels as they are and quantised.
-
-    Parameters
-    ----------
-    data : a file of judged lists, or CandidateLists.
-    relations : settings of learners such as "pairs=split split_top=5"; () = those of the literature.
-    quantisers : such as "top=30%"; () = standard ones, unless relations are given.
-    reading : how the file is read.
-
-    Returns
-    -------
-    PairCounts
-        A list of ``Scheme``, which is a table.
+def with_quantised(lists: CandidateLists, quantiser: Quantiser) -> CandidateLists:
+    """Return the same lists with quantised labels; ``model=FILE`` takes the choices of a model.
 
     Raises
     ------
     RerankError
-        If a setting is unknown, or the lists have no labels.
+        If there are no labels or the model cannot be read.
     """
-    from rerank.data.labels import parse_quantiser
-    from rerank.data.pairs import PairRelation
-    from rerank.experiment.derive import with_quantised
-    from rerank.report.pair_counts import (
-        PairCounts,
-        Scheme,
-        parse_relation,
-        standard_quantisers,
-        standard_relations,
-    )
-
-    chosen = [parse_relation(text) for text in relations]
-    ways = [parse_quantiser(text) for text in quantisers]
-    lists = read_judged(data, reading)
-    if not ways and not chosen:
-        ways = standard_quantisers(lists)
-    schemes = PairCounts(Scheme(lists, relation) for relation in chosen or standard_relations(lists))
-    for way in ways:
-        coarse = with_quantised(lists, way)
-        schemes += [Scheme(coarse, relation, way) for relation in chosen or [PairRelation()]]
-    return schemes
+    chosen = None
+    if quantiser.scheme == "model":
+        scores = load_model(quantiser.path).score_items(lists)
+        chosen = first_largest(scores, lists.offsets)
+    return quantised(lists, quantiser, chosen)

@@ -6,38 +6,46 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, Literal
 
 import numpy as np
 
 from rerank.core import figures
-from rerank.core.errors import ConfigError, DataNote, RerankError
+from rerank.core.errors import ConfigError, DataError, DataNote, RerankError
 from rerank.core.files.atomic_output import make_folder
 from rerank.core.files.streams import atomic_write, write_lines
 from rerank.core.types import Floats, Index
 from rerank.core.workers import parallel
+from rerank.data.columns.schema import TREE
+from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.npy import array_in_file
+from rerank.data.ranges import note_uneven
 from rerank.data.reading import Reading
 from rerank.data.scaling import AUTO, fit_scaling
-from rerank.experiment.outputs import all_or_none, check_outputs
-from rerank.experiment.sources import Data, check_inputs, inputs_of, read_lists
-from rerank.experiments.together import check_different, ids_of, names_of, only_compared, sources_of, together
-from rerank.report import similarity as report
-from rerank.report.compared import ItemSimilarity, ListSimilarity
-from rerank.report.similarity import MOST_FOR_SPECTRUM, Similarity
+from rerank.formats.sources import Data, all_or_none, check_inputs, check_outputs, inputs_of, read_lists
+from rerank.similarity import results as report
 from rerank.similarity.base import Kernel
 from rerank.similarity.items.expression import ItemKernel
 from rerank.similarity.matrices import filled
 from rerank.similarity.named import kernel_of
+from rerank.similarity.results import (
+    MOST_FOR_SPECTRUM,
+    ItemSimilarity,
+    ListSimilarity,
+    Similarity,
+    short_names,
+)
 from rerank.similarity.spectra import REPAIRS, plane, repaired, spectrum
-from rerank.training.prepare import note_uneven
 
 NEAREST = 5
 
+
 Repair = Literal["none", "clip", "flip"]
+
+
 Room = Callable[[int], Floats | None]  # where the matrix (n, n) goes, None = to memory
 
 
@@ -235,3 +243,71 @@ def _write(found: Similarity, paths: Sequence[str], neighbours: int, repair: Rep
             np.lib.format.write_array(file, matrix, version=(1, 0), allow_pickle=False)
     write_lines(paths[1], found.rows())
     write_lines(paths[2], found.nearest_rows(neighbours))
+
+
+def check_different(names: Sequence[str]) -> None:
+    """Raise ConfigError if a file is given twice."""
+    again = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if again is not None:
+        raise ConfigError(f"{again} is given twice; the lists of one file are compared with each other")
+
+
+def sources_of(sets: Sequence[CandidateLists]) -> list[str]:
+    """Return the names of the sets, numbered if two have the same, as sets that no file was read for."""
+    names = [one.source for one in sets]
+    return [f"{name} {k}" for k, name in enumerate(names, 1)] if len(set(names)) < len(names) else names
+
+
+def ids_of(lists: CandidateLists, items: bool) -> list[str]:
+    """Return the ids of lists, or of items: the list's, and the item's or its number in the list."""
+    named = [lists.list_id(i) for i in range(lists.n_lists)]
+    if not items:
+        return named
+    list_of = lists.list_index.tolist()
+    places = np.arange(lists.n_items) - lists.offsets[:-1][list_of] + 1
+    own = map(str, places.tolist()) if lists.item_ids is None else lists.item_ids
+    return [f"{named[i]}/{item}" for i, item in zip(list_of, own, strict=True)]
+
+
+def names_of(ids: Sequence[list[str]], sources: list[str]) -> list[str]:
+    """Return the ids of all sets, each after the name of its file if two files share an id."""
+    seen: set[str] = set()
+    for some in ids:
+        if not seen.isdisjoint(some):
+            shown = short_names(sources)
+            return [f"{name}:{one}" for name, some in zip(shown, ids, strict=True) for one in some]
+        seen.update(some)
+    return [one for some in ids for one in some]
+
+
+def only_compared(lists: CandidateLists, kernel: Kernel | ItemKernel) -> CandidateLists:
+    """Return the lists with only what the kernel compares; raise DataError if they lack its trees."""
+    trees = {} if isinstance(kernel, Kernel) else {name: lists.forest(name) for name in kernel.trees()}
+    own = trees.pop(TREE, None)
+    by_features = isinstance(kernel, Kernel) or kernel.compares("features")
+    return CandidateLists(
+        lists.offsets,
+        lists.features if by_features else Dense(np.empty((lists.n_items, 0))),
+        feature_names=lists.feature_names if by_features else None,
+        trees=own,
+        structures=trees,
+        source=lists.source,
+        selection=lists.selection,
+    )
+
+
+def together(sets: Sequence[CandidateLists]) -> CandidateLists:
+    """Return what is compared of all sets as one set of lists.
+
+    Raises DataError if two neighbouring sets have no feature in common.
+    """
+    for a, b in pairwise(sets):
+        common = set(a.names()).intersection(b.names())
+        if a.n_features and b.n_features and not common:
+            raise DataError(f"{b.source}: found no feature of {a.source}, expected some in common")
+        widths = (a.n_features, b.n_features)
+        if a.feature_names is None and b.feature_names is None and widths[0] != widths[1]:
+            text = f"{a.source} has {widths[0]} features, {b.source} {widths[1]}; absent ones are 0"
+            if isinstance(a.features, Dense) or isinstance(b.features, Dense):
+                warnings.warn(text, DataNote, stacklevel=4)
+    return joined(sets)

@@ -1,25 +1,36 @@
-"""Columns of lists that are made of other columns: labels by a metric, quantised labels, features."""
+"""Labels by a metric of single candidates, and tables of the values of several."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
+from rerank.core.files.streams import write_lines
 from rerank.core.tables import record
+from rerank.core.text import count
+from rerank.core.workers import parallel
 from rerank.data.columns.traces import SUPERPOSITIONS
-from rerank.data.first_best import first_largest
-from rerank.data.labels import Quantiser, quantised
 from rerank.data.lists import CandidateLists
-from rerank.experiment.sources import as_lists
-from rerank.features.consensus import consensus, structure_metric
-from rerank.features.model_pairs import ModelPairs
+from rerank.data.reading import Reading
+from rerank.formats import base
+from rerank.formats.sources import (
+    Data,
+    all_or_none,
+    as_lists,
+    check_outputs,
+    checked_format,
+    inputs_of,
+    read_lists,
+    written,
+)
 from rerank.metrics.base import Preparation, parse
 from rerank.metrics.selecting import SelectingJudge, SelectingMetric
-from rerank.models.base import load_model
+from rerank.metrics.structures import StructureMetric
 
 
 def label(
@@ -138,42 +149,87 @@ def item_rows(lists: CandidateLists, judges: Mapping[str, SelectingJudge]) -> It
     return record.tsv(heads, map(row, order))
 
 
-def with_quantised(lists: CandidateLists, quantiser: Quantiser) -> CandidateLists:
-    """Return the same lists with quantised labels; ``model=FILE`` takes the choices of a model.
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Lists with labels by the metric ``metric``."""
+
+    lists: CandidateLists
+    metric: str
+
+    def spread(self) -> str:
+        """Return the range and the mean of the labels, and how many items and lists have some, in words."""
+        labels = self.lists.labels
+        assert labels is not None
+        known = labels[~np.isnan(labels)]
+        spread = f"{known.min():.4g} to {known.max():.4g}, mean {known.mean():.4g}"
+        left = self.lists.n_lists - int(np.count_nonzero(self.lists.judged_lists()))
+        unjudged = f"; {count(left, 'list')} unjudged" if left else ""
+        return f"{self.metric} of {count(len(known), 'item')}: {spread}{unjudged}"
+
+
+def label_file(
+    data: Data,
+    metric: str | Sequence[str],
+    out: str | None = None,
+    to: str | None = None,
+    *,
+    per_item: str | None = None,
+    jobs: int | None = None,
+    reading: Reading | None = None,
+) -> Labelled:
+    """Write lists with a metric of each candidate as its label, see ``derive.labelled``, or only the table.
+
+    Parameters
+    ----------
+    data, to, reading : as for ``convert_file``.
+    out : the file of lists to write, "-" = standard output. None = only the table of ``per_item``, which then
+        goes to standard output unless it has a file.
+    metric : a metric of single candidates, such as sBLEU; of several the first makes the labels.
+    per_item : file for the values of all metrics of each item (TSV), in the order of the caller's rows. A
+        value is as the metric has it, errors not negated, and empty if the item has none.
+    jobs : threads that superpose structures.
 
     Raises
     ------
     RerankError
-        If there are no labels or the model cannot be read.
+        If there are several metrics with ``out`` alone, ``to`` is given without ``out``, several ``jobs``
+        without a metric that superposes structures, a metric is unknown or judges rankings, a column is
+        missing, or a file cannot be read or written.
     """
-    chosen = None
-    if quantiser.scheme == "model":
-        scores = load_model(quantiser.path).score_items(lists)
-        chosen = first_largest(scores, lists.offsets)
-    return quantised(lists, quantiser, chosen)
+    metrics = [metric] if isinstance(metric, str) else list(metric)
+    if not metrics:
+        raise ConfigError("no metric is named")
+    if out is None and to is not None:
+        raise ConfigError(f"--to {to}: not used without --out, which names the file of lists")
+    if out is None and per_item is None:
+        per_item = "-"
+    if len(metrics) > 1 and per_item is None:
+        raise ConfigError(
+            f"found {len(metrics)} metrics, expected one; --per-item FILE writes those of others"
+        )
+    if jobs not in (None, 1) and not any(isinstance(parse(name), StructureMetric) for name in metrics):
+        raise ConfigError(f"--jobs {jobs}: not used by {', '.join(metrics)}, only to superpose structures")
+    target = None if out is None else checked_format(out, to, data, reading)
+    if per_item is not None:
+        inputs = inputs_of(data, reading)
+        if out is None or target == "store":
+            check_outputs({"--per-item": per_item}, [*inputs, *([] if out is None else [out])])
+        else:
+            check_outputs({"--out": out, "--per-item": per_item}, inputs)
+    with parallel.using(jobs):
+        lists = read_lists(data, reading)
+        judges = item_judges(lists, metrics)
+    made = with_label(lists, judges[metrics[0]])
+    with all_or_none():
+        if out is not None and target is not None:
+            written(_without_unheld(made, lists, target), out, target)
+        if per_item is not None:
+            write_lines(per_item, item_rows(lists, judges))
+    return Labelled(made, metrics[0])
 
 
-def with_consensus(lists: CandidateLists, by: Sequence[str], statistic: str) -> CandidateLists:
-    """Return the same lists with a feature consensus.WHAT.STATISTIC for each of ``by``.
-
-    Parameters
-    ----------
-    lists : with texts, structures, or the features named.
-    by : similarities, see features.consensus.
-    statistic : "mean" or "median".
-
-    Raises
-    ------
-    ConfigError, DataError
-        If a similarity is unknown or given twice, or texts or structures are missing.
-    """
-    of_structures = [metric for what in by if (metric := structure_metric(lists, what)) is not None]
-    pairs = None
-    if of_structures:  # superposed once for all of them
-        pairs = ModelPairs(lists, of_structures)
-    columns = {}
-    for what in by:
-        columns[f"consensus.{what}.{statistic}"] = consensus(lists, what, statistic, pairs)
-    if len(columns) < len(by):
-        raise ConfigError("a similarity is given twice")
-    return lists.with_added(columns)
+def _without_unheld(made: CandidateLists, lists: CandidateLists, target: str) -> CandidateLists:
+    """``made`` without new counts of texts if the format holds no counts: texts give them again."""
+    if not lists.references or "counts" in base.FORMATS.get(target).holds:
+        return made
+    return dataclasses.replace(made, counts=lists.counts)

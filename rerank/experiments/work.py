@@ -51,7 +51,6 @@ from rerank.experiments.locks import locked
 from rerank.experiments.parts import code_digest
 from rerank.metrics.base import parse_all, prepare_all
 from rerank.metrics.judges import by_item, statistics
-from rerank.models.adapting import AdaptingModel
 from rerank.models.base import Model
 from rerank.models.importance import LINEAR, standardised_weights
 from rerank.training.config import TrainConfig
@@ -211,7 +210,7 @@ def judge(model: Model, inputs: TrainInputs, test: CandidateLists, asked: TestLi
     if inputs.dev is not None:
         note_shared(inputs.dev, test, "development lists")
     given, adaptation = selected(test, asked.features, lenient=True), None
-    if isinstance(model, AdaptingModel):
+    if model.adapts:
         found = model.adapt(given)
         scores, adaptation = found.scores, adaptation_record(found, test, asked.metrics)
     else:

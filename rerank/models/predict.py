@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -26,12 +26,12 @@ from rerank.formats import format_of
 from rerank.formats.base import load_for
 from rerank.formats.sources import Data, all_or_none, check_outputs, inputs_of, is_path, read_lists
 from rerank.models import predictions
-from rerank.models.adapting import CHEATING, Adaptation, AdaptingModel, By
-from rerank.models.base import Model, load_model
+from rerank.models.base import CHEATING, Model, load_model
 from rerank.models.classes import ClassesModel
 from rerank.models.predictions import Ranking
 
 OTHER_PREDICTIONS = ("grades", "probabilities")
+CACHE_BY = ("list-kernel", "histogram")  # how a cache of rankers compares lists
 
 
 OUTPUTS = ("scores", "table", "run", "best", "nbest", "grades", "probabilities", "classes")
@@ -51,7 +51,7 @@ class Predicted:
     model: Model
     scores: Floats  # of a model of classes: (n_items, n_outputs)
     switched: int | None  # lists in which the keep margin lets another item than the first-best win
-    adaptation: Adaptation | None = None  # of a transductive model
+    adaptation: Any = None  # of a transductive model
 
 
 def predict(
@@ -137,7 +137,7 @@ def _lists(model: Model, data: Any, as_: str, group: Any, qid: Any) -> Candidate
         return lists_for(model, data)
     if is_path(data) or isinstance(data, CandidateLists):
         raise DataError("group and qid are for features in memory, found a file or CandidateLists")
-    listwise = isinstance(model, AdaptingModel) or model.scaling_name.startswith("list-")
+    listwise = model.adapts or model.scaling_name.startswith("list-")
     free = as_ in _OF_ROWS and not listwise and model.keep_margin is None
     if frames.is_frame(data) and group is None and qid is None:
         if not free or frames.has_lists(data):
@@ -274,11 +274,10 @@ def predict_file(
     note_trained_on(known, scorer.input_names, lists, "lists that the model was trained on")
     note_strangers(scorer, lists)
     adaptation = None
-    if isinstance(scorer, AdaptingModel):
+    if scorer.adapts:
         from rerank.core.workers.parallel import using
 
-        by: By = "histogram" if cache_by == "histogram" else "list-kernel"
-        rankers = None if cache is None else scorer.open_cache(cache, cache_nearest, by)
+        rankers = None if cache is None else scorer.open_cache(cache, cache_nearest, cache_by or CACHE_BY[0])
         with using(jobs, cluster), progress.step("adapting to lists", lists.n_lists, "list") as advance:
             adaptation = scorer.adapt(lists, strict=reading.strict, advance=advance, cache=rankers)
         scores = adaptation.scores
@@ -289,9 +288,7 @@ def predict_file(
     items = lists.from_input_order(scores)
     with all_or_none():
         if transductive_report is not None and adaptation is not None:
-            from rerank.models.adapting import adaptation_tsv
-
-            write_lines(transductive_report, adaptation_tsv(adaptation.rows))
+            write_lines(transductive_report, adaptation.tsv())
         if format is not None and as_ == "nbest":
             predictions.write_reordered(lists, items, format, out)
         else:
@@ -302,11 +299,10 @@ def predict_file(
 
 def check_cheating(model: Model, cheating: bool) -> None:
     """Raise ConfigError if a model uses the labels of the lists that it ranks unasked, or must in vain."""
-    cheats = isinstance(model, AdaptingModel) and model.cheats
-    if cheats and not cheating:
+    if model.cheats and not cheating:
         text = f"{CHEATING}: this model uses the labels of the lists that it ranks"
         raise ConfigError(f"{text}; --cheating allows it, for a control experiment")
-    if cheating and not cheats:
+    if cheating and not model.cheats:
         raise ConfigError("--cheating: not used by this model, which ranks lists without their labels")
 
 
@@ -314,14 +310,14 @@ def _check_transductive(model: Model, cheating: bool, options: Mapping[str, obje
     """Raise ConfigError if a model does not use an option, or cheats unasked."""
     check_cheating(model, cheating)
     given = next((option for option, value in options.items() if value is not None), None)
-    if given is not None and not isinstance(model, AdaptingModel):
+    if given is not None and not model.adapts:
         raise ConfigError(f"{given}: not used by a model of kind {model.kind}, expected a transductive one")
 
 
 def _check_cache(cache: str | None, nearest: int | None, by: str | None) -> None:
     """Raise ConfigError for an option of the cache that would not be used, or is unknown."""
-    if by is not None and by not in get_args(By):
-        raise ConfigError(f"--cache-by: found {by!r}; {did_you_mean(by, get_args(By))}")
+    if by is not None and by not in CACHE_BY:
+        raise ConfigError(f"--cache-by: found {by!r}; {did_you_mean(by, CACHE_BY)}")
     if nearest is not None and nearest < 1:
         raise ConfigError(f"--cache-nearest: found {nearest}, expected 1 or more")
     for option, value, needed, there in (
@@ -372,9 +368,7 @@ def note_strangers(model: Model, lists: CandidateLists) -> None:
 
     Models that adapt to the lists that they score are for any lists.
     """
-    from rerank.models.adapting import AdaptingModel
-
-    record = None if isinstance(model, AdaptingModel) else model.training.unlabelled
+    record = None if model.adapts else model.training.unlabelled
     share = 0.0 if record is None else strangers(record.sketch, model.input_names, lists)
     if share:
         whose = f"the unlabelled lists that this model of {model.training.learner} was fitted for"

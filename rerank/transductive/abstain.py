@@ -10,8 +10,8 @@ import numpy as np
 from rerank.core.errors import FitError
 from rerank.core.types import Floats, Mask
 from rerank.data.judge import PreparedMetric, corpus_value
-from rerank.models.adapting import Adaptation
 from rerank.models.training import AbstainRecord
+from rerank.transductive.adaptation import Adaptation
 
 NEVER, ALWAYS = -1.0, 1.0  # thresholds: no tau is below the one, only equal rankings are not below the other
 _EQUAL = 1e-12  # values that differ by no more than this share are equal: the rest is rounding

@@ -11,7 +11,8 @@ from rerank.core.workers import parallel
 from rerank.core.workers.tasks import Note, capture_warnings
 from rerank.data.features_only import without_labels
 from rerank.data.lists import CandidateLists
-from rerank.models.adapting import Adaptation, Advance, joined
+from rerank.transductive.adaptation import Adaptation, joined
+from rerank.transductive.adapting import Advance
 from rerank.transductive.cache.store import RankerCache
 
 _CHUNKS = 8  # of lists for each worker, so that none waits long for the last one

@@ -8,11 +8,11 @@ from scipy.stats import kendalltau
 from rerank.core.errors import FitError
 from rerank.data.judge import corpus_value, value_of
 from rerank.metrics.base import parse
-from rerank.models.adapting import Adaptation, ListRow, tau_b
 from rerank.models.base import load_model
 from rerank.report.training import training_lines
 from rerank.training.train import fit
 from rerank.transductive.abstain import ALWAYS, NEVER, abstained, tuned_threshold
+from rerank.transductive.adaptation import Adaptation, ListRow, tau_b
 
 QUICK = {"name": "rankboost", "rounds": 4}
 

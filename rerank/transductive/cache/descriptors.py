@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from rerank.data.columns.offsets import are_bounds, offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.npy import ArrayForm
-from rerank.models.adapting import By
 from rerank.similarity.axes import PrincipalAxes, axes_of, values_of
 from rerank.similarity.shape import PreparedAxes
 
+By = Literal["list-kernel", "histogram"]
 _COMPONENTS = 5  # axes of a list, as many as the list kernel compares
 _LEVELS = (np.arange(16) + 0.5) / 16
 

@@ -16,10 +16,9 @@ from rerank.core.records import read_json
 from rerank.core.text import count
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.models.adapting import By
 from rerank.models.base import Model
 from rerank.transductive.adapter import Adapted
-from rerank.transductive.cache.descriptors import described, joined
+from rerank.transductive.cache.descriptors import By, described, joined
 from rerank.transductive.cache.entries import (
     Index,
     Owner,

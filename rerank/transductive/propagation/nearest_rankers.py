@@ -9,8 +9,8 @@ import numpy as np
 from rerank.core.types import Floats, Index, Ints
 from rerank.data.features_only import without_labels
 from rerank.data.lists import CandidateLists
-from rerank.models.adapting import Advance
 from rerank.similarity.graph import nearest_in
+from rerank.transductive.adapting import Advance
 from rerank.transductive.propagation.consensus import Rule, merged
 from rerank.transductive.propagation.nodes import Nodes
 from rerank.transductive.propagation.ranked import (

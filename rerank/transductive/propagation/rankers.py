@@ -18,11 +18,11 @@ from rerank.data.label_judge import filled_labels, label_judge
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import Learner
 from rerank.learners.tuning.restarts import shrunk, unit_vector
-from rerank.models.adapting import Advance
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel, ThresholdModel
 from rerank.native.data._matrix import Difference
 from rerank.native.data._spread import Spread, squares_within
+from rerank.transductive.adapting import Advance
 from rerank.transductive.labelled import single
 from rerank.transductive.spreading import in_chunks
 

@@ -1,0 +1,147 @@
+"""Rankings of lists by rankers of their own, what is known of each list, and its tables and records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rerank.core.tables.record import tsv
+from rerank.core.text import count
+from rerank.core.types import Floats, Index
+from rerank.data.concordance import Concordance
+
+_HEADS = ("list", "items", "adapted", "reason", "tau")
+
+
+@dataclass(frozen=True, eq=False)
+class ListRow:
+    """What happened to one list.
+
+    Attributes
+    ----------
+    list_id, items
+        Its id and its size.
+    adapted
+        Whether it is ranked by a ranker of its own.
+    reason
+        Why not; "" if it is.
+    tau
+        Kendall's tau-b between the scores of its own ranker and those of the unadapted model, see ``tau_b``;
+        1 if the method made no ranker.
+    seconds
+        For adapting and scoring, on the clock.
+    diagnostics
+        Figures of the method by name.
+    origin
+        Where its ranker comes from if there is a cache, see ``Adapted``.
+    """
+
+    list_id: str
+    items: int
+    adapted: bool
+    reason: str
+    tau: float
+    seconds: float
+    diagnostics: Mapping[str, float] = field(default_factory=dict)
+    origin: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Adaptation:
+    """Rankings of lists.
+
+    Attributes
+    ----------
+    scores, unadapted
+        Of the model and of its unadapted model, float64 (n_items), both in the same order.
+    rows
+        A row for each list, in the order of the lists.
+    facts
+        Figures of all lists together, by name.
+    jointly
+        Whether the scores of a list depend on the other lists.
+    """
+
+    scores: Floats
+    unadapted: Floats
+    rows: tuple[ListRow, ...]
+    facts: Mapping[str, float] = field(default_factory=dict)
+    jointly: bool = False
+
+    def tsv(self) -> Iterator[str]:
+        """Yield a table of lists, header first; the method's diagnostics and then the seconds come last.
+
+        With a cache of rankers there is a column that says where each one comes from.
+
+        All columns but the seconds are the same for any number of workers.
+        """
+        names = diagnostic_names(self.rows)
+        cached = any(row.origin for row in self.rows)
+        cells = (
+            (
+                *(row.list_id, row.items, "yes" if row.adapted else "no", row.reason, float(row.tau)),
+                *([row.origin] if cached else []),
+                *(float(row.diagnostics.get(name, np.nan)) for name in names),
+                round(row.seconds, 6),
+            )
+            for row in self.rows
+        )
+        return tsv([*_HEADS, *(["ranker"] if cached else []), *names, "seconds"], cells)
+
+
+def joined(parts: Sequence[Adaptation]) -> Adaptation:
+    """Return the adaptation to all lists from those to some, in their order."""
+    return Adaptation(
+        np.concatenate([part.scores for part in parts]),
+        np.concatenate([part.unadapted for part in parts]),
+        tuple(row for part in parts for row in part.rows),
+    )
+
+
+def tau_b(a: Floats, b: Floats) -> float:
+    """Return Kendall's tau-b between two scorings of the same items, float64 (n_items).
+
+    That is (right - wrong) / sqrt(A * B): pairs that both put in the same order, minus those in opposite
+    orders; A and B are the pairs that each of them orders. If neither orders any pair, as for one item, the
+    rankings are the same: 1. If one alone orders none, they share nothing: 0. NaN if a score is not finite.
+    """
+    return float(taus(a, b, np.array([0, len(a)]))[0])
+
+
+def taus(a: Floats, b: Floats, offsets: Index) -> Floats:
+    """Return ``tau_b`` of each list, float64 (n_lists), for scores (n_items)."""
+    finite = np.isfinite(a) & np.isfinite(b)
+    a, b = np.where(finite, a, 0.0), np.where(finite, b, 0.0)
+    of_a, of_b = Concordance(a, offsets), Concordance(b, offsets)
+    n_a, n_b = of_a.n_pairs.astype(np.float64), of_b.n_pairs.astype(np.float64)
+    surplus = 2.0 * of_b.right(a) - n_b
+    size = np.where(n_a == n_b, n_a, np.sqrt(n_a) * np.sqrt(n_b))  # 1 for equal rankings
+    tau = np.where(size > 0, surplus / np.maximum(size, 1.0), n_a == n_b)
+    found: Floats = np.where(np.logical_and.reduceat(finite, offsets[:-1]), tau, np.nan)
+    return found
+
+
+def diagnostic_names(rows: Sequence[ListRow]) -> list[str]:
+    """Return the names of the diagnostics that any list has, in the order in which they come."""
+    return list(dict.fromkeys(name for row in rows for name in row.diagnostics))
+
+
+def adaptation_line(found: Adaptation) -> str:
+    """Return how many lists were adapted to, why others were not, how far rankings moved, and the facts."""
+    rows = found.rows
+    adapted = sum(row.adapted for row in rows)
+    line = f"adapted to {adapted} of {count(len(rows), 'list')}"
+    reasons = Counter(row.reason for row in rows if not row.adapted)
+    if reasons:
+        line += f" ({', '.join(f'{n}: {reason}' for reason, n in reasons.most_common())})"
+    origins = Counter(row.origin.partition(" ")[0] for row in rows if row.origin)
+    if origins:
+        line += f"; rankers {', '.join(f'{name} {n}' for name, n in sorted(origins.items()))}"
+    taus = np.array([row.tau for row in rows])
+    if len(taus):
+        line += f"; mean tau with the unadapted rankings {np.nanmean(taus):.4f}"
+    facts = [f"{name} {value:.6g}" for name, value in found.facts.items()]
+    return "; ".join([line, *facts, *(["scores depend on the other lists"] if found.jointly else [])])

@@ -90,7 +90,7 @@ def test_predict_imports_what_it_needs(folder: Path) -> None:
     assert entries(modules, "formats") - SVMLIGHT == set()
     assert entries(modules, "learners") == set()
     assert entries(modules, "metrics") <= {"reserved_names", "judges", "relevance"}
-    own = {"predict", "predictions", "adapting"}
+    own = {"predict", "predictions"}
     assert entries(modules, "models") == {"archive", "base", "classes", "linear", "training", *own}
     assert len([name for name in modules if name.startswith("rerank")]) <= 141
 

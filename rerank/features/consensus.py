@@ -26,7 +26,8 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.reading import Reading
 from rerank.features.model_pairs import ModelPairs
-from rerank.formats.sources import Data, Written, checked_format, read_lists, written
+from rerank.formats.base import save
+from rerank.formats.sources import Data, checked_format, read_lists
 from rerank.metrics.base import parse
 from rerank.metrics.bleu import ORDERS, BleuStatistics
 from rerank.metrics.selecting import SelectingMetric
@@ -182,56 +183,50 @@ def _by_column(lists: CandidateLists, values: Floats, statistic: str) -> Floats:
     return out
 
 
-def with_consensus(lists: CandidateLists, by: Sequence[str], statistic: str) -> CandidateLists:
-    """Return the same lists with a feature consensus.WHAT.STATISTIC for each of ``by``.
-
-    Parameters
-    ----------
-    lists : with texts, structures, or the features named.
-    by : similarities, see features.consensus.
-    statistic : "mean" or "median".
-
-    Raises
-    ------
-    ConfigError, DataError
-        If a similarity is unknown or given twice, or texts or structures are missing.
-    """
-    of_structures = [metric for what in by if (metric := structure_metric(lists, what)) is not None]
-    pairs = None
-    if of_structures:  # superposed once for all of them
-        pairs = ModelPairs(lists, of_structures)
-    columns = {}
-    for what in by:
-        columns[f"consensus.{what}.{statistic}"] = consensus(lists, what, statistic, pairs)
-    if len(columns) < len(by):
-        raise ConfigError("a similarity is given twice")
-    return lists.with_added(columns)
-
-
-def consensus_file(
+def consensus_features(
     data: Data,
     by: Sequence[str],
-    out: str,
+    out: str | None = None,
     to: str | None = None,
     *,
     statistic: str = "mean",
     jobs: int | None = None,
     cluster: str | None = None,
     reading: Reading | None = None,
-) -> Written:
-    """Write lists with features for the similarity of each candidate to the others of its list.
+) -> CandidateLists:
+    """Return lists with features for the similarity of each candidate to the others of its list.
 
     Parameters
     ----------
-    data : a file of lists, or CandidateLists.
-    by : similarities: ngram1 to ngram4, a metric such as sBLEU, WER or GDT-TS, or a feature.
-    out : the file to write, "-" = standard output.
-    to : name of the format to write; None = by the suffix of ``out``.
+    data : a file of lists, or CandidateLists, with texts, structures, or the features named.
+    by : similarities: ngram1 to ngram4, a metric such as sBLEU, WER or GDT-TS, or a feature. The feature of
+        each is named consensus.WHAT.STATISTIC.
+    out : file that the lists are written to, "-" = standard output; None = none.
+    to : name of its format; None = by its suffix.
     statistic : "mean" or "median" over the other candidates.
     jobs, cluster : threads that superpose structures, or the workers of a cluster; see
         ``core.workers.parallel.using``.
     reading : how the file is read.
+
+    Returns
+    -------
+    CandidateLists
+
+    Raises
+    ------
+    RerankError
+        If a similarity is unknown or given twice, texts or structures are missing, or a file cannot be read
+        or written.
     """
-    target = checked_format(out, to, data, reading)
+    target = None if out is None else checked_format(out, to, data, reading)
     with parallel.using(jobs, cluster):
-        return written(with_consensus(read_lists(data, reading), by, statistic), out, target)
+        lists = read_lists(data, reading)
+        of_structures = [metric for what in by if (metric := structure_metric(lists, what)) is not None]
+        pairs = ModelPairs(lists, of_structures) if of_structures else None  # superposed once for all of them
+        columns = {f"consensus.{what}.{statistic}": consensus(lists, what, statistic, pairs) for what in by}
+        if len(columns) < len(by):
+            raise ConfigError("a similarity is given twice")
+        made = lists.with_added(columns)
+        if out is not None and target is not None:
+            save(made, out, target)
+    return made

@@ -24,13 +24,9 @@ from rerank.data.reading import Reading
 from rerank.features.heads import default_heads, read_heads
 from rerank.features.parse import TYPES, ParseFeatures, ParseSettings, choose
 from rerank.formats import load
-from rerank.formats.sources import (
-    all_or_none,
-    check_inputs,
-    check_outputs,
-    written,
-)
-from rerank.metrics.labelling import labelled
+from rerank.formats.base import save
+from rerank.formats.sources import all_or_none, check_inputs, check_outputs
+from rerank.metrics.labelling import label
 
 
 @dataclass(frozen=True)
@@ -54,7 +50,7 @@ class ParseStores:
     stores: Sequence[ParseStore]
 
 
-def parse_files(
+def parse_features(
     paths: Sequence[str],
     folder: str,
     *,
@@ -78,6 +74,11 @@ def parse_files(
     alone : whether features that were read, such as the log probability, are removed.
     jobs, cluster : threads, or the workers of a cluster; see ``core.workers.parallel.using``.
     reading : how the files are read.
+
+    Returns
+    -------
+    ParseStores
+        The features that were chosen, and the sizes of the stores.
 
     Raises
     ------
@@ -104,7 +105,7 @@ def parse_files(
         check_outputs({"--out": summary}, sources)
         for one in with_parse_features(list(places), read, checked, keep_trees=keep_trees, alone=alone):
             lists, store = one.lists, places[one.path]
-            written(lists, store, "store")
+            save(lists, store, "store")
             sizes = (lists.n_lists, lists.n_items, lists.features.n_values)
             made.append(ParseStore(one.path, store, *sizes, one.known, one.unknown))
             chosen = one.chosen
@@ -174,7 +175,7 @@ def with_parse_features(
         if chosen is None:
             chosen = choose(lists, settings)
         if lists.gold is not None or "PARSEVAL" in lists.counts:
-            lists = labelled(lists, "PARSEVAL.score")
+            lists = label(lists, "PARSEVAL.score")
         if alone:
             lists = lists.with_features(Dense(np.empty((lists.n_items, 0))), None)
         rows = chosen.rows(lists)

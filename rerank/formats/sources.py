@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -24,7 +24,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
 from rerank.data.store import check_place, restore
 from rerank.formats import load
-from rerank.formats.base import FORMATS, format_for, load_for, save
+from rerank.formats.base import FORMATS, format_for, load_for
 
 Data = str | os.PathLike[str] | CandidateLists | Any  # Any: data frames, which are not imported
 
@@ -78,23 +78,9 @@ def check_inputs(paths: Iterable[str]) -> None:
                 raise os_error(path, FileNotFoundError())
 
 
-@dataclass(frozen=True, eq=False)
-class Written:
-    """Lists, the path they were written to and the name of the format."""
-
-    lists: CandidateLists
-    path: str
-    format: str
-
-    def size(self) -> str:
-        """Return the numbers of lists and items in words."""
-        return f"{count(self.lists.n_lists, 'list')}, {count(self.lists.n_items, 'item')}"
-
-
-def written(lists: CandidateLists, path: str, format: str) -> Written:
-    """Write ``lists`` to ``path`` in a format; return what was written."""
-    save(lists, path, format)
-    return Written(lists, path, format)
+def size_of(lists: CandidateLists) -> str:
+    """Return the numbers of lists and items in words."""
+    return f"{count(lists.n_lists, 'list')}, {count(lists.n_items, 'item')}"
 
 
 def timing_of(curve: str) -> str:
@@ -273,7 +259,12 @@ def rows_of_references(refs: Any) -> list[tuple[str, ...]]:
 
 
 def as_lists(
-    data: Any, *, group: Any = None, qid: Any = None, refs: Sequence[Any] | None = None
+    data: Any,
+    *,
+    group: Any = None,
+    qid: Any = None,
+    refs: Sequence[Any] | None = None,
+    reading: Reading | None = None,
 ) -> CandidateLists:
     """Return the lists of a file, of a data frame, or of plain sequences.
 
@@ -282,15 +273,15 @@ def as_lists(
     data : CandidateLists, a path, a data frame (see ``CandidateLists.from_frame``), or the labels or texts of
         all items.
     group, qid, refs : of plain sequences, see ``lists_of``.
+    reading : how a file is read.
 
     Raises
     ------
     RerankError
         If a file cannot be read, or the sequences do not fit together.
     """
-
-    if isinstance(data, str | os.PathLike) or is_frame(data):
+    if is_path(data) or is_frame(data):
         if group is not None or qid is not None or refs is not None:
             raise DataError("group, qid and refs are for plain sequences, found a file or a data frame")
-        return read_lists(data)
+        return read_lists(data, reading)
     return lists_of(data, group=group, qid=qid, refs=refs)

@@ -51,6 +51,15 @@ def import_weights(
     format : tsv, moses-ini, bllip or svmtk; None = by content.
     feature_names : file with the id of each feature (bllip).
     tree_names : names of an item's trees, in the order of the file (svmtk); none = tree, or tree1, tree2, ...
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    RerankError
+        If a file cannot be read or written, is of an unknown format, or does not use an option.
     """
     check_outputs({"--out": out}, inputs_of(path, None, feature_names))
     if format == SVMTK or (format is None and is_model(path)):
@@ -81,6 +90,17 @@ def export_weights(
     format : tsv, moses-ini or bllip; svmtk or svmtk-pairs for preference models, see ``export_svmtk``.
     ini : a moses.ini whose other content is kept.
     feature_names : as for ``import_weights``.
+
+    Returns
+    -------
+    Model
+        The model of the file.
+
+    Raises
+    ------
+    RerankError
+        If a file cannot be read or written, the model has no such weights, or the format is unknown or does
+        not use an option.
     """
     check_outputs({"--out": out}, inputs_of(path, None, ini, feature_names))
     if format in (SVMTK, SVMTK_PAIRS):

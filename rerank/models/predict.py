@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,16 +29,10 @@ from rerank.formats.sources import Data, all_or_none, check_outputs, inputs_of, 
 from rerank.models import predictions
 from rerank.models.base import CHEATING, Model, load_model
 from rerank.models.classes import ClassesModel
-from rerank.models.predictions import Ranking
-
-OTHER_PREDICTIONS = ("grades", "probabilities")
-CACHE_BY = ("list-kernel", "histogram")  # how a cache of rankers compares lists
-
-
-OUTPUTS = ("scores", "table", "run", "best", "nbest", "grades", "probabilities", "classes")
-
 
 _OF_ROWS = ("scores", "grades", "probabilities", "classes")  # which are the same for any lists
+_NO_SCORES = ("grades", "probabilities")
+_CACHE_BY = ("list-kernel", "histogram")  # how a cache of rankers compares lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +45,7 @@ class Predicted:
     lists: CandidateLists
     model: Model
     scores: Floats  # of a model of classes: (n_items, n_outputs)
-    switched: int | None  # lists in which the keep margin lets another item than the first-best win
+    switched: int | None = None  # lists in which the keep margin lets another item than the first-best win
     adaptation: Any = None  # of a transductive model
 
 
@@ -59,11 +54,22 @@ def predict(
     data: Any,
     as_: str | None = None,
     *,
+    out: str | None = None,
     group: Any = None,
     qid: Any = None,
+    tag: str | None = None,
+    keep_margin: str | None = None,
+    transductive_report: str | None = None,
+    cheating: bool = False,
+    cache: str | None = None,
+    cache_nearest: int | None = None,
+    cache_by: str | None = None,
+    jobs: int | None = None,
+    cluster: str | None = None,
     strict: bool = False,
+    reading: Reading | None = None,
 ) -> Any:
-    """Score lists with a model, as ``rerank predict`` does.
+    """Score lists with a model, and return or write scores or rankings, as ``rerank predict`` does.
 
     Parameters
     ----------
@@ -74,18 +80,30 @@ def predict(
         "table": a ``Ranking``, which becomes a data frame; "run": scores by item id, by list id; "best": the
         best candidate of each list, its text or its id; "nbest": the lists, each with its best item first;
         "classes": a prediction for each row. None = classes for a model of classes, otherwise scores.
+    out : file that they are written to, "-" = standard output: one score, label or class per line, a table, a
+        TREC run, the lists in their own format, or a candidate per line. None = they are returned.
     group, qid : of features, as for ``CandidateLists.from_arrays``.
+    tag : name of a TREC run; None = rerank, or rerank-CHEATING for such a model.
+    keep_margin : in place of the model's: a number, inf, or none.
+    transductive_report : file for what a transductive model did to each list (TSV).
+    cheating : accept a model that uses the labels of the lists that it ranks.
+    cache : folder in which a transductive model stores the rankers of lists, and finds those of earlier ones.
+    cache_nearest, cache_by : rank new lists by the rankers of so many stored lists, which are compared by
+        "list-kernel" (None) or "histogram"; see ``TransductiveModel.open_cache``.
+    jobs, cluster : workers of a transductive model; see ``core.workers.parallel.using``.
     strict : refuse features that the model does not know, and features that are absent.
+    reading : how a file is read.
 
     Returns
     -------
-    ndarray, list, dict, CandidateLists or Ranking
-        As ``as_`` says.
+    ndarray, list, dict, CandidateLists, Ranking or Predicted
+        As ``as_`` says; with ``out`` a ``Predicted``: the lists, their scores, and what the model did.
 
     Raises
     ------
     RerankError
-        If the model or the lists cannot be read, do not fit each other, or have not what ``as_`` needs.
+        If the model or the lists cannot be read, do not fit each other, or have not what ``as_`` needs; if
+        the output does not use a setting, or cannot be written.
 
     Examples
     --------
@@ -98,43 +116,100 @@ def predict(
     >>> rerank.predict(model, frame, "table").to_dataframe()["rank"].tolist()
     [1, 2, 1, 2]
     """
-    loaded = load_model(os.fspath(model)) if isinstance(model, str | os.PathLike) else model
-    if not isinstance(loaded, Model):
-        raise ConfigError(f"model: found {type(loaded).__name__}, expected a model, or the path of one")
-    as_ = as_ or ("classes" if isinstance(loaded, ClassesModel) else "scores")
-    if as_ not in OUTPUTS:
-        raise ConfigError(f"as_: unknown output {as_!r}; {did_you_mean(as_, OUTPUTS)}")
-    check_cheating(loaded, cheating=False)
-    lists = _lists(loaded, data, as_, group, qid)
-    if isinstance(loaded, ClassesModel):
-        if as_ not in ("classes", "scores"):
-            raise ConfigError(f"as_: a model of classes predicts classes and scores, found {as_!r}")
-        scores = loaded.class_scores(lists, strict=strict)
-        return list(loaded.decoded(scores)) if as_ == "classes" else scores
-    if as_ == "classes":
-        raise ConfigError(f"as_: a model of kind {loaded.kind} predicts no classes")
-    if as_ in ("grades", "probabilities"):
-        return predictor(loaded, as_)(lists, strict=strict)
-    note_trained_on(
-        loaded.training.data.sketch or "", loaded.feature_names, lists, "lists that the model was trained on"
+    reading = reading or Reading()
+    strict = strict or reading.strict
+    writer = predictions.writer(as_ or "scores")
+    if tag is not None and as_ != "run":
+        raise ConfigError(f"--tag: not used by --as {as_ or 'scores'}, expected --as run")
+    if keep_margin is not None and as_ in _NO_SCORES:
+        what = "labels" if as_ == "grades" else as_
+        raise ConfigError(f"--keep-margin changes which item is chosen, not the {what} of --as {as_}")
+    format = reading.format
+    if out is not None and as_ == "nbest" and format is None:
+        if not is_path(data):
+            raise ConfigError("--as nbest: found lists without a file, expected reading.format")
+        format = format_of(os.fspath(data))
+    outputs = {"--out": out, "--transductive-report": transductive_report}
+    path = os.fspath(model) if isinstance(model, str | os.PathLike) else None
+    check_outputs(
+        {option: file for option, file in outputs.items() if file is not None}, inputs_of(data, reading, path)
     )
-    note_strangers(loaded, lists)
-    scores = loaded.score(lists, strict=strict)
-    if as_ == "scores":
-        return scores
+    scorer = copy.copy(model) if path is None else load_model(path)
+    if not isinstance(scorer, Model):
+        raise ConfigError(f"model: found {type(scorer).__name__}, expected a model, or the path of one")
+    _check_adapting(scorer, cheating, jobs, cluster, cache, transductive_report)
+    _check_cache(cache, cache_nearest, cache_by)
+    if isinstance(scorer, ClassesModel):
+        if keep_margin is not None:
+            raise ConfigError("--keep-margin is for models of lists, this one is of classes")
+        return _predict_classes(scorer, data, as_ or "classes", out, group, qid, strict, reading)
+    as_ = as_ or "scores"
+    if as_ == "classes":
+        raise ConfigError(f"--as classes: a model of kind {scorer.kind} predicts no classes")
+    answer = predictor(scorer, as_) if as_ in _NO_SCORES else scorer.score
+    if keep_margin is not None:
+        scorer.keep_margin = margin_of(keep_margin)
+    lists = _lists(scorer, data, as_, group, qid, reading)
+    known = scorer.training.data.sketch or ""
+    note_trained_on(known, scorer.input_names, lists, "lists that the model was trained on")
+    note_strangers(scorer, lists)
+    adaptation = None
+    if scorer.adapts:
+        from rerank.core.workers.parallel import using
+
+        rankers = None if cache is None else scorer.open_cache(cache, cache_nearest, cache_by or _CACHE_BY[0])
+        with using(jobs, cluster), progress.step("adapting to lists", lists.n_lists, "list") as advance:
+            adaptation = scorer.adapt(lists, strict=strict, advance=advance, cache=rankers)
+        scores = adaptation.scores
+    else:
+        scores = answer(lists, strict=strict)
     items = lists.from_input_order(scores)
-    if as_ == "best":
-        return list(predictions.best_lines(lists, items, ""))
-    if as_ == "nbest":
-        return lists.reordered(predictions.ranking(lists, items))
-    found = Ranking.of(lists, items)
-    return found if as_ == "table" else found.as_run()
+    with all_or_none():
+        if transductive_report is not None and adaptation is not None:
+            write_lines(transductive_report, adaptation.tsv())
+        if out is not None and format is not None and as_ == "nbest":
+            predictions.write_reordered(lists, items, format, out)
+        elif out is not None:
+            write_lines(out, writer(lists, items, tag or f"rerank-{CHEATING}" * cheating or "rerank"))
+    if out is None:
+        return predictions.in_memory(as_, lists, scores)
+    decides = scorer.keep_margin is not None and as_ not in _NO_SCORES
+    return Predicted(
+        lists, scorer, scores, int(switched(lists, items).sum()) if decides else None, adaptation
+    )
 
 
-def _lists(model: Model, data: Any, as_: str, group: Any, qid: Any) -> CandidateLists:
+def _predict_classes(
+    model: ClassesModel,
+    data: Any,
+    as_: str,
+    out: str | None,
+    group: Any,
+    qid: Any,
+    strict: bool,
+    reading: Reading,
+) -> Any:
+    """``predict`` of a model of classes."""
+    writers: dict[str, Callable[[Floats], Iterable[str]]] = {
+        "classes": model.decoded,
+        "scores": predictions.output_lines,
+        "table": lambda scores: predictions.class_table(scores, model.outputs, model.ranked(scores)),
+    }
+    if as_ not in writers or (as_ == "table" and out is None):
+        allowed = [name for name in writers if name != "table" or out is not None]
+        raise ConfigError(f"--as {as_}: a model of classes predicts {', '.join(allowed)}")
+    lists = _lists(model, data, as_, group, qid, reading.model_copy(update={"classes": True}))
+    scores = model.class_scores(lists, strict=strict)
+    if out is None:
+        return list(model.decoded(scores)) if as_ == "classes" else scores
+    write_lines(out, writers[as_](scores))
+    return Predicted(lists, model, scores)
+
+
+def _lists(model: Model, data: Any, as_: str, group: Any, qid: Any, reading: Reading) -> CandidateLists:
     """The lists to score; ``as_`` says whether their grouping matters."""
     if group is None and qid is None and (is_path(data) or isinstance(data, CandidateLists)):
-        return lists_for(model, data)
+        return lists_for(model, data, reading)
     if is_path(data) or isinstance(data, CandidateLists):
         raise DataError("group and qid are for features in memory, found a file or CandidateLists")
     listwise = model.adapts or model.scaling_name.startswith("list-")
@@ -188,115 +263,6 @@ def _for_policy(model: Model, data: str | os.PathLike[str], reading: Reading) ->
     return load_for(data, reading.model_copy(update={"missing": None}), read_as(model.missing_policy))
 
 
-def predict_file(
-    model: str | Model,
-    data: Data,
-    out: str = "-",
-    *,
-    as_: str | None = None,
-    tag: str | None = None,
-    keep_margin: str | None = None,
-    transductive_report: str | None = None,
-    cheating: bool = False,
-    cache: str | None = None,
-    cache_nearest: int | None = None,
-    cache_by: str | None = None,
-    jobs: int | None = None,
-    cluster: str | None = None,
-    reading: Reading | None = None,
-) -> Predicted:
-    """Score lists with a model and write the scores, or a ranking.
-
-    Parameters
-    ----------
-    model : a model file, or a model.
-    data : a file of lists, or CandidateLists.
-    out : the file to write, "-" = standard output.
-    as_ : "scores", "grades" or "probabilities", one per input line; "table"; "run", a TREC run; "nbest", the
-        lists in their own format, best first; "best", the best candidate of each list. Models of classes:
-        "classes", one prediction per example; "scores", those of all outputs; "table". None = classes or
-        scores.
-    tag : name of a TREC run; None = rerank, or rerank-CHEATING for such a model.
-    keep_margin : in place of the model's: a number, inf, or none.
-    transductive_report : file for what a transductive model did to each list (TSV).
-    cheating : accept a model that uses the labels of the lists that it ranks.
-    cache : folder in which a transductive model stores the rankers of lists, and finds those of earlier ones.
-    cache_nearest, cache_by : rank new lists by the rankers of so many stored lists, which are compared by
-        "list-kernel" (None) or "histogram"; see ``TransductiveModel.open_cache``.
-    jobs, cluster : workers of a transductive model; see ``core.workers.parallel.using``.
-    reading : how the file is read; ``strict`` refuses features that the model does not know.
-
-    Raises
-    ------
-    RerankError
-        If the model or the lists cannot be read, or the output does not use a setting.
-    """
-    reading = reading or Reading()
-    writer = predictions.writer(as_ or "scores")
-    other = None if as_ not in OTHER_PREDICTIONS else as_  # what is not scores
-    if tag is not None and as_ != "run":
-        raise ConfigError(f"--tag: not used by --as {as_ or 'scores'}, expected --as run")
-    if keep_margin is not None and other is not None:
-        what = "labels" if other == "grades" else other
-        raise ConfigError(f"--keep-margin changes which item is chosen, not the {what} of --as {other}")
-    format = reading.format
-    if as_ == "nbest" and format is None:
-        if isinstance(data, CandidateLists):
-            raise ConfigError("--as nbest: found lists without a file, expected reading.format")
-        format = format_of(os.fspath(data))
-    outputs = {"--out": out, "--transductive-report": transductive_report}
-    check_outputs(
-        {option: path for option, path in outputs.items() if path is not None},
-        inputs_of(data, reading, model if isinstance(model, str) else None),
-    )
-    scorer = load_model(model) if isinstance(model, str) else model
-    _check_transductive(
-        scorer,
-        cheating,
-        {
-            "--jobs": jobs,
-            "--cluster": cluster,
-            "--cache": cache,
-            "--transductive-report": transductive_report,
-        },
-    )
-    _check_cache(cache, cache_nearest, cache_by)
-    if isinstance(scorer, ClassesModel):
-        return _predict_classes(scorer, data, out, as_, keep_margin, reading)
-    if as_ == "classes":
-        raise ConfigError(f"--as classes: a model of kind {scorer.kind} predicts no classes")
-    if other is not None:
-        predictor(scorer, other)  # refuses models without them before the data is read
-    elif keep_margin is not None:
-        scorer.keep_margin = margin_of(keep_margin)
-    lists = lists_for(scorer, data, reading)
-    known = scorer.training.data.sketch or ""
-    note_trained_on(known, scorer.input_names, lists, "lists that the model was trained on")
-    note_strangers(scorer, lists)
-    adaptation = None
-    if scorer.adapts:
-        from rerank.core.workers.parallel import using
-
-        rankers = None if cache is None else scorer.open_cache(cache, cache_nearest, cache_by or CACHE_BY[0])
-        with using(jobs, cluster), progress.step("adapting to lists", lists.n_lists, "list") as advance:
-            adaptation = scorer.adapt(lists, strict=reading.strict, advance=advance, cache=rankers)
-        scores = adaptation.scores
-    else:
-        answer = scorer.score if other is None else predictor(scorer, other)
-        scores = answer(lists, strict=reading.strict)
-    decides = scorer.keep_margin is not None and other is None
-    items = lists.from_input_order(scores)
-    with all_or_none():
-        if transductive_report is not None and adaptation is not None:
-            write_lines(transductive_report, adaptation.tsv())
-        if format is not None and as_ == "nbest":
-            predictions.write_reordered(lists, items, format, out)
-        else:
-            write_lines(out, writer(lists, items, tag or f"rerank-{CHEATING}" * cheating or "rerank"))
-    switching = int(switched(lists, items).sum()) if decides else None
-    return Predicted(lists, scorer, scores, switching, adaptation)
-
-
 def check_cheating(model: Model, cheating: bool) -> None:
     """Raise ConfigError if a model uses the labels of the lists that it ranks unasked, or must in vain."""
     if model.cheats and not cheating:
@@ -306,9 +272,17 @@ def check_cheating(model: Model, cheating: bool) -> None:
         raise ConfigError("--cheating: not used by this model, which ranks lists without their labels")
 
 
-def _check_transductive(model: Model, cheating: bool, options: Mapping[str, object]) -> None:
+def _check_adapting(
+    model: Model,
+    cheating: bool,
+    jobs: int | None,
+    cluster: str | None,
+    cache: str | None,
+    report: str | None,
+) -> None:
     """Raise ConfigError if a model does not use an option, or cheats unasked."""
     check_cheating(model, cheating)
+    options = {"--jobs": jobs, "--cluster": cluster, "--cache": cache, "--transductive-report": report}
     given = next((option for option, value in options.items() if value is not None), None)
     if given is not None and not model.adapts:
         raise ConfigError(f"{given}: not used by a model of kind {model.kind}, expected a transductive one")
@@ -316,8 +290,8 @@ def _check_transductive(model: Model, cheating: bool, options: Mapping[str, obje
 
 def _check_cache(cache: str | None, nearest: int | None, by: str | None) -> None:
     """Raise ConfigError for an option of the cache that would not be used, or is unknown."""
-    if by is not None and by not in CACHE_BY:
-        raise ConfigError(f"--cache-by: found {by!r}; {did_you_mean(by, CACHE_BY)}")
+    if by is not None and by not in _CACHE_BY:
+        raise ConfigError(f"--cache-by: found {by!r}; {did_you_mean(by, _CACHE_BY)}")
     if nearest is not None and nearest < 1:
         raise ConfigError(f"--cache-nearest: found {nearest}, expected 1 or more")
     for option, value, needed, there in (
@@ -326,26 +300,6 @@ def _check_cache(cache: str | None, nearest: int | None, by: str | None) -> None
     ):
         if value is not None and there is None:
             raise ConfigError(f"{option}: not used without {needed}")
-
-
-def _predict_classes(
-    model: ClassesModel, data: Data, out: str, as_: str | None, keep_margin: str | None, reading: Reading
-) -> Predicted:
-    """``predict_file`` of a model of classes."""
-    as_ = as_ or "classes"
-    writers: dict[str, Callable[[Floats], Iterable[str]]] = {
-        "classes": model.decoded,
-        "scores": predictions.output_lines,
-        "table": lambda scores: predictions.class_table(scores, model.outputs, model.ranked(scores)),
-    }
-    if as_ not in writers:
-        raise ConfigError(f"--as {as_}: a model of classes predicts {', '.join(writers)}")
-    if keep_margin is not None:
-        raise ConfigError("--keep-margin is for models of lists, this one is of classes")
-    lists = lists_for(model, data, reading.model_copy(update={"classes": True}))
-    scores = model.class_scores(lists, strict=reading.strict)
-    write_lines(out, writers[as_](scores))
-    return Predicted(lists, model, scores, None)
 
 
 def predictor(model: Model, what: str) -> Callable[..., Floats]:

@@ -263,12 +263,13 @@ def doubled_ids(lists: CandidateLists) -> list[str]:
     return [f"{count(doubled, 'duplicate item id')} within a list, the first {first}"]
 
 
-def validate(data: Data) -> Contents:
+def validate(data: Data, *, reading: Reading | None = None) -> Contents:
     """Return what lists hold: counts, labels, oddities, and faults that break other tools.
 
     Parameters
     ----------
     data : CandidateLists, a file or a data frame.
+    reading : how a file is read.
 
     Returns
     -------
@@ -278,7 +279,7 @@ def validate(data: Data) -> Contents:
     Raises
     ------
     RerankError
-        If a file or a frame holds no lists.
+        If a file or a frame holds no lists; FormatError with the line if the file does not follow its format.
 
     Examples
     --------
@@ -289,21 +290,5 @@ def validate(data: Data) -> Contents:
     features  1, dense float64
     labels    0 × 1, 1 × 1
     ids       none
-    """
-    return validate_file(data)
-
-
-def validate_file(data: Data, *, reading: Reading | None = None) -> Contents:
-    """Return what a file holds: lists, items, features, labels, oddities, and faults that break other tools.
-
-    Parameters
-    ----------
-    data : a file of lists, or CandidateLists.
-    reading : how the file is read.
-
-    Raises
-    ------
-    FormatError
-        With the line, if the file does not follow its format.
     """
     return describe(read_judged(data, reading))

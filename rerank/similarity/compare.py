@@ -25,8 +25,8 @@ from rerank.data.npy import array_in_file
 from rerank.data.ranges import note_uneven
 from rerank.data.reading import Reading
 from rerank.data.scaling import AUTO, fit_scaling
-from rerank.formats.sources import Data, all_or_none, check_inputs, check_outputs, inputs_of, read_lists
-from rerank.similarity import results as report
+from rerank.formats.sources import Data, all_or_none, check_inputs, check_outputs, is_path, read_lists
+from rerank.similarity import results
 from rerank.similarity.base import Kernel
 from rerank.similarity.items.expression import ItemKernel
 from rerank.similarity.matrices import filled
@@ -52,8 +52,12 @@ Room = Callable[[int], Floats | None]  # where the matrix (n, n) goes, None = to
 def list_similarity(
     data: Data | Sequence[Data],
     kernel: str = "list",
+    out: str | None = None,
+    figure: str | None = None,
     *,
     settings: Mapping[str, Any] | None = None,
+    neighbours: int | None = None,
+    repair: Repair = "none",
     scaling: str = AUTO,
     jobs: int | None = None,
     cluster: str | None = None,
@@ -66,7 +70,14 @@ def list_similarity(
     data : files of lists, or CandidateLists; features are matched by name.
     kernel : a name of ``rerank list kernels``, or an expression over kernels of items, such as
         ``"ptk(question) + 0.5 * linear"``; see ``rerank.similarity.ItemKernel``.
+    out : a folder for ``gram.npy`` (float64), ``lists.tsv`` or ``items.tsv`` (a row for each row of the
+        matrix: names, file, and the coordinates of the map) and ``nearest.tsv``, all or none. Memory does not
+        have to hold the matrix, which cannot be changed then. None = nothing is written.
+    figure : the file of the map as SVG; needs the extra ``rerank[report]``.
     settings : those of a kernel given by its name, such as ``{"components": 5}``.
+    neighbours : rows of ``nearest.tsv`` for each list or item; None = 5.
+    repair : ``clip`` or ``flip`` makes the matrix in ``gram.npy`` positive semi-definite; nearest lists and
+        map are always those of the kernel itself. Not for kernels of items, which need no repair.
     scaling : a name of ``rerank list scalings``, fitted on all lists together; auto = zscore for dense
         features, none for sparse ones and for kernels that compare trees alone.
     jobs, cluster : threads, or the workers of a cluster; see ``core.workers.parallel.using``.
@@ -81,30 +92,60 @@ def list_similarity(
     Raises
     ------
     RerankError
-        If a file, a name or a setting is wrong, features or trees are missing or not shared by the files, or
-        there is no memory for the matrix.
+        If a file, a name or a setting is wrong, features or trees are missing or not shared by the files,
+        there is no memory for the matrix, or an output cannot be written, is an input, or is not asked for by
+        an option that needs it.
     """
-    with parallel.using(jobs, cluster):
-        return _compared(data, kernel_of(kernel, settings), scaling, reading)
+    _check_options(out, neighbours, repair)
+    made = kernel_of(kernel, settings)
+    if isinstance(made, ItemKernel) and repair != "none":
+        raise ConfigError(f"repair: not used with kernel {made.text}: kernels of items need none")
+    several = [data] if isinstance(data, str | os.PathLike | CandidateLists) else list(data)
+    files = [os.fspath(one) for one in several if is_path(one)]
+    check_inputs(files)
+    names = results.files_of("list" if isinstance(made, Kernel) else "item")
+    paths = [os.path.join(out, name) for name in names] if out is not None else []
+    with all_or_none(), parallel.using(jobs, cluster), ExitStack() as stack:
+        if out is not None:
+            make_folder(out)
+        outputs = {"--out": paths, **({} if figure is None else {"--figure": figure})}
+        check_outputs(outputs, [*files, *([] if reading is None else reading.files())])
+        if figure is not None:
+            figures.check_figure(figure)
+
+        def room(n: int) -> Floats | None:
+            if figure is not None and isinstance(made, ItemKernel) and n > MOST_FOR_SPECTRUM:
+                most = f"at most {MOST_FOR_SPECTRUM:,}"
+                raise RerankError(f"figure: found {n:,} items, expected {most} for a map")
+            if out is None or repair != "none":
+                return None
+            return stack.enter_context(array_in_file(paths[0], (n, n)))
+
+        found = _compared(several, made, scaling, reading, room)
+        if out is not None:
+            _write(found, paths, neighbours or NEAREST, repair)
+        stack.close()
+        if figure is not None:
+            results.draw(found, figure)
+    return found
 
 
 def _compared(
-    data: Data | Sequence[Data],
+    several: Sequence[Data],
     kernel: Kernel | ItemKernel,
     scaling: str,
     reading: Reading | None,
-    room: Room | None = None,
+    room: Room,
 ) -> Similarity:
-    """What ``similarity`` returns."""
-    several = [data] if isinstance(data, str | os.PathLike | CandidateLists) else list(data)
-    check_different([os.fspath(one) for one in several if not isinstance(one, CandidateLists)])
+    """What ``list_similarity`` returns."""
+    check_different([os.fspath(one) for one in several if is_path(one)])
     sets = [read_lists(one, reading) for one in several]
     sources = sources_of(sets)
     if isinstance(kernel, ItemKernel):
         kernel = kernel.resolved(sets[0])
     lists, scaling = _scaled(together([only_compared(one, kernel) for one in sets]), kernel, scaling)
     prepared = kernel.prepare(lists)[0]
-    gram = filled(prepared, prepared, None if room is None else room(prepared.n))
+    gram = filled(prepared, prepared, room(prepared.n))
     small = len(gram) <= MOST_FOR_SPECTRUM
     sizes = [one.n_lists if isinstance(kernel, Kernel) else one.n_items for one in sets]
     ids = [ids_of(one, isinstance(kernel, ItemKernel)) for one in sets]
@@ -151,75 +192,6 @@ def _note_nothing_alike(gram: Floats, sets: Sequence[CandidateLists], axes: Inde
         if axes[parts[i]].any() and axes[parts[j]].any() and not gram[parts[i], parts[j]].any():
             text = f"every similarity to lists of {sets[i].source} is 0: no feature varies in both"
             warnings.warn(f"{sets[j].source}: {text}", DataNote, stacklevel=4)
-
-
-def similarity_files(
-    data: Sequence[str],
-    kernel: str = "list",
-    out: str | None = None,
-    figure: str | None = None,
-    *,
-    settings: Mapping[str, Any] | None = None,
-    neighbours: int | None = None,
-    repair: Repair = "none",
-    scaling: str = AUTO,
-    jobs: int | None = None,
-    cluster: str | None = None,
-    reading: Reading | None = None,
-) -> Similarity:
-    """Compare the lists of files, or their items; write the Gram matrix, the nearest ones and a map.
-
-    Parameters
-    ----------
-    data, kernel, settings, scaling, jobs, cluster, reading : as for ``similarity``.
-    out : a folder for ``gram.npy`` (float64), ``lists.tsv`` or ``items.tsv`` (a row for each row of the
-        matrix: names, file, and the coordinates of the map) and ``nearest.tsv``, together or not at all.
-        Memory does not have to hold the matrix.
-    figure : the file of the map as SVG; needs the extra ``rerank[report]``.
-    neighbours : rows of ``nearest.tsv`` for each list or item; None = 5.
-    repair : ``clip`` or ``flip`` makes the matrix in ``gram.npy`` positive semi-definite; nearest lists and
-        map are always those of the kernel itself. Not for kernels of items, which need no repair.
-
-    Returns
-    -------
-    Similarity
-        As ``similarity``; with ``out``, the matrix is the file and cannot be changed.
-
-    Raises
-    ------
-    RerankError
-        As ``similarity``; also if an output cannot be written or is an input, or an option has no effect.
-    """
-    _check_options(out, neighbours, repair)
-    made = kernel_of(kernel, settings)
-    if isinstance(made, ItemKernel) and repair != "none":
-        raise ConfigError(f"repair: not used with kernel {made.text}: kernels of items need none")
-    check_inputs(data)
-    sources = inputs_of(data[0], reading, *data[1:])
-    names = report.files_of("list" if isinstance(made, Kernel) else "item")
-    paths = [os.path.join(out, name) for name in names] if out is not None else []
-    with all_or_none(), parallel.using(jobs, cluster):
-        if out is not None:
-            make_folder(out)
-        check_outputs({"--out": paths, **({} if figure is None else {"--figure": figure})}, sources)
-        if figure is not None:
-            figures.check_figure(figure)
-        with ExitStack() as files:
-
-            def room(n: int) -> Floats | None:
-                if figure is not None and isinstance(made, ItemKernel) and n > MOST_FOR_SPECTRUM:
-                    most = f"at most {MOST_FOR_SPECTRUM:,}"
-                    raise RerankError(f"figure: found {n:,} items, expected {most} for a map")
-                if out is None or repair != "none":
-                    return None
-                return files.enter_context(array_in_file(paths[0], (n, n)))
-
-            found = _compared(data, made, scaling, reading, room)
-            if out is not None:
-                _write(found, paths, neighbours or NEAREST, repair)
-        if figure is not None:
-            report.draw(found, figure)
-    return found
 
 
 def _check_options(out: str | None, neighbours: int | None, repair: str) -> None:

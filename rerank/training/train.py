@@ -507,6 +507,6 @@ def load_part(data: DataSection, part: Part) -> CandidateLists:
         raise ConfigError(f"{lists.source}: no references of the dev lists; give them with --dev-refs FILE")
     if data.label is None:
         return lists
-    from rerank.metrics.labelling import labelled
+    from rerank.metrics.labelling import label
 
-    return labelled(lists, data.label)
+    return label(lists, data.label)

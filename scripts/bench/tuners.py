@@ -22,7 +22,7 @@ from rerank.core.errors import DataNote
 from rerank.data.lists import CandidateLists
 from rerank.experiment.evaluating import evaluate
 from rerank.formats import load
-from rerank.metrics.labelling import labelled
+from rerank.metrics.labelling import label as labelled
 from rerank.training.train import fit, make_learner
 
 SEEDS = (1000, 2000, 3000)

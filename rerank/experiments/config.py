@@ -375,8 +375,6 @@ def read_experiment(path: str) -> ExperimentConfig:
     values = read_values(path, ExperimentData)
     if "learner" in values and "learners" not in values:
         raise ConfigError(f"{path}: learner: a single learner is for 'rerank train'; expected learners:")
-    if "numbers" in values or "steps" in values:
-        raise ConfigError(f"{path}: describes the numbers of a text: python scripts/reproduce {path}")
     rows = values.get("learners")
     for entry in rows.values() if isinstance(rows, dict) else ():
         if isinstance(entry, dict) and isinstance(entry.get("data"), dict):

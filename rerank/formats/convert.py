@@ -12,8 +12,8 @@ from rerank.data.array_inputs import vector
 from rerank.data.folds import fold_names, folds_of, parts_of, shares_of
 from rerank.data.lists import CandidateLists
 from rerank.data.reading import Reading
-from rerank.data.scores import read_scores
 from rerank.formats import base
+from rerank.formats.scores import read_scores
 from rerank.formats.sources import (
     Data,
     all_or_none,

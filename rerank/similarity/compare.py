@@ -18,11 +18,11 @@ from rerank.core.files.streams import atomic_write, write_lines
 from rerank.core.types import Floats, Index
 from rerank.core.workers import parallel
 from rerank.data.columns.schema import TREE
+from rerank.data.feature_ranges import note_uneven
 from rerank.data.joining import joined
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.data.npy import array_in_file
-from rerank.data.ranges import note_uneven
 from rerank.data.reading import Reading
 from rerank.data.scaling import AUTO, fit_scaling
 from rerank.formats.sources import Data, all_or_none, check_inputs, check_outputs, is_path, read_lists

@@ -57,8 +57,8 @@ def entries(modules: set[str], package: str) -> set[str]:
 
 
 SHARED = {"base", "common", "oddities", "sources"}  # by all formats
-SVMLIGHT = {*SHARED, "svmlight", "buffers", "feature_names"}
-MOSES = {*SHARED, "moses", "buffers", "texts", "scored", "growing"}
+SVMLIGHT = {*SHARED, "svmlight", "buffers", "feature_columns"}
+MOSES = {*SHARED, "moses", "buffers", "texts", "scores", "builders"}
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,10 @@ MOSES = {*SHARED, "moses", "buffers", "texts", "scored", "growing"}
     [
         ("train --data a.letor --out model", SVMLIGHT, 190),
         ("train --data a.txt --out model", SVMLIGHT, 190),
-        ("eval a.letor scores", {*SVMLIGHT, "scored", "growing"}, 170),
+        ("eval a.letor scores", {*SVMLIGHT, "scores", "builders"}, 170),
         (
             "eval a.nbest --refs refs -m BLEU",
-            {*SHARED, "moses", "buffers", "texts", "scored", "growing"},
+            {*SHARED, "moses", "buffers", "texts", "scores", "builders"},
             170,
         ),
         ("validate a.letor", SVMLIGHT, 141),

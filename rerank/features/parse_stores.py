@@ -15,8 +15,8 @@ from rerank.core.errors import ConfigError
 from rerank.core.files.archives import COMPRESSED_SUFFIXES
 from rerank.core.files.atomic_output import make_folder
 from rerank.core.files.streams import write_lines
-from rerank.core.tables import record
-from rerank.core.tables.table import drawn, table
+from rerank.core.tables.data import to_json
+from rerank.core.tables.text import drawn, table
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
@@ -111,7 +111,7 @@ def parse_features(
             chosen = one.chosen
             del one, lists
         sets = [dataclasses.asdict(one) | {"store": os.path.basename(one.store)} for one in made]
-        text = record.to_json(record_of(chosen, sets))
+        text = to_json(record_of(chosen, sets))
         write_lines(summary, text.splitlines())
     return ParseStores(chosen, made)
 
@@ -217,7 +217,7 @@ def record_of(chosen: ParseFeatures, sets: list[dict[str, Any]]) -> dict[str, An
 
 def settings_of(settings: ParseSettings) -> dict[str, Any]:
     """Return the settings with the head table written out."""
-    heads = settings.heads
+    heads = settings.heads or default_heads()
     return {
         "cutoff": settings.cutoff,
         "types": list(settings.types),

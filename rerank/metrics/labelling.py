@@ -10,7 +10,7 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.files.streams import write_lines
-from rerank.core.tables import record
+from rerank.core.tables.data import tsv
 from rerank.core.text import count
 from rerank.core.workers import parallel
 from rerank.data.columns.traces import SUPERPOSITIONS
@@ -187,4 +187,4 @@ def item_rows(lists: CandidateLists, judges: Mapping[str, SelectingJudge]) -> It
         return [lists.list_id(of_list[k]), str(places[k]) if items is None else items[k], *cells]
 
     order = lists.input_order(np.arange(lists.n_items)).tolist()
-    return record.tsv(heads, map(row, order))
+    return tsv(heads, map(row, order))

@@ -198,7 +198,7 @@ def _predict_classes(
     if as_ not in writers or (as_ == "table" and out is None):
         allowed = [name for name in writers if name != "table" or out is not None]
         raise ConfigError(f"--as {as_}: a model of classes predicts {', '.join(allowed)}")
-    lists = _lists(model, data, as_, group, qid, reading.model_copy(update={"classes": True}))
+    lists = _lists(model, data, as_, group, qid, reading.with_settings(classes=True))
     scores = model.class_scores(lists, strict=strict)
     if out is None:
         return list(model.decoded(scores)) if as_ == "classes" else scores
@@ -237,7 +237,7 @@ def lists_for(model: Model, data: Data, reading: Reading | None = None) -> Candi
     if not is_path(data):
         return read_lists(data, reading)
     reading = reading or Reading()
-    lists = _for_policy(model, data, reading.model_copy(update={"features": ()}))
+    lists = _for_policy(model, data, reading.with_settings(features=()))
     if not reading.features:
         return lists
     chosen = selected(lists, reading.features)
@@ -260,7 +260,7 @@ def _for_policy(model: Model, data: str | os.PathLike[str], reading: Reading) ->
             f"--missing {reading.missing}: the model keeps --missing {model.missing_policy} of its training"
         )
         raise ConfigError(f"{found}; leave the option out")
-    return load_for(data, reading.model_copy(update={"missing": None}), read_as(model.missing_policy))
+    return load_for(data, reading.with_settings(missing=None), read_as(model.missing_policy))
 
 
 def check_cheating(model: Model, cheating: bool) -> None:

@@ -8,10 +8,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import ConfigError
 from rerank.core.tables.display import Display
+from rerank.core.types import ArrayLike
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.bootstrap import judged_by_any, of_one_set
 from rerank.evaluation.pairs import Pair, pairs_of, plain
@@ -51,7 +51,7 @@ class Comparisons(Display):
 
 def compare_all(
     lists: CandidateLists,
-    systems: Mapping[str, npt.ArrayLike],
+    systems: Mapping[str, ArrayLike],
     metrics: Sequence[str],
     *,
     ties: str | None = None,

@@ -7,12 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import ConfigError
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.display import Display
-from rerank.core.types import Floats
+from rerank.core.types import ArrayLike, Floats
 from rerank.data.first_best import differ
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
@@ -216,7 +215,7 @@ class Evaluation(Display):
 
 def evaluate(
     lists: CandidateLists,
-    systems: Mapping[str, npt.ArrayLike],
+    systems: Mapping[str, ArrayLike],
     metrics: Sequence[str],
     *,
     baseline: str | None = None,
@@ -319,7 +318,7 @@ def evaluate(
 
 def values(
     lists: CandidateLists,
-    scores: npt.ArrayLike,
+    scores: ArrayLike,
     metrics: Sequence[str],
     *,
     ties: str | None = None,

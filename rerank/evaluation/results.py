@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.text import count
-from rerank.core.types import Floats
+from rerank.core.types import ArrayLike, Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.overlap import check_apart
 from rerank.evaluation.bootstrap import Statistics, list_values
@@ -165,7 +164,7 @@ class Results:
     def of_systems(
         cls,
         lists: CandidateLists,
-        systems: Mapping[str, npt.ArrayLike],
+        systems: Mapping[str, ArrayLike],
         metrics: Sequence[str],
         *,
         name: str | None = None,
@@ -339,7 +338,7 @@ def _first_best(judge: ReportJudge, part: TestPart) -> Floats:
     return found
 
 
-def _checked(system: str, scores: npt.ArrayLike, n_items: int, where: str = "") -> Floats:
+def _checked(system: str, scores: ArrayLike, n_items: int, where: str = "") -> Floats:
     """Scores as float64 (n_items); DataError with the system's name if they do not fit."""
     try:
         return checked_scores(scores, n_items, partial=True).astype(np.float64, copy=False)

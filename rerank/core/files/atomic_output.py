@@ -17,7 +17,6 @@ import errno
 import hashlib
 import os
 import re
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -246,7 +245,7 @@ def _stem(target: str) -> str:
 def _begun(target: str, folder: bool) -> Part:
     """A new part, empty and locked."""
     while True:
-        path = os.path.join(os.path.dirname(target), f"{_stem(target)}.{secrets.token_hex(6)}.part")
+        path = os.path.join(os.path.dirname(target), f"{_stem(target)}.{os.urandom(6).hex()}.part")
         try:
             if folder:
                 os.mkdir(path)

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rerank.core.errors import FormatError
 from rerank.core.files.streams import Buffer
 from rerank.core.text import count
-from rerank.core.types import Bytes, Floats, Index, Mask
+from rerank.core.types import Bytes, Floats, Index, Mask, NDArray
 from rerank.data.columns.traces import Keys, Traces, residue_name
 from rerank.formats.buffers import content_start
 from rerank.formats.common import line_of, quoted
@@ -88,7 +87,7 @@ def unpacked(code: int) -> str:
     return int(code).to_bytes(4, "big").lstrip(b"\0").decode("ascii", "replace").strip()
 
 
-def _tables() -> tuple[npt.NDArray[np.uint32], Bytes]:
+def _tables() -> tuple[NDArray[np.uint32], Bytes]:
     codes = {packed(name): ord(letter) for name, letter in LETTERS.items()}
     names = sorted(codes)
     return np.array(names, dtype=np.uint32), np.array([codes[name] for name in names], dtype=np.uint8)
@@ -114,7 +113,7 @@ class Atoms(NamedTuple):
     residues: Bytes
     altlocs: Bytes
     occupancies: Floats
-    names: npt.NDArray[np.uint32]
+    names: NDArray[np.uint32]
     places: Index
 
 
@@ -177,7 +176,7 @@ def _taken(atoms: Atoms, rows: Index) -> Atoms:
     return Atoms._make(column[rows] for column in atoms)
 
 
-def _same(order: Index, *columns: npt.NDArray[np.generic]) -> Mask:
+def _same(order: Index, *columns: NDArray[np.generic]) -> Mask:
     """Whether each row, in an order, equals the one before it in all columns."""
     same = np.ones(len(order), dtype=bool)
     same[:1] = False

@@ -216,7 +216,7 @@ def _print(form: str, sheet: Sheet, record: Callable[[], Any]) -> None:
 
 
 def _write(rows: Iterator[str], out: str | None) -> None:
-    from rerank.core.files.streams import write_lines
+    from rerank.core.files.write import write_lines
 
     if out is not None:
         write_lines(out, rows)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from rerank.core.errors import ConfigError
-from rerank.core.files.streams import write_lines
+from rerank.core.files.write import write_lines
 from rerank.core.tables.data import tsv
 from rerank.core.tables.text import show
 from rerank.core.text import some

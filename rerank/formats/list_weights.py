@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rerank.core.errors import DataError, FormatError
-from rerank.core.files.streams import read_bytes, shown
+from rerank.core.files.read import read_bytes, shown
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.formats.buffers import BOM

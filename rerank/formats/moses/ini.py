@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core.errors import DataError, FormatError
-from rerank.core.files.streams import read_bytes, shown, write_lines
+from rerank.core.files.read import read_bytes, shown
+from rerank.core.files.write import write_lines
 from rerank.core.text import count
 from rerank.core.types import Floats
 from rerank.formats.common import first_repeated, note, quoted

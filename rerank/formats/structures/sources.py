@@ -13,17 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rerank.core import progress
-from rerank.core.errors import ConfigError, DataError, FormatError
+from rerank.core.errors import ConfigError, DataError, FormatError, os_error
 from rerank.core.files.archives import COMPRESSED_SUFFIXES
-from rerank.core.files.streams import (
-    Buffer,
-    inflated_bytes,
-    os_error,
-    plain_suffix,
-    read_bytes,
-    read_head,
-    shown,
-)
+from rerank.core.files.read import Buffer, inflated_bytes, plain_suffix, read_bytes, read_head, shown
 from rerank.core.text import count, some
 from rerank.data.columns.traces import Traces
 from rerank.data.lists import CandidateLists

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rerank.core.errors import FormatError
-from rerank.core.files.streams import read_blocks
+from rerank.core.files.read import read_blocks
 from rerank.core.memory import require
 from rerank.formats.common import quoted
 

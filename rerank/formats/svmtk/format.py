@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.core.errors import ConfigError, FormatError
-from rerank.core.files.streams import shown
+from rerank.core.files.read import shown
 from rerank.core.text import count
 from rerank.core.types import Floats, Mask
 from rerank.data.columns.forests import Forest

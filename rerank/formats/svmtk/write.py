@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.core.errors import DataError
-from rerank.core.files.streams import atomic_write
+from rerank.core.files.write import atomic_write
 from rerank.core.types import Floats, Index
 from rerank.data.columns.forests import Forest
 from rerank.data.columns.strings import StringColumn

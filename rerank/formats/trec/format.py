@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.core.errors import DataError, FormatError
-from rerank.core.files.streams import atomic_write, shown
+from rerank.core.files.read import shown
+from rerank.core.files.write import atomic_write
 from rerank.core.text import count
 from rerank.data.columns.offsets import offsets_of
 from rerank.data.columns.strings import StringColumn

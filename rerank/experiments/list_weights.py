@@ -14,7 +14,7 @@ from rerank.data.scaling import AUTO, fit_scaling
 from rerank.experiment.notes import note_shared
 from rerank.experiment.outputs import check_outputs
 from rerank.experiment.sources import Data, check_inputs, inputs_of, read_lists
-from rerank.formats.list_weights import list_weight_lines
+from rerank.formats.weights import list_weight_lines
 from rerank.report.list_weights import ListWeights
 from rerank.training.prepare import scaling_for
 from rerank.training.side_inputs import SideInputs

@@ -10,8 +10,8 @@ from typing import Any
 
 from rerank.core.errors import ConfigError
 from rerank.core.files.streams import write_lines
-from rerank.core.tables import record
-from rerank.core.tables.table import show
+from rerank.core.tables.data import tsv
+from rerank.core.tables.text import show
 from rerank.core.text import some
 from rerank.evaluation.ranks import LEAST_SETS, LEAST_SYSTEMS, Ranks, ranks_of
 from rerank.evaluation.results import Results
@@ -117,9 +117,9 @@ def report_files(
     adapted = None if adaptation is None else _adaptation(folders, found.results)
     with all_or_none():
         if adaptation is not None and adapted is not None:
-            write_lines(adaptation, record.tsv(ADAPTATION, adapted))
+            write_lines(adaptation, tsv(ADAPTATION, adapted))
         if per_list is not None:
-            write_lines(per_list, record.tsv(PER_LIST, found.per_list()))
+            write_lines(per_list, tsv(PER_LIST, found.per_list()))
         if html is not None:
             write_page(found.results, html, all_pairs=bool(options.get("all_pairs")))
         if out != "-" or form != "text":

@@ -22,7 +22,7 @@ from rerank.core.files.atomic_output import placing
 from rerank.core.files.filesystem import sync
 from rerank.core.files.streams import atomic_write, os_error
 from rerank.core.records import Record
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.core.types import Floats
 from rerank.core.workers.tasks import Note, capture_warnings
 from rerank.data.folds import split
@@ -234,7 +234,7 @@ def _judge_again(work: Work, record: CellRecord) -> None:
     """Add metrics to a record, from the scores that are there."""
     scores = read_scores_file(work.file(CELLS, work.key, SCORES), record)
     values = record.values | values_of(work.test.open(), scores, work.test.metrics)
-    changed = record.model_copy(update={"values": dict(sorted(values.items()))})
+    changed = record.with_fields(values=dict(sorted(values.items())))
     write_record(work.file(CELLS, work.key, RECORD), changed)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rerank.core.tables.record import tsv
+from rerank.core.tables.data import tsv
 from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.data.pairs import Concordance

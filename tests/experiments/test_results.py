@@ -15,8 +15,8 @@ from scipy import stats
 
 from rerank import ConfigError, DataError, RerankError, save
 from rerank.core.records import read_json
-from rerank.core.tables.output_format import FORMS
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
+from rerank.core.tables.display import FORMS
 from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.results import Results
 from rerank.evaluation.summary import summarise
@@ -55,7 +55,7 @@ def rewritten(out, cell, **changes):
     """Change a record."""
     path = out / "cells" / cell.key / "record.json"
     record = CellRecord.from_json(read_json(path.read_bytes()))
-    path.write_text(to_json(record.model_copy(update=changes).as_json()))
+    path.write_text(to_json(record.with_fields(**changes).as_json()))
 
 
 def test_results_are_those_of_the_cells(out):

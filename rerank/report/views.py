@@ -17,6 +17,7 @@ from rerank.evaluation.importance import Ablation, Permutation, Weights
 from rerank.evaluation.list_table import ListTable
 from rerank.evaluation.metric_values import Values
 from rerank.models.base import Model
+from rerank.models.predictions import Ranking
 from rerank.report.comparisons import comparison_sheet, comparison_text
 from rerank.report.contents import Contents, describe
 from rerank.report.importance import ablation_sheet, permutation_sheet, weight_sheet
@@ -24,7 +25,6 @@ from rerank.report.list_table import list_sheet
 from rerank.report.list_weights import ListWeights, weighing_facts
 from rerank.report.models import model_lines
 from rerank.report.pair_counts import PairCounts, pair_sheet
-from rerank.report.predictions import Ranking
 from rerank.report.tables import evaluation_sheet, table_text, value_text
 from rerank.report.weight_table import shown_weights
 

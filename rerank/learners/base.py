@@ -6,7 +6,7 @@ import importlib.util
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -66,10 +66,11 @@ class Learner(Settings):
         That must be a metric of single candidates, such as BLEU or label@1. Implies ``needs_judge``.
     watches
         It reports the metric of its model on the training lists, or of the rounds.
-    in_rounds
-        It has the settings ``rounds`` and ``keep``, and leaves a learning curve.
+    iterates
+        Name of the setting that limits its iterations, "rounds" or "epochs" (passes over the data). Such
+        learners have the setting ``keep`` too, and leave a learning curve. Empty = no iterations to choose.
     observable
-        With ``in_rounds``: it calls the observer after each round, so that their number can be chosen by it.
+        With ``iterates``: it calls the observer after each of them, so that their number can be chosen by it.
     resumable
         It keeps states in a checkpoint (rerank.core.checkpoints) and goes on from them to the same model.
     default_scaling
@@ -99,7 +100,7 @@ class Learner(Settings):
     needs_judge: ClassVar[bool] = False
     needs_selecting: ClassVar[bool] = False
     watches: ClassVar[bool] = True
-    in_rounds: ClassVar[bool] = False
+    iterates: ClassVar[Literal["", "rounds", "epochs"]] = ""
     observable: ClassVar[bool] = True
     resumable: ClassVar[bool] = False
     default_scaling: ClassVar[str] = "none"
@@ -267,7 +268,7 @@ class Learner(Settings):
             if other is not None and other.n_features != lists.n_features:
                 counts = f"{other.n_features} features, but {lists.source} has {lists.n_features}"
                 raise FitError(f"{other.source}: {counts}")
-        keep = getattr(self, "keep", "last") if self.in_rounds else "last"
+        keep = getattr(self, "keep", "last") if self.iterates else "last"
         if keep == "best" and dev is None:
             raise FitError(f"learner {self.name}: keep=best needs a development set and a metric")
         if keep == "train" and judge is None:

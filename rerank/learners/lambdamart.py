@@ -54,7 +54,7 @@ class LambdaMart(Learner):
     source = "Burges 2010; Ke et al. 2017"
     extra = "lightgbm"
     scale_invariant = True
-    in_rounds = True
+    iterates = "rounds"
     accepts_nan = True
     accepts_list_weights = True
 

@@ -17,7 +17,9 @@ from rerank.models.training import RoundsRecord
 
 T = TypeVar("T")
 Keep = Literal["last", "best", "train"]
-KEEP_HELP = "keep the last round, or the best one by the metric on the dev (best) or training lists (train)"
+KEEP_HELP = (
+    "which round or epoch to keep: the last, the best on dev (best), the best on the training lists (train)"
+)
 
 
 class Resumable(Protocol):
@@ -60,7 +62,12 @@ class Rounds:
         self._ended = False  # no round was left in the checkpoint
 
     def each(
-        self, rounds: Iterable[T], total: int, learner: Resumable | None = None, what: str = "training"
+        self,
+        rounds: Iterable[T],
+        total: int,
+        learner: Resumable | None = None,
+        what: str = "training",
+        unit: str = "round",
     ) -> Iterator[T]:
         """Yield what each round needs; show the progress of the rounds and keep the state after them.
 
@@ -77,11 +84,13 @@ class Rounds:
             What changes in a round beside this object; None = no checkpoints.
         what
             What is being done, for the display of progress.
+        unit
+            What a round is called there.
         """
         self._place = None if learner is None or self.observer is not None else checkpoints.place()
         self._learner = learner
         self._ended = self._restored()
-        with progress.step(what, total, "round") as advance:
+        with progress.step(what, total, unit) as advance:
             advance(len(self.curve))
             for one in itertools.islice(rounds, len(self.curve), 0 if self._ended else None):
                 yield one

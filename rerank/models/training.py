@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo, field_validator
 
 from rerank.core.records import Number, Record
 from rerank.evaluation.gains import Gain
@@ -388,9 +388,22 @@ AnyFit: TypeAlias = Annotated[
     | Annotated[RestartsRecord, Tag("[RestartsRecord]")],
     Discriminator(_shape),
 ]
+# Learners whose setting "epochs" was called "rounds" in files up to format 3.
+_ONLINE = ("mira", "oap-bpm", "perceptron", "prank", "predtron", "uneven-margin")
 # Fields that files have only if they are used.
 LATER = ("notes", "base_scale", "tune_base", "choice", "abstain", "unlabelled", "list_weights", "unjudged")
 _NoneIfEmpty = BeforeValidator(lambda value: None if value == {} else value)
+
+
+def _renamed(settings: Any, learner: str | None) -> Any:
+    """Settings as they are called today, also those of a base learner."""
+    if not isinstance(settings, dict):
+        return settings
+    if learner in _ONLINE:
+        return {"epochs" if name == "rounds" else name: value for name, value in settings.items()}
+    if isinstance(base := settings.get("base"), dict):
+        return settings | {"base": _renamed(base, base.get("name"))}
+    return settings
 
 
 class Training(Record):
@@ -431,6 +444,17 @@ class Training(Record):
     unlabelled: UnlabelledRecord | None = None
     list_weights: ListWeightsRecord | None = None
     unjudged: UnjudgedRecord | None = None
+
+    @field_validator("settings", mode="before")
+    @classmethod
+    def _without_former_names(cls, settings: Any, info: ValidationInfo) -> Any:
+        return _renamed(settings, info.data.get("learner"))
+
+    @property
+    def unit(self) -> str:
+        """What an iteration of the learner is called: "epoch" or "round"."""
+        settings = self.settings.get("base") or self.settings
+        return "epoch" if "epochs" in settings else "round"
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values for JSON; what is None is an empty object there."""

@@ -11,7 +11,7 @@ import pytest
 from rerank.core.checkpoints import Place
 from rerank.learners.rounds import Rounds
 
-TRAIN = ["train", "--data", "a.letor", "--metric", "AP", "--out", "m", "--set", "rounds=8", "--set", "tau=9"]
+TRAIN = ["train", "--data", "a.letor", "--metric", "AP", "--out", "m", "--set", "epochs=8", "--set", "tau=9"]
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def press_now():
 def test_cells_of_an_experiment_are_kept(rerank, folder, monkeypatch):
     (folder / "e.yaml").write_text(
         "data: {train: a.letor, test: b.letor}\nmetrics: [AP]\nseeds: 3\n"
-        "learners: {perceptron: {rounds: 2}}\n"
+        "learners: {perceptron: {epochs: 2}}\n"
     )
     run = importlib.import_module("rerank.experiments.run")
     with monkeypatch.context() as patch:

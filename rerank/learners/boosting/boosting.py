@@ -64,7 +64,7 @@ class Boosting(Learner):
     summary = "boosting of indicators by the exponential or the logistic loss, one a round"
     source = "Collins & Koo 2005"
     scale_invariant = True
-    in_rounds = True
+    iterates = "rounds"
     resumable = True
     observable = False  # --grid rounds=... for some of a hundred thousand
 

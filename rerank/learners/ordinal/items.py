@@ -137,15 +137,16 @@ class Passes(Resumable, Protocol):
 class ItemLearner(Learner):
     """Base of the online learners over single items: rounds, order of visits and averaging."""
 
-    in_rounds: ClassVar[bool] = True
+    iterates: ClassVar = "epochs"
+    renamed: ClassVar = {"rounds": "epochs"}
     resumable: ClassVar[bool] = True
 
-    rounds: int = setting(30, "most passes over the items; a pass without an update is the last", ge=1)
+    epochs: int = setting(30, "maximum number of epochs; training stops after an epoch without updates", ge=1)
     average: Literal["last", "average"] = setting(
         "average", "the last weights and thresholds, or their mean over all examples seen"
     )
     keep: Keep = setting("last", KEEP_HELP)
-    shuffle: bool = setting(True, "visit the items in a new random order each round")
+    shuffle: bool = setting(True, "visit the items in a new random order in each epoch")
     seed: int = setting(1, "seed of the random order", ge=0)
 
     @abstractmethod
@@ -161,8 +162,8 @@ class ItemLearner(Learner):
         passes = self._passes(items)
         watch = Rounds(lists, inputs, self.keep)
         rng = np.random.default_rng(self.seed)
-        orders = (rng.permutation(items.rows) if self.shuffle else items.rows for _ in range(self.rounds))
-        for visits in watch.each(orders, self.rounds, passes):
+        orders = (rng.permutation(items.rows) if self.shuffle else items.rows for _ in range(self.epochs))
+        for visits in watch.each(orders, self.epochs, passes, unit="epoch"):
             counts = passes.run(visits)
             with np.errstate(over="ignore", invalid="ignore"):
                 cut = passes.cut(self.average == "average")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import model_validator
@@ -51,7 +51,8 @@ class Perceptron(Learner):
     summary = "pairwise perceptron with uneven margins (Algorithms 1 and 2)"
     source = "Shen & Joshi 2005"
     default_scaling = "zscore"
-    in_rounds = True
+    iterates = "epochs"
+    renamed: ClassVar = {"rounds": "epochs"}
     resumable = True
     accepts_initial = True
     accepts_list_weights = True
@@ -84,7 +85,7 @@ class Perceptron(Learner):
     step: Literal["auto", "margin", "one"] = setting(
         "auto", "factor of an update: g (margin) or 1 (one, with rivals=top); auto = one with rivals=top"
     )
-    rounds: int = setting(30, "most passes over the lists; a pass without an update is the last", ge=1)
+    epochs: int = setting(30, "maximum number of epochs; training stops after an epoch without updates", ge=1)
     average: Literal["last", "average", "voted"] = setting(
         "average", "the last weights, their mean over all visits, or a vote of all weights"
     )
@@ -103,7 +104,7 @@ class Perceptron(Learner):
     engine: Literal["auto", "reference", "fast"] = setting(
         "auto", "loop over pairs (reference), O(k log k) (fast), or the quicker one for each list"
     )
-    shuffle: bool = setting(True, "visit the lists in a new random order each round")
+    shuffle: bool = setting(True, "visit the lists in a new random order in each epoch")
     seed: int = setting(1, "seed of the random order", ge=0)
 
     @model_validator(mode="after")
@@ -181,11 +182,11 @@ class Perceptron(Learner):
         return model
 
     def _orders(self, n_lists: int) -> Iterator[Index]:
-        return visit_orders(n_lists, self.rounds, self.shuffle, self.seed)
+        return visit_orders(n_lists, self.epochs, self.shuffle, self.seed)
 
     def _train(self, lists: CandidateLists, state: _State, watch: Rounds) -> tuple[Model, RoundsRecord]:
         """The last weights, or their mean."""
-        for visits in watch.each(self._orders(state.n_lists), self.rounds, state):
+        for visits in watch.each(self._orders(state.n_lists), self.epochs, state, unit="epoch"):
             updates, violated = state.run(visits)
             watch.record(state.reached(), linear_scores, updates=updates, violated=violated)
             if updates == 0:
@@ -198,7 +199,8 @@ class Perceptron(Learner):
         from rerank.learners.perceptron.voting import Ballots
 
         ballots = Ballots(state.w)
-        for visits in watch.each(self._orders(state.n_lists), self.rounds, _Voting(state, ballots)):
+        voting = _Voting(state, ballots)
+        for visits in watch.each(self._orders(state.n_lists), self.epochs, voting, unit="epoch"):
             updates = violated = 0
             for v in range(len(visits)):
                 updated, here = state.run(visits[v : v + 1])
@@ -224,7 +226,7 @@ class _State:
         self.n_lists = pairs.n_lists
         top = learner.rivals == "top"
         once = learner.algorithm == 2 or top  # otherwise weights move within a list
-        self.matrix, rows, most = list_rows(lists.features, pairs, learner.rounds if once else 0)
+        self.matrix, rows, most = list_rows(lists.features, pairs, learner.epochs if once else 0)
         fast = None if learner.engine == "auto" else learner.engine == "fast"
         given = (pairs.offsets, rows, pairs.start, pairs.stop, pairs.h, pairs.c)
         even = learner.margin == "even"

@@ -18,7 +18,7 @@ class RoundSettings(Protocol):
     """The settings of a learner that its rounds depend on."""
 
     @property
-    def rounds(self) -> int: ...
+    def epochs(self) -> int: ...
     @property
     def average(self) -> str: ...
     @property
@@ -64,9 +64,9 @@ def run_rounds(settings: RoundSettings, passes: Passes, watch: Rounds) -> tuple[
     watch
         Gets a row for each pass.
     """
-    orders = visit_orders(passes.n, settings.rounds, settings.shuffle, settings.seed)
+    orders = visit_orders(passes.n, settings.epochs, settings.shuffle, settings.seed)
     average = settings.average == "average"
-    for visits in watch.each(orders, settings.rounds, passes):
+    for visits in watch.each(orders, settings.epochs, passes, unit="epoch"):
         counts = passes.run(visits)
         watch.record(passes.reached(average), passes.score, **counts)
         if counts["updates"] == 0:

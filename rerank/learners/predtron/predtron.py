@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs
@@ -39,7 +40,8 @@ class Predtron(PredtronSettings):
     summary = "perceptron whose updates follow a loss: of rankings (nDCG), classes, sets of classes"
     source = "Jain, Natarajan & Tewari 2015"
     default_scaling = "zscore"
-    in_rounds = True
+    iterates = "epochs"
+    renamed: ClassVar = {"rounds": "epochs"}
     resumable = True
     accepts_initial = True
     accepts_list_weights = True

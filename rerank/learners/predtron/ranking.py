@@ -159,7 +159,7 @@ class _Primal(_Ranker):
         radius = None
         if learner.eta == "theorem":
             radius = radius2(features, graded.offsets, graded.items, by_column=q is not None)
-        self.matrix, rows, most = list_rows(features, graded, learner.rounds)
+        self.matrix, rows, most = list_rows(features, graded, learner.epochs)
         self.prepare(rows, weight, radius, q)
         self.weights = Weights(start.copy(), most)
         self.total = Sum(self.matrix, graded.offsets, rows)

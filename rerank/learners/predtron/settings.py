@@ -42,7 +42,7 @@ class PredtronSettings(ClassSettings):
     degree: int = setting(2, "polynomial kernel: (gamma x·x' + constant)^degree", ge=1, le=100)
     gamma: float = setting(1.0, "polynomial kernel, and gaussian: exp(-gamma |x - x'|^2)", gt=0)
     constant: float = setting(1.0, "polynomial kernel: the constant", ge=0)
-    rounds: int = setting(30, "most passes over the lists; a pass without an update is the last", ge=1)
+    epochs: int = setting(30, "maximum number of epochs; training stops after an epoch without updates", ge=1)
     average: Literal["last", "average"] = setting(
         "average", "the last weights, or their mean over all visits"
     )
@@ -52,7 +52,7 @@ class PredtronSettings(ClassSettings):
         "auto = given, else zero",
     )
     keep: Keep = setting("last", KEEP_HELP)
-    shuffle: bool = setting(True, "visit the lists in a new random order each round")
+    shuffle: bool = setting(True, "visit the lists in a new random order in each epoch")
     seed: int = setting(1, "seed of the random order", ge=0)
 
     @field_validator("eta")

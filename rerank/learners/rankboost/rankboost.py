@@ -63,7 +63,7 @@ class RankBoost(Learner):
     summary = "boosting of thresholds or features over pairs of items, one a round"
     source = "Freund, Iyer, Schapire & Singer 2003"
     scale_invariant = True
-    in_rounds = True
+    iterates = "rounds"
     resumable = True
     accepts_nan = True
     accepts_list_weights = True

@@ -24,7 +24,7 @@ BASES = {
     "rankboost": QUICK,
     "raw": {"name": "rankboost", "rounds": 5, "weak": "raw"},
     "ranksvm": {"name": "ranksvm"},
-    "perceptron": {"name": "perceptron", "rounds": 2},
+    "perceptron": {"name": "perceptron", "epochs": 2},
 }
 
 

@@ -17,7 +17,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.experiment.svmtk_kernels import kernel_text, parameters_of
 from rerank.formats.svmtk.model import SvmtkModel, read_model, write_model
-from rerank.learners.preference.items import equal_items
+from rerank.learners.preference.fits import equal_items
 from rerank.models.base import load_model
 from rerank.models.preference import PreferenceModel, tree_names
 from rerank.similarity.items import ItemKernel

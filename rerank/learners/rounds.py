@@ -9,11 +9,26 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from rerank.core import checkpoints, progress
+from rerank.core.checkpoints import State, copy_into
 from rerank.core.types import Floats, Index
 from rerank.data.judge import PreparedMetric, value_of
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import FitInputs
 from rerank.models.training import RoundsRecord
+from rerank.native.learners._weights import Weights
+
+
+def state_of(weights: Weights) -> State:
+    """Return the weights and what their mean needs."""
+    return {"values": weights.values.copy(), "drift": weights.drift.copy(), "visits": weights.visits}
+
+
+def restore(weights: Weights, state: State) -> None:
+    """Go to what ``state_of`` returned; raises ValueError, TypeError or KeyError if it does not fit."""
+    copy_into(weights.values, state["values"])
+    copy_into(weights.drift, state["drift"])
+    weights.visits = state["visits"]
+
 
 T = TypeVar("T")
 Keep = Literal["last", "best", "train"]

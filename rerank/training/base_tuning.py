@@ -61,8 +61,7 @@ def best_change(
     FitError
         If scores overflow.
     """
-    from rerank.learners.tuning.line_problem import LineProblem
-    from rerank.learners.tuning.line_search import Climb
+    from rerank.learners.tuning.line_search import Climb, LineProblem
 
     assert isinstance(judge, SelectingJudge)  # BaseTuning.check refuses others
     moving = base if term is None else term

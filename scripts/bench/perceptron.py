@@ -21,7 +21,7 @@ from common import cpu_seconds
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation, Pairs, make_pairs
-from rerank.learners.perceptron.perceptron import Perceptron
+from rerank.learners.perceptron import Perceptron
 from rerank.native.learners import _violations
 
 SIZES = (27, 100, 200, 300, 500, 1000, 2000, 4000, 8000)

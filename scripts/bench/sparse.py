@@ -20,7 +20,7 @@ from rerank.data.columns.offsets import offsets_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
 from rerank.formats import load
-from rerank.learners.perceptron.perceptron import Perceptron
+from rerank.learners.perceptron import Perceptron
 
 N_FEATURES = 150_611
 TOP = {"pairs": "best-rest", "rivals": "top", "margin": "label", "tau": 1}

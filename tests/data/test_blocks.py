@@ -13,7 +13,7 @@ from rerank.data.blocks import MANY_VISITS, ListNumbers, list_rows, pack_differi
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Mixed, Sparse
 from rerank.data.pairs import PairRelation, make_pairs
-from rerank.learners.perceptron.perceptron import Perceptron
+from rerank.learners.perceptron import Perceptron
 from rerank.native.data import _blocks
 
 

@@ -21,7 +21,7 @@ from rerank.core.errors import ConfigError, DataError, DataNote, FormatError
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Sparse
 from rerank.formats import load
-from rerank.learners.perceptron.perceptron import Perceptron
+from rerank.learners.perceptron import Perceptron
 
 SMALL = (
     "S=3\n"

@@ -9,8 +9,7 @@ from reference.ordinal import prank as slow_prank
 
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
-from rerank.learners.ordinal.oap_bpm import OapBpm
-from rerank.learners.ordinal.prank import PRank
+from rerank.learners.ordinal import OapBpm, PRank
 
 
 def shown_to(learner, lists):

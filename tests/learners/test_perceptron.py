@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.pairs import Margin, PairRelation, make_pairs
-from rerank.learners.perceptron.perceptron import Perceptron
+from rerank.learners.perceptron import Perceptron
 from rerank.metrics.base import parse
 from rerank.models.training import DataRecord
 from rerank.training.train import fit
@@ -237,7 +237,7 @@ def test_the_best_round_of_a_vote_scores_as_it_did_then():
 
 
 def test_voted_weights_that_would_fill_the_memory_are_refused(monkeypatch):
-    monkeypatch.setattr("rerank.learners.perceptron.voting.MAX_BYTES", 100)
+    monkeypatch.setattr("rerank.learners.perceptron.MAX_BYTES", 100)
     with pytest.raises(FitError, match="use average=average"):
         Perceptron(average="voted").fit(integer_lists(13))
 

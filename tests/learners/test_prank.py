@@ -13,7 +13,7 @@ from rerank.native.learners._weights import Weights
 
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
-from rerank.learners.ordinal.prank import PRank
+from rerank.learners.ordinal import PRank
 from rerank.models.training import DataRecord
 from rerank.native.learners import _ordinal
 

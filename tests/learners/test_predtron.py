@@ -13,11 +13,9 @@ from reference.make import LAYOUTS, features
 
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
-from rerank.learners.predtron.gains import graded_lists
-from rerank.learners.predtron.links import linked
-from rerank.learners.predtron.positions import discounts
 from rerank.learners.predtron.predtron import Predtron
-from rerank.learners.predtron.steps import radius2
+from rerank.learners.predtron.ranking import graded_lists
+from rerank.learners.predtron.steps import discounts, linked, radius2
 from rerank.metrics.base import parse
 
 

@@ -12,7 +12,7 @@ from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Mixed
 from rerank.data.pairs import Margin, PairRelation, make_pairs
-from rerank.learners.perceptron.perceptron import Perceptron
+from rerank.learners.perceptron import Perceptron
 from rerank.models.weights import NamedWeights
 from rerank.training.train import fit
 

@@ -10,7 +10,7 @@ from reference.ordinal import paum as slow_paum
 from rerank.core.errors import ConfigError, FitError
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS
-from rerank.learners.ordinal.uneven_margin import UnevenMargin
+from rerank.learners.ordinal import UnevenMargin
 from rerank.models.training import DataRecord
 
 MARGINS = [(0.0, 0.0), (1.0, 1.0), (20.0, 0.5), (0.0, 7.0), (5.0, -2.0), (-2.0, 0.0)]

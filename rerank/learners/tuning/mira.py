@@ -17,8 +17,7 @@ from rerank.data.judge import SelectingJudge
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs, Learner, checked_list_weights
 from rerank.learners.initial import INIT_HELP, Init, initial_weights
-from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores
-from rerank.learners.weight_state import restore, state_of
+from rerank.learners.rounds import KEEP_HELP, Keep, Rounds, linear_scores, restore, state_of
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.native.data._matrix import Difference

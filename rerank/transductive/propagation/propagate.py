@@ -12,7 +12,7 @@ from rerank.data.features_only import without_labels
 from rerank.data.label_judge import label_judge
 from rerank.data.lists import CandidateLists
 from rerank.learners.base import LEARNERS, FitInputs
-from rerank.learners.svm.ranksvm import RankSVM
+from rerank.learners.ranksvm import RankSVM
 from rerank.models.base import Model
 from rerank.models.linear import LinearModel
 from rerank.transductive.propagation.model import PropagationModel

@@ -55,7 +55,6 @@ from rerank.metrics.judges import by_item, statistics
 from rerank.models.base import Model
 from rerank.training.config import TrainConfig
 from rerank.training.train import TrainInputs, fit_inputs, inputs_of_training
-from rerank.transductive.adapting import AdaptingModel
 
 _MOST_WEIGHTS = 50
 
@@ -211,7 +210,7 @@ def judge(model: Model, inputs: TrainInputs, test: CandidateLists, asked: TestLi
     if inputs.dev is not None:
         note_shared(inputs.dev, test, "development lists")
     given, adaptation = selected(test, asked.features, lenient=True), None
-    if isinstance(model, AdaptingModel):
+    if model.adapts:
         found = model.adapt(given)
         scores, adaptation = found.scores, adaptation_record(found, test, asked.metrics)
     else:

@@ -188,7 +188,7 @@ def test_control_c_ends_with_130_and_one_line(files):
     assert process.returncode == 130
     assert out == b""
     assert re.fullmatch(
-        rb"rerank: interrupted( after round [\d,]+ of 100,000,000)?; nothing written [^\n]*\n", err
+        rb"rerank: interrupted( after epoch [\d,]+ of 100,000,000)?; nothing written [^\n]*\n", err
     )
     assert not os.path.exists(files / "m")
 

@@ -21,7 +21,8 @@ from scipy.optimize import linear_sum_assignment
 
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
-from rerank.learners.predtron.predtron import Predtron, Variant
+from rerank.learners.predtron.predtron import Predtron
+from rerank.learners.predtron.settings import Variant
 from rerank.models.linear import LinearModel
 
 N_FEATURES = 46

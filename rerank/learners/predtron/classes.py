@@ -19,7 +19,7 @@ from rerank.data.classes import ClassLabels, class_values, coder, example_of
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.learners.base import FitInputs, checked_list_weights
-from rerank.learners.predtron.predtron import Predtron
+from rerank.learners.predtron.settings import PredtronSettings
 from rerank.learners.predtron.steps import (
     KernelItems,
     LossRange,
@@ -64,7 +64,7 @@ class ClassTask:
     reject: bool = False
 
 
-def class_task(learner: Predtron, lists: CandidateLists, labels: ClassLabels) -> ClassTask:
+def class_task(learner: PredtronSettings, lists: CandidateLists, labels: ClassLabels) -> ClassTask:
     """Return the task of a learner on examples.
 
     Parameters
@@ -104,7 +104,7 @@ def numbers_by_class(given: Mapping[str, float], names: tuple[str, ...], key: st
     return found
 
 
-def _class_weights(learner: Predtron, labels: ClassLabels) -> Floats:
+def _class_weights(learner: PredtronSettings, labels: ClassLabels) -> Floats:
     """The factor of the losses of each class; every example has one class."""
     given, m = learner.class_weights, len(labels.names)
     if given is None:
@@ -117,7 +117,7 @@ def _class_weights(learner: Predtron, labels: ClassLabels) -> Floats:
     return np.where(np.isnan(found), 1.0, found)
 
 
-def _reject_costs(learner: Predtron, labels: ClassLabels) -> Floats | None:
+def _reject_costs(learner: PredtronSettings, labels: ClassLabels) -> Floats | None:
     """The cost of REJECT by class, None if it is no prediction."""
     given = learner.reject
     if given is None:
@@ -156,7 +156,7 @@ def _class_values(lists: CandidateLists, labels: ClassLabels) -> Floats:
     return values
 
 
-def _one_class(learner: Predtron, lists: CandidateLists, labels: ClassLabels) -> ClassTask:
+def _one_class(learner: PredtronSettings, lists: CandidateLists, labels: ClassLabels) -> ClassTask:
     """Binary, multiclass and ordinal tasks."""
     _check_one_class(lists, labels)
     m = len(labels.names)
@@ -195,7 +195,7 @@ def _mixed_sizes(lists: CandidateLists, labels: ClassLabels) -> Floats:
     return sizes.astype(np.float64)
 
 
-def _class_sets(learner: Predtron, lists: CandidateLists, labels: ClassLabels) -> ClassTask:
+def _class_sets(learner: PredtronSettings, lists: CandidateLists, labels: ClassLabels) -> ClassTask:
     """The multilabel task."""
     m = len(labels.names)
     if m == 0:
@@ -211,7 +211,7 @@ def _class_sets(learner: Predtron, lists: CandidateLists, labels: ClassLabels) -
     return ClassTask(kernel, LossRange(1.0, most), "multilabel")
 
 
-def _class_rankings(learner: Predtron, lists: CandidateLists, labels: ClassLabels) -> ClassTask:
+def _class_rankings(learner: PredtronSettings, lists: CandidateLists, labels: ClassLabels) -> ClassTask:
     """The ranking of all classes."""
     m = len(labels.names)
     sizes = _mixed_sizes(lists, labels).astype(np.int64)
@@ -226,7 +226,7 @@ def _class_rankings(learner: Predtron, lists: CandidateLists, labels: ClassLabel
     return ClassTask(kernel, LossRange(float(least.min()), float(most.max())), "multilabel-ranking")
 
 
-_MADE: dict[str, Callable[[Predtron, CandidateLists, ClassLabels], ClassTask]] = {
+_MADE: dict[str, Callable[[PredtronSettings, CandidateLists, ClassLabels], ClassTask]] = {
     "binary": _one_class,
     "multiclass": _one_class,
     "ordinal": _one_class,
@@ -235,7 +235,7 @@ _MADE: dict[str, Callable[[Predtron, CandidateLists, ClassLabels], ClassTask]] =
 }
 
 
-def fit(learner: Predtron, lists: CandidateLists, inputs: FitInputs) -> Model:
+def fit(learner: PredtronSettings, lists: CandidateLists, inputs: FitInputs) -> Model:
     """Return the model of a learner whose task is on examples with classes; see ``Learner.fit``."""
     if inputs.initial is not None:
         raise FitError(
@@ -270,7 +270,7 @@ class _Classifier(ABC):
 
     def __init__(
         self,
-        learner: Predtron,
+        learner: PredtronSettings,
         lists: CandidateLists,
         labels: ClassLabels,
         task: ClassTask,

@@ -1,51 +1,18 @@
-"""Predtron (Jain, Natarajan & Tewari 2015): its settings, and which of them suit which task."""
+"""Predtron (Jain, Natarajan & Tewari 2015)."""
 
 from __future__ import annotations
 
-import math
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
-from pydantic import ValidationInfo, field_validator, model_validator
-
-from rerank.core.settings import setting
 from rerank.data.lists import CandidateLists
-from rerank.learners.base import LEARNERS, FitInputs, Learner
-from rerank.learners.rounds import KEEP_HELP, Keep
+from rerank.learners.base import LEARNERS, FitInputs
+from rerank.learners.predtron import classes, ranking
+from rerank.learners.predtron.settings import PredtronSettings
 from rerank.models.base import Model
-from rerank.similarity.vector_kernel import KernelName, VectorKernel
-
-TaskName = Literal["ranking", "binary", "multiclass", "ordinal", "multilabel", "multilabel-ranking"]
-GainName = Literal["exponential", "linear"]
-PositionsName = Literal["power", "reciprocal"]
-Eta = float | Literal["theorem"]
-Variant = Literal["standard", "loss-driven"]
-LossName = Literal["auto", "nDCG", "zero-one", "difference", "Hamming", "error-set"]
-
-# The losses of each task, the default first.
-LOSSES: dict[TaskName, tuple[LossName, ...]] = {
-    "ranking": ("nDCG",),
-    "binary": ("zero-one",),
-    "multiclass": ("zero-one",),
-    "ordinal": ("difference",),
-    "multilabel": ("Hamming", "zero-one", "error-set"),
-    "multilabel-ranking": ("nDCG",),
-}
-_ONE_CLASS: tuple[TaskName, ...] = ("binary", "multiclass", "ordinal")
-_RANKED: tuple[TaskName, ...] = ("ranking", "multilabel-ranking")
-_CLASSES: tuple[TaskName, ...] = (*_ONE_CLASS, "multilabel", "multilabel-ranking")
-# The tasks for which a setting of some tasks is.
-_TASKS_OF: dict[str, tuple[TaskName, ...]] = {
-    "reject": _ONE_CLASS,
-    "class_weights": _ONE_CLASS,
-    "bias": _CLASSES,
-    "positions": _RANKED,
-    "exponent": _RANKED,
-    **dict.fromkeys(("gain", "cutoff", "ties", "init"), ("ranking",)),
-}
 
 
 @LEARNERS.register("predtron")
-class Predtron(Learner):
+class Predtron(PredtronSettings):
     """Perceptron for predictions with a loss: rankings of lists, and of examples classes or sets of classes.
 
     Of lists the loss is 1 - nDCG. Items have scores t = Xw. A ranking s has the unit vector rep(s) with the
@@ -78,166 +45,5 @@ class Predtron(Learner):
     accepts_initial = True
     accepts_list_weights = True
 
-    task: TaskName = setting(
-        "ranking",
-        "what is predicted: the order of each list; or of examples with classes (--classes) one of two "
-        "(binary), of several (multiclass), of numbers (ordinal), a set of classes (multilabel), or the "
-        "order of all classes (multilabel-ranking)",
-    )
-    loss: LossName = setting(
-        "auto",
-        "multilabel: wrong classes (Hamming), 1 for a wrong set (zero-one), or missing classes times "
-        "superfluous ones (error-set); auto = Hamming, and for other tasks the only loss that they have",
-    )
-    reject: float | dict[str, float] | None = setting(
-        None,
-        "binary, multiclass, ordinal: the cost of predicting REJECT, or its cost by class; none = never",
-    )
-    class_weights: Literal["balanced"] | dict[str, float] | None = setting(
-        None,
-        "binary, multiclass, ordinal: factors of the losses of classes, others 1; balanced = the same sum "
-        "for all classes",
-    )
-    bias: float = setting(
-        1.0, "examples: the value of a feature that they all have; 0 = scores without a constant", ge=0
-    )
-    variant: Variant = setting(
-        "standard", "standard: towards the largest loss less margin; loss-driven: steps times the loss made"
-    )
-
-    positions: PositionsName = setting(
-        "power", "f, the value of place i in the vector of a ranking: power (-i^exponent) or reciprocal (1/i)"
-    )
-    exponent: float = setting(1.0, "power: the exponent of i", gt=0, le=100)
-    gain: GainName = setting("exponential", "nDCG: 2^label - 1, or the label")
-    cutoff: int | None = setting(None, "nDCG: only the first so many items count; none = all", ge=1)
-    ties: Literal["score", "index"] = setting(
-        "score",
-        "the ranking without loss that updates move to: the nearest one (items of one label by score), or "
-        "the one with items of one label in input order",
-    )
-    eta: Eta = setting(
-        1.0,
-        "factor of a step; theorem = the one for which a bound of the losses is proved, by the data's norms",
-    )
-    norm: Literal["l2", "p"] = setting(
-        "l2", "margins by this norm: l2, or p for the l1 norm (p-norm link function, for few useful features)"
-    )
-    kernel: KernelName | Literal["none"] = setting(
-        "none", "scores are sums of a kernel over training items; for small data. none = weights of features"
-    )
-    degree: int = setting(2, "polynomial kernel: (gamma x·x' + constant)^degree", ge=1, le=100)
-    gamma: float = setting(1.0, "polynomial kernel, and gaussian: exp(-gamma |x - x'|^2)", gt=0)
-    constant: float = setting(1.0, "polynomial kernel: the constant", ge=0)
-    epochs: int = setting(30, "maximum number of epochs; training stops after an epoch without updates", ge=1)
-    average: Literal["last", "average"] = setting(
-        "average", "the last weights, or their mean over all visits"
-    )
-    init: Literal["auto", "given", "base", "zero"] = setting(
-        "auto",
-        "initial weights: given (with --init), base (they reproduce the first stage's scores) or zero; "
-        "auto = given, else zero",
-    )
-    keep: Keep = setting("last", KEEP_HELP)
-    shuffle: bool = setting(True, "visit the lists in a new random order in each epoch")
-    seed: int = setting(1, "seed of the random order", ge=0)
-
-    @field_validator("reject", "class_weights", mode="before")
-    @classmethod
-    def _names_are_text(cls, given: Any, info: ValidationInfo) -> Any:
-        """Classes that YAML reads as numbers as text."""
-        if not isinstance(given, dict):
-            return given
-        for name, number in given.items():
-            if isinstance(name, bool):
-                raise ValueError(f"{info.field_name}: found yes or no as a class, expected it in quotes")
-            if number is None:
-                expected = "class: number, with a blank after the colon"
-                raise ValueError(f"{info.field_name}: found {str(name)!r}, expected {expected}")
-        return {str(name) if isinstance(name, int | float) else name: x for name, x in given.items()}
-
-    @field_validator("reject", "class_weights")
-    @classmethod
-    def _is_positive(cls, given: Any, info: ValidationInfo) -> Any:
-        numbers = given.items() if isinstance(given, dict) else [("", given)]
-        for name, number in numbers:
-            if isinstance(number, float) and not 0 < number < math.inf:
-                key = f"{info.field_name}.{name}" if name else info.field_name
-                raise ValueError(f"{key}: found {number:g}, expected a finite number above 0")
-        return given
-
-    @model_validator(mode="after")
-    def _is_for_the_task(self) -> Predtron:
-        """Raise ValueError for a setting that would have no effect on the task."""
-        fields = type(self).model_fields
-        for name, tasks in _TASKS_OF.items():
-            if self.task not in tasks and getattr(self, name) != fields[name].default:
-                raise ValueError(f"{name} is for task={', '.join(tasks)}, not task={self.task}")
-        if self.loss not in ("auto", *LOSSES[self.task]):
-            known = " or ".join(LOSSES[self.task])
-            raise ValueError(f"loss: found {self.loss!r}, expected {known} for task={self.task}")
-        same = self.chosen_loss == "zero-one" and self.reject is None
-        if same and self.class_weights is None and self.variant == "loss-driven":
-            raise ValueError("variant=loss-driven has no effect if every loss is 1")
-        if same and self.class_weights is not None and self.variant == "standard":
-            raise ValueError(
-                f"class_weights have no effect on task={self.task} without reject or variant=loss-driven: "
-                "all wrong predictions for an example have one loss"
-            )
-        return self
-
-    @property
-    def chosen_loss(self) -> LossName:
-        """The loss, the task's default for auto."""
-        return LOSSES[self.task][0] if self.loss == "auto" else self.loss
-
-    @property
-    def reads_classes(self) -> bool:
-        """Whether examples with classes are learnt from, otherwise lists with labels."""
-        return self.task != "ranking"
-
-    @property
-    def ranks_classes(self) -> bool:
-        """Whether rankings of classes are predicted."""
-        return self.task == "multilabel-ranking"
-
-    @field_validator("eta")
-    @classmethod
-    def _is_step(cls, eta: Eta) -> Eta:
-        if eta != "theorem" and not 0 < eta < float("inf"):
-            raise ValueError(f"eta: found {eta:g}, expected more than 0 or theorem")
-        return eta
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> Predtron:
-        """Raise ValueError for a setting that would have no effect beside the others."""
-        fields = type(self).model_fields
-        used = {
-            "exponent": ("positions=power", self.positions == "power"),
-            "degree": ("kernel=polynomial", self.kernel == "polynomial"),
-            "gamma": ("kernel=polynomial and gaussian", self.kernel in ("polynomial", "gaussian")),
-            "constant": ("kernel=polynomial", self.kernel == "polynomial"),
-        }
-        for name, (where, has_effect) in used.items():
-            if not has_effect and getattr(self, name) != fields[name].default:
-                raise ValueError(f"{name} is for {where}")
-        if self.kernel != "none":
-            if self.norm != "l2":
-                raise ValueError("norm=p is for kernel=none: a kernel has no weights of features")
-            if self.init not in ("auto", "zero"):
-                raise ValueError(f"init={self.init} is for kernel=none: a kernel has no weights of features")
-        return self
-
-    @property
-    def vector_kernel(self) -> VectorKernel | None:
-        """The kernel of these settings, None if scores are weighted sums of features."""
-        if self.kernel == "none":
-            return None
-        return VectorKernel(self.kernel, self.degree, self.gamma, self.constant)
-
     def _fit(self, lists: CandidateLists, inputs: FitInputs) -> Model:
-        if self.reads_classes:
-            from rerank.learners.predtron.classes import fit
-        else:
-            from rerank.learners.predtron.ranking import fit
-        return fit(self, lists, inputs)
+        return (classes.fit if self.reads_classes else ranking.fit)(self, lists, inputs)

@@ -17,7 +17,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
 from rerank.learners.base import FitInputs, checked_list_weights, exponential_gains
 from rerank.learners.initial import check_start, initial_weights
-from rerank.learners.predtron.predtron import GainName, Predtron
+from rerank.learners.predtron.settings import GainName, PredtronSettings
 from rerank.learners.predtron.steps import (
     KernelItems,
     LossRange,
@@ -172,7 +172,7 @@ def graded_lists(lists: CandidateLists, gain: GainName) -> GradedLists:
     )
 
 
-def fit(learner: Predtron, lists: CandidateLists, inputs: FitInputs) -> Model:
+def fit(learner: PredtronSettings, lists: CandidateLists, inputs: FitInputs) -> Model:
     """Return the model of a learner whose task is ranking; see ``Learner.fit``."""
     graded = graded_lists(lists, learner.gain)
     weight = checked_list_weights(inputs.list_weights, lists)[graded.lists]
@@ -212,7 +212,7 @@ class _Ranker:
     total: Sum | None = None
     link: Link | None = None
 
-    def __init__(self, learner: Predtron, source: str, graded: GradedLists) -> None:
+    def __init__(self, learner: PredtronSettings, source: str, graded: GradedLists) -> None:
         self.learner, self.source, self.graded = learner, source, graded
         self.n = graded.n_lists
 
@@ -285,7 +285,7 @@ class _Primal(_Ranker):
 
     def __init__(
         self,
-        learner: Predtron,
+        learner: PredtronSettings,
         lists: CandidateLists,
         graded: GradedLists,
         weight: Floats,
@@ -319,7 +319,7 @@ class _Dual(_Ranker):
 
     def __init__(
         self,
-        learner: Predtron,
+        learner: PredtronSettings,
         lists: CandidateLists,
         graded: GradedLists,
         weight: Floats,

@@ -13,7 +13,7 @@ from rerank.core.errors import FitError
 from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Features, Sparse
-from rerank.learners.predtron.predtron import PositionsName, Variant
+from rerank.learners.predtron.settings import PositionsName, Variant
 from rerank.learners.rounds import Resumable, Rounds, restore, state_of, visit_orders
 from rerank.models.training import RoundsRecord
 from rerank.native.learners._link import Link

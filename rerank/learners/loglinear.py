@@ -15,7 +15,7 @@ from rerank.core.errors import DataNote, FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats, Index, Mask
 from rerank.core.workers.parallel import each
-from rerank.data.bundles import bundle, worth_bundling
+from rerank.data.blocks import bundle, worth_bundling
 from rerank.data.first_best import best_items
 from rerank.data.judge import value_of
 from rerank.data.lists import CandidateLists

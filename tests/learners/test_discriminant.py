@@ -8,8 +8,8 @@ from reference import discriminant as slow
 from reference.make import LAYOUTS, features
 
 from rerank.core.errors import ConfigError, FitError
-from rerank.data.concordance import Concordance
 from rerank.data.lists import CandidateLists
+from rerank.data.pairs import Concordance
 from rerank.learners import scatter as scatters
 from rerank.learners.discriminants import BETAS, Criterion, discriminant_vectors
 from rerank.learners.scatter import Scatter

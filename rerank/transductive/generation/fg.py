@@ -11,8 +11,7 @@ import pydantic
 from rerank.core.errors import FitError
 from rerank.core.settings import setting
 from rerank.core.types import Floats
-from rerank.data.features_only import without_labels
-from rerank.data.lists import CandidateLists
+from rerank.data.lists import CandidateLists, without_labels
 from rerank.learners.base import LEARNERS, FitInputs, Learner
 from rerank.learners.discriminants import discriminant_vectors
 from rerank.models.base import Model

@@ -141,8 +141,8 @@ def test_a_search_that_loses_the_lists_is_an_error():
             lambda: Reranker("ranksmv").fit(X, Y, qid=QID),
             "unknown learner 'ranksmv'; did you mean 'ranksvm'?",
         ),
-        (lambda: Reranker(ronds=3).fit(X, Y, qid=QID), "unknown setting 'ronds'; did you mean 'epochs'?"),
-        (lambda: Reranker().set_params(ronds=3), "unknown setting 'ronds'; did you mean 'epochs'?"),
+        (lambda: Reranker(epochz=3).fit(X, Y, qid=QID), "unknown setting 'epochz'; did you mean 'epochs'?"),
+        (lambda: Reranker().set_params(epochz=3), "unknown setting 'epochz'; did you mean 'epochs'?"),
         (
             lambda: Reranker().fit(X, Y.astype("datetime64[s]"), qid=QID),
             "y must be numbers: found",

@@ -149,7 +149,7 @@ def test_lists_with_further_columns_and_in_parts():
         ),
         (lambda: rerank.train("no-file"), "no-file: no such file"),
         (lambda: rerank.train(LISTS, list_weights=[1.0]), "list_weights has shape (1,), expected (3,)"),
-        (lambda: rerank.train(LISTS, ronds=3), "unknown setting 'ronds'; did you mean 'epochs'?"),
+        (lambda: rerank.train(LISTS, epochz=3), "unknown setting 'epochz'; did you mean 'epochs'?"),
     ],
 )
 def test_mistakes_are_errors_of_one_line(use, message):

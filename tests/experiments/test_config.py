@@ -32,8 +32,8 @@ def changed(old: str, new: str, text: str = CONFIG) -> str:
 # What is changed in a configuration, and what its error says.
 MISTAKES = {
     "an unknown key of a row": (
-        changed("epochs: 3", "roundz: 3"),
-        "learners.perceptron: .*'roundz'; did you mean 'epochs'",
+        changed("epochs: 3", "epochz: 3"),
+        "learners.perceptron: .*'epochz'; did you mean 'epochs'",
     ),
     "a misspelt learner": (
         changed("perceptron:", "perceptro:"),

@@ -174,7 +174,7 @@ def test_overflow_is_an_error_and_not_nan():
         ({"epochs": 0}, "epochs: found 0"),
         ({"average": "voted"}, "average: found 'voted'"),
         ({"seed": -1}, "seed: found -1"),
-        ({"ronds": 3}, "unknown setting 'ronds'; did you mean 'epochs'"),
+        ({"epochz": 3}, "unknown setting 'epochz'; did you mean 'epochs'"),
     ],
 )
 def test_wrong_settings_are_refused_in_one_line(settings, message):

@@ -197,7 +197,7 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         learner = params.get("learner", self.learner)
         known = ["learner", "scoring", *_OF_TRAIN]
         kind = _learner(learner)
-        known += params if kind is None else kind.model_fields  # fit refuses an unknown learner
+        known += params if kind is None else kind.settings  # fit refuses an unknown learner
         for name in params:
             if name not in known and name not in self._settings():
                 raise RerankerError(

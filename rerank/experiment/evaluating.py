@@ -293,7 +293,7 @@ def _systems_of(
     refuse_other_rows(**{"data": data, **systems})
     read = None
     if is_path(data) and all(value is None for value in shape.values()):
-        read = gathered(data, reading_for(metrics, Reading.model_validate({"missing": missing})))
+        read = gathered(data, reading_for(metrics, Reading(missing=missing)))  # type: ignore[arg-type]
     lists = data if is_nested_mapping(data) else as_lists(data, **shape) if read is None else read.base
     if isinstance(lists, CandidateLists) and has_classes(lists):
         for name, policy in (("missing", missing), ("missing_lists", missing_lists)):

@@ -110,7 +110,7 @@ class Format(ABC):
         self.check_options(options)
         checked = options.missing == "error"
         with progress.step(f"reading {os.path.basename(shown(path))}"):
-            lists = self._read(path, options.model_copy(update={"missing": "nan"}) if checked else options)
+            lists = self._read(path, options.with_settings(missing="nan") if checked else options)
         if checked:
             check_complete(lists)
         if options.missing == "zero":
@@ -316,7 +316,7 @@ def _load(
         restore(path)
     format = FORMATS.get(reading.format or format_of(path))()
     if missing is not None and "missing" in format.honours and (format.refuses_missing or not if_refused):
-        reading = reading.model_copy(update={"missing": missing})
+        reading = reading.with_settings(missing=missing)
     lists = format.read(path, reading)
     if reading.first_best is not None:  # before features are selected: this one need not be among them
         lists = lists.with_first_best(reading.first_best)

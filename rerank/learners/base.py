@@ -237,14 +237,14 @@ class Learner(Settings):
 
     def setting_names(self, grid: Mapping[str, Any]) -> list[str]:
         """Return the settings that a grid can have; ``grid`` are the values of those that it has."""
-        return list(type(self).model_fields)
+        return list(type(self).settings)
 
     @property
     def given_names(self) -> set[str]:
         """The settings that were given, of those that a grid can vary."""
-        return set(self.model_fields_set)
+        return set(self.settings_given)
 
-    def with_settings(self, settings: Mapping[str, Any], where: str) -> Self:
+    def copy_with(self, settings: Mapping[str, Any], where: str) -> Self:
         """Return the learner with other values of some settings; errors begin with ``where``.
 
         Raises
@@ -252,7 +252,7 @@ class Learner(Settings):
         ConfigError
             If the settings do not fit together.
         """
-        given = {name: getattr(self, name) for name in self.model_fields_set}
+        given = {name: getattr(self, name) for name in self.settings_given}
         return type(self).checked(given | dict(settings), where)
 
     @property

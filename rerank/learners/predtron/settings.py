@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Literal
 
-from pydantic import ValidationInfo, field_validator, model_validator
-
+from rerank.core.errors import ConfigError
 from rerank.core.settings import setting
 from rerank.learners.base import Learner
 from rerank.learners.rounds import KEEP_HELP, Keep
@@ -42,6 +42,23 @@ _TASKS_OF: dict[str, tuple[TaskName, ...]] = {
 }
 
 
+def _by_class(key: str) -> Callable[[Any], Any]:
+    """Return what reads the setting ``key``, whose classes YAML may have read as numbers."""
+
+    def parse(given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        for name, number in given.items():
+            if isinstance(name, bool):
+                raise ValueError(f"{key}: found yes or no as a class, expected it in quotes")
+            if number is None:
+                expected = "class: number, with a blank after the colon"
+                raise ValueError(f"{key}: found {str(name)!r}, expected {expected}")
+        return {str(name) if isinstance(name, int | float) else name: x for name, x in given.items()}
+
+    return parse
+
+
 class PredtronSettings(Learner):
     """The settings of Predtron, and which of them suit which task."""
 
@@ -59,11 +76,13 @@ class PredtronSettings(Learner):
     reject: float | dict[str, float] | None = setting(
         None,
         "binary, multiclass, ordinal: the cost of predicting REJECT, or its cost by class; none = never",
+        parse=_by_class("reject"),
     )
     class_weights: Literal["balanced"] | dict[str, float] | None = setting(
         None,
         "binary, multiclass, ordinal: factors of the losses of classes, others 1; balanced = the same sum "
         "for all classes",
+        parse=_by_class("class_weights"),
     )
     bias: float = setting(
         1.0, "examples: the value of a feature that they all have; 0 = scores without a constant", ge=0
@@ -109,49 +128,52 @@ class PredtronSettings(Learner):
     shuffle: bool = setting(True, "visit the lists in a new random order in each epoch")
     seed: int = setting(1, "seed of the random order", ge=0)
 
-    @field_validator("reject", "class_weights", mode="before")
-    @classmethod
-    def _names_are_text(cls, given: Any, info: ValidationInfo) -> Any:
-        """Classes that YAML reads as numbers as text."""
-        if not isinstance(given, dict):
-            return given
-        for name, number in given.items():
-            if isinstance(name, bool):
-                raise ValueError(f"{info.field_name}: found yes or no as a class, expected it in quotes")
-            if number is None:
-                expected = "class: number, with a blank after the colon"
-                raise ValueError(f"{info.field_name}: found {str(name)!r}, expected {expected}")
-        return {str(name) if isinstance(name, int | float) else name: x for name, x in given.items()}
-
-    @field_validator("reject", "class_weights")
-    @classmethod
-    def _is_positive(cls, given: Any, info: ValidationInfo) -> Any:
-        numbers = given.items() if isinstance(given, dict) else [("", given)]
-        for name, number in numbers:
-            if isinstance(number, float) and not 0 < number < math.inf:
-                key = f"{info.field_name}.{name}" if name else info.field_name
-                raise ValueError(f"{key}: found {number:g}, expected a finite number above 0")
-        return given
-
-    @model_validator(mode="after")
-    def _is_for_the_task(self) -> PredtronSettings:
-        """Raise ValueError for a setting that would have no effect on the task."""
-        fields = type(self).model_fields
+    def check_values(self) -> None:
+        """Raise ConfigError for a setting that would have no effect on the task or beside the others."""
+        for key in ("reject", "class_weights"):
+            given = getattr(self, key)
+            for name, number in given.items() if isinstance(given, dict) else [("", given)]:
+                if isinstance(number, float) and not 0 < number < math.inf:
+                    found = f"{key}.{name}: found {number:g}" if name else f"{key}: found {number:g}"
+                    raise ConfigError(f"{found}, expected a finite number above 0")
+        fields = type(self).settings
         for name, tasks in _TASKS_OF.items():
             if self.task not in tasks and getattr(self, name) != fields[name].default:
-                raise ValueError(f"{name} is for task={', '.join(tasks)}, not task={self.task}")
+                raise ConfigError(f"{name} is for task={', '.join(tasks)}, not task={self.task}")
         if self.loss not in ("auto", *LOSSES[self.task]):
             known = " or ".join(LOSSES[self.task])
-            raise ValueError(f"loss: found {self.loss!r}, expected {known} for task={self.task}")
+            raise ConfigError(f"loss: found {self.loss!r}, expected {known} for task={self.task}")
         same = self.chosen_loss == "zero-one" and self.reject is None
         if same and self.class_weights is None and self.variant == "loss-driven":
-            raise ValueError("variant=loss-driven has no effect if every loss is 1")
+            raise ConfigError("variant=loss-driven has no effect if every loss is 1")
         if same and self.class_weights is not None and self.variant == "standard":
-            raise ValueError(
+            raise ConfigError(
                 f"class_weights have no effect on task={self.task} without reject or variant=loss-driven: "
                 "all wrong predictions for an example have one loss"
             )
-        return self
+        if self.eta != "theorem" and not 0 < self.eta < math.inf:
+            raise ConfigError(f"eta: found {self.eta:g}, expected more than 0 or theorem")
+        used = {
+            "exponent": ("positions=power", self.positions == "power"),
+            "degree": ("kernel=polynomial", self.kernel == "polynomial"),
+            "gamma": ("kernel=polynomial and gaussian", self.kernel in ("polynomial", "gaussian")),
+            "constant": ("kernel=polynomial", self.kernel == "polynomial"),
+        }
+        for name, (where, has_effect) in used.items():
+            if not has_effect and getattr(self, name) != fields[name].default:
+                raise ConfigError(f"{name} is for {where}")
+        if self.kernel != "none":
+            if self.norm != "l2":
+                raise ConfigError("norm=p is for kernel=none: a kernel has no weights of features")
+            if self.init not in ("auto", "zero"):
+                raise ConfigError(f"init={self.init} is for kernel=none: a kernel has no weights of features")
+
+    @property
+    def vector_kernel(self) -> VectorKernel | None:
+        """The kernel of these settings, None if scores are weighted sums of features."""
+        if self.kernel == "none":
+            return None
+        return VectorKernel(self.kernel, self.degree, self.gamma, self.constant)
 
     @property
     def chosen_loss(self) -> LossName:
@@ -167,37 +189,3 @@ class PredtronSettings(Learner):
     def ranks_classes(self) -> bool:
         """Whether rankings of classes are predicted."""
         return self.task == "multilabel-ranking"
-
-    @field_validator("eta")
-    @classmethod
-    def _is_step(cls, eta: Eta) -> Eta:
-        if eta != "theorem" and not 0 < eta < float("inf"):
-            raise ValueError(f"eta: found {eta:g}, expected more than 0 or theorem")
-        return eta
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> PredtronSettings:
-        """Raise ValueError for a setting that would have no effect beside the others."""
-        fields = type(self).model_fields
-        used = {
-            "exponent": ("positions=power", self.positions == "power"),
-            "degree": ("kernel=polynomial", self.kernel == "polynomial"),
-            "gamma": ("kernel=polynomial and gaussian", self.kernel in ("polynomial", "gaussian")),
-            "constant": ("kernel=polynomial", self.kernel == "polynomial"),
-        }
-        for name, (where, has_effect) in used.items():
-            if not has_effect and getattr(self, name) != fields[name].default:
-                raise ValueError(f"{name} is for {where}")
-        if self.kernel != "none":
-            if self.norm != "l2":
-                raise ValueError("norm=p is for kernel=none: a kernel has no weights of features")
-            if self.init not in ("auto", "zero"):
-                raise ValueError(f"init={self.init} is for kernel=none: a kernel has no weights of features")
-        return self
-
-    @property
-    def vector_kernel(self) -> VectorKernel | None:
-        """The kernel of these settings, None if scores are weighted sums of features."""
-        if self.kernel == "none":
-            return None
-        return VectorKernel(self.kernel, self.degree, self.gamma, self.constant)

@@ -141,7 +141,7 @@ class TreeKernel:
             raise ConfigError(
                 f"TreeKernel: unknown kernel {self.name!r}; {did_you_mean(str(self.name), known)}"
             )
-        fields = ITEM_KERNELS.get(self.name).model_fields
+        fields = ITEM_KERNELS.get(self.name).settings
         settings = {
             key: value
             for key, value in self.get_params().items()

@@ -38,10 +38,10 @@ from rerank.data.labels import Quantiser, quantised
 from rerank.data.pairs import PairRelation, make_pairs
 from rerank.data.scaling import fit_scaling
 from rerank.evaluation.significance import bootstrap_sums
-from rerank.experiment.derive import with_quantised
 from rerank.learners.perceptron import Perceptron
 from rerank.metrics.base import parse
 from rerank.metrics.judges import ReportJudge
+from rerank.models.predict import with_quantised
 from rerank.report.pair_counts import settings_of, standard_relations
 from rerank.report.runs import sparkline
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.files.streams import atomic_write, plain_suffix
-from rerank.core.tables.spreadsheets import csv_row
+from rerank.core.tables.data import csv_row
 from rerank.data.columns.strings import StringColumn
 from rerank.data.lists import CandidateLists
 from rerank.data.names import CLASSES

@@ -181,7 +181,7 @@ def train(
     --------
     >>> import rerank
     >>> lists = rerank.CandidateLists.from_arrays([[0.0], [1.0], [3.0], [2.0]], [0, 1, 1, 0], group=[2, 2])
-    >>> model = rerank.train(lists, learner="perceptron", rounds=5)
+    >>> model = rerank.train(lists, learner="perceptron", epochs=5)
     >>> rerank.evaluate(lists, model.score(lists), ["RR"])
     {'RR': 1.0}
     """

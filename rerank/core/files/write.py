@@ -306,10 +306,10 @@ _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d{1,4})")
 def atomic_write(path: str) -> Iterator[IO[bytes]]:
     """Yield a binary file that is at ``path`` once the block ends, and not at all if it raises.
 
-    The file is written next to the target and renamed, an existing target
-    stays until then and keeps its mode. The suffixes .gz, .bz2, .xz and .zst compress (the same content gives
-    the same bytes). ``-`` is standard output; devices and pipes are written directly. Raises RerankError if
-    the target cannot be written or the disk is full.
+    The file is written next to the target and renamed; an existing target stays until then and keeps its
+    mode. The suffixes .gz, .bz2, .xz and .zst compress (the same content gives the same bytes). ``-`` is
+    standard output; devices and pipes are written directly. Raises RerankError if the target cannot be
+    written or the disk is full.
     """
     if path == "-":  # its errors are not translated: the command line reports them for everything printed
         sys.stdout.flush()

@@ -41,7 +41,7 @@ from rerank.experiments.list_weights import weigh_lists as weigh_lists
 from rerank.experiments.list_weights import weigh_lists_files as weigh_lists_files
 from rerank.experiments.overview import Overview as Overview
 from rerank.experiments.reporting import read_report as read_report
-from rerank.experiments.results import results_of as results_of
+from rerank.experiments.reporting import results_of as results_of
 from rerank.experiments.run import RunSummary as RunSummary
 from rerank.experiments.run import run as run
 from rerank.experiments.similarity import list_similarity as list_similarity

@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from rerank.cli.completing import completion_of
 from rerank.core.settings import Settings, flags_of, usage_of
 from rerank.data.reading import Reading
+from rerank.evaluation.judging import Judging
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,13 +33,30 @@ def configures(owner: type[Settings]) -> Callable[[F], F]:
     return lambda function: _with_options(function, owner, "given", lambda given: given)
 
 
-def _with_options(function: F, owner: type[Settings], name: str, make: Callable[[dict[str, Any]], Any]) -> F:
+def judges(*without: str) -> Callable[[F], F]:
+    """Add the options of judging to a command, which gets ``settings: dict[str, Any]`` of those typed.
+
+    There are no options for settings ``without``, nor for scores that a system lacks, which are for reading.
+    """
+    return lambda function: _with_options(
+        function, Judging, "settings", lambda given: given, (*without, "missing")
+    )
+
+
+def _with_options(
+    function: F,
+    owner: type[Settings],
+    name: str,
+    make: Callable[[dict[str, Any]], Any],
+    without: tuple[str, ...] = (),
+) -> F:
     """``function`` with an option for each setting; what was typed goes through ``make`` to ``name``.
 
     Options that the function has already stay its own, as ``--match`` of 'rerank features qa' does.
     """
     signature = inspect.signature(function, eval_str=True)
-    options = [one for one in options_of(owner).items() if one[1].name not in signature.parameters]
+    own_names = {*signature.parameters, *without}
+    options = [one for one in options_of(owner).items() if one[1].name not in own_names]
     added = dict(sorted(options, key=lambda option: option[1].name in Reading.model_fields))
     own = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)

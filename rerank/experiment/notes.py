@@ -17,7 +17,7 @@ from rerank.data.lists import CandidateLists
 from rerank.data.overlap import overlap, shared_lists, sketch, strangers
 
 if TYPE_CHECKING:
-    from rerank.evaluation.evaluate import Evaluation
+    from rerank.evaluation.results import Results
     from rerank.models.base import Model
 
 _AT_ONCE = 1 << 18  # items whose ranking is found at a time
@@ -30,7 +30,7 @@ def note(text: str) -> None:
     warnings.warn(text, DataNote, stacklevel=4)
 
 
-def note_evaluation(lists: CandidateLists, systems: Mapping[str, Floats], found: Evaluation) -> None:
+def note_evaluation(lists: CandidateLists, systems: Mapping[str, Floats], found: Results) -> None:
     """Warn if metrics, scores or tests of an evaluation cannot show anything.
 
     Parameters

@@ -7,8 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from rerank.core.records import Number, Record
-from rerank.evaluation.gains import Gain
-from rerank.evaluation.variance import Variance
+from rerank.evaluation.variance import Gain, Variance
 
 Fact = bool | int | float | str
 Value = Fact | None  # of a setting

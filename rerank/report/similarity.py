@@ -13,13 +13,13 @@ import numpy as np
 
 from rerank.core import figures
 from rerank.core.tables.display import Display
+from rerank.core.tables.numbers import value_text
 from rerank.core.tables.record import tsv
 from rerank.core.tables.sheet import Column, Row, Sheet, facts_sheet
 from rerank.core.tables.table import facts
 from rerank.core.tables.text import sheet_lines
 from rerank.core.text import count
 from rerank.core.types import Floats, Index
-from rerank.report.tables import value_text
 from rerank.similarity.neighbours import nearest
 from rerank.similarity.spectra import Spectrum
 

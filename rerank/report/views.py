@@ -8,29 +8,25 @@ from functools import partial
 from typing import Any
 
 from rerank.core.tables.html import html_text
+from rerank.core.tables.numbers import value_text
 from rerank.core.tables.sheet import Column, Row, Sheet, plain
 from rerank.core.tables.table import facts
 from rerank.core.tables.text import sheet_lines
 from rerank.core.text import count
 from rerank.data.frames import frame_of
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.compare import Comparisons
-from rerank.evaluation.evaluate import Evaluation
+from rerank.evaluation.by_list import ListTable
 from rerank.evaluation.importance import Ablation, Permutation, Weights
-from rerank.evaluation.list_table import ListTable
-from rerank.evaluation.metric_values import Values
+from rerank.evaluation.judged import Judged, Values
 from rerank.models.base import Model
-from rerank.report.comparisons import comparison_sheet, comparison_text
 from rerank.report.contents import Contents, describe
 from rerank.report.importance import ablation_sheet, permutation_sheet, weight_sheet
-from rerank.report.list_table import list_sheet
 from rerank.report.list_weights import ListWeights, weighing_facts
 from rerank.report.models import model_lines
 from rerank.report.pair_counts import PairCounts, pair_sheet
 from rerank.report.predictions import Ranking
 from rerank.report.reports import Report
 from rerank.report.similarity import Similarity
-from rerank.report.tables import evaluation_sheet, table_text, value_text
 from rerank.report.weight_table import shown_weights
 
 _MOST_ITEMS = 10  # of lists in a notebook
@@ -202,13 +198,12 @@ def _of(sheet: Callable[[Any], Sheet], records: Callable[[Any], Sequence[Mapping
 
 
 _VIEWS: dict[type, View] = {
-    Evaluation: View(lambda found: [evaluation_sheet(found)], lambda found: [table_text(found)]),
+    Judged: View(lambda found: found.sheets(), lambda found: [found.text()]),
     ListTable: View(
-        lambda found: [list_sheet(found)],
-        lambda found: sheet_lines(list_sheet(found)),
+        lambda found: [found.sheet()],
+        lambda found: sheet_lines(found.sheet()),
         lambda found: _columns(list(found.records())),
     ),
-    Comparisons: View(lambda found: [comparison_sheet(found)], lambda found: [comparison_text(found)]),
     Values: View(
         _values_sheets, lambda found: [f"{name} {value!r}" for name, value in found.items()], _values_columns
     ),

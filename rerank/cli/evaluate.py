@@ -83,7 +83,7 @@ def evaluate(
     result = evaluate_files(
         data, systems or [], per_list=per_list, html=html, reading=reading, replicas=replicas, **settings
     )
-    notes = [line for line in result.lines() if line]
+    notes = [line for line in result.variance_lines() if line]
     if not by_list:
         write(as_, result.print, result.as_json, result.sheets, notes=notes)
         return

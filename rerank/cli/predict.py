@@ -122,7 +122,7 @@ def predict(
 
         inform(CHEATS)
     if found.adaptation is not None:
-        from rerank.report.adaptation import adaptation_line
+        from rerank.transductive.adaptation import adaptation_line
 
         inform(adaptation_line(found.adaptation))
     if found.switched is not None:

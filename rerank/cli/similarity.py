@@ -114,4 +114,4 @@ def similarity(
         cluster=cluster,
         reading=reading,
     )
-    write(as_, found.summary_lines, found.as_json, found.sheets, data=found.alike_sheet)
+    write(as_, found.lines, found.as_json, found.sheets, data=found.alike_sheet)

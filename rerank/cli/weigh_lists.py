@@ -80,7 +80,7 @@ def weigh_lists(
     rerank train --data train.txt --list-weights weights.tsv --learner mert --metric label@1 --out model
     """
     from rerank.core.tables.sheet import facts_sheet
-    from rerank.core.tables.table import facts
+    from rerank.core.tables.text import facts
     from rerank.experiments.list_weights import weigh_lists_files
     from rerank.report.list_weights import weighing_facts
     from rerank.training.config import settings_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from rerank.core.errors import ConfigError, DataError, DataNote
 from rerank.core.registry import did_you_mean
+from rerank.core.tables.data import frame_of
 from rerank.core.text import some
 from rerank.core.types import AnyArray
 from rerank.data.arrays import cells, real_array
@@ -36,7 +36,6 @@ _KNOWN_OF_CLASSES = _KNOWN | {
     "list_column": tuple(name for name in LISTS if name not in CLASSES),
     "label_column": CLASSES,
 }
-_LIBRARIES = ("pandas", "polars")
 _MOST_NAMED = 5  # columns of a message
 
 
@@ -266,22 +265,6 @@ def columns_of_lists(lists: Any) -> dict[str, Any]:
     return {name: list(column) if column.dtype == object else column for name, column in columns.items()} | {
         name: values[:, j] for j, name in enumerate(names)
     }
-
-
-def frame_of(columns: Mapping[str, Any], library: str = "pandas") -> Any:
-    """Return columns as a data frame of pandas or polars.
-
-    Raises
-    ------
-    ConfigError
-        If the library is unknown or not installed.
-    """
-    if library not in _LIBRARIES:
-        raise ConfigError(f"unknown library {library!r}; {did_you_mean(library, _LIBRARIES)}")
-    try:
-        return importlib.import_module(library).DataFrame(dict(columns))
-    except ImportError:
-        raise ConfigError(f"a data frame needs {library}: pip install {library}") from None
 
 
 def refuse_other_rows(**arrays: Any) -> None:

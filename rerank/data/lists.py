@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from rerank.core.errors import DataError
 from rerank.core.registry import did_you_mean
+from rerank.core.tables.data import frame_of
 from rerank.core.tables.display import Text, html_of, summary_of
 from rerank.core.types import AnyArray, Counts, Floats, Index, Mask
 from rerank.data import array_inputs as given
@@ -320,7 +321,7 @@ class CandidateLists:
         RerankError
             If the library is not installed, or a feature has the name of another column.
         """
-        return frames.frame_of(frames.columns_of_lists(self), library)
+        return frame_of(frames.columns_of_lists(self), library)
 
     @property
     def n_lists(self) -> int:

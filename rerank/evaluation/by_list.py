@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rerank.core.tables.data import columns_of
 from rerank.core.tables.display import Display
 from rerank.core.tables.numbers import value_text
 from rerank.core.tables.sheet import Column, Group, Row, Sheet
@@ -217,6 +218,14 @@ class ListTable(Display):
                     own["best"] = _number(best[i])
                 own |= {"system": system, "chosen": self.choices.chosen[system][i] or None}
                 yield own | {metric: _number(self.values[system, metric][i]) for metric in self.digits}
+
+    def sheets(self) -> list[Sheet]:
+        """Return the lists by row."""
+        return [self.sheet()]
+
+    def frame_columns(self) -> dict[str, Any]:
+        """Return the columns of the data frame by name: one for each key of ``records``."""
+        return columns_of(list(self.records()))
 
     def sheet(self, *, totals: bool = True) -> Sheet:
         """Return the lists by row, after the values over all lists and their sums if ``totals``."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias
+from typing import Any, Literal, TextIO, TypeAlias
 
 import numpy.typing as npt
 
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.registry import did_you_mean
 from rerank.core.tables.display import Display
-from rerank.core.tables.sheet import Sheet
-from rerank.core.tables.table import WIDTH, drawn, room, show
-from rerank.core.tables.text import sheet_tables
+from rerank.core.tables.numbers import value_text
+from rerank.core.tables.sheet import Column, Row, Sheet
+from rerank.core.tables.text import WIDTH, drawn, room, sheet_tables, show
+from rerank.core.tables.text import Part as Drawn
 from rerank.core.text import count
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
@@ -25,9 +26,6 @@ from rerank.evaluation.judging import Judging
 from rerank.evaluation.results import FIRST_BEST, WHOLE, MetricResults, Part, Results, Run, Runs, plain
 from rerank.evaluation.variance import Variance
 from rerank.metrics.judges import ReportJudge, Scores, checked_scores, first_stage, nothing_judged, statistics
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 # What is shown: systems against references, every two systems, or an experiment over folds.
 View: TypeAlias = Literal["systems", "pairs", "folds"]
@@ -122,6 +120,10 @@ class Judged(Results, Display):
         return [sheets.system_sheet(self) if self.view == "systems" else sheets.comparison_sheet(self)]
 
     def lines(self) -> list[str]:
+        """Return tables and notes as plain text, line by line."""
+        return self.text().splitlines()
+
+    def variance_lines(self) -> list[str]:
         """Return what is known of the variance of replicas, by metric."""
         found = [
             variance.lines(digits=self.metrics[name].digits) for name, variance in self.variances.items()
@@ -137,13 +139,13 @@ class Judged(Results, Display):
         stream = sys.stdout if stream is None else stream
         show(self.shown(room(stream), fitting=stream.isatty()), stream)
 
-    def shown(self, width: int = WIDTH, *, fitting: bool = False) -> list[RenderableType]:
+    def shown(self, width: int = WIDTH, *, fitting: bool = False) -> list[Drawn]:
         """Return tables, paragraphs and notes, with empty lines between them, for ``table.show``."""
         if self.view == "folds":
             return sheets.fold_parts(self)
         (sheet,) = self.sheets()
         tables, notes = sheet_tables(sheet, width, fitting=fitting)
-        paragraphs = self.lines()
+        paragraphs = self.variance_lines()
         parts = [one for table in tables for one in (table, "")]
         return [*parts, *([*paragraphs, ""] if paragraphs else []), *notes, *sheet.signatures]
 
@@ -352,6 +354,24 @@ class Values(dict[str, float], Display):
         super().__init__(values)
         self.signatures = dict(signatures or {})
         self.digits = dict(digits or {})
+
+    def sheets(self) -> list[Sheet]:
+        """Return a row for each metric."""
+        rows = tuple(Row((name, (value, self.digits.get(name, 4)))) for name, value in self.items())
+        columns = (
+            Column("metric", ("metric",), left=True),
+            Column("value", ("value", "digits"), lambda cell: value_text(*cell)),
+        )
+        return [Sheet(columns, rows, signatures=tuple(self.signatures.values()))]
+
+    def frame_columns(self) -> dict[str, Any]:
+        """Return the columns of the data frame by name."""
+        signatures = [self.signatures.get(name) for name in self]
+        return {"metric": list(self), "value": list(self.values()), "signature": signatures}
+
+    def lines(self) -> list[str]:
+        """Return a line for each metric."""
+        return [f"{name} {value!r}" for name, value in self.items()]
 
     __repr__ = dict.__repr__
 

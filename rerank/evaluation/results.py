@@ -419,7 +419,8 @@ class Results:
         if fraction not in self._tables:
             names = [name for name, of in self.runs.items() if fraction in of]
             rows = {name: self._statistics(name, fraction) for name in names}
-            if (len(self.parts) > 1 or not self.all_pairs) and self.has_first_best:
+            compared = self.all_pairs and self.baseline != FIRST_BEST and len(self.parts) == 1
+            if not compared and self.has_first_best:
                 rows[FIRST_BEST] = self._first_best
             judges = [metric.judges for metric in self.metrics.values()]
             judged = [part.judged for part in self.parts]

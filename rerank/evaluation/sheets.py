@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rerank.core.tables.numbers import (
     gap_text,
@@ -16,15 +16,11 @@ from rerank.core.tables.numbers import (
     value_text,
 )
 from rerank.core.tables.sheet import DETAIL, RECORD, USUAL, Column, Group, Row, Scalar, Sheet, plain
-from rerank.core.tables.table import WIDTH, Beside, Grid, beside, block
-from rerank.core.tables.text import sheet_tables
+from rerank.core.tables.text import WIDTH, Drawing, Part, beside, block, sheet_tables
 from rerank.core.text import count
 from rerank.evaluation.bootstrap import Test
 from rerank.evaluation.results import FIRST_BEST, MetricResults, Results
 from rerank.evaluation.significance import POWER
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 SIGNIFICANT = 0.05
 REFERENCES = (FIRST_BEST, "random", "oracle")
@@ -295,12 +291,12 @@ def _value_sheet(results: Results, metrics: Sequence[MetricResults], fraction: i
     )
 
 
-def fold_parts(results: Results) -> list[RenderableType]:
+def fold_parts(results: Results) -> list[Part]:
     """Return tables, paragraphs and notes of one experiment, with empty lines between them.
 
     If there are several metrics, a table of all values comes first.
     """
-    out: list[RenderableType] = [heading(results), ""]
+    out: list[Part] = [heading(results), ""]
     metrics = list(results.metrics.values())
     references = [name for name in REFERENCES if name in metrics[0].references]
     if len(metrics) > 1:
@@ -315,7 +311,7 @@ def fold_parts(results: Results) -> list[RenderableType]:
     return [*out, *_explanations(results), *signatures(results), *notes]
 
 
-def _overview(results: Results, metrics: Sequence[MetricResults], references: Sequence[str]) -> Beside:
+def _overview(results: Results, metrics: Sequence[MetricResults], references: Sequence[str]) -> Drawing:
     """Values and intervals of all metrics."""
     titles, blocks = [""], [_names(results, references)]
     for metric in metrics:
@@ -332,12 +328,12 @@ def _interval_head(results: Results) -> str:
     return f"{100 * results.judging.level:.4g}% int."
 
 
-def _names(results: Results, references: Sequence[str]) -> Grid:
+def _names(results: Results, references: Sequence[str]) -> Drawing:
     names = [*map(spelled, references), *named(results)]
     return block([" "], [[name] for name in names], left=1, dim=len(references))
 
 
-def _details(results: Results, metric: MetricResults, references: Sequence[str]) -> Beside:
+def _details(results: Results, metric: MetricResults, references: Sequence[str]) -> Drawing:
     """One metric: values with their spread, and differences from the baseline."""
     titles, blocks = ["", group_of(metric).title], [_names(results, references)]
     tables = [_value_columns(results, metric, references)]
@@ -397,7 +393,7 @@ def _difference_columns(metric: MetricResults, tests: Sequence[Test | None]) -> 
     return columns
 
 
-def _by_fraction(results: Results, metric: MetricResults) -> Beside:
+def _by_fraction(results: Results, metric: MetricResults) -> Drawing:
     """Values and intervals of each fraction of the training lists."""
     blocks = [block([" "], [[name] for name in results.runs], left=1)]
     for fraction in results.fractions:

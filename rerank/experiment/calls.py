@@ -20,7 +20,6 @@ from rerank.models.classes import ClassesModel
 from rerank.report import predictions
 from rerank.report.contents import Contents
 from rerank.report.predictions import Ranking
-from rerank.transductive.adapting import AdaptingModel
 
 OUTPUTS = ("scores", "table", "run", "best", "nbest", "grades", "probabilities", "classes")
 _OF_ROWS = ("scores", "grades", "probabilities", "classes")  # which are the same for any lists
@@ -109,7 +108,7 @@ def _lists(model: Model, data: Any, as_: str, group: Any, qid: Any) -> Candidate
         return lists_for(model, data)
     if is_path(data) or isinstance(data, CandidateLists):
         raise DataError("group and qid are for features in memory, found a file or CandidateLists")
-    listwise = isinstance(model, AdaptingModel) or model.scaling_name.startswith("list-")
+    listwise = model.adapts or model.scaling_name.startswith("list-")
     free = as_ in _OF_ROWS and not listwise and model.keep_margin is None
     if frames.is_frame(data) and group is None and qid is None:
         if not free or frames.has_lists(data):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rerank.core.errors import ConfigError, DataError
-from rerank.core.tables import record
+from rerank.core.tables.data import tsv
 from rerank.data.columns.traces import SUPERPOSITIONS
 from rerank.data.first_best import first_largest
 from rerank.data.labels import Quantiser, quantised
@@ -135,7 +135,7 @@ def item_rows(lists: CandidateLists, judges: Mapping[str, SelectingJudge]) -> It
         return [lists.list_id(of_list[k]), str(places[k]) if items is None else items[k], *cells]
 
     order = lists.input_order(np.arange(lists.n_items)).tolist()
-    return record.tsv(heads, map(row, order))
+    return tsv(heads, map(row, order))
 
 
 def with_quantised(lists: CandidateLists, quantiser: Quantiser) -> CandidateLists:

@@ -166,7 +166,7 @@ def compare(
     data, metrics, group, qid, refs : as for ``evaluate``.
     systems : a mapping of name to scores, which are as for ``evaluate``, or a data frame with a column for
         each system.
-    settings : of ``Judging``, as for ``evaluate`` but without a baseline. ``missing_lists``: how a judged list
+    settings : of ``Judging``, as for ``evaluate``, without a baseline. ``missing_lists``: how a judged list
         counts of which a system returned nothing: "any" (default: 0 if another system returned some of it,
         otherwise it is left out), "zero" (0 in any case), or "skip" (it is left out for all systems).
 
@@ -282,9 +282,9 @@ def evaluate_files(
         note_evaluation(read.lists, read.scores, found)
     with all_or_none():
         if per_list is not None:
-            from rerank.core.tables import record
+            from rerank.core.tables.data import per_list_tsv
 
-            write_lines(per_list, (line.rstrip("\n") for line in record.per_list_tsv(found.per_list())))
+            write_lines(per_list, (line.rstrip("\n") for line in per_list_tsv(found.per_list())))
         if html is not None:
             from rerank.report import page
 

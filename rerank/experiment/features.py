@@ -15,7 +15,7 @@ from rerank.core.errors import ConfigError
 from rerank.core.files.archives import COMPRESSED_SUFFIXES
 from rerank.core.files.atomic_output import make_folder
 from rerank.core.files.streams import write_lines
-from rerank.core.tables import record
+from rerank.core.tables.data import to_json
 from rerank.core.workers import parallel
 from rerank.data.lists import CandidateLists
 from rerank.data.matrix import Dense
@@ -135,7 +135,7 @@ def parse_files(
             chosen = one.chosen
             del one, lists
         sets = [dataclasses.asdict(one) | {"store": os.path.basename(one.store)} for one in made]
-        text = record.to_json(tree_features.record_of(chosen, sets))
+        text = to_json(tree_features.record_of(chosen, sets))
         write_lines(summary, text.splitlines())
     return ParseStores(chosen, made)
 

@@ -32,10 +32,9 @@ from rerank.evaluation.importance import (
     judge_of,
 )
 from rerank.experiment.sources import Data, lists_for
-from rerank.models.base import Model, load_model
+from rerank.models.base import CHEATING, Model, load_model
 from rerank.models.classes import ClassesModel
 from rerank.models.linear import LinearModel, ThresholdModel
-from rerank.transductive.adapting import CHEATING, AdaptingModel
 
 LINEAR = (LinearModel, ThresholdModel)
 SEED = 1
@@ -230,7 +229,7 @@ def _loaded(model: str | os.PathLike[str] | Model) -> Model:
         raise ConfigError(
             f"a model of kind {loaded.kind} has no importance of features within lists; {advice}"
         )
-    if isinstance(loaded, AdaptingModel) and loaded.cheats:
+    if loaded.cheats:
         text = "this model uses the labels of the lists that it ranks"
         raise ConfigError(f"{CHEATING}: {text}, so that importances would say nothing")
     return loaded

@@ -192,9 +192,7 @@ def note_strangers(model: Model, lists: CandidateLists) -> None:
 
     Models that adapt to the lists that they score are for any lists.
     """
-    from rerank.transductive.adapting import AdaptingModel
-
-    record = None if isinstance(model, AdaptingModel) else model.training.unlabelled
+    record = None if model.adapts else model.training.unlabelled
     share = 0.0 if record is None else strangers(record.sketch, model.input_names, lists)
     if share:
         whose = f"the unlabelled lists that this model of {model.training.learner} was fitted for"

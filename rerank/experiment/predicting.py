@@ -19,10 +19,9 @@ from rerank.experiment.notes import note_strangers, note_trained_on
 from rerank.experiment.outputs import all_or_none, check_outputs
 from rerank.experiment.sources import Data, inputs_of, lists_for, read_judged
 from rerank.formats import format_of
-from rerank.models.base import Model, load_model
+from rerank.models.base import CHEATING, Model, load_model
 from rerank.models.classes import ClassesModel
 from rerank.report import predictions
-from rerank.transductive.adapting import CHEATING, AdaptingModel
 
 if TYPE_CHECKING:
     from rerank.report.contents import Contents
@@ -133,7 +132,7 @@ def predict_file(
     note_trained_on(known, scorer.input_names, lists, "lists that the model was trained on")
     note_strangers(scorer, lists)
     adaptation = None
-    if isinstance(scorer, AdaptingModel):
+    if scorer.adapts:
         from rerank.core.workers.parallel import using
 
         by: By = "histogram" if cache_by == "histogram" else "list-kernel"
@@ -148,7 +147,7 @@ def predict_file(
     items = lists.from_input_order(scores)
     with all_or_none():
         if transductive_report is not None and adaptation is not None:
-            from rerank.report.adaptation import adaptation_tsv
+            from rerank.transductive.adaptation import adaptation_tsv
 
             write_lines(transductive_report, adaptation_tsv(adaptation.rows))
         if format is not None and as_ == "nbest":
@@ -161,11 +160,10 @@ def predict_file(
 
 def check_cheating(model: Model, cheating: bool) -> None:
     """Raise ConfigError if a model uses the labels of the lists that it ranks unasked, or must in vain."""
-    cheats = isinstance(model, AdaptingModel) and model.cheats
-    if cheats and not cheating:
+    if model.cheats and not cheating:
         text = f"{CHEATING}: this model uses the labels of the lists that it ranks"
         raise ConfigError(f"{text}; --cheating allows it, for a control experiment")
-    if cheating and not cheats:
+    if cheating and not model.cheats:
         raise ConfigError("--cheating: not used by this model, which ranks lists without their labels")
 
 
@@ -173,7 +171,7 @@ def _check_transductive(model: Model, cheating: bool, options: Mapping[str, obje
     """Raise ConfigError if a model does not use an option, or cheats unasked."""
     check_cheating(model, cheating)
     given = next((option for option, value in options.items() if value is not None), None)
-    if given is not None and not isinstance(model, AdaptingModel):
+    if given is not None and not model.adapts:
         raise ConfigError(f"{given}: not used by a model of kind {model.kind}, expected a transductive one")
 
 

@@ -13,8 +13,7 @@ from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists
 from rerank.metrics.base import parse_all, prepare_all
 from rerank.metrics.judges import by_item, statistics
-from rerank.report.adaptation import diagnostic_names
-from rerank.transductive.adaptation import Adaptation
+from rerank.transductive.adaptation import Adaptation, diagnostic_names
 
 _GAIN = 1e-9  # of a list; less is rounding
 

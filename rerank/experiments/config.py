@@ -17,10 +17,10 @@ from rerank.evaluation.results import FIRST_BEST
 from rerank.learners.base import LEARNERS, Learner
 from rerank.metrics.base import parse_all
 from rerank.metrics.presets import expanded
+from rerank.models.base import CHEATING
 from rerank.training.config import SelectSection, TrainConfig, put_beside, read_values
 from rerank.training.select import chooses_rounds
 from rerank.training.train import check_config, learner_of
-from rerank.transductive.adapting import CHEATING
 
 PLACE = "{fold}"
 SINGLE = "1"  # the name of the only fold if there are none

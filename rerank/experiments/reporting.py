@@ -12,8 +12,8 @@ from typing import Any
 from rerank.core.errors import ConfigError, DataError
 from rerank.core.files.streams import write_lines
 from rerank.core.registry import did_you_mean
-from rerank.core.tables.record import tsv
-from rerank.core.tables.table import show
+from rerank.core.tables.data import tsv
+from rerank.core.tables.text import show
 from rerank.core.text import count, some
 from rerank.evaluation.judged import Judged, judge
 from rerank.evaluation.judging import Judging

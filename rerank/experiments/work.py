@@ -22,7 +22,7 @@ from rerank.core.files.atomic_output import placing
 from rerank.core.files.filesystem import sync
 from rerank.core.files.streams import atomic_write, os_error
 from rerank.core.records import Record
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.core.types import Floats
 from rerank.core.workers.tasks import Note, capture_warnings
 from rerank.data.folds import split
@@ -55,7 +55,6 @@ from rerank.metrics.judges import by_item, statistics
 from rerank.models.base import Model
 from rerank.training.config import TrainConfig
 from rerank.training.train import TrainInputs, fit_inputs, inputs_of_training
-from rerank.transductive.adapting import AdaptingModel
 
 _MOST_WEIGHTS = 50
 
@@ -211,7 +210,7 @@ def judge(model: Model, inputs: TrainInputs, test: CandidateLists, asked: TestLi
     if inputs.dev is not None:
         note_shared(inputs.dev, test, "development lists")
     given, adaptation = selected(test, asked.features, lenient=True), None
-    if isinstance(model, AdaptingModel):
+    if model.adapts:
         found = model.adapt(given)
         scores, adaptation = found.scores, adaptation_record(found, test, asked.metrics)
     else:

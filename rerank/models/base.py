@@ -46,6 +46,7 @@ _WITH_MISSING = 3  # the same of files with a policy for missing values, and wit
 _SCALING = "scaling."  # how the names of the scaling's arrays begin
 _MISSING = "missing."  # and of those of what fills missing values
 Arrays = dict[str, AnyArray]
+CHEATING = "CHEATING"  # the mark of what reads the labels of the lists to be ranked
 
 MODELS: Registry[type[Model]]
 
@@ -80,6 +81,7 @@ class Model(Display, ABC):
     kind: ClassVar[str]
     absent: float = 0.0  # ``fill`` of models without an imputation
     listwise: ClassVar[bool] = False  # whether the score of an item depends on the others of its list
+    adapts: ClassVar[bool] = False  # whether it makes a ranker for each list that it scores, see ``adapt``
 
     def __init__(self, feature_names: list[str]) -> None:
         self.feature_names = feature_names
@@ -185,6 +187,27 @@ class Model(Display, ABC):
     @abstractmethod
     def explain(self) -> list[tuple[str, float]]:
         """Return (feature, weight) rows for ``rerank show``, largest magnitude first."""
+
+    @property
+    def cheats(self) -> bool:
+        """Whether it uses the labels of the lists that it ranks: a control, marked CHEATING everywhere."""
+        return False
+
+    def adapt(
+        self, lists: CandidateLists, *, strict: bool = False, advance: Any = None, cache: Any = None
+    ) -> Any:
+        """Return scores by rankers made for these lists; see rerank.transductive.adapting."""
+        raise ConfigError(f"a model of kind {self.kind} does not adapt to the lists that it scores")
+
+    def open_cache(self, folder: str, nearest: int | None = None, by: Any = "list-kernel") -> Any:
+        """Return a cache of rankers that were made for lists; see rerank.transductive.adapting."""
+        raise ConfigError(
+            f"--cache: not used by a model of kind {self.kind}, which makes no ranker of a list"
+        )
+
+    def training_lines(self) -> list[str]:
+        """Return what ``rerank train`` prints of this kind of model, besides what it prints of all."""
+        return []
 
     def remarks(self) -> dict[str, str]:
         """Return what ``rerank show`` prints after the weights of ``explain``, by feature."""

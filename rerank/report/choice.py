@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rerank.core.settings import value_text
-from rerank.core.tables.record import tsv
+from rerank.core.tables.data import tsv
 from rerank.core.text import count
 from rerank.models.training import CellRecord, ChoiceRecord, Training
 from rerank.report.training import number

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rerank.core.tables.record import tsv
+from rerank.core.tables.data import tsv
 from rerank.core.text import count
 from rerank.core.types import Index
 from rerank.report.similarity import Similarity

@@ -10,7 +10,7 @@ import numpy as np
 from rerank.core.errors import cut
 from rerank.core.tables.display import Display
 from rerank.core.tables.sheet import Sheet, facts_sheet
-from rerank.core.tables.table import facts
+from rerank.core.tables.text import facts
 from rerank.core.text import count, some
 from rerank.core.types import Floats
 from rerank.data.answers import plain_answer

@@ -8,7 +8,7 @@ from typing import Any
 
 from rerank.core.settings import Settings, describe
 from rerank.core.tables.sheet import Column, Row, Sheet
-from rerank.core.tables.table import facts
+from rerank.core.tables.text import facts
 from rerank.data.scaling import AUTO, SCALINGS
 from rerank.formats import FORMATS
 from rerank.learners.base import LEARNERS

@@ -9,9 +9,9 @@ import numpy as np
 
 from rerank.core.errors import LONGEST_QUOTE, ConfigError, DataError, cut
 from rerank.core.registry import did_you_mean
+from rerank.core.tables.data import guarded
 from rerank.core.tables.display import Display
 from rerank.core.tables.sheet import Column, Row, Sheet
-from rerank.core.tables.spreadsheets import guarded
 from rerank.core.types import Floats, Index
 from rerank.data.lists import CandidateLists
 from rerank.metrics.relevance import resolve_ties

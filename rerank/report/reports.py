@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rerank.core.errors import ConfigError
 from rerank.core.settings import value_text as value_of
-from rerank.core.tables import delimited, record
-from rerank.core.tables import output_format as forms
-from rerank.core.tables.display import Display
+from rerank.core.tables.data import csv_text, to_json
+from rerank.core.tables.display import Display, check_form, sheets_text
 from rerank.core.tables.numbers import p_text, value_text
 from rerank.core.tables.sheet import Column, Row, Sheet
-from rerank.core.tables.table import WIDTH, drawn, table
-from rerank.core.tables.text import sheet_tables
+from rerank.core.tables.text import WIDTH, Part, drawn, sheet_tables, table
 from rerank.core.text import some
 from rerank.evaluation import sheets
 from rerank.evaluation.judged import Judged
 from rerank.evaluation.ranks import Ranks
 from rerank.evaluation.results import Results, plain
 from rerank.report.training import number
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 PER_LIST = ("set", "fold", "list", "system", "metric", "value")
 
@@ -128,14 +123,14 @@ class Report(Display):
         check_report_form(form, choices=choices, costs=self.costs is not None)
         match form:
             case "json":
-                return record.to_json(self.as_json())
+                return to_json(self.as_json())
             case "csv":
                 found = (values for results in self.results for values in sheets.records(results))
-                return delimited.csv_text(sheets.KEYS, found)
+                return csv_text(sheets.KEYS, found)
             case "markdown" | "latex":
                 notes = [f"note: {text}" for text in self.notes]
                 tests = form == "markdown" or any(results.all_pairs for results in self.results)
-                return forms.sheets_text(self.sheets(tests=tests), form, notes)
+                return sheets_text(self.sheets(tests=tests), form, notes)
         return "".join(f"{line}\n" for part in self.parts(choices=choices) for line in drawn(part))
 
     def sheets(self, *, tests: bool = True) -> list[Sheet]:
@@ -143,9 +138,9 @@ class Report(Display):
         tables = [sheet for results in self.results for sheet in results.sheets(tests=tests)]
         return tables + [rank_sheet(metric, ranks) for metric, ranks in self.ranks.items()]
 
-    def parts(self, *, choices: bool = False) -> list[RenderableType]:
+    def parts(self, *, choices: bool = False) -> list[Part]:
         """Return tables, paragraphs and notes, with empty lines between them, for ``table.show``."""
-        blocks: list[list[RenderableType]] = []
+        blocks: list[list[Part]] = []
         for i, results in enumerate(self.results):
             blocks.append(results.shown())
             if choices:
@@ -159,8 +154,9 @@ class Report(Display):
         found = [part for block in blocks if block for part in (*block, "")]
         return found[:-1]
 
-    def __str__(self) -> str:
-        return self.text().rstrip("\n")
+    def lines(self) -> list[str]:
+        """Return the report as the command line prints it."""
+        return [line for part in self.parts() for line in drawn(part)]
 
     def per_list(self) -> Iterator[tuple[str, str, str, str, str, float]]:
         """Yield rows (set, fold, list id, row, metric, value), without lists that do not count."""
@@ -176,7 +172,7 @@ class Report(Display):
 
 def check_report_form(form: str, *, choices: bool, costs: bool) -> None:
     """Raise ConfigError if a form is unknown, or cannot show choices or costs."""
-    forms.check_form(form)
+    check_form(form)
     if choices and form != "text":
         why = "JSON always has them" if form == "json" else f"not part of {form}"
         raise ConfigError(f"--choices: {why}")
@@ -184,7 +180,7 @@ def check_report_form(form: str, *, choices: bool, costs: bool) -> None:
         raise ConfigError(f"--costs: not part of {form}, expected text or json")
 
 
-def _choice_parts(choices: Sequence[Choice]) -> list[RenderableType]:
+def _choice_parts(choices: Sequence[Choice]) -> list[Part]:
     """Return what each cell chose from its grid."""
     if not choices:
         return ["nothing was chosen"]
@@ -203,7 +199,7 @@ def _choice_parts(choices: Sequence[Choice]) -> list[RenderableType]:
     return [table(heads, rows, left=len(kept))]
 
 
-def _cost_parts(costs: Sequence[Cost], results: Results) -> list[RenderableType]:
+def _cost_parts(costs: Sequence[Cost], results: Results) -> list[Part]:
     """Return what the rows cost, beside the baseline; the numbers differ from run to run."""
     base = next((cost.cpu for cost in costs if cost.row == results.against), 0.0)
     rows = []

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from rerank.core.errors import printable, visible
-from rerank.core.tables.table import show, table
+from rerank.core.tables.text import show, table
 from rerank.core.text import count
 from rerank.evaluation.printed import Regenerated
 
@@ -30,7 +30,7 @@ def print_reproduction(rows: Sequence[Regenerated], stream: TextIO) -> None:
 
 
 def as_json(rows: Sequence[Regenerated]) -> dict[str, Any]:
-    """Return plain values, for ``rerank.core.tables.record.to_json``."""
+    """Return plain values, for ``rerank.core.tables.data.to_json``."""
     return {"good": all(row.good for row in rows), "numbers": [row.as_json() for row in rows]}
 
 

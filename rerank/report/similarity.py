@@ -12,12 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.core import figures
+from rerank.core.tables.data import tsv
 from rerank.core.tables.display import Display
 from rerank.core.tables.numbers import value_text
-from rerank.core.tables.record import tsv
 from rerank.core.tables.sheet import Column, Row, Sheet, facts_sheet
-from rerank.core.tables.table import facts
-from rerank.core.tables.text import sheet_lines
+from rerank.core.tables.text import facts, sheet_lines
 from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.similarity.neighbours import nearest
@@ -125,7 +124,13 @@ class Similarity(Display, ABC):
         pairs = self.alike_sheet()
         return [facts_sheet(self._summary()), *([pairs] if pairs.rows else [])]
 
-    def summary_lines(self) -> list[str]:
+    def frame_columns(self) -> dict[str, Any]:
+        """Return the names, and the similarity to each of them."""
+        return {self.unit: self.names} | {
+            name: self.gram[:, j] for j, name in enumerate(self.names) if name != self.unit
+        }
+
+    def lines(self) -> list[str]:
         """Return what was compared, the spectrum and the most similar pairs as text."""
         pairs = self.alike_sheet()
         return [*facts(self._summary()), *(["", *sheet_lines(pairs)] if pairs.rows else [])]

@@ -7,7 +7,7 @@ import math
 from rerank.core.text import count
 from rerank.data.lists import CandidateLists
 from rerank.evaluation.variance import Gain
-from rerank.models.base import Model
+from rerank.models.base import CHEATING, Model
 from rerank.models.classes import ClassesModel
 from rerank.models.training import (
     FitRecord,
@@ -17,7 +17,6 @@ from rerank.models.training import (
     SeedsRecord,
     Training,
 )
-from rerank.transductive.adapting import CHEATING, AdaptingModel
 
 CHEATS = f"{CHEATING}: the model uses the labels of the lists that it ranks; it is a control"
 _MOST_NAMES = 3
@@ -51,8 +50,7 @@ def training_lines(model: Model, lists: CandidateLists, metric: str | None) -> l
     lines += abstain_lines(model.training)
     if model.keep_margin is not None:
         lines.append(margin_line(model))
-    if isinstance(model, AdaptingModel):
-        lines += [*model.training_lines(), *([CHEATS] if model.cheats else [])]
+    lines += [*model.training_lines(), *([CHEATS] if model.cheats else [])]
     return [*lines, *map(gain_line, model.training.gains)]
 
 

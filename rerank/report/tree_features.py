@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rerank.core.tables.table import drawn, table
+from rerank.core.tables.text import drawn, table
 from rerank.features.parse import TYPES, ParseFeatures, ParseSettings
 
 SECOND = "+"  # of types: those of the second pass

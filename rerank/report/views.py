@@ -7,17 +7,11 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from rerank.core.tables.html import html_text
-from rerank.core.tables.numbers import value_text
 from rerank.core.tables.sheet import Column, Row, Sheet, plain
-from rerank.core.tables.table import facts
-from rerank.core.tables.text import sheet_lines
+from rerank.core.tables.text import facts, sheet_lines
 from rerank.core.text import count
-from rerank.data.frames import frame_of
 from rerank.data.lists import CandidateLists
-from rerank.evaluation.by_list import ListTable
 from rerank.evaluation.importance import Ablation, Permutation, Weights
-from rerank.evaluation.judged import Judged, Values
 from rerank.models.base import Model
 from rerank.report.contents import Contents, describe
 from rerank.report.importance import ablation_sheet, permutation_sheet, weight_sheet
@@ -25,8 +19,6 @@ from rerank.report.list_weights import ListWeights, weighing_facts
 from rerank.report.models import model_lines
 from rerank.report.pair_counts import PairCounts, pair_sheet
 from rerank.report.predictions import Ranking
-from rerank.report.reports import Report
-from rerank.report.similarity import Similarity
 from rerank.report.weight_table import shown_weights
 
 _MOST_ITEMS = 10  # of lists in a notebook
@@ -53,21 +45,6 @@ class View:
     lines: Callable[[Any], Iterable[str]]
     columns: Callable[[Any], Mapping[str, Any]] | None = None
 
-    def html(self, found: Any) -> str:
-        """Return tables as HTML in which every text is escaped."""
-        return html_text(self.sheets(found))
-
-    def text(self, found: Any) -> str:
-        """Return aligned text."""
-        return "\n".join(self.lines(found))
-
-    def frame(self, found: Any, library: str) -> Any:
-        """Return the raw values as a data frame."""
-        if self.columns is not None:
-            return frame_of(self.columns(found), library)
-        sheet = self.sheets(found)[0]
-        return frame_of(_columns(list(sheet.records())), library)
-
 
 def number(value: float | None) -> str:
     """Return a value in six figures, "-" if there is none."""
@@ -87,26 +64,6 @@ def table_of(records: Sequence[Mapping[str, Any]], title: str = "", notes: Seque
 
 def _cell(value: Any) -> str:
     return number(value) if isinstance(value, float) else plain(value)
-
-
-def _values_sheets(found: Values) -> list[Sheet]:
-    digits = [found.digits.get(name, 4) for name in found]
-    rows = tuple(
-        Row((name, (value, places))) for (name, value), places in zip(found.items(), digits, strict=True)
-    )
-    columns = (
-        Column("metric", ("metric",), left=True),
-        Column("value", ("value", "digits"), lambda cell: value_text(cell[0], cell[1])),
-    )
-    return [Sheet(columns, rows, signatures=tuple(found.signatures.values()))]
-
-
-def _values_columns(found: Values) -> dict[str, Any]:
-    return {
-        "metric": list(found),
-        "value": list(found.values()),
-        "signature": [found.signatures.get(name) for name in found],
-    }
 
 
 def _lists_sheets(lists: CandidateLists) -> list[Sheet]:
@@ -171,17 +128,6 @@ def _weight_records(found: ListWeights) -> list[dict[str, Any]]:
     ]
 
 
-def _similarity_columns(found: Similarity) -> dict[str, Any]:
-    return {found.unit: found.names} | {
-        name: found.gram[:, j] for j, name in enumerate(found.names) if name != found.unit
-    }
-
-
-def _similarity_sheets(found: Similarity) -> list[Sheet]:
-    records = [{"most alike": a, "": b, "similarity": value} for a, b, value in found.alike()]
-    return [table_of(records, title=f"kernel {found.kernel_name}")]
-
-
 def _list_weight_sheets(found: ListWeights) -> list[Sheet]:
     records = _weight_records(found)
     more = [f"... and {len(records) - _MOST_ROWS} more"] if len(records) > _MOST_ROWS else []
@@ -198,15 +144,6 @@ def _of(sheet: Callable[[Any], Sheet], records: Callable[[Any], Sequence[Mapping
 
 
 _VIEWS: dict[type, View] = {
-    Judged: View(lambda found: found.sheets(), lambda found: [found.text()]),
-    ListTable: View(
-        lambda found: [found.sheet()],
-        lambda found: sheet_lines(found.sheet()),
-        lambda found: _columns(list(found.records())),
-    ),
-    Values: View(
-        _values_sheets, lambda found: [f"{name} {value!r}" for name, value in found.items()], _values_columns
-    ),
     CandidateLists: View(_lists_sheets, lambda lists: describe(lists).lines()),
     Model: View(_model_sheets, partial(model_lines, top=_MOST_ROWS), lambda m: _columns(_model_records(m))),
     Contents: View(
@@ -222,14 +159,12 @@ _VIEWS: dict[type, View] = {
         lambda found: facts(weighing_facts(found)),
         lambda found: _columns(_weight_records(found)),
     ),
-    Similarity: View(_similarity_sheets, lambda found: found.summary_lines(), _similarity_columns),
     Ranking: View(
         lambda found: [found.sheet(_MOST_ROWS)],
         lambda found: sheet_lines(found.sheet(_MOST_ROWS)),
         lambda found: _columns(list(found.sheet().records())),
     ),
     PairCounts: View(lambda found: [pair_sheet(found)], lambda found: sheet_lines(pair_sheet(found))),
-    Report: View(lambda found: found.sheets(), lambda found: [found.text()]),
 }
 
 

@@ -16,12 +16,10 @@ from rerank.learners.base import Learner
 from rerank.models.base import Model
 from rerank.models.classes import ClassesModel
 from rerank.models.keep_margin import margin_effect, tune_margin
-from rerank.models.training import ListWeightsRecord, Training, UnlabelledRecord
+from rerank.models.training import ListWeightsRecord, Training, UnlabelledRecord, statistics_of
 from rerank.training.base_tuning import NO_TUNING
 from rerank.training.prepare import Part, Prepared
 from rerank.training.unjudged import unjudged_record
-from rerank.transductive.adapting import AdaptingModel
-from rerank.transductive.weighting.statistics import statistics_of
 
 if TYPE_CHECKING:
     from rerank.training.base_tuning import BaseTuning
@@ -58,7 +56,7 @@ def fit_prepared(
     tune_base.tune(model, prepared, learner)
     if keep_margin is not None:
         _set_margin(model, keep_margin, dev)
-    if not isinstance(model, AdaptingModel):  # it would adapt to its own labelled lists
+    if not model.adapts:  # it would adapt to its own labelled lists
         _note_gains(model, train, "fit")
     if dev is not None:
         by_dev = learner.chooses_on_dev or keep_margin == "auto" or tune_base.on == "dev"

@@ -1,14 +1,19 @@
-"""Rankings of lists, each by a ranker of its own, and what is known of each."""
+"""Rankings of lists by rankers of their own, what is known of each list, and its tables and records."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from rerank.core.tables.data import tsv
+from rerank.core.text import count
 from rerank.core.types import Floats, Index
 from rerank.data.concordance import Concordance
+
+_HEADS = ("list", "items", "adapted", "reason", "tau")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +61,7 @@ class Adaptation:
         A row for each list, in the order of the lists.
     facts
         Figures of all lists together, by name.
-    together
+    jointly
         Whether the scores of a list depend on the other lists.
     """
 
@@ -64,7 +69,7 @@ class Adaptation:
     unadapted: Floats
     rows: tuple[ListRow, ...]
     facts: Mapping[str, float] = field(default_factory=dict)
-    together: bool = False
+    jointly: bool = False
 
 
 def joined(parts: Sequence[Adaptation]) -> Adaptation:
@@ -97,3 +102,47 @@ def taus(a: Floats, b: Floats, offsets: Index) -> Floats:
     tau = np.where(size > 0, surplus / np.maximum(size, 1.0), n_a == n_b)
     found: Floats = np.where(np.logical_and.reduceat(finite, offsets[:-1]), tau, np.nan)
     return found
+
+
+def adaptation_tsv(rows: Sequence[ListRow]) -> Iterator[str]:
+    """Yield a table of lists, header first; the method's diagnostics and then the seconds come last.
+
+    With a cache of rankers there is a column that says where each one comes from.
+
+    All columns but the seconds are the same for any number of workers.
+    """
+    names = diagnostic_names(rows)
+    cached = any(row.origin for row in rows)
+    cells = (
+        (
+            *(row.list_id, row.items, "yes" if row.adapted else "no", row.reason, float(row.tau)),
+            *([row.origin] if cached else []),
+            *(float(row.diagnostics.get(name, np.nan)) for name in names),
+            round(row.seconds, 6),
+        )
+        for row in rows
+    )
+    return tsv([*_HEADS, *(["ranker"] if cached else []), *names, "seconds"], cells)
+
+
+def diagnostic_names(rows: Sequence[ListRow]) -> list[str]:
+    """Return the names of the diagnostics that any list has, in the order in which they come."""
+    return list(dict.fromkeys(name for row in rows for name in row.diagnostics))
+
+
+def adaptation_line(found: Adaptation) -> str:
+    """Return how many lists were adapted to, why others were not, how far rankings moved, and the facts."""
+    rows = found.rows
+    adapted = sum(row.adapted for row in rows)
+    line = f"adapted to {adapted} of {count(len(rows), 'list')}"
+    reasons = Counter(row.reason for row in rows if not row.adapted)
+    if reasons:
+        line += f" ({', '.join(f'{n}: {reason}' for reason, n in reasons.most_common())})"
+    origins = Counter(row.origin.partition(" ")[0] for row in rows if row.origin)
+    if origins:
+        line += f"; rankers {', '.join(f'{name} {n}' for name, n in sorted(origins.items()))}"
+    taus = np.array([row.tau for row in rows])
+    if len(taus):
+        line += f"; mean tau with the unadapted rankings {np.nanmean(taus):.4f}"
+    facts = [f"{name} {value:.6g}" for name, value in found.facts.items()]
+    return "; ".join([line, *facts, *(["scores depend on the other lists"] if found.jointly else [])])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rerank.core.errors import ConfigError, DataError
+from rerank.core.errors import DataError
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
 from rerank.models.base import Model, multiplied
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from rerank.transductive.adaptation import Adaptation
     from rerank.transductive.cache.descriptors import By
     from rerank.transductive.cache.store import RankerCache
-
-CHEATING = "CHEATING"  # the mark of what reads the labels of the lists to be ranked
 
 Advance = Callable[[int], None]
 
@@ -35,21 +33,12 @@ class AdaptingModel(Model):
     """
 
     factors: Floats | None = None
-    listwise = True
+    listwise = adapts = True
 
     @property
-    @abstractmethod
-    def cheats(self) -> bool:
-        """Whether it uses the labels of the lists that it ranks: a control, marked CHEATING everywhere."""
-
-    @property
-    def together(self) -> bool:
+    def jointly(self) -> bool:
         """Whether the scores of a list depend on the other lists that are scored with it."""
         return False
-
-    def training_lines(self) -> list[str]:
-        """Return what ``rerank train`` prints of this kind of model, besides what it prints of all."""
-        return []
 
     @abstractmethod
     def adapt_prepared(
@@ -132,6 +121,4 @@ class AdaptingModel(Model):
         DataError, RerankError
             If the folder cannot be used, holds the rankers of another model, or fewer than ``nearest``.
         """
-        raise ConfigError(
-            f"--cache: not used by a model of kind {self.kind}, which makes no ranker of a list"
-        )
+        return super().open_cache(folder)

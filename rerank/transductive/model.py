@@ -14,12 +14,12 @@ from rerank.core.errors import ConfigError, DataError, FitError
 from rerank.core.types import AnyArray
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
-from rerank.models.base import MODELS, Arrays, Model
+from rerank.models.base import CHEATING, MODELS, Arrays, Model
 from rerank.models.classes import ClassesModel
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
 from rerank.transductive.adaptation import Adaptation, ListRow, joined, tau_b
 from rerank.transductive.adapter import Adapted, Adapter
-from rerank.transductive.adapting import CHEATING, AdaptingModel, Advance
+from rerank.transductive.adapting import AdaptingModel, Advance
 from rerank.transductive.cache.descriptors import By
 from rerank.transductive.cache.entries import digest_of_model
 from rerank.transductive.cache.store import RankerCache

@@ -15,8 +15,8 @@ from scipy import stats
 
 from rerank import ConfigError, DataError, RerankError, save
 from rerank.core.records import read_json
-from rerank.core.tables.output_format import FORMS
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
+from rerank.core.tables.display import FORMS
 from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.results import Results
 from rerank.evaluation.summary import summarise

@@ -16,8 +16,7 @@ from rerank.experiments.run import run
 from rerank.learners.base import LEARNERS
 from rerank.metrics.base import parse
 from rerank.models.base import load_model
-from rerank.report.adaptation import adaptation_line, adaptation_tsv
-from rerank.transductive.adaptation import Adaptation, ListRow
+from rerank.transductive.adaptation import Adaptation, ListRow, adaptation_line, adaptation_tsv
 
 from .conftest import TWO_FOLDS, tree
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.models.base import load_model
 from rerank.report.models import model_lines, model_record
 

@@ -12,7 +12,7 @@ from models.test_old_models import FOLDER, NAMES
 from pydantic import ValidationError
 
 from rerank.core.errors import DataError, FormatError
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.models.base import load_model
 from rerank.models.training import DataRecord, FitRecord, RestartRecord, RoundsRecord, Training
 from rerank.report.models import model_lines, model_record

@@ -10,7 +10,7 @@ import pytest
 
 import rerank
 from rerank.core.errors import ConfigError, DataError, FormatError
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.core.workers import parallel
 from rerank.data.judge import corpus_value
 from rerank.data.lists import CandidateLists

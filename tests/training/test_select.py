@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import rerank
 from rerank.cli.app import app
 from rerank.core.errors import ConfigError, DataError, FitError
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.core.workers import parallel
 from rerank.data.folds import folds
 from rerank.data.lists import CandidateLists

@@ -14,7 +14,7 @@ from rerank.core.errors import ConfigError, RerankError
 from rerank.core.files.filesystem import lock
 from rerank.core.files.streams import os_error, write_lines
 from rerank.core.registry import did_you_mean
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.core.text import count
 from rerank.core.workers.parallel import each, using
 from rerank.evaluation.printed import Regenerated, numbers_in, regenerated, same_output, value_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from rerank.core.errors import DataError
 from rerank.core.files.streams import atomic_write, plain_suffix
-from rerank.core.tables.spreadsheets import csv_row
+from rerank.core.tables.data import csv_row
 from rerank.data.column_roles import CLASSES
 from rerank.data.lists import CandidateLists
 from rerank.formats.answers import with_answers

@@ -66,7 +66,7 @@ def _card(view: View, name: str, metric: MetricResults, system: str, at: int, ga
     lists, digits = part.lists, metric.digits
     systems = (str(view.baseline), system)
     tops = [_ranked(view, part, name, k, one, i) for one in systems]
-    shown = 1 if isinstance(part.judges[name], SelectingJudge) else _RANKED
+    shown = 1 if isinstance(view.results.metric(name).judges[0], SelectingJudge) else _RANKED
     if lists.texts is not None or lists.trees is not None:
         shown = min(shown, _WITH_TEXTS)
     texts = [[_text(lists, item) for item in order[:shown].tolist()] for order in tops]
@@ -101,7 +101,7 @@ def _ranked(view: View, part: Part, name: str, k: int, system: str, i: int) -> I
         scores, by_id = first[start:stop], False
     else:
         scores = lists.from_input_order(view.results.runs_of(system)[k][0].scores)[start:stop]
-        by_id = getattr(part.judges[name].stage, "ties", None) == "trec"
+        by_id = getattr(view.results.metric(name).judges[0].stage, "ties", None) == "trec"
     order = (trec_ranking if by_id else ranking)(lists.subset([i]), scores)
     return start + order[~np.isnan(scores[order])]
 

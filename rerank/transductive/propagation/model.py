@@ -17,11 +17,11 @@ from rerank.core.types import AnyArray, Floats, Ints
 from rerank.data.lists import CandidateLists
 from rerank.data.npy import ArrayForm
 from rerank.learners.base import LEARNERS
-from rerank.models.base import MODELS, Arrays, heaviest_first
+from rerank.models.base import CHEATING, MODELS, Arrays, heaviest_first
 from rerank.models.embedded_model import PACKED, packed_model, unpacked_model
 from rerank.models.linear import LinearModel
 from rerank.transductive.adaptation import Adaptation, ListRow, taus
-from rerank.transductive.adapting import CHEATING, AdaptingModel, Advance
+from rerank.transductive.adapting import AdaptingModel, Advance
 from rerank.transductive.cache.store import RankerCache
 from rerank.transductive.labelled import feature_arrays, feature_members, features_of
 from rerank.transductive.method import METHOD, packed_json, unpacked_json
@@ -85,7 +85,7 @@ class PropagationModel(AdaptingModel):
         return self.settings.cheats
 
     @property
-    def together(self) -> bool:
+    def jointly(self) -> bool:
         return self.settings.control == "none" and self.settings.form == "transductive"
 
     def adapt_prepared(
@@ -103,7 +103,7 @@ class PropagationModel(AdaptingModel):
             ListRow(ready.list_id(i), sizes[i], not reasons[i], reasons[i], tau[i], seconds, figures[i])
             for i in range(n)
         )
-        return Adaptation(scores, before, rows, found.facts, self.together)
+        return Adaptation(scores, before, rows, found.facts, self.jointly)
 
     def _ranked(self, lists: CandidateLists, advance: Advance | None) -> Ranked:
         """The scores of lists with the columns of the nodes."""

@@ -55,7 +55,7 @@ class Nodes:
             return self
         none = np.full((lists.n_lists, lists.n_features), np.nan)
         reasons = self.reasons + (UNLABELLED,) * lists.n_lists
-        return Nodes(together([self.lists, lists]), np.concatenate([self.weights, none]), reasons)
+        return Nodes(merge_sets([self.lists, lists]), np.concatenate([self.weights, none]), reasons)
 
     @cached_property
     def trained(self) -> Mask:
@@ -85,7 +85,7 @@ class Nodes:
         return np.asarray(np.abs(weights).max(axis=1, initial=0.0) <= _ROUNDING * largest)
 
 
-def together(parts: Sequence[CandidateLists]) -> CandidateLists:
+def merge_sets(parts: Sequence[CandidateLists]) -> CandidateLists:
     """Return the features of all lists of sets with the same columns, as one set of the last one's source."""
     offsets = offsets_of(np.concatenate([part.lengths for part in parts]))
     features = stacked([part.features for part in parts])

@@ -13,7 +13,7 @@ from rerank.data.lists import CandidateLists
 from rerank.similarity.axes import check_comparable
 from rerank.similarity.graph import neighbour_graph
 from rerank.transductive.propagation.harmonic import Harmonic, harmonic, smoothness_parts
-from rerank.transductive.propagation.nodes import Nodes, together
+from rerank.transductive.propagation.nodes import Nodes, merge_sets
 from rerank.transductive.propagation.settings import PropagationSettings
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def ranked_by_graph(
     13.
     """
     n, labelled = nodes.lists.n_lists, np.append(nodes.trained, np.zeros(lists.n_lists, dtype=bool))
-    found = Propagation.of(together([nodes.lists, lists]), labelled, nodes.rankers, settings, dropped)
+    found = Propagation.of(merge_sets([nodes.lists, lists]), labelled, nodes.rankers, settings, dropped)
     solution, graph = found.solution, found.graph
     reached = solution.reached[n:]
     weights = np.where(reached[:, None], solution.values[n:], nodes.mean)

@@ -28,12 +28,12 @@ from rerank.core.errors import ConfigError, DataError
 from rerank.core.settings import Settings, setting
 from rerank.core.types import Floats
 from rerank.data.lists import CandidateLists
+from rerank.models.training import statistics_of
 from rerank.similarity.base import KERNELS, Kernel, note_tied
 from rerank.similarity.matrices import filled
 from rerank.transductive.weighting.arrays import weights_from_distances
 from rerank.transductive.weighting.kliep import CENTRES, FOLDS, WIDTHS
 from rerank.transductive.weighting.mixture import fit_mixture
-from rerank.transductive.weighting.statistics import statistics_of
 
 _SAME = 1e-12  # squared distances below it are rounding errors of a similarity of 1
 

@@ -12,10 +12,10 @@ import pydantic
 from rerank.core import memory
 from rerank.core.settings import Settings, setting
 from rerank.core.types import Floats
+from rerank.models.training import statistics_of
 from rerank.transductive.space import Points
 from rerank.transductive.weighting.differences import ListDifferences, PairGaussians, TrainingPairs
 from rerank.transductive.weighting.kliep import CENTRES, FOLDS, WIDTHS, fit_ratio, typical_distance
-from rerank.transductive.weighting.statistics import statistics_of
 
 Space = tuple[Points, Points]  # the items of the labelled lists, and those of the list
 _FIGURES = (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rerank.core.errors import ConfigError, DataError, FitError
-from rerank.core.tables.record import to_json
+from rerank.core.tables.data import to_json
 from rerank.data.lists import CandidateLists
 from rerank.data.scaling import Scaling
 from rerank.learners.base import LEARNERS

@@ -17,7 +17,7 @@ from rerank.learners.base import LEARNERS
 from rerank.metrics.base import parse
 from rerank.models.linear import LinearModel
 from rerank.training.train import fit
-from rerank.transductive.propagation.nodes import together
+from rerank.transductive.propagation.nodes import merge_sets
 
 METHODS = [
     {},
@@ -104,15 +104,15 @@ def test_in_the_inductive_form_and_for_controls_other_lists_do_not_matter(make_l
     alone = [{"form": "inductive"}, *({"control": name} for name in ("random", "mean", "global", "oracle"))]
     for settings in alone:
         model = fit(method(**settings), make_lists(1))
-        assert not model.together
+        assert not model.jointly
         scores = model.score(test)
         for i in range(test.n_lists):
             np.testing.assert_array_equal(
                 model.score(test.subset([i])), scores[test.offsets[i] : test.offsets[i + 1]]
             )
     model = fit(method(), make_lists(1))
-    assert model.together
-    assert model.adapt(test).together
+    assert model.jointly
+    assert model.adapt(test).jointly
     assert not np.allclose(model.score(test.subset([1])), model.score(test)[1:7])
 
 
@@ -236,7 +236,7 @@ def test_unlabelled_lists_join_the_nearest_lists_of_the_inductive_form(make_list
         without_labels(model.prepared(more), labels=True),
     )
     labels = np.concatenate([lists.labels, np.full(more.n_items, np.nan)])
-    whole = dataclasses.replace(together(both), labels=labels)
+    whole = dataclasses.replace(merge_sets(both), labels=labels)
     expected = dense.inductive(whole, model.prepared(test), learner)
     np.testing.assert_allclose(model.score(test), expected, rtol=1e-7, atol=1e-8)
     assert not np.allclose(model.score(test), fit(learner, lists).score(test))

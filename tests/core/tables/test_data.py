@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rerank.core.tables.record import per_list_tsv, to_json
+from rerank.core.tables.data import per_list_tsv, to_json
 
 
 def test_json_keeps_order_and_every_bit_of_a_number() -> None:

@@ -448,15 +448,21 @@ class Results:
         """Return the fold and the id of each list, in the order of ``list_values``."""
         return [(part.name, part.lists.list_id(i)) for part in self.parts for i in range(part.lists.n_lists)]
 
-    def list_values(self, system: str, metric: str) -> Floats:
+    def list_values(self, system: str, metric: str, fraction: int | None = None) -> Floats:
         """Return each list's value, float64 (n_lists of all parts); NaN if a list does not count.
 
         Statistics of several seeds are averaged for each list. "first_best" is the first stage.
+
+        Raises
+        ------
+        ConfigError
+            If a name is unknown, or the lists have no first stage's order.
         """
-        table = self.table()
-        if system not in table.rows:
-            raise ConfigError(f"unknown system {system!r}; {did_you_mean(system, table.rows)}")
-        return table.list_values(system, self.metric(metric).place)
+        if system != FIRST_BEST:
+            self.runs_of(system, fraction)
+        elif not self.has_first_best:
+            raise ConfigError(f"{self.parts[0].lists.source}: the lists have no order of their own")
+        return self.table(fraction).list_values(system, self.metric(metric).place)
 
     def per_list(self, system: str | None = None) -> Iterator[tuple[str, str, str, float]]:
         """Yield rows (list id, system, metric, value) of one system, or of all and first-best.
